@@ -1,0 +1,1 @@
+"""Puts load on a system: resilience-library clients and the native engine."""

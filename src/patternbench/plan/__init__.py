@@ -1,0 +1,1 @@
+"""From a study to an ordered, content-addressed list of scenarios: factors, levels, constraints, designs."""

@@ -1,0 +1,1 @@
+"""Tables to figures, HTML, CSV and SVG; one file per format."""

@@ -1,0 +1,1 @@
+"""Plan x lab x drivers to records: runner, journal, resume."""
