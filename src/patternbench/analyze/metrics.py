@@ -1,7 +1,7 @@
 """What one round measured: attempts in, the responses of the records contract out.
 
 The vocabulary is that of `contracts/records`; the first fourteen names are those of Table 2 of
-ResilienceBench (Aderaldo, Costa, Vasconcellos, Mendonça, Câmara and Garlan, 2024), where an attempt is called
+ResilienceBench (Aderaldo and others, 2024), where an attempt is called
 a request. The paper says what is counted but not how a round's users are put together, so these are our
 rules:
 
@@ -50,6 +50,9 @@ TABLE_2 = (
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 """Names of the quantiles that every kind of time is summarised by."""
+
+CURVE = (0.0, *(step / 20 for step in range(1, 18)), 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0)
+"""The quantiles that draw a round's distribution: even in the body, closer and closer in the tail."""
 
 RESPONSES = (
     *TABLE_2,
@@ -141,6 +144,23 @@ def call_seconds(attempts: pd.DataFrame) -> _Floats:
     """
     _, calls, _, _ = _parts(attempts)
     return calls.seconds[calls.on_wire]
+
+
+def latency_curve(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Give the quantile curves of one round's times.
+
+    One row a `kind` and `quantile` of `CURVE`, with `seconds`. Kind `call` is the response time of every
+    measured call that reached the wire, good or bad; `success` is the service time of every successful
+    attempt. A kind without any is left out.
+    """
+    _, calls, wire, _ = _parts(attempts)
+    kinds = {"call": calls.seconds[calls.on_wire], "success": wire.seconds[wire.success]}
+    curves = [
+        pd.DataFrame({"kind": kind, "quantile": CURVE, "seconds": np.quantile(seconds, CURVE)})
+        for kind, seconds in kinds.items()
+        if len(seconds)
+    ]
+    return pd.concat(curves or [pd.DataFrame(columns=["kind", "quantile", "seconds"])], ignore_index=True)
 
 
 def _parts(attempts: pd.DataFrame) -> tuple[dict[str, _Ints], _Calls, _Attempts, dict[str, Any]]:

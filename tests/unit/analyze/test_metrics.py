@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patternbench.analyze.metrics import RESPONSES, TABLE_2, call_seconds, round_metrics, user_metrics
+from patternbench.analyze.metrics import (
+    CURVE,
+    RESPONSES,
+    TABLE_2,
+    call_seconds,
+    latency_curve,
+    round_metrics,
+    user_metrics,
+)
 
 COLUMNS = ["user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up"]
 
@@ -203,3 +211,16 @@ def test_moving_a_round_in_time_changes_nothing(attempts: pd.DataFrame, by: int)
     later = attempts.copy()
     later[["intended_us", "start_us", "end_us"]] += by
     assert round_metrics(later) == pytest.approx(round_metrics(attempts), nan_ok=True)
+
+
+def test_a_rounds_curves_run_from_its_shortest_to_its_longest_time() -> None:
+    curves = latency_curve(BY_HAND).set_index(["kind", "quantile"])["seconds"]
+    assert (curves["call", 0.0], curves["call", 1.0]) == (pytest.approx(0.030), pytest.approx(0.050))
+    assert (curves["success", 0.0], curves["success", 1.0]) == (pytest.approx(0.020), pytest.approx(0.040))
+    assert len(curves) == 2 * len(CURVE)
+
+
+def test_a_kind_without_any_time_has_no_curve() -> None:
+    failed = rows((0, 0, 1, 0, 0, 10, "timeout", False))
+    assert latency_curve(failed)["kind"].unique().tolist() == ["call"]
+    assert latency_curve(BY_HAND.iloc[:0]).empty
