@@ -67,9 +67,7 @@ def median_interval(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Me
     if not count:
         return MedianInterval(np.nan, np.nan, np.nan, 0, np.nan)
     cut, coverage = _order_statistics(count, confidence)
-    return MedianInterval(
-        float(np.median(found)), float(found[cut]), float(found[count - 1 - cut]), count, coverage
-    )
+    return MedianInterval(float(np.median(found)), float(found[cut]), float(found[count - 1 - cut]), count, coverage)
 
 
 def median_table(
@@ -102,9 +100,7 @@ def ratio(pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], confidence: floa
     return Comparison(estimate, low, high, found.p, found.conditions)
 
 
-def difference(
-    pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], confidence: float = CONFIDENCE
-) -> Comparison:
+def difference(pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], confidence: float = CONFIDENCE) -> Comparison:
     """Compare a configuration with its baseline as the mean difference over matched conditions, in the
     response's own unit.
 
@@ -128,9 +124,7 @@ def _with_interval(
     error = float(np.sqrt(parts.sum())) / len(kept)
     if error == 0:
         return Comparison(estimate, estimate, estimate, float(estimate == 0), len(kept))
-    freedom = parts.sum() ** 2 / sum(
-        part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
-    )
+    freedom = parts.sum() ** 2 / sum(part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True))
     reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
     p = float(2 * stats.t.sf(abs(estimate) / error, freedom))
     return Comparison(estimate, estimate - reach, estimate + reach, p, len(kept))

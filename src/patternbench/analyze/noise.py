@@ -78,9 +78,7 @@ def trend(rounds: pd.DataFrame, response: str) -> Trend:
 def _floor_of(groups: list[pd.DataFrame], response: str, seed: int) -> dict[str, object]:
     known = [group[response].dropna().to_numpy(float) for group in groups]
     usable = [values for values in known if len(values) >= _FEWEST_FOR_A_SPLIT and np.median(values) != 0]
-    differences = np.concatenate(
-        [_self_differences(values, seed) for values in usable] or [np.array([np.nan])]
-    )
+    differences = np.concatenate([_self_differences(values, seed) for values in usable] or [np.array([np.nan])])
     return {
         "response": response,
         "typical": float(np.median(differences)),

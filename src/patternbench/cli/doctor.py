@@ -21,7 +21,7 @@ from patternbench.study.problems import InputError, Problem
 @click.option("--install", is_flag=True, help="Install what is missing and can be installed.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as one JSON object.")
 def doctor(install: bool, json_: bool) -> int:
-    """Say what is missing for which system, client and study, how to install it, and what will disturb measurements here.
+    """Say what is missing for which system, client and study, how to install it, and what will disturb measurements.
 
     Exit code 1 says that something is missing.
     """
@@ -66,11 +66,10 @@ def studies_using() -> dict[str, list[str]]:
 def show(found: dict[str, list[Need]], disturbing: list[machine.Disturbance]) -> None:
     """Print the findings for people."""
     console = Console()
-    table = Table("for", "needs", "state", box=None)
+    table = Table("for", "needs", "", box=None)
     for part, needs in found.items():
         for need in needs:
-            state = f"[green]ok[/] {need.found}" if need.met else f"[red]missing[/]: {need.how}"
-            table.add_row(part, need.name, state)
+            table.add_row(part, need.name, "[green]ok[/]" if need.met else f"[red]missing[/]: {need.how}")
     console.print(table)
     for each in disturbing:
         console.print(f"[yellow]will disturb measurements[/]: {each.what}; {each.remedy}")

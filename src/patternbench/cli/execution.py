@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from patternbench.cli import output
+from patternbench.cli.output import described
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import FAILED, Entry
 from patternbench.report.build import build
@@ -45,13 +46,6 @@ class Bar:
         self.progress.advance(self._task)
         if entry.status == FAILED:
             self.progress.console.print(f"[red]round {entry.round} failed[/]: {entry.cause}")
-
-
-def described(scenario: Scenario) -> str:
-    """A scenario in a few words."""
-    levels = {name: level for name, level in scenario.levels.items() if name not in ("client", "strategy")}
-    rest = " ".join(f"{name.split('.')[-1]}={level}" for name, level in levels.items())
-    return f"{scenario.client} {scenario.strategy} {rest}"
 
 
 def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:

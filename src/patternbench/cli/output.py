@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from patternbench.plan.scenarios import Scenario
 from patternbench.study.problems import InputError
 
 
@@ -21,6 +22,19 @@ def complain(error: InputError, as_data: bool) -> None:
         click.secho(f"error: {problem}", err=True, fg="red" if not as_data else None)
     if as_data:
         as_json({"problems": [problem.as_json() for problem in error.problems]})
+
+
+def described(scenario: Scenario) -> str:
+    """A scenario in a few words: ``native retry abort.percentage=20 users=50 initial=20ms``."""
+    levels = {name: level for name, level in scenario.levels.items() if name not in ("client", "strategy")}
+    pattern = (f"{scenario.strategy}.",)
+    rest = " ".join(f"{_short(name, pattern)}={level}" for name, level in levels.items())
+    return f"{scenario.client} {scenario.strategy} {rest}".rstrip()
+
+
+def _short(name: str, pattern: tuple[str, ...]) -> str:
+    """The name of a strategy's own factor without what its neighbours already say."""
+    return name.rsplit(".", 1)[-1] if name.startswith(pattern) else name
 
 
 def seconds(value: float) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from patternbench.cli import output
+from patternbench.cli.output import described
 from patternbench.lab import systems
 from patternbench.plan import estimate
 from patternbench.plan.expand import Plan, expand
@@ -55,9 +56,9 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
         factors.add_row(name, ", ".join(map(str, levels)))
     console.print(factors)
     listed = expanded.scenarios if everything else expanded.scenarios[:SHOWN]
-    scenarios = Table("scenario", *expanded.factors, box=None)
+    scenarios = Table("scenario", "levels", box=None)
     for scenario in listed:
-        scenarios.add_row(scenario.id, *(str(scenario.levels.get(name, "-")) for name in expanded.factors))
+        scenarios.add_row(scenario.id, described(scenario))
     console.print(scenarios)
     if len(listed) < count:
         console.print(f"... and {count - len(listed)} more (--all lists them)")

@@ -69,5 +69,3 @@ def _pair(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
-
-

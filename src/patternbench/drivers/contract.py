@@ -128,9 +128,7 @@ class RowStream:
     def _read_end(self, content: object) -> End:
         end = End(**_end_fields(self._number, content))
         if end.rows != self._rows:
-            raise ContractViolation(
-                self._number, "end.rows", end.rows, f"{self._rows}, the rows in all batches"
-            )
+            raise ContractViolation(self._number, "end.rows", end.rows, f"{self._rows}, the rows in all batches")
         if end.duration_us < self._last.latest_us - ROUNDING_US:
             allowed = f"at least {self._last.latest_us}, when the last row ended"
             raise ContractViolation(self._number, "end.duration_us", end.duration_us, allowed)
@@ -184,9 +182,7 @@ def _fields(number: int, where: str, content: object, names: Sequence[str]) -> d
         raise ContractViolation(number, where, content, "a JSON object")
     for name in content:
         if name not in names:
-            raise ContractViolation(
-                number, f"{where}.{name}", content[name], f"only the fields {', '.join(names)}"
-            )
+            raise ContractViolation(number, f"{where}.{name}", content[name], f"only the fields {', '.join(names)}")
     for name in names:
         if name not in content:
             raise ContractViolation(number, f"{where}.{name}", "missing", f"the fields {', '.join(names)}")
@@ -208,9 +204,7 @@ def _check_lengths(number: int, lists: dict[str, Any]) -> None:
         if not isinstance(column, list):
             raise ContractViolation(number, f"batch.{name}", column, "a list")
         if len(column) != rows:
-            raise ContractViolation(
-                number, f"batch.{name}", f"{len(column)} long", f"{rows} long, as batch.user is"
-            )
+            raise ContractViolation(number, f"batch.{name}", f"{len(column)} long", f"{rows} long, as batch.user is")
     if rows > BATCH_ROWS:
         raise ContractViolation(number, "batch", f"{rows} rows long", f"at most {BATCH_ROWS} rows a batch")
 
@@ -241,9 +235,7 @@ def _outcomes(number: int, column: list[Any]) -> npt.NDArray[np.int16]:
 def _check_rows(number: int, batch: Batch) -> None:
     """Check the rules that a row meets on its own."""
     rejected = batch.outcome == REJECTED
-    _refuse(
-        number, "attempt", batch.attempt, rejected & (batch.attempt != 0), "0 where the outcome is rejected"
-    )
+    _refuse(number, "attempt", batch.attempt, rejected & (batch.attempt != 0), "0 where the outcome is rejected")
     _refuse(number, "attempt", batch.attempt, ~rejected & (batch.attempt == 0), "from 1, unless rejected")
     _refuse(number, "duration_us", batch.duration_us, rejected & (batch.duration_us != 0), "0 when rejected")
 
@@ -360,9 +352,7 @@ class _Refusal:
     def refuse(self, name: str, i: int, allowed: str) -> NoReturn:
         at = int(self.rows.place[i])
         value = int(getattr(self.batch, name)[at])
-        raise ContractViolation(
-            self.number, f"batch.{name}[{at}] of user {self.batch.user[at]}", value, allowed
-        )
+        raise ContractViolation(self.number, f"batch.{name}[{at}] of user {self.batch.user[at]}", value, allowed)
 
 
 def _next_attempt(same_call: bool, before: int) -> str:

@@ -76,17 +76,17 @@ def _ours(name: str) -> ClientSpec:
     found = engine.find()
     places = {"${here}": str(path.parent), "${engine}": str(found or "")}
     command = tuple(_filled(word, places) for word in file.command)
-    program = shutil.which(command[0])
     file_needed = _filled(file.needs, places)
-    needs = (
-        Need(f"`{command[0] or 'patternbench-engine'}`", program, file.how),
-        Need(
-            Path(file_needed).name or "patternbench-engine",
-            file_needed if Path(file_needed).is_file() else None,
-            file.how,
-        ),
-    )
-    return ClientSpec(name, command, needs=needs)
+    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, file.how))}
+    return ClientSpec(name, command, needs=tuple(needs.values()))
+
+
+def _program(command: str, how: str) -> Need:
+    return Need(Path(command).name or engine.NAME, shutil.which(command) if command else None, how)
+
+
+def _file(path: str, how: str) -> Need:
+    return Need(Path(path).name or engine.NAME, path if Path(path).is_file() else None, how)
 
 
 def _filled(text: str, places: Mapping[str, str]) -> str:

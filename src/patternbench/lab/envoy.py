@@ -17,6 +17,7 @@ from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
 
 UNLIMITED = 1_000_000
+EXTENSIONS = "type.googleapis.com/envoy.extensions.filters"
 RUNTIME = {
     "abort.percentage": "fault.http.abort.abort_percent",
     "abort.status": "fault.http.abort.http_status",
@@ -85,7 +86,8 @@ def fraction(percentage: float) -> str:
     """A percentage as Envoy's runtime reads it: a whole number of percent, or a fraction of a million."""
     if float(percentage).is_integer():
         return str(int(percentage))
-    return json.dumps({"numerator": round(percentage * 10_000), "denominator": "MILLION"})
+    parts = {"numerator": round(percentage * 10_000), "denominator": "MILLION"}
+    return json.dumps(parts, separators=(",", ":"))  # without spaces, which the admin interface would keep as "+"
 
 
 def bootstrap(upstream: str, port: int, admin: int) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def _address(host: str, port: int) -> dict[str, Any]:
 
 def _listener(upstream: str, port: int) -> dict[str, Any]:
     manager = {
-        "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+        "@type": f"{EXTENSIONS}.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": "system",
         "generate_request_id": False,
         "route_config": {"virtual_hosts": [_virtual_host(upstream)]},
@@ -133,7 +135,7 @@ def _fault_filter() -> dict[str, Any]:
 def _typed(name: str, kind: str, **fields: Any) -> dict[str, Any]:
     return {
         "name": name,
-        "typed_config": {"@type": f"type.googleapis.com/envoy.extensions.filters.http.{kind}", **fields},
+        "typed_config": {"@type": f"{EXTENSIONS}.http.{kind}", **fields},
     }
 
 
@@ -141,7 +143,7 @@ def _cluster(upstream: str) -> dict[str, Any]:
     url = urlsplit(upstream)
     port = url.port or (443 if url.scheme == "https" else 80)
     endpoint = {"endpoint": {"address": _address(url.hostname or "", port)}}
-    limits = {name: UNLIMITED for name in ("max_connections", "max_pending_requests", "max_requests", "max_retries")}
+    limits = dict.fromkeys(("max_connections", "max_pending_requests", "max_requests", "max_retries"), UNLIMITED)
     cluster: dict[str, Any] = {
         "name": "system",
         "type": "STRICT_DNS",

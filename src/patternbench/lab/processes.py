@@ -1,7 +1,7 @@
 """Processes that never outlive us, whatever happens to us.
 
-Each runs under the engine's guard, which ends the whole family of a process when our end of a pipe closes. So Ctrl-C, an
-exception and even SIGKILL of this process leave nothing behind.
+Each runs under the engine's guard, which ends the whole family of a process when our end of a pipe closes. So
+Ctrl-C, an exception and even SIGKILL of this process leave nothing behind.
 """
 
 from __future__ import annotations

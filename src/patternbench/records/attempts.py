@@ -87,4 +87,5 @@ def write(path: Path, table: pa.Table) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     """A round's attempts as a data frame."""
-    return pq.read_table(path).to_pandas()
+    frame: pd.DataFrame = pq.read_table(path).to_pandas()
+    return frame

@@ -45,7 +45,7 @@ class Measured:
     end: End
 
 
-class RoundFailed(Exception):
+class RoundError(Exception):
     """A round cannot count: the cause, and the attempts that were made all the same."""
 
     def __init__(self, cause: str, table: pa.Table | None = None) -> None:
@@ -84,7 +84,7 @@ class Runner:
             client = self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, bench.endpoint))
             bench.inject(scenario.config["faults"])
             return self._measure(client, scenario, bench.endpoint, replace(blank, started=time.time()))
-        except RoundFailed as failure:
+        except RoundError as failure:
             return self._failed(blank, str(failure), failure.table)
         except (StartError, ClientError) as error:
             self._stage.drop_client(scenario.client)
@@ -110,11 +110,11 @@ class Runner:
         """A round counts when every user got what it was asked for within the time, and the system lived through it."""
         dead = self._stage.dead()
         if dead:
-            raise RoundFailed(f"the system died: {' '.join(dead)}", measured.table)
+            raise RoundError(f"the system died: {' '.join(dead)}", measured.table)
         unfinished = body["users"] - finished_users(measured.table, body)
         if unfinished:
             limit = Duration(body["time_limit_us"])
-            raise RoundFailed(f"over its time limit of {limit}: {unfinished} users were not finished", measured.table)
+            raise RoundError(f"over its time limit of {limit}: {unfinished} users were not finished", measured.table)
 
     def _failed(self, blank: Entry, cause: str, table: pa.Table | None = None) -> Entry:
         rows = 0

@@ -1,8 +1,9 @@
 """Reads the test spaces of ResilienceBench (Aderaldo et al., 2024) as studies.
 
 Both spellings are known: that of the paper's Listings 3 and 4, and that of the tool's public repository. What the
-libraries mean differently is put into our one meaning: Polly and cockatiel count retries where we count attempts, and Polly's
-first delay is already multiplied once. Breakers get the scope ``user``, because that tool makes one for each virtual user.
+libraries mean differently is put into our one meaning: Polly and cockatiel count retries where we count attempts, and
+Polly's first delay is already multiplied once. Breakers get the scope ``user``, because that tool makes one for each
+virtual user.
 """
 
 from __future__ import annotations
