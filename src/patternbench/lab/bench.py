@@ -30,6 +30,7 @@ class Bench:
         self.folder = folder
         self.running: dict[str, Running] = {}
         self.endpoint = ""
+        self._http = httpx.Client(timeout=5.0)
 
     def start(self, components: list[tuple[str, str, dict[str, Any]]], endpoint: str) -> None:
         """Start components given as (name, kind, settings); raise StartError, with none left, when one fails."""
@@ -61,7 +62,7 @@ class Bench:
         if proxy is None:
             raise StartError("the system has no fault proxy, so no fault can be injected")
         try:
-            envoy.inject(proxy.endpoints["admin"], faults)
+            envoy.inject(self._http, proxy.endpoints["admin"], faults)
         except httpx.HTTPError as error:
             raise StartError(f"envoy did not take the faults: {error or type(error).__name__}") from None
 
@@ -71,6 +72,7 @@ class Bench:
 
     def close(self) -> None:
         """Take everything down."""
+        self._http.close()
         for name in reversed(list(self.running)):
             self.running.pop(name).process.close()
 

@@ -64,9 +64,9 @@ def find() -> str | None:
     return str(beside) if beside.is_file() else shutil.which("envoy")
 
 
-def inject(admin: str, faults: Faults) -> None:
+def inject(http: httpx.Client, admin: str, faults: Faults) -> None:
     """Set the faults of a running Envoy through its admin interface; what is not named is switched off."""
-    answer = httpx.post(f"{admin}/runtime_modify", params=runtime(faults), timeout=5)
+    answer = http.post(f"{admin}/runtime_modify", params=runtime(faults))
     answer.raise_for_status()
 
 

@@ -33,9 +33,9 @@ class Built:
 def build(run: RunFolder) -> Built:
     """Write rounds.parquet, report.html, figures and tables into the run's folder."""
     report = gather(run)
-    csv.write(report, run.path / "tables")
-    svg.write(report, run.path / "figures")
-    folder.write_text(run.report, html.render(report))
+    csv.write_tables(report, run.path / "tables")
+    svg.write_figures(report, run.path / "figures")
+    html.write_html(report, run.report)
     return Built(summary.render(report))
 
 
@@ -87,7 +87,7 @@ def _measure(job: tuple[Path, bool, float | None]) -> tuple[dict[str, float], pd
     if not done:
         return {}, None
     frame = attempts.read(path)
-    return round_metrics(frame, objective), latency_curve(frame)
+    return round_metrics(frame), latency_curve(frame)
 
 
 def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> dict[str, Any]:
