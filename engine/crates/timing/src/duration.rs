@@ -47,7 +47,9 @@ fn wrong_unit(text: &str, number: &str, unit: &str) -> String {
 
 /// Writes a duration with the largest unit that leaves a whole number, as in `1500ms`.
 pub fn write_duration(nanos: Nanos) -> String {
-    let whole = UNITS.iter().find(|(_, length)| nanos % length == 0 && nanos > 0);
+    let whole = UNITS
+        .iter()
+        .find(|(_, length)| nanos > 0 && nanos.is_multiple_of(*length));
     let (name, length) = whole.copied().unwrap_or(("s", S));
     format!("{}{name}", nanos / length)
 }
