@@ -111,19 +111,22 @@ def _responses(levels: Mapping[str, Any], block: int, generator: np.random.Gener
     success = 0.065 * (users / 50) ** 0.8 * (1 + 1.1 * fault**2 * relief**2) * relief
     success *= slow * generator.lognormal(0, 0.03)
     attempts = 10 / (1 - fault)
-    waits = (attempts - 10) * delay * (1.7 if retry else 1.25)
+    waits = (attempts - 10) * delay * (1.7 if retry else 1.25) * (1 + 3 * fault**4)
     execution = (attempts * success * (1 - 0.35 * fault) + waits) * generator.lognormal(0, 0.02)
     error = success * 0.4 * generator.lognormal(0, 0.05) if fault else np.nan
     failed_calls = attempts - 10 if not retry else attempts * fault**6 / 3
     rejected = round(users * (attempts - 10) * 0.6) if breaker else 0
     calls = 10 + failed_calls + rejected / users
-    return _named(users, attempts, calls, rejected, success, error, execution, generator)
+    return _named((users, attempts, calls, rejected), (success, error, execution), generator)
 
 
 def _named(
-    users: int, attempts: float, calls: float, rejected: float, success: float, error: float,
-    execution: float, generator: np.random.Generator,
-) -> dict[str, float]:  # fmt: skip
+    counts: tuple[int, float, float, float],
+    seconds: tuple[float, float, float],
+    generator: np.random.Generator,
+) -> dict[str, float]:
+    users, attempts, calls, rejected = counts
+    success, error, execution = seconds
     times = {"p50": 0.9, "p90": 1.6, "p95": 1.9, "p99": 2.8, "p999": 4.1, "max": 5.5}
     bad = attempts - 10
     call = execution / calls

@@ -20,8 +20,8 @@ LIGHT = ("#68707c", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#3f5
 DARK = ("#aab2bd", "#56b4e9", "#f2884b", "#2fcf9f", "#e6a3c9", "#f5c84c", "#8f9bff", "#c99a8d")
 """Colours after Okabe and Ito, told apart with any common colour vision; grey is the reference line's."""
 
-_WIDTHS = (1.1, 1.9, 2.8, 3.8, 4.8, 5.8)
-_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 2), (10, 4))
+_WIDTHS = (1.2, 1.4, 2.6, 3.8, 4.8, 5.8)
+_DASHES = ((1, 0), (9, 3), (3, 3), (9, 3, 3, 3), (5, 2), (14, 4))
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
@@ -105,11 +105,17 @@ def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
     `data` has `line`, `tail` (place of the quantile: log10 of 1/(1-q)), `share` (its text), `median`, `low`,
     `high` in `ms`.
     """
-    ticks = "datum.value == 0 ? 'min' : format(100 * (1 - pow(10, -datum.value)), '.4~f') + ' %'"
     x = alt.X(
-        "tail:Q", title="share of calls at most this slow", axis=alt.Axis(values=_TAIL_TICKS, labelExpr=ticks)
+        "tail:Q",
+        title="share of calls at most this slow",
+        axis=alt.Axis(values=_TAIL_TICKS, labelExpr=_TAIL_TEXT),
     )
-    color = alt.Color("line:N", title=None, sort=None, legend=alt.Legend(orient="top", labelLimit=400))
+    color = alt.Color(
+        "line:N",
+        title=None,
+        sort=None,
+        legend=alt.Legend(orient="top", columns=1, labelLimit=600, symbolOpacity=1),
+    )
     base = alt.Chart().encode(x=x, color=color)
     band = base.mark_area(opacity=0.16).encode(y=alt.Y("low:Q", title="time (ms)"), y2="high:Q")
     line = base.mark_line(strokeWidth=2).encode(
@@ -125,11 +131,17 @@ def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
     x = alt.X("block:O", title="block, in order of execution", axis=alt.Axis(labelAngle=0))
     y = alt.Y("median:Q", title="deviation (%)")
     base = alt.Chart().encode(
-        x=x, color=alt.Color("response:N", title=None, sort=None, legend=alt.Legend(orient="top"))
+        x=x,
+        color=alt.Color(
+            "response:N",
+            title=None,
+            sort=None,
+            legend=alt.Legend(orient="top", labelLimit=300, symbolOpacity=1),
+        ),
     )
     band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="deviation (%)"), y2="high:Q")
     line = base.mark_line(point=True).encode(y=y, tooltip=_DRIFT_TIP)
-    zero = alt.Chart().mark_rule(strokeDash=[3, 3], opacity=0.6).encode(y=alt.datum(0))
+    zero = alt.Chart().mark_rule(strokeDash=[3, 3], opacity=0.8, color="#8a93a0").encode(y=alt.datum(0))
     chart = alt.layer(zero, band, line).properties(width=width, height=200)
     return _finished(_with_data(chart, data), data)
 
@@ -139,7 +151,11 @@ def tail_place(quantile: float) -> float:
     return 4.0 if quantile >= 1 else float(-np.log10(1 - quantile))
 
 
-_TAIL_TICKS = [0, 0.30103, 1, 2, 3]
+_TAIL_TEXT = (
+    "datum.value == 0 ? 'least' : datum.value == 4 ? 'greatest' :"
+    " format(100 * (1 - pow(10, -datum.value)), '.4~f') + ' %'"
+)
+_TAIL_TICKS = [0, 0.30103, 1, 2, 3, 4]
 _CURVE_TIP = [
     alt.Tooltip("line:N", title="scenario"),
     alt.Tooltip("share:N", title="share of calls"),
@@ -198,7 +214,7 @@ def _x(arrangement: Layout) -> alt.X:
 
 
 def _y(field: str, title: str) -> alt.Y:
-    return alt.Y(field, title=title, axis=alt.Axis(tickCount=5, format="~s"), scale=alt.Scale(zero=True))
+    return alt.Y(field, title=title, axis=alt.Axis(tickCount=5, format=",.6~g"), scale=alt.Scale(zero=True))
 
 
 def _strategies(arrangement: Layout) -> list[str]:
@@ -210,27 +226,26 @@ def _strategies(arrangement: Layout) -> list[str]:
 
 def _color(arrangement: Layout) -> alt.Color:
     shown = _strategies(arrangement)
-    legend = (
-        alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
-    )
-    return alt.Color("strategy:N", title=None, scale=alt.Scale(domain=shown), legend=legend)
+    return alt.Color("strategy:N", title=None, scale=alt.Scale(domain=shown), legend=_legend(shown))
 
 
 def _shape(arrangement: Layout) -> alt.Shape:
     shown = _strategies(arrangement)
-    legend = alt.Legend(orient="top", symbolOpacity=1) if len(shown) > 1 else None
-    return alt.Shape(
-        "strategy:N",
-        title=None,
-        legend=legend,
-        scale=alt.Scale(domain=shown, range=_cycled(_SHAPES, len(shown))),
-    )
+    scale = alt.Scale(domain=shown, range=_cycled(_SHAPES, len(shown)))
+    return alt.Shape("strategy:N", title=None, scale=scale, legend=_legend(shown))
 
 
 def _dash(arrangement: Layout) -> alt.StrokeDash:
     shown = _strategies(arrangement)
     scale = alt.Scale(domain=shown, range=[list(dash) for dash in _cycled(_DASHES, len(shown))])
-    return alt.StrokeDash("strategy:N", title=None, legend=None, scale=scale)
+    return alt.StrokeDash("strategy:N", title=None, scale=scale, legend=_legend(shown))
+
+
+def _legend(shown: Sequence[str]) -> alt.Legend | None:
+    """Explain colour, shape and dash together: the channels of one field share one legend."""
+    return (
+        alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
+    )
 
 
 def _width(arrangement: Layout) -> dict[str, Any]:
@@ -239,10 +254,17 @@ def _width(arrangement: Layout) -> dict[str, Any]:
     if not shown:
         return {"strokeWidth": alt.value(2)}
     names = "datum.label == '' ? 'none' : datum.label"
-    legend = alt.Legend(orient="top", labelExpr=names, symbolType="stroke", labelLimit=300, symbolOpacity=1)
+    legend = alt.Legend(
+        orient="top",
+        labelExpr=names,
+        symbolType="stroke",
+        labelLimit=300,
+        symbolOpacity=1,
+        titleOrient="left",
+    )
     scale = alt.Scale(domain=shown, range=list(_WIDTHS[: len(shown)]))
     title = detail_title(arrangement)
-    return {"strokeWidth": alt.StrokeWidth("detail:N", title=title, scale=scale, legend=legend)}
+    return {"strokeWidth": alt.StrokeWidth("detail:O", sort=shown, title=title, scale=scale, legend=legend)}
 
 
 def detail_title(arrangement: Layout) -> str:

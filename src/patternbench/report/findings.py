@@ -7,7 +7,7 @@ better or worse only if it holds after controlling the share of false discoverie
 that response at 5 % (Benjamini and Hochberg, 1995).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,10 +19,13 @@ from scipy import stats
 from patternbench.analyze.intervals import Comparison, difference, ratio
 from patternbench.report.layout import Layout, item
 from patternbench.report.model import RunReport
-from patternbench.report.words import HEADLINES, RESPONSES, Better, number, shown
+from patternbench.report.words import HEADLINES, RESPONSES, Better
 
 FALSE_DISCOVERIES = 0.05
-_NAMED = 2
+_NAMED = 4
+_NO_DECIMAL = 100
+_TOO_FEW = "Too few rounds to say: at least two finished rounds of each scenario are needed."
+_SAID = {"better": "better", "worse": "worse", "unclear": "no clear difference", "unknown": "not known"}
 _GROUPS = {"scenario": ["scenario"], "level": ["item", "x"], "item": ["item"]}
 
 
@@ -44,10 +47,11 @@ class Findings:
 
 @dataclass(frozen=True)
 class Headline:
-    """One finding in words: what it is about, what it says, and whether it is good news, bad news or none."""
+    """One finding in words: its title, the finding, what else to know, and what kind of news it is."""
 
     title: str
-    text: str
+    lead: str
+    more: tuple[str, ...]
     verdict: str
 
 
@@ -66,21 +70,21 @@ def findings(report: RunReport, arrangement: Layout) -> Findings:
 
 
 def headlines(found: Findings, arrangement: Layout) -> list[Headline]:
-    """Say for each headline response which line did best, what that costs, and where it holds."""
+    """Say what is a safe choice, then for each headline response which line did best, at what cost, where."""
     if found.by_item.empty:
         return []
-    return [
-        _headline(found, name, arrangement) for name in HEADLINES if (found.by_item["response"] == name).any()
-    ]
+    known = [name for name in HEADLINES if (found.by_item["response"] == name).any()]
+    return [_overall(found), *(_headline(found, name, arrangement) for name in known)]
 
 
 def change_text(row: Any) -> str:
-    """Write a change with its interval: `−41 % (−44 to −38 %)`."""
-    if np.isnan(row.change):
-        return "not measured"
-    if np.isnan(row.low):
-        return f"{_signed(row.change)}{_unit(row)} (no interval)"
-    return f"{_signed(row.change)}{_unit(row)} ({_signed(row.low)} to {_signed(row.high)}{_unit(row)})"
+    """Write a change: `−41.2 %`."""
+    return "–" if np.isnan(row.change) else f"{_signed(row.change)}{_unit(row)}"
+
+
+def interval_text(row: Any) -> str:
+    """Write the interval of a change: `−44.0 to −38.1 %`."""
+    return "no interval" if np.isnan(row.low) else f"{_signed(row.low)} to {_signed(row.high)}{_unit(row)}"
 
 
 def _pairs(arrangement: Layout) -> pd.DataFrame:
@@ -170,108 +174,133 @@ def _verdict(row: Any, better: Better) -> str:
     return "better" if (row.change < 0) == (better is Better.LOWER) else "worse"
 
 
+def _overall(found: Findings) -> Headline:
+    """Name the lines that are clearly better in something and clearly worse in nothing."""
+    counts = found.by_item.groupby("item", sort=False)["verdict"].value_counts().unstack(fill_value=0)
+    counts = counts.reindex(columns=["better", "worse", "unclear", "unknown"], fill_value=0)
+    if (counts["unknown"] > 0).all():
+        return Headline("What to choose", _TOO_FEW, (), "unclear")
+    safe = counts[(counts["better"] > 0) & (counts["worse"] == 0)].sort_values("better", ascending=False)
+    if len(safe):
+        lead = f"Better than {found.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
+        return Headline("What to choose", lead, (), "better")
+    if (counts["better"] > 0).any():
+        lead = f"No free gain: every configuration that beats {found.reference} in one response is worse in another."
+        return Headline("What to choose", lead, ("Choose by what matters most to you.",), "unclear")
+    return Headline(
+        "What to choose",
+        f"No configuration is clearly better than {found.reference} in anything.",
+        (),
+        "unclear",
+    )
+
+
 def _headline(found: Findings, response: str, arrangement: Layout) -> Headline:
     mine = found.by_item[found.by_item["response"] == response]
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
     best = mine.assign(rank=sign * mine["change"]).sort_values("rank").iloc[0]
     title = RESPONSES[response].title
-    if best["verdict"] == "unknown":
-        text = f"Too few rounds to compare with {found.reference}: at least two of each scenario are needed."
-        return Headline(title, text, "unclear")
+    where = _where(found, best, arrangement)
     if best["verdict"] == "better":
-        text = f"{_capital(best['item'])} is best: {_against(best, found.reference)}."
-        parts = [
-            text,
-            _ties(mine, best),
-            _where(found, best, response, arrangement),
-            _cost(found, best, response),
-        ]
-        return Headline(title, " ".join(part for part in parts if part), "better")
-    return Headline(title, *_no_gain(mine, best, found, arrangement))
+        lead = f"{_capital(best['item'])} is best: {_against(best, found.reference)}."
+        more = (_basis(best), _ties(mine, best), _cost(found, best), where)
+        return Headline(title, lead, tuple(part for part in more if part), "better")
+    lead, verdict = _no_gain(mine, best, found.reference)
+    return Headline(title, lead, tuple(part for part in (_basis(best), where) if part), verdict)
 
 
-def _no_gain(mine: pd.DataFrame, best: Any, found: Findings, arrangement: Layout) -> tuple[str, str]:
+def _no_gain(mine: pd.DataFrame, best: Any, reference: str) -> tuple[str, str]:
     """Say that nothing beat the reference, and how near the nearest came; and whether that is bad news."""
+    if best["verdict"] == "unknown":
+        return _TOO_FEW, "unclear"
     if (mine["change"] == 0).all():
-        return f"Every line is exactly like {found.reference}.", "unclear"
+        return f"Every configuration is exactly like {reference}.", "unclear"
     worse = best["verdict"] == "worse"
     start = "Nothing beats" if worse else "Nothing is clearly better than"
-    text = f"{start} {found.reference} overall. Nearest is {best['item']}: {_against(best, found.reference)}."
-    where = _where(found, best, best["response"], arrangement)
-    return f"{text} {where}".strip(), "worse" if worse else "unclear"
+    text = f"{start} {reference} overall. Nearest is {best['item']}: {_against(best, reference)}."
+    return text, "worse" if worse else "unclear"
 
 
 def _against(row: Any, reference: str) -> str:
-    conditions = f", mean over {row['conditions']} matched conditions" if row["conditions"] > 1 else ""
-    return f"{_amount(row)} {reference} (95 % interval {_span(row)}{conditions})"
+    return f"{_amount(row)} {reference}"
+
+
+def _basis(row: Any) -> str:
+    """Say what an estimate rests on."""
+    if np.isnan(row["low"]):
+        return ""
+    over = f", mean over {row['conditions']} matched conditions" if row["conditions"] > 1 else ""
+    return f"95\u00a0% interval {interval_text(row)}{over}."
 
 
 def _amount(row: Any) -> str:
     side = "below" if row["change"] < 0 else "above"
-    return f"{_size(row, abs(row['change']))} {side}"
-
-
-def _span(row: Any) -> str:
-    return f"{_signed(row['low'])} to {_signed(row['high'])}{_unit(row)}"
-
-
-def _size(row: Any, value: float) -> str:
-    return f"{number(value)}{_unit(row)}"
+    return f"{_signed(abs(row['change'])).lstrip('+')}{_unit(row)} {side}"
 
 
 def _unit(row: Any) -> str:
     """Give the unit of a change: percent, percentage points, or the unit of the response."""
     if row.relative:
-        return " %"
-    return {"percent": " points", "time": " s"}.get(RESPONSES[row.response].kind, "")
+        return "\u00a0%"
+    return {"percent": " points", "time": "\u00a0s"}.get(RESPONSES[row.response].kind, "")
 
 
 def _signed(value: float) -> str:
-    return number(0.0) if value == 0 else f"{'+' if value > 0 else '−'}{number(abs(value))}"
+    """Write a change with its sign and one decimal, or none from a hundred on."""
+    text = f"{abs(value):,.0f}" if abs(value) >= _NO_DECIMAL else f"{abs(value):.1f}"
+    return text if float(text.replace(",", "")) == 0 else f"{'+' if value > 0 else '−'}{text}"
 
 
 def _ties(mine: pd.DataFrame, best: Any) -> str:
     """Name the lines whose interval reaches into the best one's: the run cannot tell them apart from it."""
     others = mine[mine["item"] != best["item"]]
-    near = others[(others["low"] <= best["high"]) & (others["high"] >= best["low"])]["item"].tolist()
-    if not near:
-        return ""
-    more = f" and {len(near) - _NAMED} more" if len(near) > _NAMED else ""
-    return f"Not clearly different from it: {', '.join(near[:_NAMED])}{more}."
+    near = others[(others["low"] <= best["high"]) & (others["high"] >= best["low"])]["item"]
+    return f"Not clearly different from it: {_listed(near)}." if len(near) else ""
 
 
-def _where(found: Findings, best: Any, response: str, arrangement: Layout) -> str:
+def _where(found: Findings, best: Any, arrangement: Layout) -> str:
     """Say along the axis where the line is better, worse or neither, when that changes."""
-    if arrangement.roles.x is None:
+    if not arrangement.axis.quantity:
         return ""
     table = found.by_level
-    mine = table[(table["response"] == response) & (table["item"] == best["item"])].sort_values("x")
+    mine = table[(table["response"] == best["response"]) & (table["item"] == best["item"])].sort_values("x")
     if mine["verdict"].nunique() == 1:
         return ""
-    said = {"better": "better at", "worse": "worse at", "unclear": "no clear difference at"}
-    parts = [
-        f"{words} {', '.join(mine.loc[mine['verdict'] == verdict, 'x_text'])}"
-        for verdict, words in said.items()
-        if (mine["verdict"] == verdict).any()
-    ]
-    return f"By {arrangement.axis.title.removesuffix(' (%)').removesuffix(' (ms)')}: {'; '.join(parts)}."
+    parts = [f"{_SAID[verdict]} {_levels(part['x_text'].tolist())}" for verdict, part in _stretches(mine)]
+    return f"By {arrangement.axis.title.rsplit(' (', 1)[0]}: {', '.join(parts)}."
 
 
-def _cost(found: Findings, best: Any, response: str) -> str:
+def _stretches(mine: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Split the levels of the axis into stretches of one verdict."""
+    changed = (mine["verdict"] != mine["verdict"].shift()).cumsum()
+    return [(str(part["verdict"].iloc[0]), part) for _, part in mine.groupby(changed, sort=True)]
+
+
+def _levels(texts: Sequence[str]) -> str:
+    return f"at {texts[0]}" if len(texts) == 1 else f"from {texts[0]} to {texts[-1]}"
+
+
+def _cost(found: Findings, best: Any) -> str:
     """Name the other headline responses in which the line is clearly worse."""
     table = found.by_item
-    mine = table[(table["item"] == best["item"]) & (table["response"] != response)]
+    mine = table[(table["item"] == best["item"]) & (table["response"] != best["response"])]
     costs = [
-        f"{RESPONSES[row['response']].title.lower()} {_amount(row)} ({_span(row)})"
+        f"{_small(RESPONSES[row['response']].title)} {_amount(row)} ({interval_text(row)})"
         for _, row in mine[mine["verdict"] == "worse"].iterrows()
     ]
     return f"Its cost: {'; '.join(costs)}." if costs else ""
 
 
+def _listed(names: Iterable[str]) -> str:
+    """Name the first few, and count the rest."""
+    every = list(names)
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return f"{', '.join(every[:_NAMED])}{more}"
+
+
+def _small(title: str) -> str:
+    return title[:1].lower() + title[1:]
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def median_text(value: float, response: str) -> str:
-    """Write a response's value with its unit."""
-    return shown(value, RESPONSES[response].kind)

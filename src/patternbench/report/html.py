@@ -27,7 +27,7 @@ from patternbench.report.figures import (
     shown_unit,
     tail_place,
 )
-from patternbench.report.findings import Findings, change_text, findings, headlines
+from patternbench.report.findings import Findings, change_text, findings, headlines, interval_text
 from patternbench.report.layout import Layout, item, layout
 from patternbench.report.model import RunReport, Table, warnings
 from patternbench.report.words import HEADLINES, RESPONSES, factor_title, level_text, number, shown
@@ -136,8 +136,7 @@ def _cell(rows: pd.DataFrame) -> dict[str, str]:
     if rows.empty:
         return {"text": "–", "verdict": "unknown", "interval": "not measured"}
     row = next(rows.itertuples())
-    text = change_text(row)
-    return {"text": text.split(" (")[0], "verdict": str(row.verdict), "interval": text}
+    return {"text": change_text(row), "verdict": str(row.verdict), "interval": interval_text(row)}
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
@@ -177,24 +176,23 @@ def _value(name: str, value: Any) -> str:
 def _noise(report: RunReport) -> list[dict[str, Any]]:
     """Say for each headline response how much it differs from itself, and whether it drifted."""
     known = [name for name in HEADLINES if name in report.rounds.columns]
-    rows = noise_floor(report.done, known)
+    rows = _records(noise_floor(report.done, known))
     return [
-        {**row._asdict(), "title": RESPONSES[row.response].title, **_drifted(report, row.response)}
-        for row in rows.itertuples(index=False)
+        {**row, "title": RESPONSES[name].title, **_drifted(report, name, row["floor"])}
+        for name, row in zip(known, rows, strict=True)
     ]
 
 
-def _drifted(report: RunReport, response: str) -> dict[str, Any]:
+def _drifted(report: RunReport, response: str, floor: float) -> dict[str, Any]:
+    """Say how far a response moved from first block to last, and whether that is more than its noise."""
     found = trend(report.done, response)
     if np.isnan(found.p):
-        return {"drift": "too few blocks to say", "drifted": False}
+        return {"drift": "needs three blocks", "drifted": False}
     if found.p > _DRIFT_MATTERS:
         return {"drift": "none seen", "drifted": False}
-    sign = "+" if found.percent_a_block >= 0 else "−"
-    return {
-        "drift": f"{sign}{number(abs(found.percent_a_block))} % a block (p = {found.p:.2g})",
-        "drifted": True,
-    }
+    moved = found.percent_a_block * (found.blocks - 1)
+    within = "" if abs(moved) > floor else ", within the noise floor"
+    return {"drift": f"{moved:+.1f} % over the run{within}".replace("-", "−"), "drifted": not within}
 
 
 def _few_rounds(report: RunReport) -> int | None:
@@ -281,7 +279,7 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
 
 
 def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str, Any]:
-    """Pack a figure's points: for each place in the list of scenarios, median, low, high, coverage, rounds."""
+    """Pack a figure's points: for each scenario in order, median, low, high, coverage, rounds."""
     table = points(report, arrangement, response).set_index("scenario")
     table = table[["median", "low", "high", "coverage", "rounds"]].reindex(arrangement.scenarios["scenario"])
     name = shown_unit(report, response)
@@ -296,7 +294,7 @@ def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str
 
 
 def _curves(report: RunReport, arrangement: Layout) -> dict[str, Any]:
-    """Pack the distributions: per kind and scenario, the median, least and greatest round at each quantile, in ms."""
+    """Pack the distributions: by kind and scenario, the median, least, greatest round at each quantile (ms)."""
     if report.latencies.empty:
         return {}
     keys = ["kind", "scenario", "quantile"]
@@ -351,6 +349,10 @@ def _details(report: RunReport) -> dict[str, Any]:
         ],
         "values": [_rounded(row) for row in ordered.itertuples(index=False)],
     }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict(orient="records")]
 
 
 def _rounded(values: Sequence[float]) -> list[float | None]:

@@ -108,7 +108,7 @@ def _named(name: str, level: Any) -> str:
     """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`."""
     title, text = factor_title(name), level_text(level)
     if is_percentage(name):
-        return f"{title} {text} %"
+        return f"{title} {text}\u00a0%"
     return f"{text} {title}" if numeric(level) is not None and title.endswith("s") else f"{title} {text}"
 
 
@@ -123,7 +123,9 @@ def _axis(factors: Mapping[str, Sequence[Any]], given: Roles) -> Axis:
     values = [numeric(level) or 0.0 for level in levels]
     title = factor_title(given.x)
     if is_percentage(given.x):
-        return Axis(f"{title} (%)", tuple(values), tuple(f"{level_text(level)} %" for level in levels), True)
+        return Axis(
+            f"{title} (%)", tuple(values), tuple(f"{level_text(level)}\u00a0%" for level in levels), True
+        )
     if any(is_duration(level) for level in levels):
         in_ms = tuple(1000 * value for value in values)
         return Axis(f"{title} (ms)", in_ms, tuple(level_text(level) for level in levels), True)

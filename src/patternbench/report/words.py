@@ -29,6 +29,7 @@ class Response:
 
 
 _L, _H, _N = Better.LOWER, Better.HIGHER, Better.NEITHER
+_QUANTILES = {"p50": "Median", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "Longest"}
 _LISTED = (
     Response(
         "AverageSuccessTime", "Average success time", "time", _L, "time of a successful attempt, on average"
@@ -43,12 +44,10 @@ _LISTED = (
     Response(
         "p50", "Median response time", "time", _L, "half of all calls took at most this, back-off included"
     ),
-    Response("p90", "90th percentile of response time", "time", _L, "nine of ten calls took at most this"),
-    Response("p95", "95th percentile of response time", "time", _L, "19 of 20 calls took at most this"),
-    Response("p99", "99th percentile of response time", "time", _L, "99 of 100 calls took at most this"),
-    Response(
-        "p999", "99.9th percentile of response time", "time", _L, "999 of 1,000 calls took at most this"
-    ),
+    Response("p90", "p90 response time", "time", _L, "nine of ten calls took at most this"),
+    Response("p95", "p95 response time", "time", _L, "19 of 20 calls took at most this"),
+    Response("p99", "p99 response time", "time", _L, "99 of 100 calls took at most this"),
+    Response("p999", "p99.9 response time", "time", _L, "999 of 1,000 calls took at most this"),
     Response("max", "Longest response time", "time", _L, "the slowest call"),
     Response(
         "failure_rate",
@@ -108,17 +107,14 @@ _LISTED = (
     Response("TotalRequests", "Attempts", "count", _N, "attempts of a round on the wire"),
     *(
         Response(
-            f"{kind}_{name}", f"{title} of {noun}", "time", better, f"{title.lower()} of the time of {noun}"
+            f"{kind}_{name}",
+            f"{title} {kind} time",
+            "time",
+            better,
+            f"{title.lower()} of the times of {noun}",
         )
         for kind, noun, better in (("success", "successful attempts", _L), ("error", "failed attempts", _N))
-        for name, title in (
-            ("p50", "Median"),
-            ("p90", "90th percentile"),
-            ("p95", "95th percentile"),
-            ("p99", "99th percentile"),
-            ("p999", "99.9th percentile"),
-            ("max", "Longest"),
-        )
+        for name, title in _QUANTILES.items()
     ),
 )
 RESPONSES: Mapping[str, Response] = {response.name: response for response in _LISTED}

@@ -183,7 +183,7 @@
     const asked = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     const words = data.levels.titles.length;
     const shown = order().filter((place) => {
-      const text = `${data.names[place]} ${data.levels.rows[place].join(" ")} ${data.scenarios[place].scenario}`.toLowerCase();
+      const text = `${data.names[place]} ${data.levels.rows[place].join(" ")} ${data.scenarios[place].scenario}`.toLowerCase().replaceAll("\u00a0", " ");
       return asked.every((word) => text.includes(word));
     });
     const rows = shown.map((place) => [...data.levels.rows[place], ...data.detail.rows[place]]);
