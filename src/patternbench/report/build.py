@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.table import Table
 
 from patternbench.analyze.metrics import latency_curve, round_metrics
 from patternbench.records import attempts, folder, journal
@@ -27,7 +28,8 @@ MANY = 200
 class Built:
     """A report that has been written, and its few lines for the terminal."""
 
-    summary: str
+    table: Table
+    caption: str
 
 
 def build(run: RunFolder) -> Built:
@@ -36,7 +38,7 @@ def build(run: RunFolder) -> Built:
     csv.write_tables(report, run.path / "tables")
     svg.write_figures(report, run.path / "figures")
     html.write_html(report, run.report)
-    return Built(summary.render(report))
+    return Built(summary.summary_table(report), summary.caption(report))
 
 
 def gather(run: RunFolder) -> RunReport:

@@ -206,9 +206,7 @@ def _ranges(base: alt.Chart, title: str) -> list[alt.Chart]:
 def _x(arrangement: Layout) -> alt.X:
     axis = arrangement.axis
     if not axis.quantity:
-        return alt.X(
-            "line:N", title=None, sort=list(axis.texts), axis=alt.Axis(labelAngle=-40, labelLimit=160)
-        )
+        return alt.X("line:N", title=None, sort=list(axis.texts), axis=alt.Axis(labelAngle=-40, labelLimit=160))
     ticks = alt.Axis(values=list(axis.places), grid=False)
     return alt.X("x:Q", title=axis.title, axis=ticks, scale=alt.Scale(nice=False, padding=8, zero=False))
 
@@ -243,9 +241,7 @@ def _dash(arrangement: Layout) -> alt.StrokeDash:
 
 def _legend(shown: Sequence[str]) -> alt.Legend | None:
     """Explain colour, shape and dash together: the channels of one field share one legend."""
-    return (
-        alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
-    )
+    return alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
 
 
 def _width(arrangement: Layout) -> dict[str, Any]:
@@ -270,9 +266,7 @@ def _width(arrangement: Layout) -> dict[str, Any]:
 def detail_title(arrangement: Layout) -> str:
     """Name what the widths of lines show."""
     names = arrangement.roles.detail
-    delays = all(
-        any(word in name for word in ("delay", "initial", "open_for", "backoff", "wait")) for name in names
-    )
+    delays = all(any(word in name for word in ("delay", "initial", "open_for", "backoff", "wait")) for name in names)
     return "back-off delay" if names and delays else "configuration"
 
 
@@ -314,9 +308,7 @@ def _faceted(panels: Any, arrangement: Layout, narrow: bool, data: pd.DataFrame 
     rows, columns = (arrangement.order(name) for name in ("row", "column"))
     header: Literal["top"] = "top"
     if narrow and len(arrangement.order("panel")) > 1:
-        facet = alt.Facet(
-            "panel:N", title=None, sort=arrangement.order("panel"), header=alt.Header(labelOrient=header)
-        )
+        facet = alt.Facet("panel:N", title=None, sort=arrangement.order("panel"), header=alt.Header(labelOrient=header))
         return with_data.facet(facet=facet, columns=1)
     parts: dict[str, Any] = {}
     if len(rows) > 1:
@@ -327,9 +319,7 @@ def _faceted(panels: Any, arrangement: Layout, narrow: bool, data: pd.DataFrame 
 
 
 def _with_data(chart: Any, data: pd.DataFrame | str) -> Any:
-    return chart.properties(
-        data=alt.NamedData(name=data) if isinstance(data, str) else alt.NamedData(name="points")
-    )
+    return chart.properties(data=alt.NamedData(name=data) if isinstance(data, str) else alt.NamedData(name="points"))
 
 
 def _finished(chart: Any, data: pd.DataFrame | str) -> dict[str, Any]:

@@ -99,9 +99,7 @@ def _pairs(arrangement: Layout) -> pd.DataFrame:
     return others.merge(base, on=keys, how="inner")
 
 
-def _changes(
-    pairs: pd.DataFrame, by: list[str], rounds: dict[Any, pd.DataFrame], response: str
-) -> pd.DataFrame:
+def _changes(pairs: pd.DataFrame, by: list[str], rounds: dict[Any, pd.DataFrame], response: str) -> pd.DataFrame:
     """Compare the groups of pairs in one response, and adjust the p values for their number."""
     relative = _is_positive(rounds, response)
     rows = [
@@ -122,13 +120,10 @@ def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
     return {name: first[name] for name in names}
 
 
-def _change(
-    part: pd.DataFrame, rounds: dict[Any, pd.DataFrame], response: str, relative: bool
-) -> dict[str, Any]:
+def _change(part: pd.DataFrame, rounds: dict[Any, pd.DataFrame], response: str, relative: bool) -> dict[str, Any]:
     """Average the change over the conditions of a group."""
     sides = [
-        (_values(rounds, row.scenario, response), _values(rounds, row.baseline, response))
-        for row in part.itertuples()
+        (_values(rounds, row.scenario, response), _values(rounds, row.baseline, response)) for row in part.itertuples()
     ]
     found = ratio(sides) if relative else difference(sides)
     shown_as = partial(_in_percent, relative=relative)

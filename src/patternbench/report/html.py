@@ -90,14 +90,11 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
         "headlines": headlines(found, arrangement),
         "reference": found.reference,
         "score": _scorecard(found),
-        "by_level": [_by_level(found, name, arrangement) for name in HEADLINES]
-        if len(found.by_level)
-        else [],
+        "by_level": [_by_level(found, name, arrangement) for name in HEADLINES] if len(found.by_level) else [],
         "facts": _facts(report),
         "machine": _flat(report.manifest),
         "factors": {
-            factor_title(name): [level_text(level) for level in levels]
-            for name, levels in report.factors.items()
+            factor_title(name): [level_text(level) for level in levels] for name, levels in report.factors.items()
         },
         "noise": _noise(report),
         "few_rounds": _few_rounds(report),
@@ -264,9 +261,7 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
         "scenarios": json.loads(arrangement.scenarios.to_json(orient="records")),
         "names": list(_names(arrangement).values()),
         "responses": [_response(report, arrangement, response) for response in responses],
-        "grid": {
-            kind: grid(arrangement, "@title", "points", kind == "narrow") for kind in ("wide", "narrow")
-        },
+        "grid": {kind: grid(arrangement, "@title", "points", kind == "narrow") for kind in ("wide", "narrow")},
         "columns": len(arrangement.order("column")),
         "distribution": distribution("points"),
         "curves": _curves(report, arrangement),
@@ -298,9 +293,7 @@ def _curves(report: RunReport, arrangement: Layout) -> dict[str, Any]:
     if report.latencies.empty:
         return {}
     keys = ["kind", "scenario", "quantile"]
-    table = (
-        1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])
-    ).reset_index()
+    table = (1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])).reset_index()
     places = {str(scenario): place for place, scenario in enumerate(arrangement.scenarios["scenario"])}
     quantiles = sorted(table["quantile"].unique())
     packed: dict[str, Any] = {"tails": [[tail_place(q), _share(q)] for q in quantiles], "kinds": {}}
