@@ -1,9 +1,11 @@
 """A complete client of patternbench's contract, in plain Python: baseline and retry. Needs `jsonschema`."""
 # ruff: noqa: D102, D103, D401, PLR2004
 
+import contextlib
 import http.client
 import json
 import platform
+import socket
 import sys
 import threading
 import time
@@ -144,10 +146,11 @@ class Round:
     def abandon(self):
         self.stopped.set()
         for sock in [user.connection.sock for user in self.users if user.connection.sock]:
-            sock.shutdown(2)
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
-    def lines(self):
-        """The stream: batches while anyone is at work, then the end."""
+    def batches(self):
+        """Batches while anyone is at work."""
         alive = True
         while alive:
             time.sleep(0.05)
@@ -158,8 +161,10 @@ class Round:
             for i in range(0, max(1, len(rows)), 10_000):  # an empty batch notices a closed connection
                 columns = zip(*rows[i : i + 10_000], strict=True) if rows else [()] * len(COLUMNS)
                 yield {"batch": dict(zip(COLUMNS, columns, strict=True))}
+
+    def end(self):
         cpu_us = int((time.process_time() - self.cpu_s) * 1e6)
-        yield {"end": {"rows": self.taken, "duration_us": self.ended_us, "cpu_us": cpu_us}}
+        return {"end": {"rows": self.taken, "duration_us": self.ended_us, "cpu_us": cpu_us}}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -180,22 +185,26 @@ class Handler(BaseHTTPRequestHandler):
         elif not self.busy.acquire(blocking=False):
             self.reply(409, {"error": "another round is running"})
         else:
-            round_ = Round(json.loads(text))
-            try:
-                self.reply_with_lines(round_.lines())
-            except OSError:
-                round_.abandon()  # patternbench has closed the connection
-            finally:
-                self.busy.release()
+            self.stream(Round(json.loads(text)))
 
-    def reply_with_lines(self, lines):
+    def stream(self, round_):
         self.close_connection = True
         self.send_response(200)
         self.send_header("Content-Type", "application/x-ndjson")
         self.send_header("Connection", "close")
         self.end_headers()
-        for line in lines:
-            self.wfile.write(json.dumps(line).encode() + b"\n")
+        try:
+            for batch in round_.batches():
+                self.line(batch)
+        except OSError:
+            round_.abandon()  # patternbench has closed the connection
+            return
+        finally:
+            self.busy.release()  # before the end is told: who has read it may start a round
+        self.line(round_.end())
+
+    def line(self, value):
+        self.wfile.write(json.dumps(value).encode() + b"\n")
 
     def reply(self, status, value):
         body = json.dumps(value).encode()

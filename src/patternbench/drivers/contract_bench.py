@@ -67,11 +67,12 @@ class Row(NamedTuple):
 
 @dataclass
 class Outcome:
-    """A round that has ended: its rows, when each line arrived (seconds), its last line."""
+    """A round that has ended: its rows, when each line arrived (seconds), rows up to each, its last line."""
 
     play: Play
     rows: list[Row]
     lines_at: list[float]
+    rows_so_far: list[int]
     end: End
 
     def of_user(self, user: int) -> list[Row]:
@@ -221,12 +222,16 @@ def vectors(name: str) -> list[Json]:
 def _read(response: httpx.Response, play: Play, users: int) -> Outcome:
     lines_at: list[float] = []
     stream = read_rows(_noting(split_lines(response.iter_bytes()), lines_at), users)
+    rows: list[Row] = []
+    rows_so_far = []
     try:
-        rows = [row for batch in stream for row in _rows(batch)]
+        for batch in stream:
+            rows.extend(_rows(batch))
+            rows_so_far.append(len(rows))
     except (ContractViolation, ClientGaveUp) as error:
         raise RuleBrokenError(str(error)) from None
     assert stream.end is not None
-    return Outcome(play, rows, lines_at, stream.end)
+    return Outcome(play, rows, lines_at, rows_so_far, stream.end)
 
 
 def _noting(lines: Iterator[bytes], at: list[float]) -> Iterator[bytes]:
