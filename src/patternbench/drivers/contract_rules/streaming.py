@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from bisect import bisect_right
 from collections.abc import Callable
@@ -33,7 +34,7 @@ def batches_in_time(bench: Bench) -> str:
     got = bench.run(sequence([], Step(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
     finished = sorted(arrival.finished for arrival in got.play.arrivals if arrival.finished is not None)
     times = [finished[0], *got.lines_at]
-    silence = max(after - before for before, after in zip(times, times[1:], strict=False))
+    silence = max(after - before for before, after in itertools.pairwise(times))
     if silence > MOST_SILENCE_S:
         raise TooLateError(f"{silence * 1000:.0f} ms without a line")
     for at, rows in zip(got.lines_at, got.rows_so_far, strict=False):
