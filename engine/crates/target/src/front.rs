@@ -116,11 +116,10 @@ async fn converse(stream: TcpStream, front: Arc<Front>) {
         }
     });
     let mut http = hyper::server::conn::http1::Builder::new();
+    // A keep-alive connection may be idle for as long as its user thinks.
+    http.header_read_timeout(None);
     // A caller that goes away or breaks the protocol is its own problem.
-    let _ = http
-        .pipeline_flush(true)
-        .serve_connection(TokioIo::new(line), service)
-        .await;
+    let _ = http.serve_connection(TokioIo::new(line), service).await;
 }
 
 /// The connection of a request is to be reset, as chance would have it.
