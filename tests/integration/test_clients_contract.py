@@ -140,9 +140,7 @@ def retry_that_never_fires(m: ModuleType) -> None:
 
 
 def retries_for_attempts(m: ModuleType) -> None:
-    change_rounds(
-        m, lambda body: retry_of(body).update(max_attempts=retry_of(body).get("max_attempts", 0) + 1)
-    )
+    change_rounds(m, lambda body: retry_of(body).update(max_attempts=retry_of(body).get("max_attempts", 0) + 1))
 
 
 def first_delay_already_multiplied(m: ModuleType) -> None:
@@ -304,9 +302,7 @@ def jar() -> Path:
     sources = [RESILIENCE4J / "pom.xml", *(RESILIENCE4J / "src" / "main").rglob("*.*")]
     newest = max(source.stat().st_mtime for source in sources)
     if maven is not None and (not JAR.exists() or JAR.stat().st_mtime < newest):
-        subprocess.run(
-            [maven, "-q", "-B", "-DskipTests", "package"], cwd=RESILIENCE4J, check=True, timeout=280
-        )
+        subprocess.run([maven, "-q", "-B", "-DskipTests", "package"], cwd=RESILIENCE4J, check=True, timeout=280)
     return JAR
 
 

@@ -171,9 +171,7 @@ class Bench:
     def started(self, body: Json) -> Iterator[httpx.Response]:
         """Start a round; it is abandoned when the context ends before the stream does."""
         headers = {"Content-Type": "application/json"}
-        with self.client.stream(
-            "POST", "/rounds", content=json.dumps(body).encode(), headers=headers
-        ) as response:
+        with self.client.stream("POST", "/rounds", content=json.dumps(body).encode(), headers=headers) as response:
             if response.status_code != httpx.codes.OK:
                 response.read()
                 expect(False, f"/rounds answered {response.status_code}: {response.text[:200]}")
@@ -250,9 +248,7 @@ def _rows(batch: Batch) -> Iterator[Row]:
         batch.outcome,
         batch.status,
     )
-    for user, call, attempt, start, duration, code, status in zip(
-        *(c.tolist() for c in columns), strict=True
-    ):
+    for user, call, attempt, start, duration, code, status in zip(*(c.tolist() for c in columns), strict=True):
         yield Row(user, call, attempt, start, start + duration, status or OUTCOMES[code])
 
 

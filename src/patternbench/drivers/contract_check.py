@@ -57,9 +57,7 @@ def check_client(
             return findings
         bench.description = client.get("/client").json()
         findings += [
-            _told(_finding(rule, bench), on_finding)
-            for rule in RULES[1:]
-            if only is None or rule.name in only
+            _told(_finding(rule, bench), on_finding) for rule in RULES[1:] if only is None or rule.name in only
         ]
         return findings
 

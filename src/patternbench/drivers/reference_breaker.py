@@ -76,9 +76,7 @@ class ReferenceBreaker:
             return True
         if slow is None:
             return False
-        return self._share(sum(r.duration_us > slow["duration_us"] for r in self.results)) >= float(
-            slow["rate"]
-        )
+        return self._share(sum(r.duration_us > slow["duration_us"] for r in self.results)) >= float(slow["rate"])
 
     def _share(self, count: int) -> float:
         return 100 * count / len(self.results)
@@ -118,9 +116,7 @@ def _mistake(breaker: ReferenceBreaker, decision: Decision, early_us: int, late_
     return None
 
 
-def _mistake_while_open(
-    breaker: ReferenceBreaker, decision: Decision, early_us: int, late_us: int
-) -> str | None:
+def _mistake_while_open(breaker: ReferenceBreaker, decision: Decision, early_us: int, late_us: int) -> str | None:
     waited, wait = decision.at_us - breaker.opened_at_us, breaker.config["open_for_us"]
     if decision.result is None:
         return f"was rejected {waited} us after it opened for {wait}" if waited > wait + late_us else None

@@ -156,9 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        arrival = Arrival(
-            self.number, self.command, self.path, dict(self.headers.items()), body, time.monotonic()
-        )
+        arrival = Arrival(self.number, self.command, self.path, dict(self.headers.items()), body, time.monotonic())
         play = self.server.target.of_path(self.path)
         step = Step(404) if play is None else play.next_step(arrival)
         try:

@@ -50,7 +50,7 @@ def all_attempts(run: RunFolder) -> pd.DataFrame:
         for entry in _done(run)
     ]
     if not frames:
-        return attempts.SCHEMA.empty_table().to_pandas()
+        return pd.DataFrame(columns=attempts.SCHEMA.names)
     joined = pd.concat(frames, ignore_index=True)
     front = ["round", "block", "scenario"]
     return joined[front + [name for name in joined.columns if name not in front]]

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from tests.integration.run.conftest import ROUNDS, TINY, command, entries, left_behind, patternbench
 
 

@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.studies import EXAMPLE, changed, study
 
 from patternbench.plan.expand import expand, size
 from patternbench.plan.scenarios import content_id
 from patternbench.study.load import loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
-from tests.support.studies import EXAMPLE, changed, study
 
 levels_of_users = st.lists(st.integers(1, 1000), min_size=1, max_size=4, unique=True)
 percentages = st.lists(st.integers(0, 100), min_size=1, max_size=4, unique=True)

@@ -113,9 +113,7 @@ def nothing_listens(bench: Bench) -> str:
     return "3 connection errors"
 
 
-@rule(
-    "durations run to the last byte", "60 ms before the head and 60 ms before the body make at least 119 ms"
-)
+@rule("durations run to the last byte", "60 ms before the head and 60 ms before the body make at least 119 ms")
 def last_byte(bench: Bench) -> str:
     """Answer slowly, in two parts."""
     got = bench.run(sequence([], Step(200, delay_us=60_000, body_delay_us=60_000)), successes=3)

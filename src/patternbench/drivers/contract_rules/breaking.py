@@ -85,9 +85,7 @@ for _case in vectors("breaker"):
 def time_forgets(bench: Bench) -> str:
     """Take seconds for milliseconds, and this breaker opens."""
     strategy = breaker(window={"time_us": 1_000_000})
-    got = bench.run(
-        sequence([], FAIL), strategy=strategy, successes=None, max_attempts=3, think_time_us=2_100_000
-    )
+    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, max_attempts=3, think_time_us=2_100_000)
     expect_counts(got, calls=3, attempts=3, rejected=0)
     return "3 calls, none rejected"
 

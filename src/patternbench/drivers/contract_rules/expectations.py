@@ -16,9 +16,7 @@ def expect_counts(got: Outcome, *, calls: int, attempts: int, rejected: int) -> 
     """Compare rows with the wanted counts, and with what arrived at the target."""
     seen = (len({(row.user, row.call) for row in got.rows}), len(got.attempts), len(got.rejected))
     wanted = (calls, attempts, rejected)
-    expect(
-        seen == wanted, f"(calls, attempts, rejected) {seen} instead of {wanted}: {outcomes(got.rows)[:120]}"
-    )
+    expect(seen == wanted, f"(calls, attempts, rejected) {seen} instead of {wanted}: {outcomes(got.rows)[:120]}")
     arrived = len(got.play.arrivals)
     expect(arrived == attempts, f"{attempts} attempts in the rows, {arrived} requests at the target")
 

@@ -198,9 +198,7 @@ def _full_rounds(bench: Bench) -> Iterator[Json]:
 def _expect_refused(bench: Bench, what: str, body: object) -> None:
     expect(bench.problems(body) != [], f"{what}: /check finds no problem")
     response = bench.post("/rounds", body)
-    expect(
-        response.status_code == httpx.codes.UNPROCESSABLE_ENTITY, f"{what}: /rounds {response.status_code}"
-    )
+    expect(response.status_code == httpx.codes.UNPROCESSABLE_ENTITY, f"{what}: /rounds {response.status_code}")
     expect(problems_of(response) != [], f"{what}: /rounds answers 422 without a problem")
 
 

@@ -131,9 +131,7 @@ def _abandon(bench: Bench, script: Callable[[int], Step], **changes: object) -> 
     time.sleep(max(0.0, closed + ABANDON_S - time.monotonic()))
     count = len(play.arrivals)
     time.sleep(0.1)
-    expect(
-        len(play.arrivals) == count, f"{len(play.arrivals) - count} requests in the 100 ms after that second"
-    )
+    expect(len(play.arrivals) == count, f"{len(play.arrivals) - count} requests in the 100 ms after that second")
     return play
 
 
