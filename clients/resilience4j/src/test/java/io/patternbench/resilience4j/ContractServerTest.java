@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -53,6 +55,19 @@ class ContractServerTest {
           List.of("0.1 200", "1.1 connection_error", "2.1 503", "3.1 302"),
           rows(run(round, target)));
       assertEquals(4, target.requests());
+    }
+  }
+
+  @Test
+  void timeoutsOneAfterAnotherAreTimeoutsAndNothingElse() throws Exception {
+    // Nobody accepts: the connection waits in the backlog, and no answer ever comes.
+    try (ServerSocket silent = new ServerSocket(0, 200, InetAddress.getByName("127.0.0.1"))) {
+      ObjectNode round = Rounds.round("{'baseline':{}}").put("max_attempts", 100);
+      ((ObjectNode) round.get("request")).put("timeout_us", 3_000);
+      round.put("target", "http://127.0.0.1:" + silent.getLocalPort());
+      List<String> rows = rows(run(round));
+      assertEquals(100, rows.size());
+      assertTrue(rows.stream().allMatch(row -> row.endsWith(" timeout")), rows.toString());
     }
   }
 
@@ -109,7 +124,10 @@ class ContractServerTest {
   }
 
   private JsonNode[] run(ObjectNode round, ScriptedServer target) throws Exception {
-    round.put("target", target.url());
+    return run(round.put("target", target.url()));
+  }
+
+  private JsonNode[] run(ObjectNode round) throws Exception {
     HttpResponse<String> answer = post("/rounds", round.toString());
     assertEquals(200, answer.statusCode(), answer.body());
     List<JsonNode> lines = new ArrayList<>();
