@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -73,6 +74,15 @@ def test_resilience4j_refuses_bad_arguments_with_a_line_and_no_trace(arguments: 
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert "at io.patternbench" not in done.stderr
+
+
+def test_resilience4j_says_when_its_port_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = ["java", "-jar", str(jar()), "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: cannot listen on port {port}: ")
 
 
 def test_a_breaker_like_the_reference_keeps_every_rule() -> None:

@@ -28,7 +28,7 @@ def check_client(url: str, as_json: bool) -> None:
     Example: patternbench check-client http://127.0.0.1:9000
     """
     try:
-        findings = contract_check.check_client(url)
+        findings = _checked(url)
     except ClientUnreachableError as error:
         raise click.UsageError(str(error)) from None
     if as_json:
@@ -36,6 +36,11 @@ def check_client(url: str, as_json: bool) -> None:
     else:
         _print(findings)
     raise SystemExit(any(finding.status == "failed" for finding in findings))
+
+
+def _checked(url: str) -> list[Finding]:
+    with Console(stderr=True).status("checking") as status:
+        return contract_check.check_client(url, lambda finding: status.update(f"checked: {finding.rule}"))
 
 
 def _print(findings: list[Finding]) -> None:

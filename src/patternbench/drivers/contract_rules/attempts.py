@@ -87,6 +87,14 @@ def timeouts(bench: Bench) -> str:
     return "two timeouts of 100 ms, then 200"
 
 
+@rule("a row of timeouts", "30 attempts of 10 ms at a silent target are 30 timeouts and no other outcome")
+def row_of_timeouts(bench: Bench) -> str:
+    """Let one timeout follow another, so that cleaning up after the last gets in the way of the next."""
+    got = bench.run(sequence([], HANG), successes=None, max_attempts=30, request={"timeout_us": 10_000})
+    expect([row.outcome for row in got.rows] == ["timeout"] * 30, f"outcomes {outcomes(got.rows)}")
+    return "30 timeouts"
+
+
 @rule(
     "closed connections",
     "a connection that is closed unanswered is a connection_error and one attempt, no more",

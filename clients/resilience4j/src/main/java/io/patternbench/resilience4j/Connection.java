@@ -59,9 +59,10 @@ final class Connection implements AutoCloseable {
     Future<?> alarm = timer.schedule(deadline, request.timeoutUs(), TimeUnit.MICROSECONDS);
     try {
       return client.execute(http, this::status);
-    } catch (IOException | IllegalStateException e) {
-      return deadline.passed || isTimeout(e) ? Outcome.TIMEOUT : Outcome.CONNECTION_ERROR;
+    } catch (IOException e) {
+      return deadline.disarm() || isTimeout(e) ? Outcome.TIMEOUT : Outcome.CONNECTION_ERROR;
     } finally {
+      deadline.disarm();
       alarm.cancel(false);
     }
   }
@@ -144,19 +145,33 @@ final class Connection implements AutoCloseable {
     return e instanceof java.net.SocketTimeoutException;
   }
 
-  /** Cuts one attempt off, wherever it is. */
+  /**
+   * Cuts one attempt off, wherever it is.
+   *
+   * <p>A cut gives the connection back in two steps. The user waits for both, since otherwise its
+   * next attempt might find the connection taken.
+   */
   private static final class Deadline implements Runnable {
     private final HttpUriRequestBase http;
-    private volatile boolean passed;
+    private boolean disarmed;
+    private boolean passed;
 
     Deadline(HttpUriRequestBase http) {
       this.http = http;
     }
 
     @Override
-    public void run() {
-      passed = true;
-      http.cancel();
+    public synchronized void run() {
+      if (!disarmed) {
+        passed = true;
+        http.cancel();
+      }
+    }
+
+    /** Ends its power over the attempt; true when it has been used. */
+    synchronized boolean disarm() {
+      disarmed = true;
+      return passed;
     }
   }
 }

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -57,6 +59,19 @@ class ContractServerTest {
   }
 
   @Test
+  void timeoutsOneAfterAnotherAreTimeoutsAndNothingElse() throws Exception {
+    // Nobody accepts: the connection waits in the backlog, and no answer ever comes.
+    try (ServerSocket silent = new ServerSocket(0, 200, InetAddress.getByName("127.0.0.1"))) {
+      ObjectNode round = Rounds.round("{'baseline':{}}").put("max_attempts", 100);
+      ((ObjectNode) round.get("request")).put("timeout_us", 3_000);
+      round.put("target", "http://127.0.0.1:" + silent.getLocalPort());
+      List<String> rows = rows(run(round));
+      assertEquals(100, rows.size());
+      assertTrue(rows.stream().allMatch(row -> row.endsWith(" timeout")), rows.toString());
+    }
+  }
+
+  @Test
   void anOpenBreakerPausesAfterEveryRejectionAndCostsNoAttempt() throws Exception {
     try (ScriptedServer target = ScriptedServer.of(503)) {
       ObjectNode round = Rounds.breaker().put("rejected_pause_us", 20_000);
@@ -73,7 +88,8 @@ class ContractServerTest {
   void aBreakerOfScopeClientIsOneForAllUsersAndOfScopeUserOneForEach() throws Exception {
     assertEquals(8, attempts("user"));
     int shared = attempts("client");
-    assertTrue(shared >= 2 && shared <= 2 + 3, shared + " attempts");
+    // The library lets calls in while it opens; how many depends on how threads are scheduled.
+    assertTrue(shared >= 2 && shared < 8, shared + " attempts");
   }
 
   @Test
@@ -98,7 +114,7 @@ class ContractServerTest {
 
   private int attempts(String scope) throws Exception {
     try (ScriptedServer target = ScriptedServer.of(503)) {
-      ObjectNode round = Rounds.breaker().put("users", 4).put("time_limit_us", 200_000);
+      ObjectNode round = Rounds.breaker().put("users", 4).put("time_limit_us", 400_000);
       round.putNull("successes");
       ((ObjectNode) round.at("/strategy/circuit_breaker"))
           .put("open_for_us", 60_000_000)
@@ -109,7 +125,10 @@ class ContractServerTest {
   }
 
   private JsonNode[] run(ObjectNode round, ScriptedServer target) throws Exception {
-    round.put("target", target.url());
+    return run(round.put("target", target.url()));
+  }
+
+  private JsonNode[] run(ObjectNode round) throws Exception {
     HttpResponse<String> answer = post("/rounds", round.toString());
     assertEquals(200, answer.statusCode(), answer.body());
     List<JsonNode> lines = new ArrayList<>();
