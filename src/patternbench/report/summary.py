@@ -17,8 +17,8 @@ _SHOWN = {
     "p50": "p50",
     "p95": "p95",
     "failure_rate": "failed",
-    "TotalExecutionTime": "execution",
-    "amplification": "attempts/call",
+    "TotalExecutionTime": "exec. time",
+    "amplification": "amplif.",
 }
 
 
@@ -28,16 +28,21 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
     With more scenarios than that, those of the highest level on the horizontal axis and in the last column
     come first, so that the rows that are shown can be compared; the caption says how many more there are.
     """
-    table = Table(title=report.study_name, caption=caption(report, limit), box=box.SIMPLE_HEAD)
+    table = Table(
+        title=report.study_name, caption=caption(report, limit), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
     table.title_justify = table.caption_justify = "left"
-    for name in ("condition", "configuration"):
-        table.add_column(name)
+    table.add_column("condition", min_width=14)
+    table.add_column("configuration", min_width=23)
     known = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns}
     for title in known.values():
         table.add_column(title, justify="right", no_wrap=True)
     medians = _medians(report, list(known))
+    said = ""
     for row in _hardest(layout(report), limit):
-        table.add_row(row["condition"], item(row["client"], row["line"]), *_values(medians, row["scenario"], known))
+        condition = row["condition"] if row["condition"] != said else ""
+        said = row["condition"]
+        table.add_row(condition, item(row["client"], row["line"]), *_values(medians, row["scenario"], known))
     return table
 
 

@@ -253,6 +253,10 @@
     download("scenarios.csv", [["scenario", ...data.levels.titles, ...data.detail.titles], ...rows]);
   });
 
+  // ---- on paper: light, and a figure that is dark on the screen is drawn again ----
+  window.addEventListener("beforeprint", () => { if (theme === "dark") { setTheme("light"); button.dataset.back = "dark"; } });
+  window.addEventListener("afterprint", () => { if (button.dataset.back) { setTheme(button.dataset.back); delete button.dataset.back; } });
+
   // ---- everything, once ----
   async function start() {
     root.dataset.theme = theme;
