@@ -79,9 +79,7 @@ def test_the_theme_can_be_switched(browser: Browser, path: Path) -> None:
     page, heard = opened(browser, path)
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.click("#theme")
-    page.wait_for_function(
-        "[...document.querySelectorAll('.plot')].every((each) => each.dataset.drawn === 'dark')"
-    )
+    page.wait_for_function("[...document.querySelectorAll('.plot')].every((each) => each.dataset.drawn === 'dark')")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
     assert heard.messages == []
     page.close()
@@ -103,9 +101,7 @@ def test_any_response_can_be_chosen(browser: Browser, path: Path) -> None:
     names = figure.locator("select option").all_inner_texts()
     assert len(names) == 36
     figure.locator("select").select_option("amplification")
-    page.wait_for_function(
-        "document.querySelectorAll('.grid-figure')[3].textContent.includes('Amplification (×)')"
-    )
+    page.wait_for_function("document.querySelectorAll('.grid-figure')[3].textContent.includes('Amplification (×)')")
     assert heard.messages == []
     page.close()
 

@@ -183,9 +183,7 @@ def _curves(base: alt.Chart, arrangement: Layout, title: str) -> list[alt.Chart]
     """Draw bands, lines and points; a band is only a hint, the tooltip has the numbers."""
     faded = _faded(arrangement, 1.0, 0.07)
     band = base.mark_area().encode(y=_y("low:Q", title), y2="high:Q", opacity=_faded(arrangement, 0.13, 0.02))
-    line = base.mark_line(strokeJoin="round").encode(
-        y=_y("median:Q", title), opacity=faded, **_width(arrangement)
-    )
+    line = base.mark_line(strokeJoin="round").encode(y=_y("median:Q", title), opacity=faded, **_width(arrangement))
     dots = base.mark_point(filled=True, size=34).encode(
         y=_y("median:Q", title), opacity=faded, shape=_shape(arrangement), tooltip=_tip(arrangement, title)
     )
@@ -233,15 +231,8 @@ def _shape(arrangement: Layout) -> alt.Shape:
 
 
 def _legend(shown: Sequence[str]) -> alt.Legend | None:
-<<<<<<< HEAD
-    """Explain colour, shape and dash together: the channels of one field share one legend."""
-    return alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
-=======
     """Explain colour and shape together: the channels of one field share one legend."""
-    return (
-        alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
-    )
->>>>>>> refs/heads/report
+    return alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
 
 
 def _width(arrangement: Layout) -> dict[str, Any]:

@@ -31,20 +31,13 @@ class Levels(tuple[T, ...], Generic[T]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         (item,) = get_args(source)
         items = core_schema.list_schema(handler.generate_schema(item))
-        as_typed = core_schema.plain_serializer_function_ser_schema(cls._as_typed)
-        return core_schema.no_info_wrap_validator_function(cls._validate, items, serialization=as_typed)
+        return core_schema.no_info_wrap_validator_function(cls._validate, items)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         array = handler(schema["schema"])
         levels = {**array, "minItems": 1, "uniqueItems": True}
         return {"anyOf": [array["items"], levels]}
-
-    @staticmethod
-    def _as_typed(levels: Levels[Any]) -> Any:
-        """The field as a study would write it: a scalar, or a list of levels."""
-        written = [level if isinstance(level, (bool, int, float)) else str(level) for level in levels]
-        return written if levels.varied else written[0]
 
     @classmethod
     def _validate(cls, value: Any, handler: Any) -> Levels[T]:

@@ -114,18 +114,14 @@ def test_failed_rounds_warnings_and_what_was_left_out_are_on_the_page(whole: Run
 def test_what_a_study_says_cannot_break_the_page(small: RunReport) -> None:
     nasty = "</script><script>alert(1)</script>"
     levels = [{"id": each["id"], "levels": {**each["levels"], "note": nasty}} for each in small.scenarios]
-    page = render(
-        replace(small, study_name=nasty, study_text=nasty, scenarios=levels, manifest={nasty: nasty})
-    )
+    page = render(replace(small, study_name=nasty, study_text=nasty, scenarios=levels, manifest={nasty: nasty}))
     assert "<script>alert(1)" not in page
 
 
 def test_further_sections_are_shown_and_written(small: RunReport, tmp_path: Path) -> None:
     spec = {"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"y": {"field": "a"}}}
     table = Table("Terms", pd.DataFrame({"name": ["users"], "estimate": [0.123456]}))
-    section = Section(
-        "model-1", "A model", ["Twice the users take 38 % longer."], [table], [Figure("Bars", spec)]
-    )
+    section = Section("model-1", "A model", ["Twice the users take 38 % longer."], [table], [Figure("Bars", spec)])
     extended = replace(small, sections=[section])
     page = render(extended)
     assert all(text in page for text in ('id="model-1"', "Twice the users", "<td>0.123</td>", "Bars"))

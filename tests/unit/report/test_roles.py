@@ -25,9 +25,7 @@ def test_a_fault_given_as_words_cannot_be_the_axis() -> None:
 
 
 def test_durations_are_quantities() -> None:
-    assert (
-        roles({"faults.delay.duration": ["20ms", "1s"], "strategy": ["a", "b"]}).x == "faults.delay.duration"
-    )
+    assert roles({"faults.delay.duration": ["20ms", "1s"], "strategy": ["a", "b"]}).x == "faults.delay.duration"
 
 
 def test_a_study_of_strategies_alone_has_no_quantity() -> None:
