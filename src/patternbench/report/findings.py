@@ -96,9 +96,6 @@ def _pairs(arrangement: Layout) -> pd.DataFrame:
     return table[~table["reference"]].merge(base.rename(columns={"scenario": "baseline"}), on=keys)
 
 
-<<<<<<< HEAD
-def _changes(pairs: pd.DataFrame, by: list[str], rounds: dict[Any, pd.DataFrame], response: str) -> pd.DataFrame:
-=======
 def _values(rounds: pd.DataFrame, response: str) -> dict[Any, _Floats]:
     """Give each scenario's values of a response, one a finished round in which it is defined."""
     known = rounds[["scenario", response]].dropna()
@@ -106,7 +103,6 @@ def _values(rounds: pd.DataFrame, response: str) -> dict[Any, _Floats]:
 
 
 def _changes(pairs: pd.DataFrame, by: list[str], values: dict[Any, _Floats], response: str) -> pd.DataFrame:
->>>>>>> refs/heads/report
     """Compare the groups of pairs in one response, and adjust the p values for their number."""
     relative = all((found > 0).all() for found in values.values())
     rows = [
@@ -127,19 +123,11 @@ def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
     return {name: first[name] for name in names}
 
 
-<<<<<<< HEAD
-def _change(part: pd.DataFrame, rounds: dict[Any, pd.DataFrame], response: str, relative: bool) -> dict[str, Any]:
-    """Average the change over the conditions of a group."""
-    sides = [
-        (_values(rounds, row.scenario, response), _values(rounds, row.baseline, response)) for row in part.itertuples()
-    ]
-=======
 def _change(part: pd.DataFrame, values: dict[Any, _Floats], relative: bool) -> dict[str, Any]:
     """Average the change over the conditions of a group."""
     none = np.array([])
     matched = zip(part["scenario"], part["baseline"], strict=True)
     sides = [(values.get(mine, none), values.get(base, none)) for mine, base in matched]
->>>>>>> refs/heads/report
     found = ratio(sides) if relative else difference(sides)
     return {
         "change": _in_percent(found.estimate, relative),
