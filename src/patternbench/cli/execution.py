@@ -97,7 +97,6 @@ def show(made: Built) -> None:
     """Print the short table of a report."""
     console = Console()
     console.print(made.table)
-    console.print(made.caption)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

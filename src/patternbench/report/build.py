@@ -27,10 +27,9 @@ MANY = 200
 
 @dataclass(frozen=True)
 class Built:
-    """A report that has been written, and its few lines for the terminal."""
+    """A report that has been written, and its short table for the terminal."""
 
     table: Table
-    caption: str
 
 
 def build(run: RunFolder) -> Built:
@@ -39,7 +38,7 @@ def build(run: RunFolder) -> Built:
     csv.write_tables(report, run.path / "tables")
     svg.write_figures(report, run.path / "figures")
     html.write_html(report, run.report)
-    return Built(summary.summary_table(report), summary.caption(report))
+    return Built(summary.summary_table(report))
 
 
 def gather(run: RunFolder) -> RunReport:
