@@ -61,12 +61,13 @@ class ContractServerTest {
   @Test
   void timeoutsOneAfterAnotherAreTimeoutsAndNothingElse() throws Exception {
     // Nobody accepts: the connection waits in the backlog, and no answer ever comes.
-    try (ServerSocket silent = new ServerSocket(0, 200, InetAddress.getByName("127.0.0.1"))) {
-      ObjectNode round = Rounds.round("{'baseline':{}}").put("max_attempts", 100);
-      ((ObjectNode) round.get("request")).put("timeout_us", 3_000);
+    try (ServerSocket silent = new ServerSocket(0, 500, InetAddress.getByName("127.0.0.1"))) {
+      ObjectNode round = Rounds.round("{'baseline':{}}").put("users", 4);
+      round.put("max_attempts", 100);
+      ((ObjectNode) round.get("request")).put("timeout_us", 1_000);
       round.put("target", "http://127.0.0.1:" + silent.getLocalPort());
       List<String> rows = rows(run(round));
-      assertEquals(100, rows.size());
+      assertEquals(400, rows.size());
       assertTrue(rows.stream().allMatch(row -> row.endsWith(" timeout")), rows.toString());
     }
   }
