@@ -294,7 +294,7 @@ def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str
 
 
 def _curves(report: RunReport, arrangement: Layout) -> dict[str, Any]:
-    """Pack the distributions: by kind and scenario, the median, least, greatest round at each quantile (ms)."""
+    """Pack the distributions: by kind and scenario, median, least and greatest round at each quantile (ms)."""
     if report.latencies.empty:
         return {}
     keys = ["kind", "scenario", "quantile"]
