@@ -84,9 +84,7 @@ def median_table(
         for response in responses
         for values in np.split(rounds[response].to_numpy(float)[order], starts)[1:]
     ]
-    measured = pd.DataFrame.from_records(
-        found, columns=["response", "median", "low", "high", "rounds", "coverage"]
-    )
+    measured = pd.DataFrame.from_records(found, columns=["response", "median", "low", "high", "rounds", "coverage"])
     return pd.concat([pd.concat([keys] * len(responses), ignore_index=True), measured], axis=1)
 
 
@@ -142,9 +140,7 @@ def _order_statistics(count: int, confidence: float) -> tuple[int, float]:
     return cut, float(1 - 2 * stats.binom.cdf(cut, count, 0.5))
 
 
-def _groups(
-    rounds: pd.DataFrame, by: list[str]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], pd.DataFrame]:
+def _groups(rounds: pd.DataFrame, by: list[str]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], pd.DataFrame]:
     """Give an order of rows that brings groups together, where each starts in it, and the groups' keys."""
     number = rounds.groupby(by, sort=False, dropna=False).ngroup().to_numpy()
     order = np.argsort(number, kind="stable")
