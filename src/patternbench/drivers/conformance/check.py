@@ -8,8 +8,8 @@ from typing import Literal
 
 import httpx
 
-from patternbench.drivers import contract_rules  # noqa: F401 - importing them registers the rules
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance import rules  # noqa: F401 - importing them registers the rules
+from patternbench.drivers.conformance.bench import (
     RULES,
     Bench,
     NotApplicableError,
@@ -18,7 +18,7 @@ from patternbench.drivers.contract_bench import (
     TooLateError,
     require,
 )
-from patternbench.drivers.scripted_target import ScriptedTarget
+from patternbench.drivers.conformance.scripted_target import ScriptedTarget
 
 Status = Literal["passed", "failed", "not applicable"]
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import httpx
 
+from patternbench.drivers.conformance.scripted_target import Play, ScriptedTarget, Step
 from patternbench.drivers.contract import (
     OUTCOMES,
     Batch,
@@ -22,7 +23,6 @@ from patternbench.drivers.contract import (
     read_rows,
     split_lines,
 )
-from patternbench.drivers.scripted_target import Play, ScriptedTarget, Step
 
 Json = dict[str, Any]
 
@@ -32,8 +32,8 @@ STRATEGIES = ("baseline", "retry", "circuit_breaker")
 BASELINE: Json = {"baseline": {}}
 FIXED_10MS: Json = {"fixed": {"delay_us": 10_000}}
 
-_REPOSITORY = Path(__file__).parents[3]
-_PACKAGE = Path(__file__).parents[1]
+_REPOSITORY = Path(__file__).parents[4]
+_PACKAGE = Path(__file__).parents[2]
 
 
 class RuleBrokenError(Exception):

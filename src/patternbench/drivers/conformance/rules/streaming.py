@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import httpx
 
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance.bench import (
     LATE_US,
     Bench,
     TooLateError,
@@ -19,10 +19,10 @@ from patternbench.drivers.contract_bench import (
     retry,
     rule,
 )
-from patternbench.drivers.contract_rules.expectations import (
+from patternbench.drivers.conformance.rules.expectations import (
     expect_counts,
 )
-from patternbench.drivers.scripted_target import FAIL, HANG, Play, Step, sequence
+from patternbench.drivers.conformance.scripted_target import FAIL, HANG, Play, Step, sequence
 
 MOST_SILENCE_S = 0.2 + LATE_US / 1e6
 ABANDON_S = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance.bench import (
     EARLY_US,
     LATE_US,
     Bench,
@@ -15,12 +15,12 @@ from patternbench.drivers.contract_bench import (
     rule,
     vectors,
 )
-from patternbench.drivers.contract_rules.expectations import (
+from patternbench.drivers.conformance.reference_breaker import Decision, Result, mistakes
+from patternbench.drivers.conformance.rules.expectations import (
     expect_counts,
     expect_wait,
 )
-from patternbench.drivers.reference_breaker import Decision, Result, mistakes
-from patternbench.drivers.scripted_target import FAIL, OK, Step, sequence
+from patternbench.drivers.conformance.scripted_target import FAIL, OK, Step, sequence
 
 
 def _breaker_rule(case: Json) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance.bench import (
     BASELINE,
     STRATEGIES,
     Bench,

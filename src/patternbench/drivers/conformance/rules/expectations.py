@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance.bench import (
     EARLY_US,
     LATE_US,
     Outcome,

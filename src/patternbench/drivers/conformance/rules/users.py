@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance.bench import (
     Bench,
     expect,
     rule,
 )
-from patternbench.drivers.contract_rules.expectations import (
+from patternbench.drivers.conformance.rules.expectations import (
     expect_counts,
     expect_not_late,
     expect_wait,
 )
-from patternbench.drivers.scripted_target import FAIL, OK, Step, sequence
+from patternbench.drivers.conformance.scripted_target import FAIL, OK, Step, sequence
 
 
 @rule("max_attempts", "two users whose calls all fail stop after exactly max_attempts = 7 attempts each")

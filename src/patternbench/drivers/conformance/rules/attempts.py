@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance.bench import (
     Bench,
     expect,
     rule,
 )
-from patternbench.drivers.contract_rules.expectations import (
+from patternbench.drivers.conformance.rules.expectations import (
     expect_counts,
     expect_not_late,
     expect_wait,
     outcomes,
 )
-from patternbench.drivers.scripted_target import CLOSE, FAIL, HANG, OK, Step, sequence
+from patternbench.drivers.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Step, sequence
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patternbench.drivers.contract_bench import (
+from patternbench.drivers.conformance.bench import (
     EARLY_US,
     LATE_US,
     Bench,
@@ -12,14 +12,14 @@ from patternbench.drivers.contract_bench import (
     rule,
     vectors,
 )
-from patternbench.drivers.contract_rules.expectations import (
+from patternbench.drivers.conformance.rules.expectations import (
     expect_counts,
     expect_not_late,
     expect_wait,
     gaps,
     outcomes,
 )
-from patternbench.drivers.scripted_target import CLOSE, FAIL, HANG, OK, Play, Step, sequence
+from patternbench.drivers.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Play, Step, sequence
 
 
 @rule("exact counts: retry", "attempts include the first; a call ends with its first success", "retry")

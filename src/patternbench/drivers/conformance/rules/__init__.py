@@ -5,6 +5,6 @@ Importing the package registers the rules in the order in which they are checked
 """
 
 # isort: off
-from patternbench.drivers.contract_rules import refusals, attempts, users, retrying, breaking, streaming
+from patternbench.drivers.conformance.rules import refusals, attempts, users, retrying, breaking, streaming
 
 __all__ = ["attempts", "breaking", "refusals", "retrying", "streaming", "users"]
