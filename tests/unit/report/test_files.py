@@ -48,6 +48,12 @@ def test_the_summary_is_as_agreed(small: RunReport) -> None:
     golden("summary.txt", printed(small))
 
 
+def test_no_column_of_the_summary_is_lost_on_a_narrow_terminal(whole: RunReport, small: RunReport) -> None:
+    assert "3.48×" in printed(small, 80)
+    text = printed(whole, 80)
+    assert all(name in text for name in ("p50", "p95", "failed", "execution", "amplif.", "3.48×"))
+
+
 def test_a_long_summary_shows_the_hardest_conditions_and_counts_the_rest(whole: RunReport) -> None:
     text = printed(whole, 140)
     assert "195 more scenarios in the report" in text
