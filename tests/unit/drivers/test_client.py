@@ -95,3 +95,13 @@ def test_another_version_of_the_contract_is_refused_at_the_start(description: ob
 def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StartError, match=r"client x at http://127\.0\.0\.1:1 does not answer"):
         Client(ClientSpec("x", url="http://127.0.0.1:1"), tmp_path)
+
+
+def test_a_round_ends_as_soon_as_the_system_has_died_and_keeps_what_it_has(tmp_path: Path) -> None:
+    rows = {"user": [0], "call": [0], "attempt": [1], "start_us": [5], "duration_us": [10], "outcome": [200]}
+    line = json.dumps({"batch": rows}).encode() + b"\n"
+    with scripted(DESCRIPTION, line) as spec, pytest.raises(ClientError, match="the system died: envoy ended"):
+        Client(spec, tmp_path).run(ROUND, lambda: ["envoy ended"])
+    with scripted(DESCRIPTION, line) as spec, pytest.raises(ClientError) as caught:
+        Client(spec, tmp_path).run(ROUND)
+    assert len(caught.value.batches) == 1
