@@ -75,7 +75,8 @@ def scenario_of_rows(design: Design, scenarios: pd.Series | None) -> npt.NDArray
     if scenarios is not None:
         return _codes(scenarios.iloc[design.rows])
     factors = list(design.parsed.right)
-    return design.frame.groupby(factors, sort=True, observed=True).ngroup().to_numpy()
+    numbers = design.frame.groupby(factors, sort=True, observed=True).ngroup()
+    return np.asarray(numbers, dtype=np.int64)
 
 
 def _codes(values: pd.Series) -> npt.NDArray[np.int64]:

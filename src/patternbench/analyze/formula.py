@@ -294,25 +294,21 @@ def _in_arithmetic(parsed: Parsed) -> set[str]:
 
 
 def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
-    present = column[column.notna()].astype(str)
-    wrong = present[pd.to_numeric(present, errors="coerce").isna()]
-    share = 1 - len(wrong) / max(len(present), 1)
+    counts = column.astype(object).dropna().value_counts(sort=False)
+    texts = pd.Series(counts.index.map(str), dtype=object)
+    unread = pd.to_numeric(texts, errors="coerce").isna().to_numpy()
+    wrong = int(counts[unread].sum())
+    share = 1 - wrong / max(int(counts.sum()), 1)
     if not must and (share < _MOSTLY_NUMBERS or pd.api.types.is_bool_dtype(column)):
         return []
-    if wrong.empty:
+    if not wrong:
         return [
             Problem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")
         ]
-    first = column.index.get_loc(wrong.index[0]) if column.index.is_unique else 0
-    where = f"row {int(first) + 1}"  # type: ignore[arg-type]
-    more = f" ({plural(len(wrong), 'such value')})" if len(wrong) > 1 else ""
-    return [
-        Problem(
-            f"column {name} must hold numbers but holds '{wrong.iloc[0]}'{more}.",
-            where,
-            "Correct or remove it.",
-        )
-    ]
+    first = int(np.flatnonzero(column.isin(set(counts.index[unread])))[0])
+    more = f" ({plural(wrong, 'such value')})" if wrong > 1 else ""
+    what = f"column {name} must hold numbers but holds '{column.iloc[first]}'{more}."
+    return [Problem(what, f"row {first + 1}", "Correct or remove it.")]
 
 
 def _complete_rows(

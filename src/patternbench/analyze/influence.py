@@ -6,6 +6,7 @@ is refitted.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,15 +92,20 @@ def suspicious_rows(fit: LinearFit, found: Influence) -> tuple[tuple[SuspiciousR
     flagged = outlier | (found.cooks > limits["cooks"])
     order = np.flatnonzero(flagged)
     order = order[np.lexsort((-found.cooks[order], ~outlier[order]))]
-    return tuple(_describe(fit, found, limits, int(i)) for i in order[:NAMED]), int(flagged.sum())
+    values = fit.design.frame.iloc[order[:NAMED]].to_dict("records")
+    named = zip(order[:NAMED].tolist(), values, strict=True)
+    rows = tuple(_describe(fit, found, limits, i, held) for i, held in named)
+    return rows, int(flagged.sum())
 
 
-def _describe(fit: LinearFit, found: Influence, limits: dict[str, float], i: int) -> SuspiciousRow:
+def _describe(
+    fit: LinearFit, found: Influence, limits: dict[str, float], i: int, values: dict[Hashable, object]
+) -> SuspiciousRow:
     without = _beta_without(fit, i)
     adj_r2, sigma = _quality_without(fit, i)
     return SuspiciousRow(
         row=int(fit.design.rows[i]) + 1,
-        values={str(name): fit.design.frame[name].iloc[i] for name in fit.design.frame.columns},
+        values={str(name): value for name, value in values.items()},
         fitted=float(fit.fitted[i]),
         why=_reasons(fit, found, limits, i),
         studentized=float(found.studentized[i]),

@@ -125,22 +125,22 @@ def _models(
     if groups.max() == 0:
         groups = np.arange(len(groups), dtype=np.int64)
     validations = cross_validate(design, basis, groups, np.random.default_rng(settings.seed))
-    inflation = generalized_inflation(design)
     return [
-        _model(fit_linear(design, basis, j, settings.level), validations[j], inflation, table, settings)
+        _model(fit_linear(design, basis, j, settings.level), basis, validations[j], table, settings)
         for j in range(design.y.shape[1])
     ]
 
 
 def _model(
     fit: LinearFit,
+    basis: Factorization,
     validation: CrossValidation,
-    inflation: dict[str, float],
     table: pd.DataFrame,
     settings: Settings,
 ) -> ModelResult:
-    tests = residual_tests(fit.residuals, fit.design.x)
+    tests = residual_tests(fit.residuals, basis.q)
     found = influence(fit)
+    inflation = generalized_inflation(fit.design)
     rows, flagged = suspicious_rows(fit, found)
     notes = (*fit.design.notes, *exact_fit_note(fit), *_inflation_notes(inflation))
     return ModelResult(
