@@ -14,7 +14,7 @@ from patternbench.analyze.models import Analysis, ModelResult, MultivariateResul
 from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
 from patternbench.records.tables import read_table
 
-from .shared import bad_input_exits, json_option, level_option, seed_option, write_json
+from .shared import bad_input_exits, console, json_option, level_option, seed_option, write_json
 
 
 @click.command()
@@ -40,8 +40,9 @@ from .shared import bad_input_exits, json_option, level_option, seed_option, wri
 @level_option
 @seed_option
 @json_option
+@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
-def fit(data: Path, formulas: tuple[str, ...], json: str | None, **how: Any) -> None:
+def fit(data: Path, formulas: tuple[str, ...], json: str | None, html: Path | None, **how: Any) -> None:
     """Fit linear models to DATA (a run folder, CSV or Parquet) and diagnose them.
 
     Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
@@ -49,8 +50,16 @@ def fit(data: Path, formulas: tuple[str, ...], json: str | None, **how: Any) -> 
     analysis = fit_formulas(read_table(data), formulas, Settings(**how))
     if json is not None:
         write_json(json, analysis_json(analysis))
+    if html is not None:
+        _write_html(html, analysis, data)
     if json != "-":
-        print_analysis(analysis, Console())
+        print_analysis(analysis, console())
+
+
+def _write_html(path: Path, analysis: Analysis, data: Path) -> None:
+    from patternbench.report.model_section import models_html  # noqa: PLC0415 - drawing is slow to import and rarely asked for
+
+    path.write_text(models_html(analysis, title=f"Models of {data.name}"), encoding="utf-8")
 
 
 def print_analysis(analysis: Analysis, console: Console) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 import orjson
+from rich.console import Console
 
 from patternbench.analyze.problems import DataError
 from patternbench.records.tables import TableError
@@ -17,6 +18,7 @@ from patternbench.records.tables import TableError
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 #: Exit code for input that cannot be used; 1 is kept for a release gate that fails.
 BAD_INPUT = 2
+_PIPED_WIDTH = 150
 
 
 def bad_input_exits(command: _Command) -> _Command:
@@ -33,6 +35,11 @@ def bad_input_exits(command: _Command) -> _Command:
         sys.exit(BAD_INPUT)
 
     return wrapped  # type: ignore[return-value]
+
+
+def console() -> Console:
+    """Return the console to print on: as wide as the terminal, wide enough for tables without one."""
+    return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
 
 
 def write_json(target: str, value: object) -> None:
@@ -56,4 +63,26 @@ seed_option = click.option(
 )
 json_option = click.option(
     "--json", metavar="FILE", help="Write everything as JSON to FILE (- is standard output)."
+)
+
+
+def names_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split comma-separated names."""
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+by_option = click.option(
+    "--by",
+    multiple=True,
+    callback=names_of,
+    metavar="FACTORS",
+    help="Columns that tell scenarios apart [default: a run's factors].",
+)
+responses_option = click.option(
+    "--response",
+    "responses",
+    multiple=True,
+    callback=names_of,
+    metavar="NAMES",
+    help=("Responses to look at [default: p50, p95, p99, failure_rate, goodput, TotalExecutionTime]."),
 )
