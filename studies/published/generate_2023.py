@@ -61,7 +61,7 @@ FORMULAS = (
 
 
 def generate(rounds: int = ROUNDS, seed: int = SEED) -> pd.DataFrame:
-    """Generate 260 rows a round: the factors, and both responses from the published coefficients plus noise."""
+    """Generate 260 rows a round: the factors, and both responses from published coefficients and noise."""
     rng = np.random.default_rng(seed)
     table = _factors(rounds, rng)
     noise = _noise(len(table), rng)

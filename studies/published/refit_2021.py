@@ -157,7 +157,7 @@ def suspects(models: dict[int, ModelResult]) -> list[Suspect]:
 
 
 def _pulls(models: dict[int, ModelResult]) -> npt.NDArray[np.float64]:
-    """Return how much a unit of each row's response moves each coefficient, relative to its published value."""
+    """Return how much a unit of each row's response moves each coefficient, relative to the published one."""
     parts = []
     for i, model in models.items():
         wanted = np.array([PUBLISHED[i].coefficients[c.name] for c in model.fit.coefficients])
@@ -172,7 +172,7 @@ def _left(pulls: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64], rows: l
 
 
 def ljung_box_lag(models: dict[int, ModelResult]) -> tuple[int, dict[int, float]]:
-    """Return the lag whose Ljung-Box p-values come nearest (in log) to the published ones, and those p-values."""
+    """Return the lag whose Ljung-Box p-values come nearest (in log) to the published ones, and those."""
     found = {
         lag: {i: ljung_box_test(m.fit.residuals, lag).p or 1.0 for i, m in models.items()}
         for lag in range(1, 11)
