@@ -67,9 +67,7 @@ def _page(analysis: Any) -> str:
 
 def in_fresh_process(rows: int) -> dict[str, float]:
     """Measure one size in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--one", str(rows)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, __file__, "--one", str(rows)], capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
@@ -98,10 +96,8 @@ def main() -> None:
         return
     results = [in_fresh_process(rows) for rows in SIZES if rows <= chosen.largest]
     print(
-        (
-            "| rows | fit, s | fit, CPU s | figures, s | figures, CPU s | memory, GB | page, MB "
-            "|\n|---|---|---|---|---|---|---|"
-        )
+        "| rows | fit, s | fit, CPU s | figures, s | figures, CPU s | memory, GB | page, MB "
+        "|\n|---|---|---|---|---|---|---|"
     )
     for r in results:
         cells = (r["fit_s"], r["fit_cpu_s"], r["figures_s"], r["figures_cpu_s"], r["memory_gb"], r["page_mb"])

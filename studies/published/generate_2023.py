@@ -119,9 +119,7 @@ def _lines(analysis: Analysis) -> list[str]:
         far = distances(model)
         worst = max(far, key=lambda name: abs(far[name]))
         fit = model.fit
-        lines.append(
-            f"| {i // 2 + 1} | {fit.response} | {fit.summary.adj_r2:.4f} | {worst}: {far[worst]:+.2f} |"
-        )
+        lines.append(f"| {i // 2 + 1} | {fit.response} | {fit.summary.adj_r2:.4f} | {worst}: {far[worst]:+.2f} |")
     lines += ["", "| model | term | Pillai |", "|---|---|---|"]
     for i, together in enumerate(analysis.multivariate):
         for test in (t for t in together.tests if t.kind == "sequential"):

@@ -140,9 +140,7 @@ def suspects(models: dict[int, ModelResult]) -> list[Suspect]:
     chosen: list[int] = []
     left, found = float(gaps @ gaps), []
     while True:
-        tried = sorted(
-            (_left(pulls, gaps, [*chosen, row]), row) for row in range(pulls.shape[1]) if row not in chosen
-        )
+        tried = sorted((_left(pulls, gaps, [*chosen, row]), row) for row in range(pulls.shape[1]) if row not in chosen)
         (best, row), (second, _) = tried[0], tried[1]
         if best * WORTH_ANOTHER > left:
             break
@@ -151,8 +149,7 @@ def suspects(models: dict[int, ModelResult]) -> list[Suspect]:
     changes = np.linalg.lstsq(pulls[:, chosen], -gaps, rcond=None)[0]
     y = models[1].fit.y
     return [
-        Suspect(row + 1, y[row], y[row] + change, *rest)
-        for (row, *rest), change in zip(found, changes, strict=True)
+        Suspect(row + 1, y[row], y[row] + change, *rest) for (row, *rest), change in zip(found, changes, strict=True)
     ]
 
 
@@ -173,10 +170,7 @@ def _left(pulls: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64], rows: l
 
 def ljung_box_lag(models: dict[int, ModelResult]) -> tuple[int, dict[int, float]]:
     """Return the lag whose Ljung-Box p-values come nearest (in log) to the published ones, and those."""
-    found = {
-        lag: {i: ljung_box_test(m.fit.residuals, lag).p or 1.0 for i, m in models.items()}
-        for lag in range(1, 11)
-    }
+    found = {lag: {i: ljung_box_test(m.fit.residuals, lag).p or 1.0 for i, m in models.items()} for lag in range(1, 11)}
     off = {lag: sum(abs(np.log(p[i] / PUBLISHED[i].ljung_box)) for i in p) for lag, p in found.items()}
     best = min(off, key=lambda lag: off[lag])
     return best, found[best]
@@ -199,18 +193,14 @@ def _model_lines(i: int, printed: ModelResult, corrected: ModelResult) -> Iterat
     published = PUBLISHED[i]
     yield f"## Model {i}: `{published.formula}`\n"
     yield (
-        "| | published | refit of Table II | standard error | with the suspect times solved "
-        "|\n|---|---|---|---|---|"
+        "| | published | refit of Table II | standard error | with the suspect times solved |\n|---|---|---|---|---|"
     )
     for a, b in zip(printed.fit.coefficients, corrected.fit.coefficients, strict=True):
         name = NAMES.get(a.name, a.name)
         yield (
-            f"| {name} | {published.coefficients[a.name]:g} | {a.estimate:.3f} | "
-            f"{a.std_error:.3f} | {b.estimate:.3f} |"
+            f"| {name} | {published.coefficients[a.name]:g} | {a.estimate:.3f} | {a.std_error:.3f} | {b.estimate:.3f} |"
         )
-    rows = zip(
-        _quality(published, None), _quality(published, printed), _quality(published, corrected), strict=True
-    )
+    rows = zip(_quality(published, None), _quality(published, printed), _quality(published, corrected), strict=True)
     for (name, wanted), (_, plain), (_, solved) in rows:
         yield f"| {name} | {wanted} | {plain} | | {solved} |"
     yield ""
@@ -276,8 +266,7 @@ def _explanation(
     lowest = {i: float(model.fit.fitted.min()) for i, model in corrected.items()}
     count = {i: int((model.fit.fitted < 0).sum()) for i, model in corrected.items()}
     yield (
-        f"- The paper drops model 4 for two negative predictions; the refit has {count[4]}, "
-        f"the lowest {lowest[4]:.0f}."
+        f"- The paper drops model 4 for two negative predictions; the refit has {count[4]}, the lowest {lowest[4]:.0f}."
     )
     gap = max(float(np.abs(_gaps(corrected[i], PUBLISHED[i])).max()) for i in corrected)
     yield (
@@ -289,9 +278,7 @@ def _explanation(
 
 def _suspect_line(table: pd.DataFrame, one: Suspect, left: float) -> str:
     row, above = table.iloc[one.row - 1], table.iloc[max(one.row - 2, 0)]
-    twin = (
-        f", the same as the row above it (size {above['size']})" if above["total_time"] == one.printed else ""
-    )
+    twin = f", the same as the row above it (size {above['size']})" if above["total_time"] == one.printed else ""
     return (
         f"- **Row {one.row} of Table II is probably misprinted**: {row['method']}, bundle "
         f"{row['request_bundle']}, size {row['size']} has "

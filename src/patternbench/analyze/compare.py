@@ -124,9 +124,7 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str], how: How
     if not bases:
         raise DataError(Problem(f"no scenario has {' and '.join(baseline)}.", "--baseline"))
     pairs, lonely = _partners(all_of_them, bases, set(wanted))
-    notes = (
-        [Note("unmatched", f"{len(lonely)} scenarios have no baseline: {lonely[0]}, ...")] if lonely else []
-    )
+    notes = [Note("unmatched", f"{len(lonely)} scenarios have no baseline: {lonely[0]}, ...")] if lonely else []
     return _comparison(pairs, all_of_them, found, how, notes)
 
 
@@ -140,17 +138,13 @@ def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, li
         for side, one, other in (("A", ours, theirs), ("B", theirs, ours)):
             missing = [name for name in one if name not in other]
             if missing:
-                notes.append(
-                    Note("unequal_columns", f"Only {side} has {kind} {', '.join(missing)}: not compared.")
-                )
+                notes.append(Note("unequal_columns", f"Only {side} has {kind} {', '.join(missing)}: not compared."))
     found = Roles(
         tuple(name for name in left.factors if name in right.factors),
         tuple(name for name in left.responses if name in right.responses),
     )
     if not found.responses:
-        raise DataError(
-            Problem("the two runs have no response in common.", "", " ".join(n.text for n in notes))
-        )
+        raise DataError(Problem("the two runs have no response in common.", "", " ".join(n.text for n in notes)))
     return found, notes
 
 
@@ -205,9 +199,7 @@ def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
         notes.append(Note("few_rounds", f"{text} Welch's t interval stands in for the bootstrap."))
     if none := [d for d in raw if d.interval.method == "none"]:
         text = f"{len(none)} of {len(raw)} differences have no interval: a side has fewer than two rounds"
-        notes.append(
-            Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario}).")
-        )
+        notes.append(Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario})."))
     return notes
 
 
@@ -304,11 +296,7 @@ def _resampled_sides(x: Floats, y: Floats, resamples: int, rng: np.random.Genera
 
 def _constant(x: Floats, y: Floats) -> tuple[Interval, Interval]:
     gap = float(y[0] - x[0])
-    share = (
-        Interval((y[0] / x[0] - 1) * 100, (y[0] / x[0] - 1) * 100, "constant")
-        if x[0] > 0 and y[0] > 0
-        else None
-    )
+    share = Interval((y[0] / x[0] - 1) * 100, (y[0] / x[0] - 1) * 100, "constant") if x[0] > 0 and y[0] > 0 else None
     return Interval(gap, gap, "constant"), share or Interval(None, None, "none")
 
 

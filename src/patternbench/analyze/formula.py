@@ -233,9 +233,7 @@ def _expression_problems(text: str, expr: str) -> list[Problem]:
         return [Problem(f"{expr} cannot be read.", _at(text))]
     tree, _ = _tree(expr)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    strange = [
-        c for c in calls if not (isinstance(c.func, ast.Name) and c.func.id in FUNCTIONS) or c.keywords
-    ]
+    strange = [c for c in calls if not (isinstance(c.func, ast.Name) and c.func.id in FUNCTIONS) or c.keywords]
     if strange or not all(isinstance(node, _NODES) for node in ast.walk(tree)):
         allowed = ", ".join(FUNCTIONS)
         return [
@@ -266,10 +264,7 @@ def _power_problems(text: str) -> list[Problem]:
 def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
     known = [str(name) for name in table.columns]
     missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right)) if name not in known]
-    return [
-        Problem(f"no column is called {name}.", _at(parsed.text), did_you_mean(name, known))
-        for name in missing
-    ]
+    return [Problem(f"no column is called {name}.", _at(parsed.text), did_you_mean(name, known)) for name in missing]
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -287,9 +282,7 @@ def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
 
 
 def _in_arithmetic(parsed: Parsed) -> set[str]:
-    written = [
-        e for e in _expressions(list(parsed.formula.rhs)) if "(" in e and not e.lstrip().startswith("C(")
-    ]
+    written = [e for e in _expressions(list(parsed.formula.rhs)) if "(" in e and not e.lstrip().startswith("C(")]
     return set(_names(written))
 
 
@@ -302,18 +295,14 @@ def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
     if not must and (share < _MOSTLY_NUMBERS or pd.api.types.is_bool_dtype(column)):
         return []
     if not wrong:
-        return [
-            Problem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")
-        ]
+        return [Problem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")]
     first = int(np.flatnonzero(column.isin(set(counts.index[unread])))[0])
     more = f" ({plural(wrong, 'such value')})" if wrong > 1 else ""
     what = f"column {name} must hold numbers but holds '{column.iloc[first]}'{more}."
     return [Problem(what, f"row {first + 1}", "Correct or remove it.")]
 
 
-def _complete_rows(
-    parsed: Parsed, table: pd.DataFrame
-) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
+def _complete_rows(parsed: Parsed, table: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
     names = list(dict.fromkeys((*parsed.left, *parsed.right)))
     frame = table.loc[:, names]
     missing, infinite = frame.isna(), _infinite(frame)
@@ -352,14 +341,10 @@ def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[Problem]:
     for name in parsed.left:
         values = frame[name].to_numpy(dtype=float)
         if not values.any():
-            problems.append(
-                Problem(f"{name} is zero in every row: there is nothing to explain.", f"response {name}")
-            )
+            problems.append(Problem(f"{name} is zero in every row: there is nothing to explain.", f"response {name}"))
         elif len(values) > 1 and np.ptp(values) == 0:
             problems.append(
-                Problem(
-                    f"{name} is {values[0]:g} in every row: there is nothing to explain.", f"response {name}"
-                )
+                Problem(f"{name} is {values[0]:g} in every row: there is nothing to explain.", f"response {name}")
             )
     return problems
 
@@ -422,9 +407,7 @@ def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64
     for j in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist():
         row = int(rows[np.flatnonzero(~np.isfinite(matrix[:, j]))[0]]) + 1
         problems.append(
-            Problem(
-                f"{names[j]} has no finite value there (a log of zero, or a division by zero?).", f"row {row}"
-            )
+            Problem(f"{names[j]} has no finite value there (a log of zero, or a division by zero?).", f"row {row}")
         )
     return problems
 
@@ -475,12 +458,7 @@ def _explained(triangle: Floats, keep: list[int], j: int) -> tuple[Floats, float
 
 def _alias_text(columns: Sequence[str], keep: list[int], weights: Floats, j: int) -> str:
     largest = max(np.abs(weights), default=0.0)
-    parts = [
-        f"{w:.4g} x {columns[k]}"
-        for k, w in zip(keep, weights, strict=True)
-        if abs(w) > _NEGLIGIBLE * largest
-    ]
+    parts = [f"{w:.4g} x {columns[k]}" for k, w in zip(keep, weights, strict=True) if abs(w) > _NEGLIGIBLE * largest]
     return (
-        f"{columns[j]} left out: it is exactly {' + '.join(parts) or 'zero'}, so its own "
-        "effect cannot be told apart."
+        f"{columns[j]} left out: it is exactly {' + '.join(parts) or 'zero'}, so its own effect cannot be told apart."
     )

@@ -77,9 +77,7 @@ def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[Verd
     wrong = [c for c in conditions if c.response not in known]
     if wrong:
         problems = (
-            Problem(
-                f"{c.response} was not compared.", f"--fail-if '{c.text}'", did_you_mean(c.response, known)
-            )
+            Problem(f"{c.response} was not compared.", f"--fail-if '{c.text}'", did_you_mean(c.response, known))
             for c in wrong
         )
         raise DataError(*problems)

@@ -122,15 +122,12 @@ def _reasons(fit: LinearFit, found: Influence, limits: dict[str, float], i: int)
     reasons = []
     if abs(found.studentized[i]) > limits["studentized"]:
         reasons.append(
-            f"{abs(found.studentized[i]):.1f} standard errors {side} the model (limit "
-            f"{limits['studentized']:.1f})"
+            f"{abs(found.studentized[i]):.1f} standard errors {side} the model (limit {limits['studentized']:.1f})"
         )
     if found.cooks[i] > limits["cooks"]:
         reasons.append(f"Cook's distance {found.cooks[i]:.3g} (limit {limits['cooks']:.3g})")
     if found.leverage[i] > limits["leverage"]:
-        reasons.append(
-            f"unusual factor values: leverage {found.leverage[i]:.3g} (limit {limits['leverage']:.3g})"
-        )
+        reasons.append(f"unusual factor values: leverage {found.leverage[i]:.3g} (limit {limits['leverage']:.3g})")
     return tuple(reasons)
 
 

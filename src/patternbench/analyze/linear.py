@@ -119,9 +119,7 @@ def fit_linear(design: Design, factorization: Factorization, column: int, level:
     )
 
 
-def coefficient_table(
-    design: Design, beta: Floats, errors: Floats, df: int, level: float
-) -> tuple[Coefficient, ...]:
+def coefficient_table(design: Design, beta: Floats, errors: Floats, df: int, level: float) -> tuple[Coefficient, ...]:
     """Lay out estimates and standard errors with their t tests and intervals at confidence `level`."""
     margin = float(stats.t.ppf(0.5 + level / 2, df)) * errors
     t = np.divide(beta, errors, out=np.full_like(beta, np.inf), where=errors > 0)
@@ -210,7 +208,5 @@ def exact_fit_note(fit: LinearFit) -> list[Note]:
     spread = float(np.abs(fit.y).max())
     if fit.summary.sigma > np.finfo(float).eps * spread * len(fit.y):
         return []
-    text = (
-        f"The model reproduces {fit.response} exactly: check that a term is not the response in other words."
-    )
+    text = f"The model reproduces {fit.response} exactly: check that a term is not the response in other words."
     return [Note("exact_fit", text)]

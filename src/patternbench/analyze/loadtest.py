@@ -98,9 +98,7 @@ def analyze_load_test(
     names = columns or Columns()
     table, notes = _cleaned(requests, names)
     levels = (
-        table.groupby("load")["response"]
-        .agg(mean="mean", median="median", p95=_p95, requests="size")
-        .reset_index()
+        table.groupby("load")["response"].agg(mean="mean", median="median", p95=_p95, requests="size").reset_index()
     )
     shares = status_shares(table)
     smoothed = tuple(smooth(float(str(load)), rows, window) for load, rows in table.groupby("load"))
@@ -113,9 +111,7 @@ def analyze_load_test(
                 (f"{len(levels)} load levels cannot show a line: at least {_FEWEST_LEVELS} are needed."),
             )
         )
-    return LoadTest(
-        levels, shares, smoothed, straight, knee(loads, means, np.random.default_rng(seed)), tuple(notes)
-    )
+    return LoadTest(levels, shares, smoothed, straight, knee(loads, means, np.random.default_rng(seed)), tuple(notes))
 
 
 def _p95(values: pd.Series) -> float:
@@ -126,9 +122,7 @@ def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list
     wanted = {"load": names.load, "time": names.time, "response": names.response, "status": names.status}
     known = [str(name) for name in requests.columns]
     wrong = [(option, name) for option, name in wanted.items() if name not in known]
-    raise_if_any(
-        Problem(f"no column is called {n}.", f"--{option}", did_you_mean(n, known)) for option, n in wrong
-    )
+    raise_if_any(Problem(f"no column is called {n}.", f"--{option}", did_you_mean(n, known)) for option, n in wrong)
     table = pd.DataFrame({option: requests[name] for option, name in wanted.items()})
     for option in ("load", "time", "response"):
         table[option] = _numbers(table[option], wanted[option])
@@ -174,9 +168,7 @@ def smooth(load: float, rows: pd.DataFrame, window: int | None = None) -> Smooth
     smooth_values = savgol_filter(values, chosen, _POLYNOMIAL)
     shown = np.unique(np.linspace(0, len(values) - 1, min(_SHOWN, len(values))).astype(np.int64))
     times = ordered["time"].to_numpy(dtype=float)[shown]
-    note = (
-        f"Savitzky-Golay, {chosen:,} requests wide, quadratic; {len(shown)} of {len(values):,} points kept."
-    )
+    note = f"Savitzky-Golay, {chosen:,} requests wide, quadratic; {len(shown)} of {len(values):,} points kept."
     return Smoothed(load, times, smooth_values[shown], chosen, note)
 
 

@@ -60,12 +60,9 @@ def manova(design: Design, factorization: Factorization) -> tuple[TermTest, ...]
     df = len(design.x) - design.x.shape[1]
     blocks = [block for block in design.blocks if block.name != "Intercept"]
     marginal = [
-        _test(block, "marginal", _marginal(factorization, effects, block.columns), residual, df)
-        for block in blocks
+        _test(block, "marginal", _marginal(factorization, effects, block.columns), residual, df) for block in blocks
     ]
-    sequential = [
-        _test(block, "sequential", _sequential(effects, block.columns), residual, df) for block in blocks
-    ]
+    sequential = [_test(block, "sequential", _sequential(effects, block.columns), residual, df) for block in blocks]
     return tuple(marginal + sequential)
 
 

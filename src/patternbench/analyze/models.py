@@ -118,9 +118,7 @@ def _designs(table: pd.DataFrame, formulas: Sequence[str]) -> list[Design]:
     return designs
 
 
-def _models(
-    design: Design, basis: Factorization, table: pd.DataFrame, settings: Settings
-) -> list[ModelResult]:
+def _models(design: Design, basis: Factorization, table: pd.DataFrame, settings: Settings) -> list[ModelResult]:
     groups = scenario_of_rows(design, table[settings.scenario] if settings.scenario else None)
     if groups.max() == 0:
         groups = np.arange(len(groups), dtype=np.int64)
@@ -162,10 +160,7 @@ def _inflation_notes(inflation: dict[str, float]) -> list[Note]:
     strong = [name for name, value in inflation.items() if value**2 > _STRONG_INFLATION]
     if not strong:
         return []
-    text = (
-        f"{', '.join(strong)} carry much of the same information (VIF above 10): their "
-        "single effects are uncertain."
-    )
+    text = f"{', '.join(strong)} carry much of the same information (VIF above 10): their single effects are uncertain."
     return [Note("collinear", text)]
 
 
@@ -175,9 +170,7 @@ def _multivariate(
     residuals = np.column_stack([model.fit.residuals for model in models])
     normality = henze_zirkler_test(residuals, np.random.default_rng(settings.seed))
     tests = manova(design, basis)
-    notes = (
-        [] if tests else [Note("singular", "The responses are linear combinations of each other: no MANOVA.")]
-    )
+    notes = [] if tests else [Note("singular", "The responses are linear combinations of each other: no MANOVA.")]
     return MultivariateResult(
         design=design,
         tests=tests,

@@ -63,9 +63,7 @@ def read_point(texts: Sequence[str]) -> dict[str, str]:
     for part in (part for text in texts for part in text.split(",")):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or not name or not value:
-            problems.append(
-                Problem(f"'{part}' is not name=value.", "--at", "Write --at users=80,bundle_size=25.")
-            )
+            problems.append(Problem(f"'{part}' is not name=value.", "--at", "Write --at users=80,bundle_size=25."))
         point[name] = value
     raise_if_any(problems)
     return point
@@ -91,13 +89,9 @@ def _frame(
     parsed: Parsed, design: Mapping[str, Any], point: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, object]]:
     known = list(parsed.right)
-    missing = [
-        Problem(f"{name} is not given.", "--at", f"Add {name}=...") for name in known if name not in point
-    ]
+    missing = [Problem(f"{name} is not given.", "--at", f"Add {name}=...") for name in known if name not in point]
     surplus = [
-        Problem(f"the model has no {name}.", "--at", did_you_mean(name, known))
-        for name in point
-        if name not in known
+        Problem(f"the model has no {name}.", "--at", did_you_mean(name, known)) for name in point if name not in known
     ]
     raise_if_any([*missing, *surplus])
     columns, at, problems = {}, {}, []
@@ -152,9 +146,7 @@ def _interval(
         ends, method = _left_out(centre, design["left_out_quantiles"]), "left_out"
     base = undo_log(str(model["response"]))[1]
     values = (centre, *ends, centre - narrow, centre + narrow)
-    estimate, low, high, mean_low, mean_high = (
-        float(v if base is None else np.power(base, v)) for v in values
-    )
+    estimate, low, high, mean_low, mean_high = (float(v if base is None else np.power(base, v)) for v in values)
     warnings = (*_range_warnings(design, at), *_hull_warning(design, at, reach))
     target, formula = undo_log(str(model["response"]))[0], str(model["formula"])
     return Prediction(target, formula, at, estimate, low, high, mean_low, mean_high, level, method, warnings)
@@ -170,8 +162,7 @@ def _range_warnings(design: Mapping[str, Any], at: Mapping[str, object]) -> list
         value = at.get(name)
         if isinstance(value, float) and not low <= value <= high:
             text = (
-                f"{name} = {value:g} lies outside what was measured ({low:g} to {high:g}): the "
-                "prediction is a guess."
+                f"{name} = {value:g} lies outside what was measured ({low:g} to {high:g}): the prediction is a guess."
             )
             notes.append(Note("outside_range", text))
     return notes
@@ -180,8 +171,4 @@ def _range_warnings(design: Mapping[str, Any], at: Mapping[str, object]) -> list
 def _hull_warning(design: Mapping[str, Any], at: Mapping[str, object], reach: float) -> list[Note]:
     if reach <= float(design["largest_leverage"]) or _range_warnings(design, at):
         return []
-    return [
-        Note(
-            "outside_hull", "No measured row combines such values, though each alone was measured: take care."
-        )
-    ]
+    return [Note("outside_hull", "No measured row combines such values, though each alone was measured: take care.")]

@@ -143,9 +143,7 @@ def parse_objective(text: str) -> Objective:
     match = _OBJECTIVE.match(text)
     if match is None:
         raise DataError(
-            Problem(
-                f"'{text}' is no objective.", "--objective", "Write 'minimise p95' or 'maximise goodput'."
-            )
+            Problem(f"'{text}' is no objective.", "--objective", "Write 'minimise p95' or 'maximise goodput'.")
         )
     return Objective(match.group(2), match.group(1).lower().startswith("min"))
 
@@ -184,17 +182,13 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     return Recommendation(objectives, limits, given, choices, flips(choices, given), tuple(notes))
 
 
-def _roles(
-    table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Limit], by: tuple[str, ...]
-) -> Roles:
+def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Limit], by: tuple[str, ...]) -> Roles:
     names = tuple(dict.fromkeys([*(o.response for o in objectives), *(one.response for one in limits)]))
     known = [str(name) for name in table.columns]
     wrong = [name for name in names if name not in known]
     raise_if_any(Problem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
     found = roles(table, by, names)
-    return (
-        found if by else Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses)
-    )
+    return found if by else Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses)
 
 
 def _is_measured(table: pd.DataFrame, name: str) -> bool:
@@ -207,9 +201,7 @@ def _given(table: pd.DataFrame, found: Roles, wish: Wish) -> tuple[str, ...]:
     if wish.given is None:
         return tuple(name for name in found.factors if name in WORLD and table[name].nunique() > 1)
     wrong = [name for name in wish.given if name not in found.factors]
-    raise_if_any(
-        Problem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong
-    )
+    raise_if_any(Problem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
     return wish.given
 
 
@@ -218,11 +210,7 @@ def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:
     lost = [s.name for s in every if s not in usable]
     if not usable:
         raise DataError(Problem("no scenario has a value for every response asked about."))
-    text = (
-        (f"{len(lost)} scenarios without a value for some response are left out: {lost[0]}, ...")
-        if lost
-        else ""
-    )
+    text = (f"{len(lost)} scenarios without a value for some response are left out: {lost[0]}, ...") if lost else ""
     notes = [Note("left_out", text)] if lost else []
     single = sum(any(len(v) < 2 for v in s.values.values()) for s in usable)  # noqa: PLR2004 - one round varies not
     if single:
@@ -235,9 +223,7 @@ def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:
     return usable, notes
 
 
-def _places(
-    every: Sequence[Scenario], given: Sequence[str]
-) -> list[tuple[dict[str, object], list[Scenario]]]:
+def _places(every: Sequence[Scenario], given: Sequence[str]) -> list[tuple[dict[str, object], list[Scenario]]]:
     places: dict[str, tuple[dict[str, object], list[Scenario]]] = {}
     for scenario in every:
         where = {name: scenario.levels[name] for name in given if name in scenario.levels}
@@ -295,9 +281,7 @@ class _Chooser:
         counted = np.bincount(best[np.isfinite(cost.min(axis=1))], minlength=cost.shape[1])
         return counted / len(cost)
 
-    def _decided(
-        self, given: dict[str, object], candidates: tuple[Candidate, ...], rng: np.random.Generator
-    ) -> Choice:
+    def _decided(self, given: dict[str, object], candidates: tuple[Candidate, ...], rng: np.random.Generator) -> Choice:
         first = self.objectives[0]
         sign = 1 if first.minimise else -1
         ranked = sorted((c for c in candidates if c.feasible), key=lambda c: sign * c.means[first.response])
@@ -313,9 +297,7 @@ class _Chooser:
         base = next((c for c in candidates if self.baseline and _has(c.scenario, self.baseline)), None)
         if base is None or base is chosen:
             return ()
-        return tuple(
-            self._cost(response, base.scenario, chosen.scenario, rng) for response in self._responses()
-        )
+        return tuple(self._cost(response, base.scenario, chosen.scenario, rng) for response in self._responses())
 
     def _cost(self, response: str, base: Scenario, chosen: Scenario, rng: np.random.Generator) -> Against:
         x, y = base.values[response], chosen.values[response]
@@ -327,17 +309,8 @@ class _Chooser:
         where = f"At {label(given)}: " if given else ""
         if chosen is None:
             return f"{where}no configuration keeps {' and '.join(one.text for one in self.limits)}."
-        how = (
-            "clearly"
-            if chosen.wins >= _SURE
-            else "probably"
-            if chosen.wins >= _LIKELY
-            else "by a narrow margin"
-        )
-        text = (
-            f"{where}{how} {configuration(chosen.scenario, self.given)}, the best in "
-            f"{chosen.wins:.0%} of resamples."
-        )
+        how = "clearly" if chosen.wins >= _SURE else "probably" if chosen.wins >= _LIKELY else "by a narrow margin"
+        text = f"{where}{how} {configuration(chosen.scenario, self.given)}, the best in {chosen.wins:.0%} of resamples."
         if rival is not None and chosen.wins < _SURE and rival.wins > 0:
             text += f" Its rival is {configuration(rival.scenario, self.given)} ({rival.wins:.0%})."
         return text

@@ -33,9 +33,7 @@ class Remedy:
     numbers: dict[str, float] = field(default_factory=dict)
 
 
-def remedies(
-    fit: LinearFit, tests: Sequence[Test], table: pd.DataFrame, group: str | None
-) -> tuple[Remedy, ...]:
+def remedies(fit: LinearFit, tests: Sequence[Test], table: pd.DataFrame, group: str | None) -> tuple[Remedy, ...]:
     """Compute the remedies that the failed `tests` of `fit` call for; none when all hold."""
     found: list[Remedy] = []
     if unequal := failed(tests, "equal_variance"):
@@ -71,10 +69,7 @@ def hc3_coefficients(fit: LinearFit) -> tuple[Coefficient, ...]:
 def _hc3_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
     robust = hc3_coefficients(fit)
     changed = _changed_verdicts(fit.coefficients, robust)
-    text = (
-        "The spread of the residuals depends on the factors, so robust (HC3) standard "
-        "errors replace the plain ones."
-    )
+    text = "The spread of the residuals depends on the factors, so robust (HC3) standard errors replace the plain ones."
     text += f" They change the verdict on {', '.join(changed)}." if changed else " They change no verdict."
     return Remedy("hc3", _names(because), text, robust)
 
@@ -96,8 +91,7 @@ def _names(tests: Sequence[Test]) -> tuple[str, ...]:
 
 
 _LEAN = (
-    "Intervals of the coefficients lean on the number of rows; "
-    "prediction intervals use the cross-validated residuals."
+    "Intervals of the coefficients lean on the number of rows; prediction intervals use the cross-validated residuals."
 )
 
 
@@ -238,9 +232,7 @@ def _mixed_remedy(fit: LinearFit, because: Sequence[Test], table: pd.DataFrame, 
         f"Neighbouring rows resemble each other, so a mixed model gives every {group} its own level: "
         f"{mixed.share:.0%} of the residual variance lies between the {mixed.groups} levels of {group}."
     )
-    return Remedy(
-        "mixed_model", _names(because), text, _mixed_coefficients(fit, mixed), _mixed_numbers(mixed)
-    )
+    return Remedy("mixed_model", _names(because), text, _mixed_coefficients(fit, mixed), _mixed_numbers(mixed))
 
 
 def _mixed_numbers(mixed: MixedFit) -> dict[str, float]:

@@ -57,9 +57,7 @@ def roles(table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] 
     if not chosen:
         raise DataError(Problem("no response is known in this table.", "", "Name one: --response p95."))
     if not factors and "scenario" not in known:
-        raise DataError(
-            Problem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy.")
-        )
+        raise DataError(Problem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy."))
     raise_if_any(_not_numeric(table, chosen))
     return Roles(factors, chosen)
 
@@ -136,9 +134,7 @@ def level_of(text: str, table: pd.DataFrame, option: str) -> tuple[str, object]:
     name, sign, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if not sign or name not in table.columns:
-        remedy = (
-            did_you_mean(name, table.columns) if sign else "Write factor=level, such as strategy=baseline."
-        )
+        remedy = did_you_mean(name, table.columns) if sign else "Write factor=level, such as strategy=baseline."
         raise DataError(Problem(f"'{text}' names no level.", option, remedy))
     known = [_plain(v) for v in table[name].dropna().unique()]
     for one in known:

@@ -87,9 +87,7 @@ def parse_rule(until: Mapping[str, object], fewest: int, most: int, confidence: 
     )
 
 
-def _rule_problems(
-    response: str, text: str, match: re.Match[str] | None, fewest: int, most: int
-) -> list[Problem]:
+def _rule_problems(response: str, text: str, match: re.Match[str] | None, fewest: int, most: int) -> list[Problem]:
     problems = []
     if not response:
         problems.append(Problem("no response is named.", "rounds.until.response", "Write response: p95."))
@@ -97,14 +95,10 @@ def _rule_problems(
         problems.append(Problem(f"'{text}' is no width.", "rounds.until.half_width", "Write 5% or 20ms."))
     elif response in SECONDS and match.group(2) is None:
         problems.append(
-            Problem(
-                f"{response} is a time, so {text} needs a unit.", "rounds.until.half_width", "Write 20ms."
-            )
+            Problem(f"{response} is a time, so {text} needs a unit.", "rounds.until.half_width", "Write 20ms.")
         )
     if fewest < _FEWEST:
-        problems.append(
-            Problem(f"{fewest} is too few.", "rounds.min", f"At least {_FEWEST} rounds show a spread.")
-        )
+        problems.append(Problem(f"{fewest} is too few.", "rounds.min", f"At least {_FEWEST} rounds show a spread."))
     if most < fewest:
         problems.append(Problem(f"{most} is below min ({fewest}).", "rounds.max", f"Write {fewest} or more."))
     return problems
@@ -223,7 +217,6 @@ def saving(rounds: Mapping[str, Sequence[float]], rule: Rule) -> Saving:
     words = f"{used} of {most} rounds were needed: {1 - used / most:.0%} saved."
     if unresolved:
         words += (
-            f" {plural(len(unresolved), 'scenario')} still wider than wanted after {rule.most} "
-            f"rounds: {unresolved[0]}."
+            f" {plural(len(unresolved), 'scenario')} still wider than wanted after {rule.most} rounds: {unresolved[0]}."
         )
     return Saving(used, most, len(rounds), unresolved, words)

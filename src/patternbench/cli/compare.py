@@ -21,21 +21,21 @@ from patternbench.analyze.words import number, p_value
 from patternbench.records.tables import read_table
 
 from .shared import (
+    JsonWish,
     bad_input_exits,
     by_option,
     console,
-    json_option,
+    json_options,
     level_option,
     responses_option,
     seed_option,
-    write_json,
 )
 
 _ROWS = 40
 _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
 
 
-@click.command()
+@click.command(epilog="Example: patternbench compare runs/before runs/after --fail-if 'p95 > +10%'")
 @click.argument("run_a", type=click.Path(path_type=Path))
 @click.argument("run_b", type=click.Path(path_type=Path), required=False)
 @click.option(
@@ -55,7 +55,7 @@ _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
 @by_option
 @level_option
 @seed_option
-@json_option
+@json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
 def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **options: Any) -> None:
@@ -70,9 +70,7 @@ def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **option
     comparison = _compared(tables, baseline, how)
     verdicts: Sequence[Verdict] = ()
     if conditions:
-        strict = simultaneous_level(
-            how.level, len({d.scenario for d in comparison.differences}), len(conditions)
-        )
+        strict = simultaneous_level(how.level, len({d.scenario for d in comparison.differences}), len(conditions))
         gated = replace(how, level=strict, responses=tuple(dict.fromkeys(c.response for c in conditions)))
         verdicts = judge(_compared(tables, baseline, gated), conditions)
     _show(comparison, verdicts, options["json"], options["html"])
@@ -87,27 +85,18 @@ def _with_gated(how: How, gated: Sequence[str]) -> How:
 def _compared(tables: Sequence[pd.DataFrame], baseline: tuple[str, ...], how: How) -> Comparison:
     if len(tables) == 1 and not baseline:
         raise DataError(
-            Problem(
-                "one run is compared with nothing.", "", "Name a second run, or --baseline strategy=baseline."
-            )
+            Problem("one run is compared with nothing.", "", "Name a second run, or --baseline strategy=baseline.")
         )
     if len(tables) > 1 and baseline:
-        raise DataError(
-            Problem("--baseline compares inside one run.", "", "Leave out the second run, or --baseline.")
-        )
-    return (
-        compare_with_baseline(tables[0], baseline, how)
-        if baseline
-        else compare_runs(tables[0], tables[1], how)
-    )
+        raise DataError(Problem("--baseline compares inside one run.", "", "Leave out the second run, or --baseline."))
+    return compare_with_baseline(tables[0], baseline, how) if baseline else compare_runs(tables[0], tables[1], how)
 
 
-def _show(comparison: Comparison, verdicts: Sequence[Verdict], json: str | None, html: Path | None) -> None:
-    if json is not None:
-        write_json(json, comparison_json(comparison, verdicts))
+def _show(comparison: Comparison, verdicts: Sequence[Verdict], json: JsonWish, html: Path | None) -> None:
+    json.fulfil(lambda: comparison_json(comparison, verdicts))
     if html is not None:
         _write_html(html, comparison, verdicts)
-    if json != "-":
+    if not json.printed:
         print_comparison(comparison, verdicts, console())
 
 
@@ -152,9 +141,7 @@ def _print_floor(comparison: Comparison, console: Console) -> None:
     known = {r: f for r, f in comparison.noise_floor.items() if f is not None}
     if known:
         text = ", ".join(f"{name} {value:.2g} %" for name, value in known.items())
-        console.print(
-            f"Noise floor (a scenario against itself, 95 of 100 times below): {text}.", highlight=False
-        )
+        console.print(f"Noise floor (a scenario against itself, 95 of 100 times below): {text}.", highlight=False)
 
 
 def _print_verdict(verdict: Verdict, console: Console) -> None:

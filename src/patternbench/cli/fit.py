@@ -12,12 +12,11 @@ from rich.table import Table
 from patternbench.analyze.fit_json import analysis_json
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option, seed_option
 from patternbench.records.tables import read_table
 
-from .shared import bad_input_exits, console, json_option, level_option, seed_option, write_json
 
-
-@click.command()
+@click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)' --save models.json")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(
     "--formula",
@@ -28,10 +27,7 @@ from .shared import bad_input_exits, console, json_option, level_option, seed_op
 )
 @click.option(
     "--group",
-    help=(
-        "Column whose levels get a random effect when rows resemble their neighbours "
-        "[default: block, if there]."
-    ),
+    help=("Column whose levels get a random effect when rows resemble their neighbours [default: block, if there]."),
 )
 @click.option(
     "--scenario",
@@ -39,20 +35,19 @@ from .shared import bad_input_exits, console, json_option, level_option, seed_op
 )
 @level_option
 @seed_option
-@json_option
+@json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
-def fit(data: Path, formulas: tuple[str, ...], json: str | None, html: Path | None, **how: Any) -> None:
+def fit(data: Path, formulas: tuple[str, ...], json: JsonWish, html: Path | None, **how: Any) -> None:
     """Fit linear models to DATA (a run folder, CSV or Parquet) and diagnose them.
 
     Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
     """
     analysis = fit_formulas(read_table(data), formulas, Settings(**how))
-    if json is not None:
-        write_json(json, analysis_json(analysis))
+    json.fulfil(lambda: analysis_json(analysis))
     if html is not None:
         _write_html(html, analysis, data)
-    if json != "-":
+    if not json.printed:
         print_analysis(analysis, console())
 
 

@@ -11,15 +11,14 @@ from rich.table import Table
 from patternbench.analyze.fit_json import notes_json, plain
 from patternbench.analyze.loadtest import Columns, LoadTest, analyze_load_test, in_words
 from patternbench.analyze.words import number
+from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, seed_option
 from patternbench.records.tables import read_table
-
-from .shared import bad_input_exits, console, json_option, seed_option, write_json
 
 FORMAT = "patternbench/loadtest/1"
 _JMETER = Columns()
 
 
-@click.command()
+@click.command(epilog="Example: patternbench loadtest results.csv --load allThreads")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--load", default=_JMETER.load, show_default=True, help="Column of the load level.")
 @click.option("--time", default=_JMETER.time, show_default=True, help="Column of the time of sending.")
@@ -31,19 +30,16 @@ _JMETER = Columns()
     help="Requests per smoothing window [default: a twentieth, at most 10,000].",
 )
 @seed_option
-@json_option
+@json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
-def loadtest(
-    data: Path, json: str | None, html: Path | None, window: int | None, seed: int, **names: Any
-) -> None:
+def loadtest(data: Path, json: JsonWish, html: Path | None, window: int | None, seed: int, **names: Any) -> None:
     """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet)."""
     found = analyze_load_test(read_table(data), Columns(**names), window, seed)
-    if json is not None:
-        write_json(json, loadtest_json(found))
+    json.fulfil(lambda: loadtest_json(found))
     if html is not None:
         _write_html(html, found)
-    if json != "-":
+    if not json.printed:
         _print(found)
 
 

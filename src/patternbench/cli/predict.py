@@ -16,13 +16,12 @@ from patternbench.analyze.predict import predict as predicted
 from patternbench.analyze.problems import DataError, Problem, did_you_mean
 from patternbench.analyze.rounds import label
 from patternbench.analyze.words import number
-
-from .shared import bad_input_exits, console, json_option, level_option, write_json
+from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
 
 FORMAT = "patternbench/predictions/1"
 
 
-@click.command()
+@click.command(epilog="Example: patternbench predict models.json --at users=80,strategy=retry")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--at",
@@ -34,18 +33,15 @@ FORMAT = "patternbench/predictions/1"
 )
 @click.option("--response", help="Only the models of this response.")
 @level_option
-@json_option
+@json_options
 @bad_input_exits
-def predict(
-    model: Path, points: tuple[str, ...], response: str | None, level: float, json: str | None
-) -> None:
-    """Predict from MODEL, a file that `patternbench fit --json` wrote."""
+def predict(model: Path, points: tuple[str, ...], response: str | None, level: float, json: JsonWish) -> None:
+    """Predict from MODEL, a file that `patternbench fit --save` wrote."""
     point = read_point(points)
     models = _suiting(_chosen(read_models(_parsed(model)), response), point)
     found = [predicted(one, point, level) for one in models]
-    if json is not None:
-        write_json(json, {"format": FORMAT, "predictions": [prediction_json(one) for one in found]})
-    if json != "-":
+    json.fulfil(lambda: {"format": FORMAT, "predictions": [prediction_json(one) for one in found]})
+    if not json.printed:
         for one in found:
             _print(one, console())
 
@@ -55,16 +51,14 @@ def _parsed(path: Path) -> object:
         return orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as cause:
         raise DataError(
-            Problem(f"is not JSON: {cause}", str(path), "Make a model: patternbench fit ... --json FILE.")
+            Problem(f"is not JSON: {cause}", str(path), "Make a model: patternbench fit ... --save FILE.")
         ) from None
 
 
 def _chosen(models: list[dict[str, Any]], response: str | None) -> list[dict[str, Any]]:
     names = [str(one["response"]) for one in models]
     if response is not None and response not in names:
-        raise DataError(
-            Problem(f"no model has the response {response}.", "--response", did_you_mean(response, names))
-        )
+        raise DataError(Problem(f"no model has the response {response}.", "--response", did_you_mean(response, names)))
     return [one for one in models if response in (None, one["response"])]
 
 

@@ -19,15 +19,16 @@ from .shared import (
     bad_input_exits,
     by_option,
     console,
-    json_option,
+    json_options,
     level_option,
     names_of,
     seed_option,
-    write_json,
 )
 
 
-@click.command()
+@click.command(
+    epilog="Example: patternbench recommend runs/first --objective 'minimise p95' --subject-to 'failure_rate <= 1%'"
+)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--objective",
@@ -48,7 +49,7 @@ from .shared import (
 @by_option
 @level_option
 @seed_option
-@json_option
+@json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
 def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], **options: Any) -> None:
@@ -63,11 +64,10 @@ def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], *
         level=options["level"],
     )
     found = choose(read_table(run), wish)
-    if options["json"] is not None:
-        write_json(options["json"], recommendation_json(found))
+    options["json"].fulfil(lambda: recommendation_json(found))
     if options["html"] is not None:
         _write_html(options["html"], found)
-    if options["json"] != "-":
+    if not options["json"].printed:
         print_recommendation(found, console())
 
 
@@ -94,9 +94,7 @@ def _print_choice(choice: Choice, console: Console) -> None:
     if choice.chosen is not None:
         means = ", ".join(f"{name} {number(value)}" for name, value in choice.chosen.means.items())
         kept = f"; keeps the limits in {choice.chosen.feasible_share:.0%} of resamples"
-        console.print(
-            f"    {means}{kept if choice.chosen.feasible_share < 1 else ''}", highlight=False, markup=False
-        )
+        console.print(f"    {means}{kept if choice.chosen.feasible_share < 1 else ''}", highlight=False, markup=False)
     for one in choice.against_baseline:
         ends = one.relative_interval
         if one.relative is not None and ends.low is not None and ends.high is not None:
@@ -104,9 +102,7 @@ def _print_choice(choice: Choice, console: Console) -> None:
             console.print(f"    against {one.baseline}: {text}", highlight=False, markup=False)
     front = [c for c in choice.candidates if c.on_front and c is not choice.chosen]
     if front:
-        console.print(
-            f"    also on the Pareto front: {len(front)} (--json has them)", highlight=False, markup=False
-        )
+        console.print(f"    also on the Pareto front: {len(front)} (--json has them)", highlight=False, markup=False)
 
 
 def flip_words(flip: Flip) -> str:

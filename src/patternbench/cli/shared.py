@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,9 +30,9 @@ def bad_input_exits(command: _Command) -> _Command:
         try:
             return command(*args, **kwargs)
         except (DataError, TableError) as problem:
-            click.echo(f"Error: {problem}", err=True)
+            click.echo(f"error: {problem}", err=True)
         except OSError as problem:
-            click.echo(f"Error: {problem.filename}: {problem.strerror}.", err=True)
+            click.echo(f"error: {problem.filename}: {problem.strerror}.", err=True)
         sys.exit(BAD_INPUT)
 
     return wrapped  # type: ignore[return-value]
@@ -42,13 +43,35 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
 
 
-def write_json(target: str, value: object) -> None:
-    """Write `value` as indented JSON to the file `target`, or to standard output when it is `-`."""
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    if target == "-":
-        sys.stdout.buffer.write(text)
-    else:
-        Path(target).write_bytes(text)
+@dataclass(frozen=True)
+class JsonWish:
+    """Where a command's result is wanted as JSON: on standard output, instead of words, and in a file."""
+
+    printed: bool
+    file: Path | None
+
+    def fulfil(self, value: Callable[[], object]) -> None:
+        """Write the result where it is wanted, as indented JSON; it is made only when it is."""
+        if not self.printed and self.file is None:
+            return
+        text = orjson.dumps(value(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        if self.file:
+            self.file.write_bytes(text)
+        if self.printed:
+            sys.stdout.buffer.write(text)
+
+
+def json_options(command: _Command) -> _Command:
+    """Give a command `--json` and `--save FILE`; both arrive as one argument `json`, a JsonWish."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, printed: bool, save: Path | None, **kwargs: Any) -> Any:
+        return command(*args, json=JsonWish(printed, save), **kwargs)
+
+    path = click.Path(path_type=Path, dir_okay=False)
+    save = click.option("--save", type=path, metavar="FILE", help="Write everything as JSON to FILE, too.")
+    flag = click.option("--json", "printed", is_flag=True, help="Print everything as one JSON object.")
+    return flag(save(wrapped))  # type: ignore[return-value]
 
 
 level_option = click.option(
@@ -58,12 +81,7 @@ level_option = click.option(
     show_default=True,
     help="Confidence of intervals.",
 )
-seed_option = click.option(
-    "--seed", type=int, default=1, show_default=True, help="Seed of everything drawn at random."
-)
-json_option = click.option(
-    "--json", metavar="FILE", help="Write everything as JSON to FILE (- is standard output)."
-)
+seed_option = click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything drawn at random.")
 
 
 def names_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

@@ -34,9 +34,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _rounds_of(folder: Path) -> Path:
     if not (folder / ROUNDS).exists():
-        raise TableError(
-            f"{folder} is not a finished run: it has no {ROUNDS}. Finish the run, or rebuild its report."
-        )
+        raise TableError(f"{folder} is not a finished run: it has no {ROUNDS}. Finish the run, or rebuild its report.")
     return folder / ROUNDS
 
 
@@ -61,9 +59,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 def _read_csv(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_csv(
-            path, sep="\t" if path.suffix.lower() == ".tsv" else ",", skipinitialspace=True, comment="#"
-        )
+        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",", skipinitialspace=True, comment="#")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as cause:
         raise TableError(f"{path} is not a table: {str(cause).strip()}") from None
 

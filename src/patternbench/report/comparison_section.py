@@ -14,9 +14,7 @@ from . import comparison_section_figures as figures
 from .model_section import Figure, Section, environment, page_html
 
 
-def comparison_html(
-    comparison: Comparison, verdicts: Sequence[Verdict] = (), title: str = "Comparison"
-) -> str:
+def comparison_html(comparison: Comparison, verdicts: Sequence[Verdict] = (), title: str = "Comparison") -> str:
     """Return a self-contained page on a comparison, the gate's verdicts first."""
     return page_html(title, comparison_sections(comparison, verdicts))
 
@@ -66,8 +64,7 @@ def sentences(differences: Sequence[Difference], floor: float | None) -> list[st
     undecided = [d for d in differences if d.verdict == "undecided"]
     if undecided:
         found.append(
-            f"No difference is shown in {len(undecided)} of {len(differences)} "
-            f"scenarios.{_would_find(undecided)}"
+            f"No difference is shown in {len(undecided)} of {len(differences)} scenarios.{_would_find(undecided)}"
         )
     if floor is not None:
         found.append(f"A scenario compared with itself differs by up to {floor:.2g} % (95 times in 100).")
@@ -109,7 +106,5 @@ def _trade_offs(found: Recommendation) -> list[Section]:
             chosen = configuration(choice.chosen.scenario, found.given) if choice.chosen else "nothing"
             caption = f"Each point is a configuration; the line joins the Pareto front; ringed: {chosen}."
             figure = Figure(f"trade-off-{i + 1}-figure", drawn, caption)
-            sections.append(
-                Section(f"trade-off-{i + 1}", f"Trade-off at {label(choice.given)}", "", (figure,))
-            )
+            sections.append(Section(f"trade-off-{i + 1}", f"Trade-off at {label(choice.given)}", "", (figure,)))
     return sections

@@ -23,16 +23,12 @@ def differences_figure(comparison: Comparison, response: str) -> Spec | None:
     if not chosen:
         return None
     table = pd.DataFrame([_row(d) for d in chosen])
-    base = alt.Chart(table).encode(
-        y=alt.Y("scenario:N", title=None, sort=None, axis=alt.Axis(labelLimit=340))
-    )
+    base = alt.Chart(table).encode(y=alt.Y("scenario:N", title=None, sort=None, axis=alt.Axis(labelLimit=340)))
     colour = alt.Color("verdict:N", scale=alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values())))
     bars = base.mark_rule(strokeWidth=2.5).encode(
         x=alt.X("low:Q", title=f"change of {response} in %"), x2="high:Q", color=colour
     )
-    points = base.mark_point(filled=True, size=60).encode(
-        x="change:Q", color=colour, tooltip=list(table.columns)
-    )
+    points = base.mark_point(filled=True, size=60).encode(x="change:Q", color=colour, tooltip=list(table.columns))
     zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 3], color="#888").encode(x="x:Q")
     layers = [*_floor(comparison, response), zero, bars, points]
     return spec(alt.layer(*layers).properties(width=430, height=alt.Step(22)))
@@ -40,9 +36,7 @@ def differences_figure(comparison: Comparison, response: str) -> Spec | None:
 
 def drawn_differences(comparison: Comparison, response: str) -> list[Difference]:
     """Return the differences of one response to draw: those with a relative interval, the largest `SHOWN`."""
-    usable = [
-        d for d in comparison.differences if d.response == response and d.relative_interval.low is not None
-    ]
+    usable = [d for d in comparison.differences if d.response == response and d.relative_interval.low is not None]
     largest = sorted(usable, key=lambda d: -abs(d.relative or 0.0))[:SHOWN]
     return [d for d in usable if d in largest]
 
@@ -80,9 +74,7 @@ def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
     kind = alt.Color(
         "kind:N",
         title=None,
-        scale=alt.Scale(
-            domain=["on the front", "beaten", "breaks a limit"], range=[COLOURS[0], "#8a8f98", COLOURS[1]]
-        ),
+        scale=alt.Scale(domain=["on the front", "beaten", "breaks a limit"], range=[COLOURS[0], "#8a8f98", COLOURS[1]]),
     )
     dots = base.mark_circle(size=70).encode(color=kind, tooltip=["configuration", "x", "y", "wins"])
     front = (

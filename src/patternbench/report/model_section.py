@@ -108,11 +108,7 @@ def _right(result: ModelResult) -> str:
 
 def _model_figures(result: ModelResult, anchor: str) -> tuple[Figure, ...]:
     n = result.fit.summary.n
-    drawn = (
-        f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out."
-        if n > figures.SHOWN
-        else ""
-    )
+    drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
     found: list[tuple[str, Mapping[str, Any] | None, str]] = [
         (
             "effects",
@@ -143,9 +139,7 @@ def _model_figures(result: ModelResult, anchor: str) -> tuple[Figure, ...]:
         ("qq", figures.normal_qq(result), "Normal quantiles: on the line when the residuals are normal."),
         ("influence", figures.influence_figure(result), f"High and right: rows that pull the model.{drawn}"),
     ]
-    return tuple(
-        Figure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in found if one is not None
-    )
+    return tuple(Figure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in found if one is not None)
 
 
 def multivariate_section(result: MultivariateResult, anchor: str) -> Section:
@@ -153,9 +147,6 @@ def multivariate_section(result: MultivariateResult, anchor: str) -> Section:
     html = environment().get_template("multivariate_section.html.j2").render(result=result)
     drawn: tuple[Figure, ...] = ()
     if result.quantiles is not None:
-        caption = (
-            "Chi-square quantiles: on the line when the residuals are jointly normal. "
-            f"{result.quantiles.rule}"
-        )
+        caption = f"Chi-square quantiles: on the line when the residuals are jointly normal. {result.quantiles.rule}"
         drawn = (Figure(f"{anchor}-qq", figures.chi_square_qq(result.quantiles), caption),)
     return Section(anchor, f"{', '.join(result.design.responses)} together", html, drawn)

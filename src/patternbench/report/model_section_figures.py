@@ -43,9 +43,7 @@ def effects_figure(result: ModelResult) -> Spec | None:
     bars = base.mark_rule(strokeWidth=2.5, color=COLOURS[0]).encode(
         x=alt.X("low:Q", title=f"change of {result.fit.response}"), x2="high:Q"
     )
-    points = base.mark_point(filled=True, size=70, color=COLOURS[0]).encode(
-        x="estimate:Q", tooltip=list(rows[0])
-    )
+    points = base.mark_point(filled=True, size=70, color=COLOURS[0]).encode(x="estimate:Q", tooltip=list(rows[0]))
     zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 3], color="#888").encode(x="x:Q")
     return spec((zero + bars + points).properties(width=440, height=alt.Step(26)))
 
@@ -77,9 +75,9 @@ def residual_histogram(result: ModelResult) -> Spec:
     bars = alt.Chart(table).mark_bar(color=COLOURS[0], opacity=0.8)
     x = alt.X("from:Q", title="residual", bin="binned")
     return spec(
-        bars.encode(
-            x=x, x2="to:Q", y=alt.Y("rows:Q", title="rows"), tooltip=["from", "to", "rows"]
-        ).properties(width=_WIDTH, height=_HEIGHT)
+        bars.encode(x=x, x2="to:Q", y=alt.Y("rows:Q", title="rows"), tooltip=["from", "to", "rows"]).properties(
+            width=_WIDTH, height=_HEIGHT
+        )
     )
 
 
@@ -152,9 +150,7 @@ def _stands_out() -> alt.Color:
 
 def _row_table(result: ModelResult, seed: int) -> pd.DataFrame:
     named = [int(np.searchsorted(result.fit.design.rows, row.row - 1)) for row in result.suspicious]
-    chosen = np.union1d(
-        shown_rows(result.fit.summary.n, SHOWN, seed), np.array(named, dtype=np.int64)
-    ).astype(np.int64)
+    chosen = np.union1d(shown_rows(result.fit.summary.n, SHOWN, seed), np.array(named, dtype=np.int64)).astype(np.int64)
     found = result.influence
     values = {
         "fitted": result.fit.fitted,
@@ -189,9 +185,7 @@ def interaction_figure(result: ModelResult) -> Spec | None:
 
 
 def _suits(result: ModelResult, name: str) -> bool:
-    return (
-        name in result.fit.design.parsed.right and 1 < result.fit.design.frame[name].nunique() <= _MOST_LEVELS
-    )
+    return name in result.fit.design.parsed.right and 1 < result.fit.design.frame[name].nunique() <= _MOST_LEVELS
 
 
 def _axis(kind: str, title: str) -> alt.X:

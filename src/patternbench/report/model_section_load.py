@@ -18,14 +18,10 @@ def load_test_html(found: LoadTest, title: str = "Load test") -> str:
 
 def load_test_section(found: LoadTest) -> Section:
     """Return the section: words, the table of levels, then the pictures."""
-    html = (
-        environment().get_template("load_test_section.html.j2").render(sentences=in_words(found), found=found)
-    )
+    html = environment().get_template("load_test_section.html.j2").render(sentences=in_words(found), found=found)
     widest = max(found.smoothed, key=lambda s: s.window)
     figures = (
-        Figure(
-            "load-line", _line(found), "Mean response time over load; dashed: the knee, where there is one."
-        ),
+        Figure("load-line", _line(found), "Mean response time over load; dashed: the knee, where there is one."),
         Figure("load-status", _statuses(found), "Share of status codes at each load."),
         Figure(
             "load-smooth",
@@ -61,16 +57,11 @@ def _statuses(found: LoadTest) -> Spec:
 
 
 def _smoothed(found: LoadTest) -> Spec:
-    parts = [
-        pd.DataFrame({"since": s.times - s.times.min(), "time": s.values, "load": s.load})
-        for s in found.smoothed
-    ]
+    parts = [pd.DataFrame({"since": s.times - s.times.min(), "time": s.values, "load": s.load}) for s in found.smoothed]
     colour = alt.Color("load:O", scale=alt.Scale(scheme="viridis"))
     lines = (
         alt.Chart(pd.concat(parts).round(4))
         .mark_line(strokeWidth=1.4)
         .encode(x=alt.X("since:Q", title="time since its start"), color=colour)
     )
-    return spec(
-        lines.encode(y=alt.Y("time:Q", title="smoothed response time")).properties(width=520, height=260)
-    )
+    return spec(lines.encode(y=alt.Y("time:Q", title="smoothed response time")).properties(width=520, height=260))

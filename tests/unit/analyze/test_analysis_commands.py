@@ -43,9 +43,7 @@ def rounds(path: Path, slower: float = 1.0, seed: int = 1) -> Path:
         for users in (10, 80)
         for strategy, factor in (("baseline", 1.0), ("retry", 0.7))
     ]
-    pd.DataFrame(rows, columns=["block", "status", "strategy", "users", "p95", "failure_rate"]).to_parquet(
-        path
-    )
+    pd.DataFrame(rows, columns=["block", "status", "strategy", "users", "p95", "failure_rate"]).to_parquet(path)
     return path
 
 
@@ -73,7 +71,6 @@ def test_the_json_of_a_fit_is_the_golden_one(tmp_path: Path) -> None:
         "--formula",
         "total_time + db_time ~ dist_calls + C(method)",
         "--json",
-        "-",
     )
     assert result.exit_code == 0
     found = rounded(json.loads(result.stdout_bytes))
@@ -81,10 +78,7 @@ def test_the_json_of_a_fit_is_the_golden_one(tmp_path: Path) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(json.dumps(found, indent=1) + "\n")
     expected = json.loads(golden.read_text())
-    assert (
-        json.loads(json.dumps(found), parse_float=lambda t: pytest.approx(float(t), rel=1e-5, abs=1e-12))
-        == expected
-    )
+    assert json.loads(json.dumps(found), parse_float=lambda t: pytest.approx(float(t), rel=1e-5, abs=1e-12)) == expected
 
 
 def test_a_fit_prints_words_first_and_the_table_after(tmp_path: Path) -> None:
@@ -124,13 +118,11 @@ def test_a_formula_that_names_no_column_exits_2_with_the_nearest_name() -> None:
 
 def test_a_saved_model_predicts(tmp_path: Path) -> None:
     saved = tmp_path / "models.json"
-    run(fit, TABLE, "--formula", "total_time ~ dist_calls + C(method)", "--json", str(saved))
-    result = run(predict, str(saved), "--at", "dist_calls=25,method=Get", "--json", "-")
+    run(fit, TABLE, "--formula", "total_time ~ dist_calls + C(method)", "--save", str(saved))
+    result = run(predict, str(saved), "--at", "dist_calls=25,method=Get", "--json")
     found = json.loads(result.stdout_bytes)["predictions"][0]
     assert found["low"] < found["estimate"] < found["high"]
-    assert (
-        "dist_calls = 80 lies outside" in run(predict, str(saved), "--at", "dist_calls=80,method=Get").stdout
-    )
+    assert "dist_calls = 80 lies outside" in run(predict, str(saved), "--at", "dist_calls=80,method=Get").stdout
 
 
 def test_a_prediction_from_no_model_exits_2(tmp_path: Path) -> None:
@@ -160,7 +152,6 @@ def test_a_run_is_compared_with_its_baseline(tmp_path: Path) -> None:
         "--response",
         "p95",
         "--json",
-        "-",
     )
     found = json.loads(result.stdout_bytes)
     assert [d["verdict"] for d in found["differences"]] == ["lower", "lower"]
@@ -182,7 +173,7 @@ def test_a_recommendation_is_printed_and_written(tmp_path: Path) -> None:
         "minimise p95",
         "--baseline",
         "strategy=baseline",
-        "--json",
+        "--save",
         str(out),
     )
     assert "At users=10: clearly strategy=retry" in result.stdout

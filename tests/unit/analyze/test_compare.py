@@ -129,9 +129,7 @@ def test_p_values_are_corrected_for_how_many_were_looked_at() -> None:
 def gate(slower: float, condition: str, rounds: int = 12, spread: float = 0.05) -> str:
     a, b = run(rounds=rounds, spread=spread), run(slower=slower, seed=2, rounds=rounds, spread=spread)
     strict = simultaneous_level(0.95, 4, 1)
-    return judge(compare_runs(a, b, How(level=strict, responses=("p95",))), [parse_condition(condition)])[
-        0
-    ].outcome
+    return judge(compare_runs(a, b, How(level=strict, responses=("p95",))), [parse_condition(condition)])[0].outcome
 
 
 def test_the_gate_fails_when_the_whole_interval_lies_beyond() -> None:
@@ -158,9 +156,7 @@ def test_more_rounds_are_estimated_from_the_width_of_the_interval() -> None:
     assert all((rounds_to_decide(d, condition) or 0) > 0 for d in straddling)
 
 
-@pytest.mark.parametrize(
-    "text", ["p95 > 10%", "p95", "p95 >= +10%", "p95 > +10", "failure_rate > +10ms", "> +10%"]
-)
+@pytest.mark.parametrize("text", ["p95 > 10%", "p95", "p95 >= +10%", "p95 > +10", "failure_rate > +10ms", "> +10%"])
 def test_a_condition_that_could_be_misread_is_refused_with_what_to_type(text: str) -> None:
     with pytest.raises(DataError, match="--fail-if"):
         parse_condition(text)
@@ -182,9 +178,7 @@ def test_adding_noise_widens_the_interval_of_a_difference(seed: int, factor: flo
     rng = np.random.default_rng(seed)
     x, y = rng.normal(100, 1, 10), rng.normal(105, 1, 10)
     narrow = mean_intervals(x, y, 0.95, np.random.default_rng(1))[0]
-    wide = mean_intervals(100 + (x - 100) * factor, 105 + (y - 105) * factor, 0.95, np.random.default_rng(1))[
-        0
-    ]
+    wide = mean_intervals(100 + (x - 100) * factor, 105 + (y - 105) * factor, 0.95, np.random.default_rng(1))[0]
     assert wide.high - wide.low > narrow.high - narrow.low
 
 

@@ -94,9 +94,7 @@ def test_text_among_numbers_is_located() -> None:
     frame = table()
     frame["x"] = frame["x"].astype(object)
     frame.loc[3, "x"] = "12ms"
-    assert (
-        problem("y ~ x", frame) == "row 4: column x must hold numbers but holds '12ms'. Correct or remove it."
-    )
+    assert problem("y ~ x", frame) == "row 4: column x must hold numbers but holds '12ms'. Correct or remove it."
 
 
 def test_a_text_response_is_refused() -> None:

@@ -63,8 +63,7 @@ def test_a_bend_down_is_told_from_a_bend_up() -> None:
 
 def test_noise_alone_has_a_knee_no_more_often_than_it_should() -> None:
     found = sum(
-        knee(LOADS, LOADS + np.random.default_rng(seed).normal(0, 5, 10), np.random.default_rng(0)).load
-        is not None
+        knee(LOADS, LOADS + np.random.default_rng(seed).normal(0, 5, 10), np.random.default_rng(0)).load is not None
         for seed in range(200)
     )
     # 5 % of 200 is 10; more than 20 would happen by chance less than once in 500 times

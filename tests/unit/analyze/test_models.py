@@ -41,9 +41,7 @@ FORMULA = "p95 ~ users + C(strategy)"
 def runs(seed: int = 3, rounds: int = 8, noise: float = 2.0, block_noise: float = 0.0) -> pd.DataFrame:
     """Three strategies by four loads, `rounds` rounds each; one block per round."""
     rng = np.random.default_rng(seed)
-    rows = [
-        (u, s, b) for b in range(rounds) for u in (10, 20, 40, 80) for s in ("baseline", "breaker", "retry")
-    ]
+    rows = [(u, s, b) for b in range(rounds) for u in (10, 20, 40, 80) for s in ("baseline", "breaker", "retry")]
     table = pd.DataFrame(rows, columns=["users", "strategy", "block"])
     shift = table["strategy"].map({"baseline": 0.0, "breaker": -5.0, "retry": 8.0})
     blocks = rng.normal(0, block_noise, rounds)[table["block"]] if block_noise else 0.0
@@ -141,9 +139,7 @@ def test_cross_validation_predicts_each_scenario_from_a_refit_without_it() -> No
 def test_a_scenario_that_alone_carries_a_level_is_counted_not_guessed() -> None:
     table = runs(rounds=3)
     lonely = table.iloc[[0, 1]].assign(strategy="hedge", users=10)
-    validation = (
-        fit_formulas(pd.concat([table, lonely], ignore_index=True), [FORMULA]).models[0].cross_validation
-    )
+    validation = fit_formulas(pd.concat([table, lonely], ignore_index=True), [FORMULA]).models[0].cross_validation
     assert validation.unscored == 2
     assert np.isnan(validation.residuals[-2:]).all()
 
@@ -214,9 +210,7 @@ def test_a_column_that_does_not_exist_is_refused_as_group() -> None:
 
 def test_the_effect_of_doubling_is_put_in_percent() -> None:
     table = runs(noise=0.001)
-    table["p95"] = (
-        100 * table["users"] ** -0.5 * np.exp(np.random.default_rng(1).normal(0, 0.001, len(table)))
-    )
+    table["p95"] = 100 * table["users"] ** -0.5 * np.exp(np.random.default_rng(1).normal(0, 0.001, len(table)))
     sentence = effects(fit_formulas(table, ["log(p95) ~ log(users)"]).models[0])[0].sentence
     assert sentence.startswith("Doubling users cuts p95 by 29.3 %")
 
@@ -275,9 +269,7 @@ def test_coefficient_intervals_hold_the_truth_as_often_as_they_say() -> None:
     for seed in range(1000):
         c = {
             c.name: c
-            for c in fit_formulas(runs(seed=seed, rounds=2), ["p95 ~ users + C(strategy)"])
-            .models[0]
-            .fit.coefficients
+            for c in fit_formulas(runs(seed=seed, rounds=2), ["p95 ~ users + C(strategy)"]).models[0].fit.coefficients
         }
         covered += c["users"].ci_low <= 0.5 <= c["users"].ci_high
     assert 930 <= covered <= 970

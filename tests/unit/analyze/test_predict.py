@@ -15,9 +15,7 @@ from patternbench.analyze.problems import DataError
 
 def table(seed: int = 1, n: int = 60) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {"users": np.resize([10, 20, 40, 80], n), "method": np.resize(["get", "put", "post"], n)}
-    )
+    frame = pd.DataFrame({"users": np.resize([10, 20, 40, 80], n), "method": np.resize(["get", "put", "post"], n)})
     frame["size"] = rng.uniform(1, 50, n)
     frame["time"] = (
         5 + 0.1 * frame["users"] + (frame["method"] == "put") * 3 + 0.2 * frame["size"] + rng.normal(0, 1, n)
@@ -51,11 +49,7 @@ def test_a_saved_model_predicts_what_statsmodels_predicts() -> None:
 
 def test_interactions_and_powers_survive_saving() -> None:
     formula = "time ~ users * C(method) + I(size**2)"
-    expected = (
-        smf.ols(formula, table())
-        .fit()
-        .predict(pd.DataFrame({"users": [30], "method": ["put"], "size": [25]}))
-    )
+    expected = smf.ols(formula, table()).fit().predict(pd.DataFrame({"users": [30], "method": ["put"], "size": [25]}))
     assert predict(saved(formula), read_point(["users=30,method=put", "size=25"])).estimate == pytest.approx(
         expected[0]
     )
