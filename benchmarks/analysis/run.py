@@ -98,10 +98,8 @@ def main() -> None:
         return
     results = [in_fresh_process(rows) for rows in SIZES if rows <= chosen.largest]
     print(
-        (
-            "| rows | fit, s | fit, CPU s | figures, s | figures, CPU s | memory, GB | page, MB "
-            "|\n|---|---|---|---|---|---|---|"
-        )
+        "| rows | fit, s | fit, CPU s | figures, s | figures, CPU s | memory, GB | page, MB "
+        "|\n|---|---|---|---|---|---|---|"
     )
     for r in results:
         cells = (r["fit_s"], r["fit_cpu_s"], r["figures_s"], r["figures_cpu_s"], r["memory_gb"], r["page_mb"])
