@@ -44,6 +44,7 @@ _MOSTLY_NUMBERS = 0.5
 _OWN_SHARE = 1e-7
 _NEGLIGIBLE = 1e-6
 _NAMED_AT_MOST = 3
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ def build_design(text: str, table: pd.DataFrame) -> Design:
     explain are dropped; each such fallback is a note. Raises `DataError` where no sound fallback exists.
     """
     parsed = parse_formula(text)
+    if not parsed.right:
+        raise DataError(Problem("names no factor: there is nothing to estimate.", _at(text), "Add one."))
     raise_if_any(_unknown_columns(parsed, table))
     raise_if_any(_text_problems(parsed, table))
     frame, rows, notes = _complete_rows(parsed, table)
@@ -175,8 +178,18 @@ def _at(text: str) -> str:
     return f"formula '{text}'"
 
 
-def _expressions(terms: Sequence[object]) -> list[str]:
-    return [factor.expr for term in terms for factor in term.factors if factor.expr != "1"]  # type: ignore[attr-defined]
+def _expressions(terms: Sequence[Any]) -> list[str]:
+    return [_expression(factor) for term in terms for factor in term.factors if factor.expr != "1"]
+
+
+def _expression(factor: Any) -> str:
+    """Write a factor as a formula would: a column whose name is no identifier in backticks."""
+    expr = str(factor.expr)
+    return f"`{expr}`" if factor.eval_method.value == "lookup" and not expr.isidentifier() else expr
+
+
+def _written(term: Any) -> str:
+    return ":".join(_expression(factor) for factor in term.factors)
 
 
 def _term_name(term: object) -> str:
@@ -367,7 +380,7 @@ def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, lis
     for term in parsed.formula.rhs:
         held = sorted(set(_names(_expressions([term]))) & constant)
         if not held:
-            kept.append(str(term))
+            kept.append(_written(term))
             continue
         value = frame[held[0]].iloc[0]
         notes.append(
@@ -376,7 +389,7 @@ def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, lis
                 f"Term {term} left out: {held[0]} is {value} in every row, so it has no effect to estimate.",
             )
         )
-    left = " + ".join(parsed.responses)
+    left = " + ".join(_written(term) for term in parsed.formula.lhs)
     right = " + ".join(kept) if "1" in kept else " + ".join(["0", *kept])
     if kept in ([], ["1"]):
         raise DataError(
@@ -392,8 +405,11 @@ def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, lis
 
 def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> Design:
     x, columns, blocks = right_side(parsed, frame)
-    y = np.asarray(_evaluated(Formula(" + ".join(parsed.responses) + " - 1"), frame), dtype=float)
+    y = np.asarray(
+        _evaluated(Formula(" + ".join(map(_written, parsed.formula.lhs)) + " - 1"), frame), dtype=float
+    )
     raise_if_any(_not_finite(x, columns, rows) + _not_finite(y, parsed.responses, rows))
+    raise_if_any(_out_of_scale(x, columns) + _out_of_scale(y, parsed.responses))
     keep, aliased = independent_columns(x, columns)
     raise_if_any(_too_few_rows(parsed, len(x), len(keep)))
     x, columns, blocks = _only(keep, x, columns, blocks)
@@ -410,6 +426,16 @@ def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64
             Problem(f"{names[j]} has no finite value there (a log of zero, or a division by zero?).", f"row {row}")
         )
     return problems
+
+
+def _out_of_scale(matrix: Floats, names: Sequence[str]) -> list[Problem]:
+    largest = np.abs(matrix).max(axis=0)
+    wrong = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
+    what = "{} reaches {:.0e}, whose square no number can hold."
+    return [
+        Problem(what.format(names[j], largest[j]), "", "Change its unit.")
+        for j in np.flatnonzero(wrong).tolist()
+    ]
 
 
 def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[Problem]:

@@ -48,7 +48,7 @@ class SuspiciousRow:
     leverage: float
     cooks: float
     moves: dict[str, tuple[float, float]]
-    adj_r2_without: float
+    adj_r2_without: float | None
     sigma_without: float
 
 
@@ -142,7 +142,7 @@ def _moves(fit: LinearFit, without: Floats) -> dict[str, tuple[float, float]]:
     return {c.name: (c.estimate, float(new)) for c, new in pairs if abs(new - c.estimate) > c.std_error}
 
 
-def _quality_without(fit: LinearFit, i: int) -> tuple[float, float]:
+def _quality_without(fit: LinearFit, i: int) -> tuple[float | None, float]:
     n, df = fit.summary.n, fit.summary.df_residual
     if df < 2:  # noqa: PLR2004 - one row less leaves no degree of freedom
         return fit.summary.adj_r2, fit.summary.sigma
@@ -150,4 +150,6 @@ def _quality_without(fit: LinearFit, i: int) -> tuple[float, float]:
     rest = np.delete(fit.y, i)
     tss = float(((rest - rest.mean()) ** 2).sum() if fit.design.intercept else (rest**2).sum())
     spread = max(rss, 0.0) / (df - 1)
+    if tss <= 0:
+        return None, float(np.sqrt(spread))
     return 1 - spread / (tss / (n - 1 - int(fit.design.intercept))), float(np.sqrt(spread))

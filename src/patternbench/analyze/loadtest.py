@@ -283,12 +283,17 @@ def in_words(found: LoadTest) -> Sequence[str]:
             "flat": "without a visible trend",
         }[straight.verdict]
         sentences.append(
-            f"Response times change {shape} with the load (Pearson {straight.r:.3f}, {straight.low:.3f} to "
+            f"Response times {_verb(straight)} {shape} with the load (Pearson {straight.r:.3f}, "
+            f"{straight.low:.3f} to "
             f"{straight.high:.3f}, {straight.levels} levels)."
         )
     sentences.append(found.knee.note)
     worst = _worst_status(found.shares)
     return [*sentences, worst] if worst else sentences
+
+
+def _verb(straight: Linearity) -> str:
+    return "change" if straight.verdict == "flat" else "rise" if straight.r > 0 else "fall"
 
 
 def _worst_status(shares: pd.DataFrame) -> str:

@@ -148,3 +148,19 @@ def test_sqrt_is_understood() -> None:
     frame = table()
     design = build_design("y ~ sqrt(y)", frame)
     assert design.x[:, 1] == pytest.approx(np.sqrt(frame["y"]))
+
+
+def test_names_with_dots_are_written_in_backticks_on_both_sides() -> None:
+    frame = table().rename(columns={"y": "time.p95"})
+    design = build_design("`time.p95` ~ `fault.percentage` + three", frame)
+    assert design.columns == ("Intercept", "fault.percentage")
+    assert design.ranges == {"fault.percentage": (0.0, 50.0)}
+
+
+def test_a_formula_without_factors_is_refused() -> None:
+    assert "names no factor" in problem("y ~ 1")
+
+
+def test_a_column_too_large_to_square_is_refused_with_what_to_do() -> None:
+    assert "Change its unit" in problem("y ~ x", table().assign(y=lambda t: t["y"] * 1e200))
+    assert "Change its unit" in problem("y ~ x", table().assign(x=lambda t: t["x"] * 1e-200))

@@ -307,3 +307,9 @@ def test_with_two_times_solved_the_2021_paper_is_reproduced() -> None:
         assert models[i].tests[0].p == pytest.approx(published.jarque_bera, abs=0.02)
     assert study.ljung_box_lag(models)[0] == 10
     assert models[1].errors.mape == pytest.approx(16, abs=0.5)
+
+
+def test_a_response_that_one_row_carries_is_fitted_without_a_division_by_zero() -> None:
+    frame = pd.DataFrame({"y": [0.0] * 11 + [1.0], "x": np.random.default_rng(1).normal(size=12)})
+    row = fit_formulas(frame, ["y ~ x"]).models[0].suspicious[0]
+    assert (row.row, row.adj_r2_without) == (12, None)
