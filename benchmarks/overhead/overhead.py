@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -42,7 +43,7 @@ def measured(study: str, out: Path) -> dict[str, Any]:
     told = json.loads(done.stdout)
     entries = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
     rounds = [entry for entry in entries if entry["status"] != "warm_up"]
-    gaps = [after["started"] - before["started"] - before["seconds"] for before, after in zip(rounds, rounds[1:])]
+    gaps = [after["started"] - before["started"] - before["seconds"] for before, after in pairwise(rounds)]
     spent = sum(entry["seconds"] for entry in entries)
     return {
         "rounds": len(rounds),

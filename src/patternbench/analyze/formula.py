@@ -405,9 +405,7 @@ def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, lis
 
 def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> Design:
     x, columns, blocks = right_side(parsed, frame)
-    y = np.asarray(
-        _evaluated(Formula(" + ".join(map(_written, parsed.formula.lhs)) + " - 1"), frame), dtype=float
-    )
+    y = np.asarray(_evaluated(Formula(" + ".join(map(_written, parsed.formula.lhs)) + " - 1"), frame), dtype=float)
     raise_if_any(_not_finite(x, columns, rows) + _not_finite(y, parsed.responses, rows))
     raise_if_any(_out_of_scale(x, columns) + _out_of_scale(y, parsed.responses))
     keep, aliased = independent_columns(x, columns)
@@ -432,10 +430,7 @@ def _out_of_scale(matrix: Floats, names: Sequence[str]) -> list[Problem]:
     largest = np.abs(matrix).max(axis=0)
     wrong = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
     what = "{} reaches {:.0e}, whose square no number can hold."
-    return [
-        Problem(what.format(names[j], largest[j]), "", "Change its unit.")
-        for j in np.flatnonzero(wrong).tolist()
-    ]
+    return [Problem(what.format(names[j], largest[j]), "", "Change its unit.") for j in np.flatnonzero(wrong).tolist()]
 
 
 def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[Problem]:

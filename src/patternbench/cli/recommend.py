@@ -26,9 +26,7 @@ from .shared import (
 )
 
 
-@click.command(
-    epilog="Example: patternbench recommend runs/first --objective 'minimise p95' --subject-to 'failure_rate <= 1%'"
-)
+@click.command(epilog="Example: patternbench recommend runs/first --objective 'minimise p95'")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--objective",

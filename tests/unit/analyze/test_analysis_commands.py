@@ -112,7 +112,7 @@ def test_a_formula_that_names_no_column_exits_2_with_the_nearest_name() -> None:
     result = run(fit, TABLE, "--formula", "total_tim ~ db_time")
     assert (result.exit_code, result.stderr) == (
         2,
-        "Error: formula 'total_tim ~ db_time': no column is called total_tim. Did you mean total_time?\n",
+        "error: formula 'total_tim ~ db_time': no column is called total_tim. Did you mean total_time?\n",
     )
 
 
