@@ -6,7 +6,6 @@ use crate::poller::Readiness;
 use crate::stream::{Moved, Stream};
 use crate::target::Target;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 
 /// How far an exchange has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +34,7 @@ pub struct Connection {
     phase: Phase,
     parser: AnswerParser,
     /// A request that waits for the connection or for room, and how much of it is written.
-    request: Option<(Arc<[u8]>, usize)>,
+    request: Option<(Vec<u8>, usize)>,
     begun: bool,
 }
 
@@ -66,19 +65,22 @@ impl Connection {
     ///
     /// # Errors
     /// When the server has gone. A failure at connecting is reported later, by [`Connection::ready`].
-    pub fn send(&mut self, request: &Arc<[u8]>, expected: Expected) -> Result<(), Failure> {
+    pub fn send(&mut self, request: &[u8], expected: Expected) -> Result<(), Failure> {
         self.parser.begin(expected);
         self.begun = false;
         if self.phase != Phase::Idle {
-            self.request = Some((request.clone(), 0));
+            self.request = Some((request.to_vec(), 0));
             return Ok(());
         }
         self.phase = Phase::Exchanging;
-        match self.stream.write(request)? {
-            Moved::Bytes(written) if written == request.len() => Ok(()),
-            Moved::Bytes(written) => self.keep_rest(request, written),
-            _ => self.keep_rest(request, 0),
+        let written = match self.stream.write(request)? {
+            Moved::Bytes(written) => written,
+            _ => 0,
+        };
+        if written < request.len() {
+            self.request = Some((request[written..].to_vec(), 0));
         }
+        Ok(())
     }
 
     /// Whether the connection waits for a request.
@@ -120,11 +122,6 @@ impl Connection {
         } else {
             Progress::Waiting
         }
-    }
-
-    fn keep_rest(&mut self, request: &Arc<[u8]>, written: usize) -> Result<(), Failure> {
-        self.request = Some((request.clone(), written));
-        Ok(())
     }
 
     fn finish_connecting(&mut self, readiness: Readiness) -> Result<bool, Failure> {

@@ -51,8 +51,8 @@ impl Driver {
     }
 
     fn exchange(&mut self) -> Result<Progress, Failure> {
-        let request: Arc<[u8]> = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec().into();
-        self.connection.send(&request, Expected::default())?;
+        self.connection
+            .send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Expected::default())?;
         self.until_something()
     }
 
