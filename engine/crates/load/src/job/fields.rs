@@ -30,7 +30,9 @@ impl Problems {
 /// A value, and where it stands.
 #[derive(Clone)]
 pub struct Node<'a> {
+    /// The value.
     pub value: &'a Value,
+    /// Its path from the outermost value.
     pub path: String,
     problems: &'a Problems,
 }
