@@ -173,3 +173,18 @@ proptest! {
         let _ = patternbench_load::job::Job::parse(&document.to_string(), std::path::Path::new("/nowhere"));
     }
 }
+
+#[test]
+fn every_example_of_the_contract_is_a_job() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../contracts/load/examples");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let parsed = patternbench_load::job::Job::parse(&std::fs::read_to_string(&path).unwrap(), &folder);
+            assert!(parsed.is_ok(), "{}: {:?}", path.display(), parsed.err());
+            count += 1;
+        }
+    }
+    assert!(count >= 10, "{count}");
+}
