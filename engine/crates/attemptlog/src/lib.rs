@@ -11,4 +11,4 @@ mod tally;
 
 pub use log::{AttemptLog, LogError, Settings, Written};
 pub use row::{Outcome, Row};
-pub use tally::{Cell, Counts, Histogram, Measure, Observer, Tally, encoded, percentile};
+pub use tally::{Cell, Counts, Histogram, Measure, Observer, Tally, encoded, histogram, percentile, record};

@@ -7,6 +7,9 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 /// A histogram of microseconds with three significant digits, which grows as far as it must.
 pub type Histogram = hdrhistogram::Histogram<u64>;
 
+/// The longest time that is told from longer ones: a year.
+const LONGEST_US: u64 = 366 * 24 * 3600 * 1_000_000;
+
 /// Sees every row and tick in the log's thread, in order; for live views.
 pub trait Observer: Send {
     /// A batch of rows has come.
@@ -102,15 +105,22 @@ pub struct Tally {
     lateness: Histogram,
 }
 
-fn histogram() -> Histogram {
-    // Three significant digits are always accepted.
+/// An empty histogram of microseconds.
+///
+/// # Panics
+/// Never: three significant digits are always accepted.
+#[must_use]
+pub fn histogram() -> Histogram {
     let mut histogram = Histogram::new(3).expect("three digits are allowed");
     histogram.auto(true);
     histogram
 }
 
-fn record(histogram: &mut Histogram, microseconds: i64) {
-    histogram.saturating_record(u64::try_from(microseconds).unwrap_or(0));
+/// Records a time; the histogram grows for it (its saturating way would quietly cut it off instead).
+pub fn record(histogram: &mut Histogram, microseconds: i64) {
+    let value = u64::try_from(microseconds).unwrap_or(0).min(LONGEST_US);
+    // It can't fail: the histogram grows by itself, and the value is bounded.
+    let _ = histogram.record(value);
 }
 
 impl Cell {

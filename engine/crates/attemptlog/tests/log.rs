@@ -178,3 +178,14 @@ fn a_disk_that_is_full_ends_the_log_with_a_message() {
     (0..300_000).for_each(|index| log.push(row(index)));
     assert!(log.finish().err().unwrap().0.contains("can't be written"));
 }
+
+#[test]
+fn times_of_any_length_are_kept_to_three_digits() {
+    let mut histogram = patternbench_attemptlog::histogram();
+    for time in [1, 2_000, 3_000_000, 86_400_000_000] {
+        patternbench_attemptlog::record(&mut histogram, time);
+    }
+    let most = percentile(&histogram, 100.0).unwrap();
+    assert!((most as f64 / 86.4e9 - 1.0).abs() < 0.001, "{most}");
+    assert!((percentile(&histogram, 75.0).unwrap() as f64 / 3e6 - 1.0).abs() < 0.001);
+}

@@ -2,8 +2,11 @@
 
 use patternbench_load::{CommandError, command};
 use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Drive the load that a job describes, and record every attempt.
 ///
@@ -26,7 +29,12 @@ const EXAMPLE: &str = "Example:
 
 /// Runs the job to its end.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
-    match command(&arguments.job, &arguments.out, std::io::stdout()) {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone())
+            .map_err(|error| format!("signals can't be watched: {error}"))?;
+    }
+    match command(&arguments.job, &arguments.out, std::io::stdout(), &stop) {
         Ok(summary) => {
             println!("{}", json!({"end": summary}));
             Ok(ExitCode::SUCCESS)

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Why the command could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +44,16 @@ impl CommandError {
 }
 
 /// Runs the job in a file, writes `attempts.parquet`, `histograms.json` and `summary.json` into a folder, and lines of
-/// progress to `progress`; returns the summary.
+/// progress to `progress`; returns the summary. When `stop` becomes true the load ends early, and all is written as usual.
 ///
 /// # Errors
 /// When the job is wrong, or something can't be read, written or started.
-pub fn command(job: &Path, out: &Path, progress: impl Write + Send + 'static) -> Result<Value, CommandError> {
+pub fn command(
+    job: &Path,
+    out: &Path,
+    progress: impl Write + Send + 'static,
+    stop: &AtomicBool,
+) -> Result<Value, CommandError> {
     let text = fs::read_to_string(job).map_err(|error| failed(job, "read", &error))?;
     let parsed = Job::parse(&text, &folder_of(job)).map_err(CommandError::Problems)?;
     let descriptors = descriptors(&parsed).map_err(CommandError::Problems)?;
@@ -66,7 +72,7 @@ pub fn command(job: &Path, out: &Path, progress: impl Write + Send + 'static) ->
     };
     let before = process_cpu();
     let log = AttemptLog::start(settings).map_err(|error| CommandError::Failed(error.0))?;
-    let finished = run(parsed, log).map_err(|error| CommandError::Failed(error.0))?;
+    let finished = run(parsed, log, stop).map_err(|error| CommandError::Failed(error.0))?;
     let frame = Frame {
         groups: &groups,
         steps: &steps,

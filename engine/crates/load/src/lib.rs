@@ -11,6 +11,7 @@ mod limits;
 mod progress;
 mod run;
 mod summary;
+mod template;
 
 pub use command::{CommandError, command};
 pub use doubts::Doubt;

@@ -1,6 +1,6 @@
 //! A line of JSON four times a second, for whoever draws a live view.
 
-use patternbench_attemptlog::{Histogram, Observer, Outcome, Row, percentile};
+use patternbench_attemptlog::{Histogram, Observer, Outcome, Row, histogram, percentile, record};
 use serde_json::json;
 use std::io::Write;
 
@@ -18,8 +18,7 @@ pub struct Progress<W> {
 impl<W: Write + Send> Progress<W> {
     /// Writes to `sink`.
     pub fn new(sink: W) -> Self {
-        let mut interval = Histogram::new(3).expect("three digits are allowed");
-        interval.auto(true);
+        let interval = histogram();
         Self {
             sink,
             at_us: 0,
@@ -37,8 +36,7 @@ impl<W: Write + Send> Progress<W> {
             self.sent += 1;
             self.ended += 1;
             self.errors += u64::from(!row.success);
-            self.interval
-                .saturating_record(u64::try_from(row.end_us - row.intended_us).unwrap_or(0));
+            record(&mut self.interval, row.end_us - row.intended_us);
         }
     }
 }

@@ -43,6 +43,7 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
         "steps": cells(finished, frame),
         "generator": generator(finished, frame),
         "doubts": doubts.iter().map(Doubt::to_json).collect::<Vec<_>>(),
+        "interrupted": finished.interrupted,
         "valid": !doubts.iter().any(|doubt| doubt.invalidates),
     })
 }

@@ -7,6 +7,7 @@ use common::{job, try_run, with, wrong_paths};
 use patternbench_load::CommandError;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
 
 const URL: &str = "http://127.0.0.1:1";
 
@@ -128,7 +129,8 @@ fn text_that_is_no_json_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.json");
     std::fs::write(&file, "{").unwrap();
-    let error = patternbench_load::command(&file, folder.path(), std::io::sink()).unwrap_err();
+    let error = patternbench_load::command(&file, folder.path(), std::io::sink(), &AtomicBool::new(false))
+        .unwrap_err();
     assert_eq!(error.exit_code(), 2);
 }
 
@@ -181,7 +183,8 @@ fn every_example_of_the_contract_is_a_job() {
     for entry in std::fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            let parsed = patternbench_load::job::Job::parse(&std::fs::read_to_string(&path).unwrap(), &folder);
+            let parsed =
+                patternbench_load::job::Job::parse(&std::fs::read_to_string(&path).unwrap(), &folder);
             assert!(parsed.is_ok(), "{}: {:?}", path.display(), parsed.err());
             count += 1;
         }

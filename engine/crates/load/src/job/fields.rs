@@ -198,21 +198,31 @@ impl<'a> Node<'a> {
         found.map(|(_, meaning)| meaning.clone())
     }
 
-    /// Pairs of names and texts, in their order.
-    pub fn texts(&self) -> Option<Vec<(String, Node<'a>)>> {
+    /// Names and values, in their order.
+    pub fn entries(&self) -> Option<Vec<(String, Node<'a>)>> {
         let Value::Object(map) = self.value else {
-            self.wrong("an object of texts", "this is no object");
+            self.wrong("an object", "this is no object");
             return None;
         };
         let node = |(key, value): (&String, &'a Value)| {
-            let node = Node {
-                value,
-                path: join(&self.path, key),
-                problems: self.problems,
-            };
-            node.text().is_some().then(|| (key.clone(), node))
+            (
+                key.clone(),
+                Node {
+                    value,
+                    path: join(&self.path, key),
+                    problems: self.problems,
+                },
+            )
         };
-        map.iter().map(node).collect()
+        Some(map.iter().map(node).collect())
+    }
+
+    /// Names and texts, in their order.
+    pub fn texts(&self) -> Option<Vec<(String, Node<'a>)>> {
+        let entries = self.entries()?;
+        // All are looked at, so that all that are wrong are listed.
+        let wrong = entries.iter().filter(|(_, node)| node.text().is_none()).count();
+        (wrong == 0).then_some(entries)
     }
 }
 
@@ -251,6 +261,12 @@ impl<'a> Object<'a> {
     pub fn maybe<T>(&self, key: &str, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<Option<T>> {
         self.get(key).map_or(Some(None), |node| read(&node).map(Some))
     }
+}
+
+/// Everything that was read, when all of it could be; nothing is left unread, so that all that is wrong is listed.
+pub fn all<T>(read: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
+    let read: Vec<Option<T>> = read.collect();
+    read.into_iter().collect()
 }
 
 fn join(path: &str, key: &str) -> String {

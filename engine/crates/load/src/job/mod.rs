@@ -1,13 +1,19 @@
 //! A job: what `contracts/load/job.schema.json` describes, parsed and checked before anything starts.
 
+mod answer;
+mod feeder;
 pub mod fields;
 mod journey;
+mod request;
 mod workload;
 
-pub use journey::{Expectation, Journey, Step, StepRequest};
+pub use answer::{Capture, Expectation, Kept, cookies};
+pub use feeder::Feeder;
+pub use journey::{Journey, Poll, Step};
+pub use request::StepRequest;
 pub use workload::{Arrivals, Closed, Late, Open, Pace, Until, Workload};
 
-use fields::{Node, Problems};
+use fields::{Node, Problems, all};
 use patternbench_schedule::Problem;
 use patternbench_wire::{Limits, Target, TlsSettings};
 use std::path::{Path, PathBuf};
@@ -38,6 +44,8 @@ pub struct Job {
     pub groups: Vec<Group>,
     /// Names of steps, over all groups.
     pub step_names: Vec<String>,
+    /// How many counters templates name.
+    pub counters: usize,
     /// Whether every attempt is written to a file.
     pub log_attempts: bool,
 }
@@ -50,6 +58,8 @@ pub struct Group {
     pub workload: Workload,
     /// What its users do, each journey with a weight.
     pub journeys: Vec<Journey>,
+    /// Where journeys take values from.
+    pub feeder: Feeder,
 }
 
 /// What parsing carries along.
@@ -58,6 +68,10 @@ pub struct Context<'a> {
     pub folder: &'a Path,
     /// Names of steps so far.
     pub step_names: Vec<String>,
+    /// Names and values that templates may use.
+    pub constants: Vec<(String, String)>,
+    /// Names of counters so far.
+    pub counters: Vec<String>,
     /// The targets, for requests that can be rendered before the start.
     pub targets: Vec<(Target, u32)>,
 }
@@ -113,7 +127,7 @@ impl Job {
     }
 }
 
-const JOB: [&str; 10] = [
+const JOB: [&str; 11] = [
     "contract",
     "seed",
     "targets",
@@ -124,6 +138,7 @@ const JOB: [&str; 10] = [
     "drain_us",
     "groups",
     "log_attempts",
+    "constants",
 ];
 
 fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
@@ -139,9 +154,12 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let duration = object.maybe("duration_us", positive_time);
     let drain = object.or("drain_us", 30_000_000_000, time);
     let log_attempts = object.or("log_attempts", true, Node::flag);
+    let constants = object.or("constants", Vec::new(), constants);
     let mut context = Context {
         folder,
         step_names: Vec::new(),
+        constants: constants.clone().unwrap_or_default(),
+        counters: Vec::new(),
         targets: targets.clone().unwrap_or_default(),
     };
     let groups_node = object.require("groups");
@@ -149,7 +167,9 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let (groups, duration) = (groups?, duration?);
     must_end(node, duration, &groups);
     contract?;
+    constants?;
     Some(Job {
+        counters: context.counters.len(),
         seed: seed?,
         targets: targets?,
         limits: limits?,
@@ -169,6 +189,13 @@ fn must_end(node: &Node<'_>, duration: Option<Nanos>, groups: &[Group]) {
             node.wrong("duration_us, or a count in every group's workload", message);
         }
     }
+}
+
+fn constants(node: &Node<'_>) -> Option<Vec<(String, String)>> {
+    node.texts()?
+        .into_iter()
+        .map(|(name, node)| Some((name, node.text()?.to_owned())))
+        .collect()
 }
 
 fn tls(node: &Node<'_>, folder: &Path) -> Option<TlsSettings> {
@@ -198,8 +225,7 @@ fn limits(node: &Node<'_>) -> Option<Limits> {
 
 fn targets(node: &Node<'_>, tls: Option<&TlsSettings>) -> Option<Vec<(Target, u32)>> {
     let nodes = few(node)?;
-    let targets: Vec<_> = nodes.iter().map(|node| target(node, tls)).collect();
-    let targets: Option<Vec<(Target, u32)>> = targets.into_iter().collect();
+    let targets = all(nodes.iter().map(|node| target(node, tls)));
     if targets
         .as_ref()
         .is_some_and(|targets| targets.iter().all(|(_, weight)| *weight == 0))
@@ -229,8 +255,7 @@ fn target(node: &Node<'_>, tls: Option<&TlsSettings>) -> Option<(Target, u32)> {
 
 fn groups(node: &Node<'_>, context: &mut Context<'_>) -> Option<Vec<Group>> {
     let nodes = few(node)?;
-    let groups: Vec<_> = nodes.iter().map(|node| group(node, context)).collect();
-    let groups: Vec<Group> = groups.into_iter().collect::<Option<_>>()?;
+    let groups = all(nodes.iter().map(|node| group(node, context)))?;
     for (index, group) in groups.iter().enumerate() {
         if groups[..index].iter().any(|before| before.name == group.name) {
             nodes[index].wrong(
@@ -243,11 +268,16 @@ fn groups(node: &Node<'_>, context: &mut Context<'_>) -> Option<Vec<Group>> {
 }
 
 fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
-    let object = node.object(&["name", "workload", "journeys"])?;
+    let object = node.object(&["name", "workload", "journeys", "feeder"])?;
     let name = object.or("name", "all".to_owned(), |node| node.text().map(str::to_owned));
+    let feeder = object.or("feeder", Feeder::default(), |node| feeder::feeder(node, context));
+    let columns = feeder
+        .as_ref()
+        .map(|feeder| feeder.columns.clone())
+        .unwrap_or_default();
     let journeys = object
         .require("journeys")
-        .and_then(|node| journey::journeys(&node, context));
+        .and_then(|node| journey::journeys(&node, context, &columns));
     let workload = object
         .require("workload")
         .and_then(|node| workload::workload(&node, context));
@@ -256,6 +286,7 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
         name: name?,
         workload,
         journeys,
+        feeder: feeder?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! When calls begin: closed and open workloads.
 
-use super::fields::Node;
+use super::fields::{Node, all};
 use super::{Context, Nanos, positive_time, time};
 use patternbench_schedule::{Curve, Schedule, Spacing, Trace};
 
@@ -237,8 +237,8 @@ fn steps(node: &Node<'_>) -> Made {
         let lasting = object.require("for_us").and_then(|node| seconds(&node));
         Some((rate?, lasting?))
     };
-    let levels: Vec<_> = node.list()?.iter().map(level).collect();
-    Some(Curve::steps(&levels.into_iter().collect::<Option<Vec<_>>>()?))
+    let levels = all(node.list()?.iter().map(level))?;
+    Some(Curve::steps(&levels))
 }
 
 fn spike(node: &Node<'_>) -> Made {

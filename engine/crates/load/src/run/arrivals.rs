@@ -33,7 +33,6 @@ pub struct Arriving {
     max_in_flight: u32,
     left: u64,
     count: u64,
-    calls_of_user: Vec<u32>,
     pub next: Option<Due>,
 }
 
@@ -61,7 +60,6 @@ impl Arriving {
             Arrivals::Schedule(schedule) => Source::Schedule(schedule.clone(), random),
             Arrivals::Trace(trace, steps) => Source::Trace(std::mem::take(trace), std::mem::take(steps), 0),
         };
-        let calls_of_user = vec![0; open.users as usize];
         let mut arriving = Self {
             group,
             source,
@@ -69,7 +67,6 @@ impl Arriving {
             max_in_flight: open.max_in_flight,
             left: open.calls,
             count: 0,
-            calls_of_user,
             next: None,
         };
         arriving.advance(end);
@@ -88,14 +85,11 @@ impl Arriving {
         self.next = due.filter(|due| due.at < end);
     }
 
-    /// The user that an arrival comes as, and the number of its call.
-    fn identity(&mut self, due: Due) -> (u32, u32) {
-        let user = due.user.unwrap_or((self.count % u64::from(self.users)) as u32);
+    /// The user that an arrival comes as.
+    fn user(&mut self, due: Due) -> u32 {
         self.count += 1;
-        let calls = &mut self.calls_of_user[user as usize];
-        let call = *calls;
-        *calls = calls.wrapping_add(1);
-        (user, call)
+        due.user
+            .unwrap_or(((self.count - 1) % u64::from(self.users)) as u32)
     }
 }
 
@@ -138,14 +132,14 @@ impl Runner {
 
     fn arrive_one(&mut self, job: &Job, index: usize, due: Due) {
         let arriving = &mut self.arriving[index];
-        let (user, call) = arriving.identity(due);
+        let user = arriving.user(due);
         let (group, room) = (arriving.group, arriving.max_in_flight);
         let journey = self.journey_for(job, group, due.step);
         if self.groups[group].in_flight >= room {
-            return self.drop_arrival(job, group, journey, due.at, (user, call));
+            return self.drop_arrival(job, group, journey, due.at, user);
         }
-        let session = Session::arrival(group, user, call, journey);
-        let session = self.add_session(session);
+        let session = self.add_session(Session::arrival(group, user, journey));
+        self.begin_journey(job, session, Some(journey));
         self.begin_call(job, session, due.at, due.at);
     }
 
@@ -160,14 +154,8 @@ impl Runner {
             .unwrap_or_else(|| self.groups[group].journeys.next())
     }
 
-    fn drop_arrival(
-        &mut self,
-        job: &Job,
-        group: usize,
-        journey: usize,
-        due: Nanos,
-        (user, call): (u32, u32),
-    ) {
+    fn drop_arrival(&mut self, job: &Job, group: usize, journey: usize, due: Nanos, user: u32) {
+        let call = self.groups[group].next_call(user);
         let moment = (due / 1000) as i64;
         self.log.push(Row {
             user,

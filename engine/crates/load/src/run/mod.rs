@@ -13,9 +13,12 @@ use crate::job::{Job, Nanos};
 use arrivals::Arriving;
 use patternbench_attemptlog::{AttemptLog, LogError, Written};
 use patternbench_wire::{Failure, Progress, Readiness};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
 use session::{Ended, GroupState, Session};
 use slab::Slab;
 use spread::Spread;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use timers::{Alarm, Timers};
 use wires::{Key, Wires};
@@ -59,18 +62,20 @@ pub struct Finished {
     pub connections: u64,
     /// Attempts that were given up because the time for waiting was over.
     pub abandoned: u64,
+    /// Whether it was stopped from outside.
+    pub interrupted: bool,
 }
 
-/// Runs a job's load to its end.
+/// Runs a job's load to its end, or until `stop` becomes true.
 ///
 /// # Errors
 /// When the log can't be written or the operating system refuses to go on. What servers do is never an error here.
-pub fn run(mut job: Job, log: AttemptLog) -> Result<Finished, RunError> {
+pub fn run(mut job: Job, log: AttemptLog, stop: &AtomicBool) -> Result<Finished, RunError> {
     sharpen_timers();
     let mut runner = Runner::new(&mut job, log)?;
     let job = &job;
     runner.begin(job);
-    runner.turn(job)?;
+    runner.turn(job, stop)?;
     runner.finish(job)
 }
 
@@ -101,7 +106,10 @@ struct Runner {
     last_end: Nanos,
     failures: [u64; Failure::ALL.len()],
     abandoned: u64,
+    interrupted: bool,
     epochs: u32,
+    counters: Vec<u64>,
+    random: Pcg64,
 }
 
 impl Runner {
@@ -125,7 +133,10 @@ impl Runner {
             last_end: 0,
             failures: [0; Failure::ALL.len()],
             abandoned: 0,
+            interrupted: false,
             epochs: 0,
+            counters: vec![0; job.counters],
+            random: Pcg64::seed_from_u64(job.seed),
         })
     }
 
@@ -143,7 +154,7 @@ impl Runner {
     }
 
     /// The loop: what is due, then what is ready, until nobody is left.
-    fn turn(&mut self, job: &Job) -> Result<(), RunError> {
+    fn turn(&mut self, job: &Job, stop: &AtomicBool) -> Result<(), RunError> {
         let mut ready: Vec<Readiness> = Vec::new();
         loop {
             let now = self.now();
@@ -151,7 +162,8 @@ impl Runner {
             self.arrive(job, now);
             self.wake(job, now);
             self.bury(job);
-            if self.is_over(now) || self.log.has_failed() {
+            self.interrupted = stop.load(Ordering::Relaxed);
+            if self.is_over(now) || self.log.has_failed() || self.interrupted {
                 return Ok(());
             }
             let timeout = self.timeout();
@@ -241,11 +253,12 @@ impl Runner {
             return;
         };
         attempt.first_byte.get_or_insert(now);
+        let verdict = self.examine(job, attempt, key, answer, now);
         if !answer.keep_alive {
             self.wires.close(key);
         }
         let kept = answer.keep_alive.then_some(key);
-        self.attempt_ended(job, attempt, Ended::Answer(answer), now, kept);
+        self.attempt_ended(job, attempt, Ended::Answer(answer, verdict), now, kept);
     }
 
     fn failed(&mut self, job: &Job, key: Key, failure: Failure, now: Nanos) {
@@ -288,6 +301,7 @@ impl Runner {
             failures: self.failures,
             connections: self.wires.opened,
             abandoned: self.abandoned,
+            interrupted: self.interrupted,
         })
     }
 }

@@ -4,14 +4,20 @@ use super::Runner;
 use super::spread::Spread;
 use super::timers::Alarm;
 use super::wires::{Attempt, Key};
-use crate::job::{Closed, Group, Job, Late, Nanos, Pace, Step, Until, Workload};
+use crate::job::{
+    Closed, Expectation, Feeder, Group, Job, Journey, Kept, Late, Nanos, Pace, Poll, Step, Until, Workload,
+    cookies,
+};
+use crate::template::Values;
 use patternbench_attemptlog::{Outcome, Row};
-use patternbench_wire::{Answer, Expected, Failure};
+use patternbench_wire::{Answer, Failure};
+use rand_core::Rng;
+use rand_pcg::Pcg64;
 
 /// How an attempt ended, seen from the wire.
 #[derive(Debug, Clone, Copy)]
 pub enum Ended {
-    Answer(Answer),
+    Answer(Answer, Verdict),
     Failure(Failure),
     Timeout,
     Abandoned,
@@ -23,6 +29,12 @@ pub struct GroupState {
     pub journeys: Spread,
     /// Calls that all its users together may still begin after the warm-up.
     calls_left: u64,
+    /// How many calls each user of an open workload has made.
+    calls_of_user: Vec<u32>,
+    /// Whether its users have something to remember.
+    scripted: bool,
+    /// The feeder's next line.
+    next_line: usize,
 }
 
 impl GroupState {
@@ -34,11 +46,35 @@ impl GroupState {
             }) => *calls,
             _ => u64::MAX,
         };
-        let journeys = Spread::new(group.journeys.iter().map(|journey| journey.weight));
+        let users = match &group.workload {
+            Workload::Open(open) => open.users as usize,
+            Workload::Closed(_) => 0,
+        };
         Self {
             in_flight: 0,
-            journeys,
+            journeys: Spread::new(group.journeys.iter().map(|journey| journey.weight)),
             calls_left,
+            calls_of_user: vec![0; users],
+            scripted: !group.feeder.lines.is_empty() || group.journeys.iter().any(Journey::is_scripted),
+            next_line: 0,
+        }
+    }
+
+    /// The number of the next call of a user of an open workload.
+    pub fn next_call(&mut self, user: u32) -> u32 {
+        let calls = &mut self.calls_of_user[user as usize];
+        *calls = calls.wrapping_add(1);
+        *calls - 1
+    }
+
+    /// The line of the feeder for the next journey.
+    fn feed(&mut self, feeder: &Feeder, random: &mut Pcg64) -> usize {
+        let lines = feeder.lines.len().max(1);
+        self.next_line = (self.next_line + 1) % lines;
+        if feeder.random {
+            (random.next_u64() % lines as u64) as usize
+        } else {
+            (self.next_line + lines - 1) % lines
         }
     }
 }
@@ -61,10 +97,57 @@ pub struct Session {
     /// When the present journey was intended to begin, for users that keep a pace.
     paced: Nanos,
     wire: Option<Key>,
+    /// Attempts of the present call.
+    attempts: u16,
+    /// What it remembers, when its journey has anything to remember.
+    memory: Option<Box<Memory>>,
+}
+
+/// What a user remembers on its way.
+#[derive(Default)]
+struct Memory {
+    captured: Vec<String>,
+    jar: Vec<(String, String)>,
+    line: usize,
+    /// Whether the present call asks again and again.
+    polling: bool,
+}
+
+impl Memory {
+    fn keep_cookies(&mut self, head: &[u8]) {
+        for (name, value) in cookies(head) {
+            self.jar.retain(|(known, _)| *known != name);
+            if !value.is_empty() {
+                self.jar.push((name, value));
+            }
+        }
+    }
+
+    fn cookie(&self) -> Option<String> {
+        let pairs: Vec<String> = self
+            .jar
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+}
+
+/// What an answer means for its call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// As expected.
+    Good,
+    /// Another status than expected.
+    BadStatus,
+    /// The status was right, the rest was not.
+    Unexpected,
+    /// As expected, and the call goes on asking.
+    Again,
 }
 
 impl Session {
-    pub fn arrival(group: usize, user: u32, call: u32, journey: usize) -> Self {
+    pub fn arrival(group: usize, user: u32, journey: usize) -> Self {
         Self {
             group,
             user,
@@ -72,25 +155,33 @@ impl Session {
             is_user: false,
             journey,
             step: 0,
-            call,
+            call: 0,
             intended: 0,
             calls: 0,
             successes: 0,
             paced: 0,
             wire: None,
+            attempts: 0,
+            memory: None,
         }
     }
 
     fn user(group: usize, user: u32) -> Self {
         Self {
             is_user: true,
-            ..Self::arrival(group, user, 0, 0)
+            ..Self::arrival(group, user, 0)
         }
     }
 }
 
+fn journey_of<'j>(job: &'j Job, session: &Session) -> &'j Journey {
+    &job.groups[session.group].journeys[session.journey]
+}
+
 fn step_of<'j>(job: &'j Job, session: &Session) -> &'j Step {
-    &job.groups[session.group].journeys[session.journey].steps[session.step]
+    let journey = journey_of(job, session);
+    // A session stands before or in a step of its journey until it ends.
+    &journey.steps[journey.order[session.step]]
 }
 
 fn microseconds(nanos: Nanos) -> i64 {
@@ -106,19 +197,35 @@ impl Runner {
             let at = closed.start_over * u64::from(user) / u64::from(closed.users);
             let mut session = Session::user(group, user);
             session.paced = at;
-            session.journey = self.groups[group].journeys.next();
             let index = self.add_session(session);
+            self.begin_journey(job, index, None);
             self.go_on_at(job, index, None, at);
         }
     }
 
-    pub(super) fn add_session(&mut self, session: Session) -> usize {
-        let entry = self.sessions.vacant_entry();
-        let index = entry.key();
-        entry.insert(session);
+    pub(super) fn add_session(&mut self, mut session: Session) -> usize {
         self.epochs = self.epochs.wrapping_add(1);
-        self.sessions[index].epoch = self.epochs;
-        index
+        session.epoch = self.epochs;
+        let group = &mut self.groups[session.group];
+        group.in_flight += u32::from(!session.is_user);
+        session.memory = group.scripted.then(Box::default);
+        self.sessions.insert(session)
+    }
+
+    /// Puts a session before the first step of a journey: the given one, or the next in turn.
+    pub(super) fn begin_journey(&mut self, job: &Job, index: usize, journey: Option<usize>) {
+        let session = &mut self.sessions[index];
+        let group = &mut self.groups[session.group];
+        session.step = 0;
+        session.journey = journey.unwrap_or_else(|| group.journeys.next());
+        if let Some(memory) = &mut session.memory {
+            let group_job = &job.groups[session.group];
+            memory.captured.clear();
+            memory
+                .captured
+                .resize(group_job.journeys[session.journey].captured, String::new());
+            memory.line = group.feed(&group_job.feeder, &mut self.random);
+        }
     }
 
     fn pause_until(&mut self, index: usize, at: Nanos) {
@@ -132,7 +239,15 @@ impl Runner {
             .get(index)
             .is_some_and(|session| session.epoch == epoch)
         {
-            self.begin_call(job, index, at, at);
+            if self.sessions[index]
+                .memory
+                .as_ref()
+                .is_some_and(|memory| memory.polling)
+            {
+                self.send_attempt(job, index, at, at);
+            } else {
+                self.begin_call(job, index, at, at);
+            }
         }
     }
 
@@ -143,9 +258,15 @@ impl Runner {
             return self.end_session(index);
         }
         let session = &mut self.sessions[index];
+        let group = &mut self.groups[session.group];
         session.intended = intended;
-        self.groups[session.group].in_flight += 1;
-        self.send_attempt(job, index, 1, intended, possible);
+        session.attempts = 0;
+        if session.is_user {
+            group.in_flight += 1;
+        } else {
+            session.call = group.next_call(session.user);
+        }
+        self.send_attempt(job, index, intended, possible);
     }
 
     /// Whether a user may begin another call; counts it when it does.
@@ -171,13 +292,15 @@ impl Runner {
         left
     }
 
-    fn send_attempt(&mut self, job: &Job, index: usize, number: u16, intended: Nanos, possible: Nanos) {
+    fn send_attempt(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
         let target = self.spread.next();
-        let step = step_of(job, &self.sessions[index]);
+        let session = &mut self.sessions[index];
+        session.attempts = session.attempts.saturating_add(1);
+        let step = step_of(job, session);
         let start = self.now();
         let attempt = Attempt {
             session: index,
-            number,
+            number: self.sessions[index].attempts,
             intended,
             start,
             first_byte: None,
@@ -189,20 +312,101 @@ impl Runner {
             Err(failure) => return self.stillborn.push((attempt, failure)),
         };
         self.sessions[index].wire = Some(key);
-        let expected = Expected {
-            to_head_request: step.request.is_head,
-            keep_head: false,
-            keep_body: 0,
-        };
-        match self
-            .wires
-            .send(key, &step.request.rendered[target], expected, attempt)
-        {
+        match self.send_request(job, step, key, target, attempt) {
             Ok(()) => self.watch(key, attempt.deadline),
             Err(failure) => {
                 self.wires.close(key);
                 self.stillborn.push((attempt, failure));
             }
+        }
+    }
+
+    fn send_request(
+        &mut self,
+        job: &Job,
+        step: &Step,
+        key: Key,
+        target: usize,
+        attempt: Attempt,
+    ) -> Result<(), Failure> {
+        let Some(mut memory) = self.sessions[attempt.session].memory.take() else {
+            // Without a memory nothing varies: see `Journey::is_scripted`.
+            let bytes = step.request.fixed(target).unwrap_or_default();
+            return self.wires.send(key, bytes, step.expected, attempt);
+        };
+        let (request, expected) = match &step.poll {
+            Some(poll) if memory.polling => (&poll.request, poll.expected),
+            _ => (&step.request, step.expected),
+        };
+        let session = &self.sessions[attempt.session];
+        let no_columns = Vec::new();
+        let columns = job.groups[session.group]
+            .feeder
+            .lines
+            .get(memory.line)
+            .unwrap_or(&no_columns);
+        let mut values = Values {
+            user: session.user,
+            call: session.call,
+            counters: &mut self.counters,
+            columns,
+            captured: &memory.captured,
+            random: &mut self.random,
+        };
+        let cookie = memory.cookie();
+        let sent = match request.fixed(target).filter(|_| cookie.is_none()) {
+            Some(bytes) => self.wires.send(key, bytes, expected, attempt),
+            None => {
+                let bytes = request.render(&job.targets[target].0, cookie, &mut values);
+                self.wires.send(key, &bytes, expected, attempt)
+            }
+        };
+        memory.polling &= step.poll.is_some();
+        self.sessions[attempt.session].memory = Some(memory);
+        sent
+    }
+
+    /// What an answer means, as far as the step looks into it.
+    pub(super) fn examine(
+        &mut self,
+        job: &Job,
+        attempt: Attempt,
+        key: Key,
+        answer: Answer,
+        now: Nanos,
+    ) -> Verdict {
+        let session = &mut self.sessions[attempt.session];
+        let step = step_of(job, session);
+        let memory = session.memory.as_deref_mut();
+        if memory.is_none() && step.expected.keep_body == 0 {
+            return if step.expect.allows(answer.status) {
+                Verdict::Good
+            } else {
+                Verdict::BadStatus
+            };
+        }
+        let Some(parser) = self.wires.parser(key) else {
+            return Verdict::Unexpected;
+        };
+        let kept = Kept {
+            status: answer.status,
+            head: parser.head(),
+            body: parser.body(),
+        };
+        let Some(memory) = memory else {
+            return judge_answer(&step.expect, &kept);
+        };
+        if job.groups[session.group].journeys[session.journey].cookies {
+            memory.keep_cookies(kept.head);
+        }
+        let too_late = |poll: &Poll| now + poll.every > session.intended.saturating_add(poll.limit);
+        match &step.poll {
+            Some(poll) if memory.polling => judge_poll(poll, &kept, too_late(poll)),
+            poll => match (judge_first(step, &kept, memory), poll) {
+                (Verdict::Good, Some(poll)) if too_late(poll) => Verdict::Unexpected,
+                (Verdict::Good, Some(_)) => Verdict::Again,
+                (verdict, _) => verdict,
+            },
         }
     }
 
@@ -247,18 +451,35 @@ impl Runner {
     ) {
         let index = attempt.session;
         let step = step_of(job, &self.sessions[index]);
-        let (outcome, success) = judge(step, ended);
+        let (outcome, success) = judge(ended);
         if let Ended::Failure(failure) = ended {
             self.failures[failure as usize] += 1;
         }
         self.log_attempt(step, attempt, ended, outcome, success, now);
+        self.sessions[index].wire = kept;
+        if let (Ended::Answer(_, Verdict::Again), Some(poll)) = (ended, &step.poll) {
+            return self.ask_again(index, now + poll.every);
+        }
         let session = &mut self.sessions[index];
-        session.wire = kept;
-        self.groups[session.group].in_flight -= 1;
+        session
+            .memory
+            .iter_mut()
+            .for_each(|memory| memory.polling = false);
+        if session.is_user {
+            self.groups[session.group].in_flight -= 1;
+        }
         if success && session.intended >= self.warm_up {
             session.successes += 1;
         }
-        self.go_on(job, index, now);
+        self.go_on(job, index, success, now);
+    }
+
+    fn ask_again(&mut self, index: usize, at: Nanos) {
+        self.sessions[index]
+            .memory
+            .iter_mut()
+            .for_each(|memory| memory.polling = true);
+        self.pause_until(index, at);
     }
 
     fn log_attempt(
@@ -272,12 +493,13 @@ impl Runner {
     ) {
         let session = &self.sessions[attempt.session];
         let (status, bytes) = match ended {
-            Ended::Answer(answer) => (
+            Ended::Answer(answer, _) => (
                 answer.status,
                 u32::try_from(answer.bytes).unwrap_or(Row::NO_BYTES - 1),
             ),
             _ => (0, Row::NO_BYTES),
         };
+        let ends = !matches!(ended, Ended::Answer(_, Verdict::Again));
         self.last_end = now;
         self.log.push(Row {
             user: session.user,
@@ -295,27 +517,33 @@ impl Runner {
             end_us: microseconds(now),
             bytes,
             lateness_us: u32::try_from(attempt.lateness / 1000).unwrap_or(u32::MAX),
-            call_response_us: microseconds(now) - microseconds(session.intended),
+            call_response_us: if ends {
+                microseconds(now) - microseconds(session.intended)
+            } else {
+                -1
+            },
             call_success: success,
         });
     }
 
     /// After a call: the next step, or the next journey, or the end.
-    fn go_on(&mut self, job: &Job, index: usize, now: Nanos) {
+    fn go_on(&mut self, job: &Job, index: usize, success: bool, now: Nanos) {
         let session = &mut self.sessions[index];
         session.call = session.call.wrapping_add(1);
         session.step += 1;
-        let steps = &job.groups[session.group].journeys[session.journey].steps;
-        if let Some(step) = steps.get(session.step) {
+        let journey = journey_of(job, session);
+        if let Some(step) = journey
+            .step(session.step)
+            .filter(|_| success || !journey.stop_on_failure)
+        {
             let at = now + step.pause;
             return self.go_on_at(job, index, Some(now), at);
         }
         if !session.is_user {
             return self.end_session(index);
         }
-        session.step = 0;
-        session.journey = self.groups[session.group].journeys.next();
-        let at = next_journey(job, &mut self.sessions[index], now);
+        let at = next_journey(job, session, now);
+        self.begin_journey(job, index, None);
         self.go_on_at(job, index, Some(now), at);
     }
 
@@ -330,6 +558,7 @@ impl Runner {
 
     fn end_session(&mut self, index: usize) {
         let session = self.sessions.remove(index);
+        self.groups[session.group].in_flight -= u32::from(!session.is_user);
         if let Some(key) = session.wire {
             self.wires.release(key);
         }
@@ -340,7 +569,7 @@ impl Runner {
         for attempt in self.wires.attempts() {
             self.abandoned += 1;
             let step = step_of(job, &self.sessions[attempt.session]);
-            let (outcome, success) = judge(step, Ended::Abandoned);
+            let (outcome, success) = judge(Ended::Abandoned);
             self.log_attempt(step, attempt, Ended::Abandoned, outcome, success, now);
         }
     }
@@ -362,11 +591,47 @@ fn next_journey(job: &Job, session: &mut Session, now: Nanos) -> Nanos {
 }
 
 /// What became of an attempt, and whether it is good.
-fn judge(step: &Step, ended: Ended) -> (Outcome, bool) {
+fn judge(ended: Ended) -> (Outcome, bool) {
     match ended {
-        Ended::Answer(answer) => (Outcome::Answered, step.expect.allows(answer.status)),
+        Ended::Answer(_, Verdict::Good | Verdict::Again) => (Outcome::Answered, true),
+        Ended::Answer(_, Verdict::BadStatus) => (Outcome::Answered, false),
+        Ended::Answer(_, Verdict::Unexpected) => (Outcome::ExpectationFailed, false),
         Ended::Failure(_) => (Outcome::ConnectionError, false),
         Ended::Timeout => (Outcome::Timeout, false),
         Ended::Abandoned => (Outcome::Cancelled, false),
+    }
+}
+
+fn judge_answer(expect: &Expectation, kept: &Kept<'_>) -> Verdict {
+    match (expect.allows(kept.status), expect.holds_for_body(kept.body)) {
+        (false, _) => Verdict::BadStatus,
+        (true, false) => Verdict::Unexpected,
+        (true, true) => Verdict::Good,
+    }
+}
+
+/// The first answer of a call: as expected, and everything found that later steps want to know.
+fn judge_first(step: &Step, kept: &Kept<'_>, memory: &mut Memory) -> Verdict {
+    let verdict = judge_answer(&step.expect, kept);
+    if verdict != Verdict::Good {
+        return verdict;
+    }
+    let mut verdict = Verdict::Good;
+    for capture in &step.captures {
+        match capture.find(kept) {
+            Some(value) => memory.captured[capture.place] = value,
+            None => verdict = Verdict::Unexpected,
+        }
+    }
+    verdict
+}
+
+/// A later answer of a call that asks until it hears what it wants.
+fn judge_poll(poll: &Poll, kept: &Kept<'_>, too_late: bool) -> Verdict {
+    match judge_answer(&poll.expect, kept) {
+        Verdict::Good if judge_answer(&poll.until, kept) == Verdict::Good => Verdict::Good,
+        Verdict::Good if too_late => Verdict::Unexpected,
+        Verdict::Good => Verdict::Again,
+        verdict => verdict,
     }
 }

@@ -1,7 +1,9 @@
 //! The connections of a round: which are idle, and which carry an attempt of whom.
 
 use crate::job::Nanos;
-use patternbench_wire::{Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target};
+use patternbench_wire::{
+    AnswerParser, Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target,
+};
 use slab::Slab;
 
 /// Scratch space for reading.
@@ -166,6 +168,11 @@ impl Wires {
     pub fn progress(&mut self, key: Key, event: Readiness) -> Result<Progress, Failure> {
         let Self { wires, buffer, .. } = self;
         wires[key.index].connection.ready(event, buffer)
+    }
+
+    /// What a connection kept of its last answer.
+    pub fn parser(&self, key: Key) -> Option<&AnswerParser> {
+        self.get(key).map(|wire| wire.connection.parser())
     }
 
     /// All attempts that are on their way.

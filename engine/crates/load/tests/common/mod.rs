@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -227,7 +227,7 @@ pub fn try_run(job: &Value) -> Result<Outcome, CommandError> {
     let file = folder.path().join("job.json");
     std::fs::write(&file, job.to_string()).unwrap();
     let out = folder.path().join("out");
-    let summary = command(&file, &out, std::io::sink())?;
+    let summary = command(&file, &out, std::io::sink(), &AtomicBool::new(false))?;
     let histograms = serde_json::from_slice(&std::fs::read(out.join("histograms.json")).unwrap()).unwrap();
     let attempts = File::open(out.join("attempts.parquet")).map_or_else(
         |_| Vec::new(),
