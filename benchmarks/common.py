@@ -21,7 +21,7 @@ ENGINE = ROOT / "engine" / "target" / "release" / "patternbench-engine"
 
 @dataclass(frozen=True)
 class Ran:
-    """What a process said, and the CPU time (user and system, of it and its children) that it took, in seconds."""
+    """What a process said, and the CPU time (user and system) that it took, in seconds."""
 
     output: str
     cpu: float
@@ -30,7 +30,7 @@ class Ran:
 
 
 def run(command: list[str], folder: Path, **environment: str) -> Ran:
-    """Runs a command to its end; its CPU time comes from the kernel, not from itself."""
+    """Run a command to its end; its CPU time comes from the kernel, not from itself."""
     before = time.monotonic()
     with (folder / "stdout").open("w+") as out, (folder / "stderr").open("w+") as errors:
         process = subprocess.Popen(
@@ -53,14 +53,14 @@ def tool(name: str) -> str | None:
 
 
 def free_port() -> int:
-    """A port of loopback that was free a moment ago."""
+    """Find a port of loopback that was free a moment ago."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
 
 
 def wait_for(port: int) -> None:
-    """Waits until somebody listens at a port."""
+    """Wait until somebody listens at a port."""
     for _ in range(200):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -74,14 +74,17 @@ worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {folder}/error
 events {{ worker_connections 20000; }}
 http {{
   access_log off; keepalive_requests 1000000000; keepalive_timeout 600;
-  server {{ listen 127.0.0.1:{port} backlog=16384; location / {{ default_type text/plain; return 200 "0123456789012345678901234"; }} }}
+  server {{
+    listen 127.0.0.1:{port} backlog=16384;
+    location / {{ default_type text/plain; return 200 "0123456789012345678901234"; }}
+  }}
 }}
 """
 
 
 @contextmanager
 def nginx(folder: Path) -> Iterator[str]:
-    """An nginx with one worker that answers everything with 25 bytes; gives its URL."""
+    """Start an nginx with one worker that answers everything with 25 bytes; give its URL."""
     port = free_port()
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
     process = subprocess.Popen(
@@ -96,7 +99,7 @@ def nginx(folder: Path) -> Iterator[str]:
 
 
 def load(job: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Ran]:
-    """Runs the engine on a job; gives its summary."""
+    """Run the engine on a job; give its summary."""
     (folder / "job.json").write_text(json.dumps(job))
     command = [str(ENGINE), "load", "--job", str(folder / "job.json"), "--out", str(folder)]
     ran = run(command, folder)
@@ -106,13 +109,13 @@ def load(job: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Ran]:
 def job(
     url: str, workload: dict[str, Any], step: dict[str, Any] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """A job against one target with one step."""
+    """Make a job against one target with one step."""
     group = {"workload": workload, "journeys": [{"steps": [step or {}]}]}
     return {"contract": 1, "seed": 1, "targets": [{"url": url}], "groups": [group], **more}
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table whose columns are aligned."""
+    """Lay out a Markdown table whose columns are aligned."""
     lines = [header, ["-" * len(name) for name in header], *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     fill = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]

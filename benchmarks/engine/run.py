@@ -1,7 +1,7 @@
 """How much load a second of CPU drives: the engine, wrk, oha and k6 in turn against the same nginx.
 
-Every round runs each tool once, in an order that changes from round to round. CPU time is the generator's own process,
-user and system, as the kernel counts it. Usage: python benchmarks/engine/run.py --rounds 5 --seconds 5
+Every round runs each tool once, in changing order. CPU time is that of the generator's own
+process, user and system, as the kernel counts it. Usage: python benchmarks/engine/run.py --rounds 5 --seconds 5
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ TOOLS: dict[str, Callable[[str, int, Path], Measured]] = {
 
 
 def compare(rounds: int, seconds: int) -> None:
-    """The table of requests per CPU-second."""
+    """Print the table of requests per CPU-second."""
     names = [name for name in TOOLS if name.startswith("engine") or tool(name.split(",")[0])]
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as temporary, nginx(Path(temporary)) as url:
@@ -94,7 +94,7 @@ def compare(rounds: int, seconds: int) -> None:
 
 
 def rows_of(measured: dict[str, list[tuple[float, float]]]) -> list[list[str]]:
-    """Medians over rounds; ratios within each round, so that what slows all of them down cancels out."""
+    """Take medians over rounds, and ratios within each round: what slows all of them down cancels out."""
     rows = []
     for name, values in measured.items():
         ratios = [value[0] / base[0] for value, base in zip(values, measured["wrk"], strict=True)]
@@ -105,7 +105,7 @@ def rows_of(measured: dict[str, list[tuple[float, float]]]) -> list[list[str]]:
 
 
 def promises(requests: int) -> None:
-    """Memory, bytes per request, many connections, and lateness, each in a run of its own."""
+    """Print memory, bytes per request, many connections, and lateness, each in a run of its own."""
     rows = []
     with tempfile.TemporaryDirectory() as temporary, nginx(Path(temporary)) as url:
         folder = Path(temporary)

@@ -1,8 +1,8 @@
 """Who hides what: five pathologies of the calibrated target, measured by the engine, k6, oha and wrk.
 
-The truth is computed without any generator's times: the target's own log says when each request was done, the schedule
-says when it was intended to be sent. The engine's percentiles are held against it request by request. The others can't
-name their requests, so that their numbers stand beside the truth of the engine's run, which had the same pathology.
+The truth needs no generator's times: the target's own log says when each request was done, the
+schedule says when it was intended to be sent. The engine is held against that. The others can't name
+their requests: their numbers stand beside the truth of the engine's run, which had the same pathology.
 Usage: python benchmarks/truth/run.py --seconds 8
 """
 
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import pyarrow.parquet as pq
 from common import ENGINE, job, load, run, table, tool
 
 PERCENTILES = (50.0, 99.0, 99.9, 100.0)
@@ -54,7 +55,8 @@ PATHOLOGIES = (
 K6 = """
 import http from 'k6/http';
 export const options = {{
-  scenarios: {{ open: {{ executor: 'constant-arrival-rate', rate: {rate}, timeUnit: '1s', duration: '{seconds}s',
+  scenarios: {{ open: {{ executor: 'constant-arrival-rate', rate: {rate}, timeUnit: '1s',
+    duration: '{seconds}s',
     preAllocatedVUs: 200, maxVUs: 2000, gracefulStop: '30s' }} }},
   summaryTrendStats: ['p(50)', 'p(99)', 'p(99.9)', 'max'],
 }};
@@ -66,7 +68,7 @@ Row = list[str]
 
 @contextmanager
 def target(pathology: Pathology, folder: Path) -> Iterator[tuple[str, Path]]:
-    """A target with a pathology: its URL, and its log, which is complete when the target has ended."""
+    """Start a target; give its URL, and its log, which is complete when the target has ended."""
     log = folder / "target.csv"
     process = subprocess.Popen(
         [str(ENGINE), "target", *pathology.flags, "--log", str(log)], stdout=subprocess.PIPE, text=True
@@ -88,14 +90,14 @@ def target(pathology: Pathology, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def percentile(times: list[float], percent: float) -> float:
-    """The smallest time that so many percent of all times do not exceed."""
+    """Find the smallest time that so many percent of all times do not exceed."""
     ordered = sorted(times)
     place = max(0, -(-len(ordered) * percent // 100) - 1)
     return ordered[min(int(place), len(ordered) - 1)]
 
 
 def true_times(log: Path, began_us: int, rate: int) -> list[float]:
-    """Milliseconds from every request's intended start to the moment when the target was done with it."""
+    """Compute milliseconds from each intended start to when the target was done with the request."""
     with log.open() as file:
         lines = csv.DictReader(line for line in file if not line.startswith("#"))
         done = {
@@ -111,7 +113,7 @@ def shown(values: list[float | None]) -> Row:
 
 
 def engine(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
-    """The engine's row, the truth of its run, and whether they agree."""
+    """Measure the engine's row, the truth of its run, and whether they agree."""
     workload = {"open": {"schedule": {"constant": {"rate": pathology.rate}}, "max_in_flight": 5000}}
     step = {"path": "/bytes/25", "query": {"k": "${call}"}, "timeout_us": 60_000_000}
     with target(pathology, folder) as (url, log):
@@ -123,7 +125,9 @@ def engine(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
     said = [percentile(response, percent) for percent in PERCENTILES]
     apart = [abs(a - b) for a, b in zip(said, true, strict=True)]
     agree = all(gap <= max(1.0, 0.02 * value) for gap, value in zip(apart, true, strict=True))
-    note = f"{'agrees' if agree else 'DIFFERS'}: at most {max(apart):.2f} ms apart; lateness p99 {summary['lateness_ms']['p99']} ms"
+    verdict = "agrees" if agree else "DIFFERS"
+    late = summary["lateness_ms"]["p99"]
+    note = f"{verdict}: at most {max(apart):.2f} ms apart; lateness p99 {late} ms"
     lost = f"{summary['dropped']} dropped, {summary['errors']} failed"
     return [
         [pathology.name, "truth", *shown(list(true)), f"{len(truth)} answered"],
@@ -132,9 +136,7 @@ def engine(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
 
 
 def good_responses(folder: Path) -> list[float]:
-    """Response times of answered attempts, in milliseconds, from the log of attempts."""
-    import pyarrow.parquet as pq
-
+    """Read the response times of answered attempts, in milliseconds, from the log of attempts."""
     rows = pq.read_table(folder / "attempts.parquet").to_pandas()
     rows = rows[rows["success"]]
     return list((rows["end_us"] - rows["intended_us"]) / 1000)
@@ -183,7 +185,7 @@ def oha_corrected(pathology: Pathology, seconds: int, folder: Path) -> list[Row]
 
 
 def wrk(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
-    """wrk knows no schedule: four connections, as fast as they go."""
+    """Run wrk, which knows no schedule: four connections, as fast as they go."""
     with target(pathology, folder) as (url, _):
         output = run([tool("wrk") or "wrk", "-t1", "-c4", f"-d{seconds}s", "--latency", url], folder).output
     scale = {"us": 0.001, "ms": 1.0, "s": 1000.0}
