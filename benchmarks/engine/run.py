@@ -1,7 +1,7 @@
 """How much load a second of CPU drives: the engine, wrk, oha and k6 in turn against the same nginx.
 
-Every round runs each tool once, in changing order. CPU time is that of the generator's own
-process, user and system, as the kernel counts it. Usage: python benchmarks/engine/run.py --rounds 5 --seconds 5
+Every round runs each tool once, in changing order. CPU time is that of the generator's own process,
+user and system, as the kernel counts it. Usage: python benchmarks/engine/run.py --rounds 5 --seconds 5
 """
 
 from __future__ import annotations
