@@ -13,6 +13,7 @@ use hyper_util::rt::TokioIo;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -39,13 +40,15 @@ pub fn serve(host: IpAddr, port: u16) -> Result<(), String> {
     runtime.block_on(async {
         let cannot = |error| format!("cannot listen on {}: {error}", SocketAddr::new(host, port));
         let listener = TcpListener::bind((host, port)).await.map_err(cannot)?;
-        println!(
-            "{}",
-            json!({"listening": listener.local_addr().map_err(cannot)?.to_string()})
-        );
+        let local = listener.local_addr().map_err(cannot)?;
+        announce(local).map_err(|error| format!("cannot say where the client listens: {error}"))?;
         accept(listener).await;
         Ok(())
     })
+}
+
+fn announce(address: SocketAddr) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", json!({"listening": address.to_string()}))
 }
 
 async fn accept(listener: TcpListener) {

@@ -18,7 +18,7 @@ use patternbench_timing::now;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +50,7 @@ async fn run(settings: &Settings) -> Result<(), String> {
     let listener = listen(address).map_err(cannot)?;
     let local = listener.local_addr().map_err(cannot)?;
     let front = Arc::new(Front::open(settings)?);
-    println!("{}", json!({"listening": local.to_string()}));
+    announce(local).map_err(|error| format!("cannot say where the target listens: {error}"))?;
     tokio::select! {
         () = accept(listener, &front) => {}
         () = flush_now_and_then(&front) => {}
@@ -58,6 +58,10 @@ async fn run(settings: &Settings) -> Result<(), String> {
     }
     front.shop.log.flush();
     Ok(())
+}
+
+fn announce(address: SocketAddr) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", json!({"listening": address.to_string()}))
 }
 
 /// With room for thousands of callers that connect at the same moment: a full backlog costs each a second.
