@@ -163,7 +163,8 @@ BEGIN
       INSERT INTO ratelimit_log VALUES (p_key, v_now, v_take) ON DUPLICATE KEY UPDATE n = n + v_take;
       SET v_a = v_now;
     ELSEIF v_take < 0 THEN
-      SET v_take = -LEAST(-v_take, COALESCE((SELECT n FROM ratelimit_log WHERE k = p_key AND t = p_at), 0));
+      SET v_take = -LEAST(-v_take,
+        COALESCE((SELECT n FROM ratelimit_log WHERE k = p_key AND t = p_at AND t > v_now - p_window), 0));
       UPDATE ratelimit_log SET n = n + v_take WHERE k = p_key AND t = p_at;
     END IF;
     SET v_b = v_b + v_take, v_room = p_limit - v_b;

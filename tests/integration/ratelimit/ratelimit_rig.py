@@ -102,12 +102,12 @@ class Redis(Component):
         eventually(lambda: listens(self.port))
         return self
 
-    def command(self, *words: str) -> str:
+    def ask(self, *words: str) -> str:
         command = ["redis-cli", "-p", str(self.port), *words]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     def flush(self) -> None:
-        self.command("FLUSHALL")
+        self.ask("FLUSHALL")
 
     def store(self) -> dict[str, Any]:
         return {"kind": "redis", "address": f"127.0.0.1:{self.port}"}
@@ -315,7 +315,18 @@ def burst(nginxes: list[Nginx], count: int, key: str = "alice", users: int = 32)
     each = count // len(nginxes)
     runs = [
         subprocess.Popen(
-            ["hey", "-n", str(each), "-c", str(min(users, each)), "-t", "2", "-H", f"X-Api-Key: {key}", n.url],
+            [
+                "hey",
+                "-n",
+                str(each),
+                "-c",
+                str(min(users, each)),
+                "-t",
+                "2",
+                "-H",
+                f"X-Api-Key: {key}",
+                n.url,
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
