@@ -168,7 +168,7 @@ BEGIN
       UPDATE ratelimit_log SET n = n + v_take WHERE k = p_key AND t = p_at;
     END IF;
     SET v_b = v_b + v_take, v_room = p_limit - v_b;
-    IF v_allowed OR p_verb = 'report' THEN
+    IF v_take <> 0 THEN
       DELETE FROM ratelimit_log WHERE k = p_key AND t <= v_now - p_window;
     END IF;
   ELSE
