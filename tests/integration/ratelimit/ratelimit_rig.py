@@ -311,7 +311,7 @@ def get(nginx: Nginx, key: str | None = "alice", path: str = "/", **headers: str
 
 
 def burst(
-    nginxes: list[Nginx], count: int, key: str = "alice", users: int = 32, path: str = "/", wait: int = 10
+    nginxes: list[Nginx], count: int, key: str = "alice", *, users: int = 32, path: str = "/", wait: int = 10
 ) -> Counter[int]:
     """Send `count` requests at full speed, spread over load balancers; return how often each status came."""
     each = count // len(nginxes)

@@ -1,6 +1,7 @@
 """The twelve defects of a published implementation, each as a sentence about this one.
 
-They were found by reading and running github.com/thiva-k/rate-limiter-nginx (2025-03-11); no code of it is used here.
+They were found by reading and running github.com/thiva-k/rate-limiter-nginx (2025-03-11), of which no code
+is used here.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Two load balancers of two workers share a limit of 100: a burst of 1,000 is admitted exactly as the algorithm says.
+"""Two load balancers of two workers share a limit of 100: of a burst of 1,000 exactly 100 are admitted.
 
 `RATELIMIT_RUNS=20` repeats each burst twenty times; the default is two.
 """
