@@ -1,10 +1,10 @@
 """What a rate limit costs: latency and CPU of every algorithm and store, beside nginx's and Envoy's own.
 
 `python benchmarks/ratelimit/run.py --rounds 5 --seconds 2 --out result.json` runs all variants in one go,
-interleaved, in a shuffled order with a recorded seed. Each visit of a variant is one round: a closed loop of one
-connection for latency, then sixteen for throughput and CPU. Every request passes (limits are high), over 1,000
-clients. Added latency is the difference to "no filter" of the same round; the table gives medians over rounds and,
-in brackets, the smallest and largest round. CPU is that of the balancer's worker, not of the store.
+interleaved, in a shuffled order with a recorded seed. Each visit of a variant is one round: a closed loop of
+one connection for latency, then sixteen for throughput and CPU. Every request passes (limits are high), over
+1,000 clients. Added latency is the difference to "no filter" of the same round; the table gives medians over
+rounds and, in brackets, the smallest and largest. CPU is that of the balancer's worker, not of the store.
 """
 
 import argparse
@@ -36,6 +36,7 @@ from ratelimit_rig import (  # noqa: E402
     limit,
     listens,
     plan,
+    quiet_folder,
 )
 
 CLIENTS = """
@@ -252,7 +253,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a regular expression on variants; baselines always run")
     parser.add_argument("--out", type=Path, default=Path("ratelimit-benchmark.json"))
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rlb-") as name:
+    with tempfile.TemporaryDirectory(prefix="rlb-", dir=quiet_folder()) as name:
         folder = Path(name)
         folder.chmod(0o755)
         script = folder / "clients.lua"
