@@ -67,6 +67,9 @@ end
 --- Asks `name` to decide `requests` together: answers, or nil and a reason. Never takes longer than the store's timeout.
 function M.ask(name, requests)
   local each, began = stores[name], clock.steady()
+  if not each then
+    return nil, "the store has left the plan"
+  end
   if not each.breaker:allows(began) then
     metrics.add(each.skipped)
     return nil, "breaker open"
