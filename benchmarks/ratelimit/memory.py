@@ -1,7 +1,7 @@
 """What a client key costs in Redis: bytes per key of every algorithm, and a million keys of one.
 
-`python benchmarks/ratelimit/memory.py` drives the filter's own script. Each key takes `--requests` units one by
-one: a sliding window log remembers each of them.
+`python benchmarks/ratelimit/memory.py` drives the filter's own script. Each key takes `--requests` units
+one by one: a sliding window log remembers each of them.
 """
 
 import argparse

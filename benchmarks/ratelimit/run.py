@@ -121,7 +121,7 @@ class Envoy(Component):
 def generous(algorithm: str, **more: Any) -> dict[str, Any]:
     """Return a limit that a client of this benchmark never reaches; a log of 1,000 entries."""
     many = 1000 if algorithm == "sliding_window_log" else 1_000_000
-    return limit(algorithm, limit=many, window="1s", **more)
+    return limit(algorithm, limit=many, **{"window": "1s", **more})
 
 
 def variants(folder: Path, behind: int, stores: dict[str, Any]) -> dict[str, Any]:
@@ -150,9 +150,10 @@ def variants(folder: Path, behind: int, stores: dict[str, Any]) -> dict[str, Any
             name = f"{algorithm}, {store}"
             made[name] = nginx(name, plan(generous(algorithm, store=store), stores=stores))
     for mode in ("lazy", "eager"):
-        lease = {"mode": mode, "share": 0.5, "most": 1000}
+        lease = {"mode": mode, "share": 0.5, "most": 1000, "expires": "10s"}
         made[f"fixed_window, redis, {mode} lease"] = nginx(
-            f"lease {mode}", plan(generous("fixed_window", store="redis", lease=lease), stores=stores)
+            f"lease {mode}",
+            plan(generous("fixed_window", store="redis", lease=lease, window="1m"), stores=stores),
         )
     envoy = Path(sys.executable).parent / "envoy"
     if envoy.exists():
