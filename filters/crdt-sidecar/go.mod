@@ -2,7 +2,10 @@ module patternbench.dev/crdt-sidecar
 
 go 1.26
 
-require github.com/hashicorp/memberlist v0.7.0
+require (
+	github.com/hashicorp/memberlist v0.7.0
+	pgregory.net/rapid v1.3.0
+)
 
 require (
 	github.com/google/btree v1.1.3 // indirect

@@ -70,14 +70,15 @@ func (s *bucketState) Count(self Replica, now int64, plan Plan, amount int64) {
 	if s.tat <= now {
 		s.tat, s.start = now, now
 	}
-	grant := min(emission(plan, amount), emission(plan, plan.Burst)) // more than a full bucket can't be owed
-	s.tat = now + s.debt(now, plan) + grant
+	full := emission(plan, plan.Burst)
+	grant := min(emission(plan, amount), full)
+	s.tat = now + min(s.debt(now, plan)+grant, full) // more than a full bucket can't be owed
 	cell := s.cell(self)
 	if cell.Epoch < s.start || cell.Epoch == 0 {
 		*cell = Bucket{Replica: self, Epoch: max(cell.Epoch+1, min(s.start, now))}
 	}
 	cell.Granted = min(cell.Granted+grant, MaxEmission)
-	cell.Capacity = max(cell.Capacity, emission(plan, plan.Burst))
+	cell.Capacity = max(cell.Capacity, full)
 }
 
 func (s *bucketState) GiveBack(self Replica, now int64, plan Plan, amount, age int64) int64 {

@@ -34,9 +34,10 @@ func (s *logState) Wait(now int64, plan Plan, cost int64) int64 {
 	if cost > plan.Limit {
 		return Never
 	}
-	for _, entry := range s.entries {
+	for i, entry := range s.entries {
 		missing -= entry.Units
-		if missing <= 0 {
+		last := i == len(s.entries)-1 || s.entries[i+1].Stamp > entry.Stamp // of those that leave at once
+		if last && missing <= 0 {
 			return max(entry.Stamp+s.window-now, 1)
 		}
 	}

@@ -95,11 +95,8 @@ func (s *ringState) Reset(now int64, _ Plan) int64 {
 	if s.slots == 1 {
 		return length - now%length
 	}
-	newest := s.newest()
-	if s.sum(newest, newest) == 0 {
-		return 0
-	}
-	return max((newest+int64(s.slots))*length-now, 0)
+	used := func(slot Slot) bool { return slot.Granted > slot.Returned }
+	return max((s.newest(used)+int64(s.slots))*length-now, 0)
 }
 
 func (s *ringState) Count(self Replica, now int64, _ Plan, amount int64) {
@@ -142,13 +139,18 @@ func (s *ringState) Cells(own Replica) Cells {
 
 func (s *ringState) Size() int64 { return 0 }
 
-func (s *ringState) Expires() int64 { return (s.newest() + int64(s.slots)) * s.length() }
+func (s *ringState) Expires() int64 {
+	return (s.newest(func(Slot) bool { return true }) + int64(s.slots)) * s.length()
+}
 
-func (s *ringState) newest() int64 {
+// newest is the latest epoch among the slots of a sort; 0 when there is none.
+func (s *ringState) newest(of func(Slot) bool) int64 {
 	newest := int64(0)
 	for _, ring := range s.rings {
 		for _, slot := range ring.Slots {
-			newest = max(newest, slot.Epoch)
+			if of(slot) {
+				newest = max(newest, slot.Epoch)
+			}
 		}
 	}
 	return newest
