@@ -39,22 +39,18 @@ type bucketState struct {
 	cells  []Bucket
 }
 
-func emission(plan Plan, units int64) int64 { return mulDivUp(units, plan.Window, plan.Limit) }
+// emission is how long a bucket takes to refill so many units; one unit's is rounded up to a nanosecond.
+func emission(plan Plan, units int64) int64 {
+	one := mulDivUp(1, plan.Window, plan.Limit)
+	return mulDivDown(units, one, 1)
+}
 
 func (s *bucketState) debt(now int64, plan Plan) int64 {
 	return min(max(s.tat-now, 0), emission(plan, plan.Burst))
 }
 
 func (s *bucketState) Room(now int64, plan Plan) int64 {
-	free := emission(plan, plan.Burst) - s.debt(now, plan)
-	room := min(mulDivDown(free, plan.Limit, plan.Window), plan.Burst)
-	if emission(plan, room+1) <= free { // the emission was rounded up, so the division may fall one short
-		room = min(room+1, plan.Burst)
-	}
-	for room > 0 && emission(plan, room) > free {
-		room--
-	}
-	return room
+	return (emission(plan, plan.Burst) - s.debt(now, plan)) / emission(plan, 1)
 }
 
 func (s *bucketState) Wait(now int64, plan Plan, cost int64) int64 {
@@ -86,7 +82,7 @@ func (s *bucketState) GiveBack(self Replica, now int64, plan Plan, amount, age i
 	if now-age < cell.Epoch || s.tat <= now {
 		return 0
 	}
-	back := min(amount, mulDivDown(cell.net(), plan.Limit, plan.Window))
+	back := min(amount, cell.net()/emission(plan, 1))
 	cell.Returned += emission(plan, back)
 	cell.Returned = min(cell.Returned, cell.Granted)
 	s.tat -= emission(plan, back)

@@ -1,16 +1,22 @@
 package limit
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
-// Entry is one grant in a replica's log, or something given back (negative units). A replica never uses a stamp twice.
+// Entry is one grant in a replica's log, or something given back (negative units). Stamp, replica and number together
+// are its name: no two entries share them.
 type Entry struct {
 	Stamp   int64 // nanoseconds since the Unix epoch
 	Replica Replica
+	Number  int64 // counts a replica's entries of one stamp, from 0
 	Units   int64
 }
 
-func (e Entry) before(f Entry) bool {
-	return e.Stamp < f.Stamp || (e.Stamp == f.Stamp && e.Replica < f.Replica)
+// compare orders entries by their names.
+func (e Entry) compare(f Entry) int {
+	return cmp.Or(cmp.Compare(e.Stamp, f.Stamp), cmp.Compare(e.Replica, f.Replica), cmp.Compare(e.Number, f.Number))
 }
 
 // logState is the exact log: a set of entries that only grows and that time eats from behind. Merging is union.
@@ -54,17 +60,16 @@ func (s *logState) Reset(now int64, _ Plan) int64 {
 
 func (s *logState) Count(self Replica, now int64, _ Plan, amount int64) {
 	s.prune(now)
-	s.insert(Entry{s.freeStamp(self, now), self, amount})
+	s.add(self, now, amount)
 }
 
 func (s *logState) GiveBack(self Replica, now int64, _ Plan, amount, age int64) int64 {
 	s.prune(now)
-	at := s.freeStamp(self, now-age)
 	back := min(amount, s.countedBy(self))
-	if at <= now-s.window || back <= 0 {
+	if age >= s.window || back <= 0 {
 		return 0
 	}
-	s.insert(Entry{at, self, -back})
+	s.add(self, now-age, -back)
 	return back
 }
 
@@ -78,19 +83,12 @@ func (s *logState) countedBy(self Replica) int64 {
 	return total
 }
 
-// freeStamp is the first stamp from at on that the replica has not used.
-func (s *logState) freeStamp(replica Replica, at int64) int64 {
-	for {
-		i := s.find(Entry{Stamp: at, Replica: replica})
-		if i == len(s.entries) || s.entries[i].Stamp != at || s.entries[i].Replica != replica {
-			return at
-		}
-		at++
+// add inserts an entry under the first number that is free.
+func (s *logState) add(self Replica, at, units int64) {
+	entry := Entry{Stamp: at, Replica: self, Units: units}
+	for !s.insert(entry) {
+		entry.Number++
 	}
-}
-
-func (s *logState) find(e Entry) int {
-	return sort.Search(len(s.entries), func(i int) bool { return !s.entries[i].before(e) })
 }
 
 func (s *logState) Merge(now int64, cells Cells) {
@@ -102,15 +100,14 @@ func (s *logState) Merge(now int64, cells Cells) {
 	}
 }
 
-func (s *logState) insert(e Entry) {
-	at := s.find(e)
-	if at < len(s.entries) && s.entries[at].Stamp == e.Stamp && s.entries[at].Replica == e.Replica {
-		return
+// insert says false, and changes nothing, when an entry of that name is there.
+func (s *logState) insert(entry Entry) bool {
+	at, found := slices.BinarySearchFunc(s.entries, entry, Entry.compare)
+	if !found {
+		s.entries = slices.Insert(s.entries, at, entry)
+		s.used += entry.Units
 	}
-	s.entries = append(s.entries, Entry{})
-	copy(s.entries[at+1:], s.entries[at:])
-	s.entries[at] = e
-	s.used += e.Units
+	return !found
 }
 
 // prune forgets what has left the window: an entry counts while its stamp is later than now - window.
@@ -132,7 +129,7 @@ func (s *logState) Cells(own Replica) Cells {
 	}
 	newest := s.sent[0]
 	for _, entry := range s.entries {
-		if entry.Replica == own && (entry.Stamp > s.sent[1] || entry.Units < 0) {
+		if entry.Replica == own && (entry.Stamp >= s.sent[1] || entry.Units < 0) {
 			cells.Entries = append(cells.Entries, entry)
 			newest = max(newest, entry.Stamp)
 		}

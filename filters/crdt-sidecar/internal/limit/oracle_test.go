@@ -35,7 +35,7 @@ func fits(grants []grant, now int64, plan Plan, cost int64) bool {
 }
 
 func counterFits(grants []grant, now int64, plan Plan, cost int64) bool {
-	length := plan.Window / plan.SubWindow
+	length := (plan.Window/microsecond + plan.SubWindow - 1) / plan.SubWindow * microsecond
 	start := now / length * length
 	whole := sumBetween(grants, start-(plan.SubWindow-1)*length, now+1)
 	oldest := sumBetween(grants, start-plan.SubWindow*length, start-(plan.SubWindow-1)*length)
@@ -64,7 +64,7 @@ func bucketFits(grants []grant, now int64, plan Plan, cost int64) bool {
 func TestASingleNodeDecidesByTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plan := drawPlan(t)
-		if plan.Burst > 0 && plan.Window%plan.Limit != 0 || plan.SubWindow > 0 && plan.Window%plan.SubWindow != 0 {
+		if plan.Burst > 0 && plan.Window%plan.Limit != 0 {
 			t.Skip("rounded to nanoseconds: see the test below")
 		}
 		state, now := NewState(plan), testNow
@@ -155,16 +155,18 @@ func TestMonotoneInCost(t *testing.T) {
 
 func TestABurstFromIdleAdmitsExactlyTheCapacity(t *testing.T) {
 	for name, algorithm := range Names {
-		plan, err := NewPlan(algorithm, 100, 60_000, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		state, admitted := NewState(plan), int64(0)
-		for range 300 {
-			admitted += Take(state, 1, testNow, plan, 1).Allowed
-		}
-		if admitted != 100 {
-			t.Errorf("%s admitted %d of a burst of 300 on a limit of 100", name, admitted)
+		for _, units := range []int64{1, 7, 100, 999} { // 60 s divide by some, not by others
+			plan, err := NewPlan(algorithm, units, 60_000, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, admitted := NewState(plan), int64(0)
+			for range 3 * units {
+				admitted += Take(state, 1, testNow, plan, 1).Allowed
+			}
+			if admitted != units {
+				t.Errorf("%s admitted %d of a burst of %d on a limit of %d", name, admitted, 3*units, units)
+			}
 		}
 	}
 }
@@ -229,6 +231,7 @@ func TestAPlanSaysWhatIsWrongWithIt(t *testing.T) {
 		"parameter of a window without sub-windows is 1; allowed: 0 to 0":                                       {int64(FixedWindow), 1, 1000, 1},
 		"burst is -1; allowed: 0 to 1000000000":                                                                 {int64(GCRA), 1, 1000, -1},
 		"burst is 1000; it would take more than a year to refill at 1 units in 86400000 ms: choose at most 365": {int64(GCRA), 1, 86_400_000, 1000},
+		"limit is 1001 in 1 ms; allowed for a bucket: at most 1000 units a millisecond, here 1000":              {int64(GCRA), 1001, 1, 0},
 	}
 	for expected, c := range cases {
 		if _, err := NewPlan(Algorithm(c[0]), c[1], c[2], c[3]); err == nil || err.Error() != expected {

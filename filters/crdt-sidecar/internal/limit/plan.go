@@ -39,6 +39,8 @@ const (
 	MaxFill       = 365 * MaxWindow // of a bucket: burst x window / limit
 	MaxGranted    = 1 << 52         // units in one cell of a window
 	MaxEmission   = 1 << 61         // nanoseconds in one cell of a bucket
+	MaxRate       = 1000            // of a bucket: units per millisecond
+	microsecond   = 1000
 	millisecond   = 1_000_000
 )
 
@@ -65,12 +67,17 @@ func NewPlan(algorithm Algorithm, limit, windowMS, parameter int64) (Plan, error
 		if parameter == 0 {
 			plan.Burst = limit
 		}
-		return plan, checkFill(plan)
+		return plan, checkBucket(plan)
 	}
 	return plan, nil
 }
 
-func checkFill(plan Plan) error {
+// checkBucket keeps the rounding of an emission to a nanosecond below a thousandth, and sums far from overflow.
+func checkBucket(plan Plan) error {
+	if most := MaxRate * plan.Window / millisecond; plan.Limit > most {
+		return fmt.Errorf("limit is %d in %d ms; allowed for a bucket: at most %d units a millisecond, here %d",
+			plan.Limit, plan.Window/millisecond, MaxRate, most)
+	}
 	if fill := mulDivUp(plan.Burst, plan.Window, plan.Limit); fill > MaxFill {
 		return fmt.Errorf("burst is %d; it would take more than a year to refill at %d units in %d ms: choose at most %d",
 			plan.Burst, plan.Limit, plan.Window/millisecond, mulDivDown(MaxFill, plan.Limit, plan.Window))

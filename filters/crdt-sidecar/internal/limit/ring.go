@@ -38,7 +38,13 @@ func newRings(window int64, slots int) *ringState { return &ringState{window: wi
 // whole is how many sub-windows make up the window.
 func (s *ringState) whole() int { return max(s.slots-1, 1) }
 
-func (s *ringState) length() int64 { return max(s.window/int64(s.whole()), 1) }
+// length of a sub-window: whole microseconds, rounded up, as in the filter's own core.
+func (s *ringState) length() int64 { return SubLength(s.window, s.slots) }
+
+// SubLength is the length of a sub-window in nanoseconds.
+func SubLength(window int64, slots int) int64 {
+	return mulDivUp(window/microsecond, 1, int64(max(slots-1, 1))) * microsecond
+}
 
 func (s *ringState) Room(now int64, plan Plan) int64 {
 	length := s.length()

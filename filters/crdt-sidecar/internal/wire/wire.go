@@ -80,7 +80,7 @@ func appendEntries(buffer []byte, cells limit.Cells) []byte {
 	buffer = binary.AppendUvarint(buffer, uint64(len(cells.Entries)))
 	for _, entry := range cells.Entries {
 		buffer = binary.LittleEndian.AppendUint64(buffer, uint64(entry.Replica))
-		buffer = appendNumbers(buffer, entry.Stamp)
+		buffer = appendNumbers(buffer, entry.Stamp, entry.Number)
 		buffer = binary.AppendVarint(buffer, entry.Units)
 	}
 	return buffer
@@ -133,6 +133,9 @@ func (r *reader) fixed() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
 func (r *reader) signed() int64 { return int64(r.fixed()) }
 
+// leastWindow is a millisecond, the shortest window of a plan.
+const leastWindow = 1_000_000
+
 // most bounds every number: what the sums of a thousand of them still fit into an int64.
 const most = 1 << 62
 
@@ -177,7 +180,7 @@ func (r *reader) within(value, least, most int64) int64 {
 func (r *reader) item() Item {
 	item := Item{Key: Key(r.take(16))}
 	cells := limit.Cells{Kind: limit.Kind(r.take(1)[0])}
-	cells.Window = r.within(r.number(), 1, limit.MaxWindow)
+	cells.Window = r.within(r.number(), leastWindow, limit.MaxWindow)
 	switch cells.Kind {
 	case limit.KindRing:
 		r.rings(&cells)
@@ -204,8 +207,7 @@ func (r *reader) rings(cells *limit.Cells) {
 }
 
 func (r *reader) slot(at int64, cells limit.Cells) limit.Slot {
-	slots := int64(cells.Slots)
-	length := max(cells.Window/max(slots-1, 1), 1)
+	slots, length := int64(cells.Slots), limit.SubLength(cells.Window, cells.Slots)
 	slot := limit.Slot{Epoch: r.within(r.number(), 0, most/length-slots), Granted: r.amount(), Returned: r.amount()}
 	if slot.Epoch > 0 && slot.Epoch%slots != at {
 		r.failed = true
@@ -229,9 +231,9 @@ func (r *reader) buckets(cells *limit.Cells) {
 }
 
 func (r *reader) entries(cells *limit.Cells) {
-	for range r.count(8 + 2) {
+	for range r.count(8 + 3) {
 		cells.Entries = append(cells.Entries, limit.Entry{
-			Replica: limit.Replica(r.fixed()), Stamp: r.number(), Units: r.units(),
+			Replica: limit.Replica(r.fixed()), Stamp: r.number(), Number: r.number(), Units: r.units(),
 		})
 	}
 }

@@ -18,7 +18,7 @@ func sample() []Item {
 			{Replica: 8, Epoch: 2e18, Granted: 6e8, Returned: 1, Capacity: 3e9},
 		}}},
 		{Key{3}, limit.Cells{Kind: limit.KindLog, Window: 1e9, Entries: []limit.Entry{
-			{Stamp: 2e18, Replica: 9, Units: 2}, {Stamp: 2e18 + 1, Replica: 9, Units: -1},
+			{Stamp: 2e18, Replica: 9, Units: 2}, {Stamp: 2e18, Replica: 9, Number: 1, Units: -1},
 		}}},
 	}
 }
