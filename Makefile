@@ -1,0 +1,56 @@
+# The few commands there are. `make help` lists them.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ENGINE := engine/target/release/patternbench-engine
+JAR := clients/resilience4j/target/patternbench-client-resilience4j.jar
+CARGO_JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup quickstart test check lint format clients setup-test clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.stamp $(ENGINE) ## set up everything that a study on the embedded default needs
+
+quickstart: setup ## set up, then run studies/quickstart.yaml
+	$(BIN)/patternbench run studies/quickstart.yaml
+
+test: setup-test ## set up what the tests need, then run all of them
+	scripts/test all
+
+check: setup ## lint, types and unit tests
+	scripts/test fast
+
+clients: $(JAR) ## build the clients that have to be built (needs a JDK 17 and Maven)
+
+setup-test: setup ## set up what the tests need: JDK and Maven, Chromium, nginx with Lua, Redis, MariaDB, httpbin
+	scripts/install-test-tools
+	$(MAKE) clients
+	$(BIN)/patternbench doctor --install > /dev/null || $(BIN)/patternbench doctor
+
+lint: $(VENV)/.stamp ## lint and check formats, every language
+	scripts/test lint
+
+format: $(VENV)/.stamp ## format every language
+	$(BIN)/ruff format src tests benchmarks
+	cd engine && cargo fmt
+
+clean: ## remove what was built (not what was measured)
+	rm -rf $(VENV) engine/target clients/*/target
+
+$(VENV)/.stamp: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+	cd engine && cargo build --release --locked --jobs $(CARGO_JOBS) --bin patternbench-engine
+	@touch $@
+
+$(JAR): $(shell find clients/resilience4j -name target -prune -o \( -name '*.java' -o -name pom.xml \) -print)
+	cd clients/resilience4j && mvn -q -B --no-transfer-progress package -DskipTests
+	@touch $@

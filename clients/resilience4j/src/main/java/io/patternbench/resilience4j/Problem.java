@@ -1,0 +1,11 @@
+package io.patternbench.resilience4j;
+
+/**
+ * One thing that is wrong with a round, or that Resilience4j cannot express.
+ *
+ * @param path where in the round, as {@code strategy.retry.jitter}
+ * @param value what stands there; null when nothing does
+ * @param message what is wrong with it
+ * @param allowed what may stand there
+ */
+record Problem(String path, Object value, String message, String allowed) {}

@@ -1,0 +1,84 @@
+package io.patternbench.resilience4j;
+
+import java.util.concurrent.locks.LockSupport;
+
+/** One virtual user: calls one after another until it has enough. Belongs to one thread. */
+final class User {
+  private final int number;
+  private final Round round;
+  private final Policy policy;
+  private final Connection connection;
+  private final Rows rows;
+  private final RoundClock clock;
+  private long calls;
+  private long successes;
+  private long attempts;
+  private long attemptsOfCall;
+
+  User(int number, Round round, Policy policy, Connection connection, Rows rows, RoundClock clock) {
+    this.number = number;
+    this.round = round;
+    this.policy = policy;
+    this.connection = connection;
+    this.rows = rows;
+    this.clock = clock;
+  }
+
+  void run() {
+    while (!hasEnough()) {
+      int outcome = call();
+      if (outcome == Outcome.REJECTED) {
+        pause(round.rejectedPauseUs());
+      }
+      if (!hasEnough()) {
+        pause(round.thinkTimeUs());
+      }
+    }
+  }
+
+  private int call() {
+    attemptsOfCall = 0;
+    int outcome = policy.call(this::attempt);
+    if (outcome == Outcome.REJECTED) {
+      rows.add(number, calls, 0, clock.elapsedUs(), 0, outcome);
+    }
+    if (Outcome.isSuccess(outcome)) {
+      successes++;
+    }
+    calls++;
+    return outcome;
+  }
+
+  private int attempt() {
+    attempts++;
+    attemptsOfCall++;
+    long start = clock.elapsedUs();
+    int outcome = connection.send();
+    // An attempt that was cut off by the end of the round says nothing about the target.
+    if (!clock.isStopped()) {
+      rows.add(number, calls, attemptsOfCall, start, clock.elapsedUs() - start, outcome);
+    }
+    return outcome;
+  }
+
+  private boolean hasEnough() {
+    return clock.isStopped()
+        || reached(successes, round.successes())
+        || reached(attempts, round.maxAttempts())
+        || clock.elapsedUs() >= round.timeLimitUs();
+  }
+
+  private static boolean reached(long count, Long limit) {
+    return limit != null && count >= limit;
+  }
+
+  /** Waits, though not beyond the round's end. */
+  private void pause(long pauseUs) {
+    long began = clock.elapsedUs();
+    long leftUs = Math.min(pauseUs, round.timeLimitUs() - began);
+    while (leftUs > 0 && !clock.isStopped()) {
+      LockSupport.parkNanos(leftUs > Long.MAX_VALUE / 1000 ? Long.MAX_VALUE : leftUs * 1000);
+      leftUs = Math.min(pauseUs, round.timeLimitUs() - began) - (clock.elapsedUs() - began);
+    }
+  }
+}

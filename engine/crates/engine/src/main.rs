@@ -1,0 +1,50 @@
+//! `patternbench-engine`: what of patternbench drives load, takes it, and keeps processes from being left behind.
+
+#![forbid(unsafe_code)]
+
+mod client;
+mod guard;
+mod target;
+
+use clap::{Parser, Subcommand};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::process::ExitCode;
+
+/// The engine of patternbench: usually started by it, and useful on its own.
+#[derive(Parser)]
+#[command(name = "patternbench-engine", version, propagate_version = true, after_help = EXAMPLE)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXAMPLE: &str = "Example:
+  patternbench-engine target --workers 4 --service-time exponential:5ms";
+
+#[derive(Subcommand)]
+enum Verb {
+    Target(target::Arguments),
+    Client(client::Arguments),
+    Guard(guard::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    allow_many_connections();
+    let result = match arguments.verb {
+        Verb::Target(arguments) => target::run(arguments),
+        Verb::Client(arguments) => client::run(&arguments),
+        Verb::Guard(arguments) => guard::run(&arguments),
+    };
+    result.unwrap_or_else(|message| {
+        eprintln!("error: {message}");
+        ExitCode::from(2)
+    })
+}
+
+/// Takes as many file descriptors as the system gives: a connection is one.
+fn allow_many_connections() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,0 +1,87 @@
+//! The workers: threads that take a request, spend its time, and say that it is done.
+
+use crate::log::{Arrival, Ending, Log, RESET};
+use crate::queue::{Job, Queue};
+use crate::service::finish;
+use crate::settings::Pause;
+use patternbench_timing::{Nanos, now, sharpen, sleep_until};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// A request on its way through the queue, and the way back to who asked.
+pub struct Order {
+    /// For the log.
+    pub arrival: Arrival,
+    /// The status that it will be answered with, unless the connection is reset.
+    pub status: u16,
+    /// Who waits for it.
+    pub reply: oneshot::Sender<Outcome>,
+}
+
+/// What a worker says of a request that it has finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Answer it.
+    Answer,
+    /// Reset its connection.
+    Reset,
+}
+
+/// What all workers share.
+pub struct Shop {
+    /// Where requests wait.
+    pub queue: Queue<Order>,
+    /// The log of requests.
+    pub log: Log,
+    /// When the target started, from which pauses count.
+    pub opened: Nanos,
+    /// When workers stand still.
+    pub pause: Option<Pause>,
+}
+
+/// Starts the workers. Each is a thread of its own: timers of an event loop have a grain of a millisecond.
+///
+/// # Errors
+/// One sentence, when the system has no more threads to give.
+pub fn start(shop: &Arc<Shop>, workers: usize) -> Result<(), String> {
+    for number in 0..workers {
+        let shop = Arc::clone(shop);
+        let thread = std::thread::Builder::new()
+            .name(format!("worker-{number}"))
+            .stack_size(128 * 1024);
+        thread
+            .spawn(move || work(&shop))
+            .map_err(|error| format!("cannot start worker {number}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn work(shop: &Shop) {
+    sharpen();
+    loop {
+        serve(shop, shop.queue.pop());
+    }
+}
+
+fn serve(shop: &Shop, job: Job<Order>) {
+    let started = now();
+    sleep_until(shop.opened + finish(started - shop.opened, job.work.service, shop.pause));
+    let (outcome, status) = ending(&job);
+    let ending = Ending {
+        started: Some(started),
+        finished: now(),
+        status,
+    };
+    shop.queue.done();
+    shop.log.write(job.id, &job.payload.arrival, ending);
+    // Nobody waits any more when the connection was closed meanwhile.
+    let _ = job.payload.reply.send(outcome);
+}
+
+fn ending(job: &Job<Order>) -> (Outcome, u16) {
+    if job.work.reset {
+        (Outcome::Reset, RESET)
+    } else {
+        (Outcome::Answer, job.payload.status)
+    }
+}

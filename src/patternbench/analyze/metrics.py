@@ -1,0 +1,314 @@
+"""What one round measured: attempts in, the responses of the records contract out.
+
+The vocabulary is that of `contracts/records`; the first fourteen names are those of Table 2 of
+ResilienceBench (Aderaldo and others, 2024), where an attempt is called
+a request. The paper says what is counted but not how a round's users are put together, so these are our
+rules:
+
+- **Counts** (`...Calls`, `...Requests`) are of the whole round: every user's added up.
+- **Total times** (`TotalSuccessTime`, `TotalErrorTime`, `TotalContentionTime`, `TotalExecutionTime`) belong
+  to a user, as in the published data, which has one row a user. The round's value is the mean over its users.
+- **Average times** are over attempts of the whole round: time of all successful attempts over their number.
+  The mean over users of each user's own average would weigh a user with one attempt like one with fifty.
+- **Rates** (`Throughput`, `goodput`) are per second of the round: from the first intended start to the last
+  end.
+- Every time of an *attempt* is its service time (sent until last byte or failure). Response times of *calls*
+  run from the intended start of the first attempt, so waiting that the generator caused is not hidden (no
+  coordinated omission).
+
+A call is successful when its last attempt was. A rejected or dropped call costs no attempt: it is an
+unsuccessful call, counts in `TotalCalls` and `failure_rate`, and has no response time. A call with any
+attempt in the warm-up is left out whole. What is undefined is NaN, never 0: the average time of no errors is
+unknown, though their total time is 0.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+TABLE_2 = (
+    "SuccessfulCalls",
+    "UnsuccessfulCalls",
+    "TotalCalls",
+    "SuccessfulRequests",
+    "UnsuccessfulRequests",
+    "TotalRequests",
+    "TotalSuccessTime",
+    "AverageSuccessTime",
+    "TotalErrorTime",
+    "AverageErrorTime",
+    "Throughput",
+    "TotalExecutionTime",
+    "TotalContentionTime",
+    "ContentionRate",
+)
+"""The fourteen metrics of ResilienceBench's Table 2, in its order."""
+
+QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
+"""Names of the quantiles that every kind of time is summarised by."""
+
+CURVE = (0.0, *(step / 20 for step in range(1, 18)), 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0)
+"""The quantiles that draw a round's distribution: even in the body, closer and closer in the tail."""
+
+RESPONSES = (
+    *TABLE_2,
+    *(f"success_{name}" for name in QUANTILES),
+    *(f"error_{name}" for name in QUANTILES),
+    *QUANTILES,
+    "amplification",
+    "rejected_calls",
+    "failure_rate",
+    "goodput",
+)
+"""Every key of `round_metrics`, in order."""
+
+_COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
+_MICRO = 1e-6
+
+_Floats: TypeAlias = npt.NDArray[np.float64]
+_Ints: TypeAlias = npt.NDArray[np.int64]
+_Bools: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """One entry a call: whose it was, whether it succeeded, was rejected, was sent, and its seconds."""
+
+    user: _Ints
+    success: _Bools
+    rejected: _Bools
+    on_wire: _Bools
+    seconds: _Floats
+
+
+@dataclass(frozen=True)
+class _Attempts:
+    """One entry a row on the wire: whose it was, whether it was good, and its seconds of service."""
+
+    user: _Ints
+    success: _Bools
+    seconds: _Floats
+
+
+def round_metrics(attempts: pd.DataFrame) -> dict[str, float]:
+    """Sum up the attempts of one round as the responses of `contracts/records`.
+
+    `attempts` has the columns of `contracts/records`, in any order of rows. The answer has the keys of
+    `RESPONSES`; times are in seconds, `failure_rate` in percent of calls, `ContentionRate` a share; what is
+    undefined is NaN. Raises ValueError when a column is missing.
+    """
+    users, calls, wire, _ = _parts(attempts)
+    per_user = _totals(users, calls, wire)
+    span = _span(attempts, _measured(attempts))
+    return {
+        **_table_2(per_user, span),
+        **_quantiles("success_", wire.seconds[wire.success]),
+        **_quantiles("error_", wire.seconds[~wire.success]),
+        **_quantiles("", calls.seconds[calls.on_wire]),
+        **_shares(calls, len(wire.seconds), span),
+    }
+
+
+def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Sum up the attempts of one round for each virtual user, as ResilienceBench's own files do.
+
+    One row a user: `user`, `group` (when given), the fourteen metrics of Table 2 of that user alone (times in
+    seconds; `Throughput` per second of the user's own execution), and `start_us` and `end_us`, the user's
+    first intended start and last end in microseconds from the round's start. What is undefined is NaN. Raises
+    ValueError when a column is missing.
+    """
+    users, calls, wire, names = _parts(attempts)
+    totals = _totals(users, calls, wire)
+    return pd.DataFrame(
+        {
+            **names,
+            **{name: totals[name] for name in TABLE_2 if name in totals},
+            "AverageSuccessTime": _ratio(totals["TotalSuccessTime"], totals["SuccessfulRequests"]),
+            "AverageErrorTime": _ratio(totals["TotalErrorTime"], totals["UnsuccessfulRequests"]),
+            "Throughput": _ratio(totals["TotalRequests"], totals["TotalExecutionTime"]),
+            "ContentionRate": _ratio(totals["TotalContentionTime"], totals["TotalExecutionTime"]),
+            "start_us": users["first_us"],
+            "end_us": users["last_us"],
+        }
+    )[[*names, *TABLE_2, "start_us", "end_us"]]
+
+
+def call_seconds(attempts: pd.DataFrame) -> _Floats:
+    """Give the response time of every measured call that reached the wire, in seconds, unordered.
+
+    From the intended start of the first attempt to the end of the last. Rejected and dropped calls have none.
+    """
+    _, calls, _, _ = _parts(attempts)
+    return calls.seconds[calls.on_wire]
+
+
+def latency_curve(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Give the quantile curves of one round's times.
+
+    One row a `kind` and `quantile` of `CURVE`, with `seconds`. Kind `call` is the response time of every
+    measured call that reached the wire, good or bad; `success` is the service time of every successful
+    attempt. A kind without any is left out.
+    """
+    _, calls, wire, _ = _parts(attempts)
+    kinds = {"call": calls.seconds[calls.on_wire], "success": wire.seconds[wire.success]}
+    curves = [
+        pd.DataFrame({"kind": kind, "quantile": CURVE, "seconds": np.quantile(seconds, CURVE)})
+        for kind, seconds in kinds.items()
+        if len(seconds)
+    ]
+    return pd.concat(curves or [pd.DataFrame(columns=["kind", "quantile", "seconds"])], ignore_index=True)
+
+
+def _parts(attempts: pd.DataFrame) -> tuple[dict[str, _Ints], _Calls, _Attempts, dict[str, Any]]:
+    """Split rows into users, calls and attempts, which then refer to each other by position."""
+    rows = attempts[_measured(attempts)]
+    user, names = _user_numbers(rows)
+    call, call_user = _call_numbers(user, rows["call"].to_numpy(np.int64))
+    return _users(rows, user, len(names["user"])), _calls(rows, call, call_user), _wire(rows, user), names
+
+
+def _measured(attempts: pd.DataFrame) -> _Bools:
+    """Say for each row whether its call lies wholly after the warm-up."""
+    missing = [name for name in _COLUMNS if name not in attempts.columns]
+    if missing:
+        raise ValueError(f"the attempts lack the column(s) {', '.join(missing)} (see contracts/records)")
+    warm = attempts["warm_up"].to_numpy(bool)
+    if not warm.any():
+        return ~warm
+    user, _ = _user_numbers(attempts)
+    call, call_user = _call_numbers(user, attempts["call"].to_numpy(np.int64))
+    return ~_any(warm, call, len(call_user))[call]
+
+
+def _user_numbers(rows: pd.DataFrame) -> tuple[_Ints, dict[str, Any]]:
+    """Give each row the position of its user (by group, then number), and each user its names."""
+    user = rows["user"].to_numpy(np.int64)
+    if "group" not in rows.columns:
+        kept, number = np.unique(user, return_inverse=True)
+        return number, {"user": kept}
+    group, labels = pd.factorize(rows["group"], sort=True)
+    key, number = np.unique(group * (user.max(initial=0) + 1) + user, return_inverse=True)
+    return number, {
+        "user": key % (user.max(initial=0) + 1),
+        "group": labels[key // (user.max(initial=0) + 1)],
+    }
+
+
+def _call_numbers(user: _Ints, call: _Ints) -> tuple[_Ints, _Ints]:
+    """Give each row the position of its call among those of all users, and each call its user."""
+    width = int(call.max(initial=0)) + 1
+    key, number = np.unique(user * width + call, return_inverse=True)
+    return number, key // width
+
+
+def _users(rows: pd.DataFrame, user: _Ints, count: int) -> dict[str, _Ints]:
+    """Find when each user began and ended, in microseconds."""
+    first = np.full(count, np.iinfo(np.int64).max)
+    last = np.full(count, np.iinfo(np.int64).min)
+    np.minimum.at(first, user, rows["intended_us"].to_numpy(np.int64))
+    np.maximum.at(last, user, rows["end_us"].to_numpy(np.int64))
+    return {"first_us": first, "last_us": last}
+
+
+def _calls(rows: pd.DataFrame, call: _Ints, call_user: _Ints) -> _Calls:
+    """Put the rows of each call together: its first row starts it, its last row decides it."""
+    attempt = rows["attempt"].to_numpy(np.int64)
+    order = np.lexsort((attempt, call))
+    starts = np.searchsorted(call[order], np.arange(len(call_user)))
+    ends = np.append(starts[1:], len(order)) - 1 if len(starts) else starts
+    first, last = order[starts], order[ends]
+    span = rows["end_us"].to_numpy(np.int64)[last] - rows["intended_us"].to_numpy(np.int64)[first]
+    return _Calls(
+        user=call_user,
+        success=rows["success"].to_numpy(bool)[last],
+        rejected=(rows["outcome"] == "rejected").to_numpy(bool)[last],
+        on_wire=attempt[last] > 0,
+        seconds=span * _MICRO,
+    )
+
+
+def _wire(rows: pd.DataFrame, user: _Ints) -> _Attempts:
+    """Keep the rows that reached the wire."""
+    kept = rows["attempt"].to_numpy(np.int64) > 0
+    span = rows["end_us"].to_numpy(np.int64) - rows["start_us"].to_numpy(np.int64)
+    return _Attempts(user[kept], rows["success"].to_numpy(bool)[kept], span[kept] * _MICRO)
+
+
+def _totals(users: dict[str, _Ints], calls: _Calls, wire: _Attempts) -> dict[str, _Floats]:
+    """Add up, for each user, calls, attempts and times."""
+    count = len(users["first_us"])
+    good_calls = np.bincount(calls.user, calls.success, count)
+    all_calls = np.bincount(calls.user, minlength=count).astype(float)
+    good = np.bincount(wire.user, wire.success, count)
+    sent = np.bincount(wire.user, minlength=count).astype(float)
+    good_time = np.bincount(wire.user, wire.seconds * wire.success, count)
+    bad_time = np.bincount(wire.user, wire.seconds * ~wire.success, count)
+    return {
+        "SuccessfulCalls": good_calls,
+        "UnsuccessfulCalls": all_calls - good_calls,
+        "TotalCalls": all_calls,
+        "SuccessfulRequests": good,
+        "UnsuccessfulRequests": sent - good,
+        "TotalRequests": sent,
+        "TotalSuccessTime": good_time,
+        "TotalErrorTime": bad_time,
+        "TotalExecutionTime": (users["last_us"] - users["first_us"]) * _MICRO,
+        "TotalContentionTime": good_time + bad_time,
+    }
+
+
+def _table_2(per_user: dict[str, _Floats], span: float) -> dict[str, float]:
+    """Put a round's users together: counts add up, total times are means, averages are over attempts."""
+    summed = {name: float(values.sum()) for name, values in per_user.items()}
+    count = len(per_user["TotalCalls"])
+    round_ = {name: total / count if count else np.nan for name, total in summed.items() if "Time" in name}
+    round_ |= {name: total for name, total in summed.items() if "Time" not in name}
+    round_["AverageSuccessTime"] = _over(summed["TotalSuccessTime"], summed["SuccessfulRequests"])
+    round_["AverageErrorTime"] = _over(summed["TotalErrorTime"], summed["UnsuccessfulRequests"])
+    round_["Throughput"] = _over(summed["TotalRequests"], span)
+    round_["ContentionRate"] = _over(summed["TotalContentionTime"], summed["TotalExecutionTime"])
+    return {name: round_[name] for name in TABLE_2}
+
+
+def _shares(calls: _Calls, sent: int, span: float) -> dict[str, float]:
+    """Give the responses that relate calls to attempts, to failures and to time."""
+    good, total = int(calls.success.sum()), len(calls.success)
+    return {
+        "amplification": _over(sent, total),
+        "rejected_calls": float(calls.rejected.sum()),
+        "failure_rate": _over(100.0 * (total - good), total),
+        "goodput": _over(good, span),
+    }
+
+
+def _quantiles(prefix: str, seconds: _Floats) -> dict[str, float]:
+    """Give the named quantiles, interpolated linearly between the two nearest observations."""
+    if not len(seconds):
+        return {f"{prefix}{name}": np.nan for name in QUANTILES}
+    values = np.quantile(seconds, list(QUANTILES.values()))
+    return {f"{prefix}{name}": float(value) for name, value in zip(QUANTILES, values, strict=True)}
+
+
+def _span(attempts: pd.DataFrame, kept: _Bools) -> float:
+    """Measure the round in seconds, from the first intended start to the last end of the kept rows."""
+    if not kept.any():
+        return np.nan
+    ends = attempts["end_us"].to_numpy(np.int64)[kept]
+    return float(ends.max() - attempts["intended_us"].to_numpy(np.int64)[kept].min()) * _MICRO
+
+
+def _any(flags: _Bools, group: _Ints, count: int) -> _Bools:
+    return np.bincount(group, flags, count) > 0
+
+
+def _ratio(above: _Floats, below: _Floats) -> _Floats:
+    known = np.where(below > 0, below, np.nan)
+    return np.asarray(above / known, dtype=np.float64)
+
+
+def _over(above: float, below: float) -> float:
+    return float(above / below) if below > 0 else float("nan")

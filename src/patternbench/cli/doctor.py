@@ -1,0 +1,85 @@
+"""``patternbench doctor``: what is missing here, and what disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from patternbench.cli import output
+from patternbench.drivers import registry
+from patternbench.lab import bench, installing, machine, systems
+from patternbench.lab.needs import Need
+from patternbench.study.load import load
+from patternbench.study.problems import InputError, Problem
+
+
+@click.command(epilog="Example: patternbench doctor --install")
+@click.option("--install", is_flag=True, help="Install what is missing and can be installed.")
+@click.option("--json", "json_", is_flag=True, help="Print the findings as one JSON object.")
+def doctor(install: bool, json_: bool) -> int:
+    """Say what is missing for which system, client and study, how to install it, and what will disturb measurements.
+
+    Exit code 1 says that something is missing.
+    """
+    found = dict(everything())
+    if install:
+        installing.install([need for needs in found.values() for need in needs])
+        found = dict(everything())
+    disturbing = machine.disturbances()
+    if json_:
+        needs = [{"for": part, **_as_json(need)} for part, needs in found.items() for need in needs]
+        output.as_json({"needs": needs, "disturbances": [vars(each) for each in disturbing]})
+    else:
+        show(found, disturbing)
+    return 0 if all(need.met for needs in found.values() for need in needs) else 1
+
+
+def everything() -> Iterator[tuple[str, list[Need]]]:
+    """What each system and client needs, and for which of our studies it is needed."""
+    used = studies_using()
+    for name in systems.names():
+        yield _titled("system", name, used), bench.needs(systems.load(name).kinds())
+    for name in registry.names():
+        spec = registry.find(name, {})
+        assert not isinstance(spec, Problem)
+        yield _titled("client", name, used), list(spec.needs)
+
+
+def studies_using() -> dict[str, list[str]]:
+    """The studies at hand by the systems and clients that they name."""
+    used: dict[str, list[str]] = {}
+    for path in sorted(Path("studies").glob("*.yaml")):
+        try:
+            study = load(path)
+        except InputError:
+            continue
+        names = {study.system.name or "", *(client for strategy in study.strategies for client in strategy.client)}
+        for name in names:
+            used.setdefault(name, []).append(path.stem)
+    return used
+
+
+def show(found: dict[str, list[Need]], disturbing: list[machine.Disturbance]) -> None:
+    """Print the findings for people."""
+    console = Console()
+    table = Table("for", "needs", "", box=None)
+    for part, needs in found.items():
+        for need in needs:
+            table.add_row(part, need.name, "[green]ok[/]" if need.met else f"[red]missing[/]: {need.how}")
+    console.print(table)
+    for each in disturbing:
+        console.print(f"[yellow]will disturb measurements[/]: {each.what}; {each.remedy}")
+    if not disturbing:
+        console.print("nothing here will disturb measurements")
+
+
+def _titled(kind: str, name: str, used: dict[str, list[str]]) -> str:
+    return f"{kind} {name}" + (f" ({', '.join(used[name])})" if name in used else "")
+
+
+def _as_json(need: Need) -> dict[str, object]:
+    return {"name": need.name, "found": need.found, "how": need.how}

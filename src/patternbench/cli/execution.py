@@ -1,0 +1,98 @@
+"""What ``run`` and ``resume`` share: the progress bar, the ending, the exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from types import FrameType
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from patternbench.cli import output
+from patternbench.cli.output import described
+from patternbench.plan.scenarios import Scenario
+from patternbench.records.journal import FAILED, Entry
+from patternbench.report.build import build
+from patternbench.run.session import Session
+from patternbench.study.problems import InputError, Problem
+
+DONE, VERDICT_FAILED = 0, 1
+
+
+class Bar:
+    """A live progress bar: what is being measured, how far the run is, what has failed."""
+
+    def __init__(self, total: int, done: int, quiet: bool) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        self.progress = Progress(*columns, console=Console(stderr=True), disable=quiet)
+        self._task = self.progress.add_task("bringing the system up", total=total, completed=done)
+
+    def round_started(self, scenario: Scenario) -> None:
+        """Say what is being measured."""
+        self.progress.update(self._task, description=described(scenario))
+
+    def round_ended(self, entry: Entry) -> None:
+        """Count the round; show a failure above the bar."""
+        self.progress.advance(self._task)
+        if entry.status == FAILED:
+            self.progress.console.print(f"[red]round {entry.round} failed[/]: {entry.cause}")
+
+
+def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:
+    """Execute a session, build its report, print how it went; the exit code tells whether every round counts."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    begun = time.perf_counter()
+    todo = session.todo(retry_failed)
+    bar = Bar(len(session.rounds), len(session.rounds) - len(todo), quiet)
+    try:
+        with bar.progress:
+            entries = session.execute(bar, retry_failed)
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; go on with: patternbench resume {session.folder.path}", err=True)
+        raise
+    except OSError as error:
+        hint = f"make room, then type `patternbench resume {session.folder.path}`"
+        raise InputError(Problem(f"cannot be written: {error.strerror}", str(session.folder.path), hint=hint)) from None
+    made = build(session.folder)
+    failed = [entry for entry in entries if entry.status == FAILED]
+    if quiet:
+        output.as_json(_summary(session, entries, failed, time.perf_counter() - begun))
+    else:
+        _tell(session, failed, made.summary)
+    return VERDICT_FAILED if failed else DONE
+
+
+def _summary(session: Session, entries: list[Entry], failed: list[Entry], wall: float) -> dict[str, object]:
+    return {
+        "run": str(session.folder.path),
+        "report": str(session.folder.report),
+        "scenarios": len(session.plan.scenarios),
+        "rounds": len(entries),
+        "failed": len(failed),
+        "wall_seconds": round(wall, 3),
+        "measured_seconds": round(sum(entry.seconds for entry in entries), 3),
+        "left_out": session.cast.left_out,
+    }
+
+
+def _tell(session: Session, failed: list[Entry], summary: str) -> None:
+    sys.stdout.write(summary)
+    for name, why in session.cast.left_out.items():
+        click.secho(f"left out: client {name} ({why})", fg="yellow")
+    if failed:
+        click.secho(f"{len(failed)} of {len(session.rounds)} rounds failed; the first: {failed[0].cause}", fg="red")
+    click.echo(f"report: {session.folder.report}")
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,30 @@
+"""``patternbench export``: a run's records for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from patternbench.records.folder import RunFolder
+from patternbench.report.build import refresh_rounds
+from patternbench.report.export import FORMATS, TABLES, export_run
+
+
+@click.command(epilog="Example: patternbench export runs/first --format resiliencebench-csv --out results.csv")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--format", "format_", type=click.Choice(FORMATS), required=True)
+@click.option("--table", type=click.Choice(TABLES), default="rounds", show_default=True, help="For csv and parquet.")
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write. [default: DIR/export/TABLE.FORMAT]")
+@click.option("--force", is_flag=True, help="Write over a file that is already there.")
+def export(folder: Path, format_: str, table: str, out: Path | None, force: bool) -> None:
+    """Write the records of the run in DIR.
+
+    \b
+    csv, parquet         one row a round with its factors and metrics; --table attempts: one row an attempt
+    resiliencebench-csv  one row a virtual user and round, with the columns of that tool's paper
+    """
+    run = RunFolder(folder)
+    run.check()
+    refresh_rounds(run)
+    click.echo(export_run(run, format_, table, out, force))

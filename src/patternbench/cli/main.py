@@ -1,0 +1,78 @@
+"""The command ``patternbench``: its verbs, and how every mistake of a user ends."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from patternbench import __version__
+from patternbench.cli.output import complain
+from patternbench.study.problems import InputError
+
+VERBS = {
+    "plan": "List the scenarios of a study; starts nothing.",
+    "run": "Run a study.",
+    "resume": "Go on with a run that was interrupted.",
+    "report": "Rebuild the report of a run from its records.",
+    "export": "Write a run's records as CSV or Parquet.",
+    "up": "Bring a system up and keep it up, to try it by hand.",
+    "doctor": "Say what is missing here, and what will disturb measurements.",
+    "schema": "Print the JSON Schema of a study file.",
+    "check-client": "Hold a client against the client contract.",
+}
+USAGE, INTERRUPTED = 2, 130
+
+
+class Verbs(click.Group):
+    """The verbs, each loaded only when it is called, so that ``plan`` is not slowed by what ``report`` imports."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order in which a user meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb of that name."""
+        if cmd_name not in VERBS:
+            return None
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"patternbench.cli.{name}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs with their one-line help, without loading them."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="patternbench")
+def cli() -> None:
+    """Evidence instead of folklore for the patterns of microservice systems.
+
+    Exit codes: 0 done, 1 the study's own verdict failed, 2 a usage or input error.
+
+    Example: patternbench run studies/quickstart.yaml
+    """
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command; a user's mistake becomes a short list on standard error and exit code 2."""
+    try:
+        code = cli.main(args=arguments, standalone_mode=False)
+    except InputError as error:
+        complain(error, "--json" in (arguments or sys.argv))
+        sys.exit(USAGE)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,46 @@
+"""How the command line speaks: JSON for programs, short lines for people."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from patternbench.plan.scenarios import Scenario
+from patternbench.study.problems import InputError
+
+
+def as_json(value: Any) -> None:
+    """Print one JSON value."""
+    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def complain(error: InputError, as_data: bool) -> None:
+    """Print what is wrong: a line a problem on standard error; with ``--json`` also as one object."""
+    for problem in error.problems:
+        click.secho(f"error: {problem}", err=True, fg="red" if not as_data else None)
+    if as_data:
+        as_json({"problems": [problem.as_json() for problem in error.problems]})
+
+
+def described(scenario: Scenario) -> str:
+    """A scenario in a few words: ``native retry abort.percentage=20 users=50 initial=20ms``."""
+    levels = {name: level for name, level in scenario.levels.items() if name not in ("client", "strategy")}
+    pattern = (f"{scenario.strategy}.",)
+    rest = " ".join(f"{_short(name, pattern)}={level}" for name, level in levels.items())
+    return f"{scenario.client} {scenario.strategy} {rest}".rstrip()
+
+
+def _short(name: str, pattern: tuple[str, ...]) -> str:
+    """The name of a strategy's own factor without what its neighbours already say."""
+    return name.rsplit(".", 1)[-1] if name.startswith(pattern) else name
+
+
+def seconds(value: float) -> str:
+    """A length of time for people: ``45 s``, ``12 min``, ``1 h 05 min``."""
+    whole = round(value)
+    if whole < 120:  # noqa: PLR2004
+        return f"{whole} s"
+    minutes = round(value / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"  # noqa: PLR2004

@@ -1,0 +1,64 @@
+"""``patternbench plan``: what a study would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from patternbench.cli import output
+from patternbench.cli.output import described
+from patternbench.lab import systems
+from patternbench.plan import estimate
+from patternbench.plan.expand import Plan, expand
+from patternbench.study.load import load
+from patternbench.study.models import Study
+
+SHOWN = 40
+
+
+@click.command(epilog="Example: patternbench plan studies/quickstart.yaml")
+@click.argument("study_file", metavar="STUDY")
+@click.option("--json", "json_", is_flag=True, help="Print factors and scenarios as one JSON object.")
+@click.option("--all", "everything", is_flag=True, help=f"List all scenarios, not only the first {SHOWN}.")
+def plan(study_file: str, json_: bool, everything: bool) -> None:
+    """List the scenarios of STUDY: how many, of which factors and levels, and how long a run will take.
+
+    STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Nothing is started.
+    """
+    study = load(study_file)
+    expanded = expand(study)
+    check_system(study, Path(study_file).resolve().parent)
+    if json_:
+        output.as_json(expanded.as_json())
+    else:
+        show(study, expanded, everything)
+
+
+def check_system(study: Study, beside: Path) -> None:
+    """Raise InputError when the study names a system or a setting that is not there."""
+    if study.system.name:
+        levels = [{name: level} for name, values in study.system.settings.items() for level in values]
+        systems.load(study.system.name, beside).check(levels)
+
+
+def show(study: Study, expanded: Plan, everything: bool) -> None:
+    """Print a plan for people."""
+    console = Console()
+    count = len(expanded.scenarios)
+    guess = output.seconds(estimate.seconds(expanded.scenarios, study.rounds))
+    console.print(f"[bold]{study.name}[/]: {count} scenarios x {study.rounds} rounds = {count * study.rounds} rounds")
+    console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
+    factors = Table("factor", "levels", box=None)
+    for name, levels in expanded.factors.items():
+        factors.add_row(name, ", ".join(map(str, levels)))
+    console.print(factors)
+    listed = expanded.scenarios if everything else expanded.scenarios[:SHOWN]
+    scenarios = Table("scenario", "levels", box=None)
+    for scenario in listed:
+        scenarios.add_row(scenario.id, described(scenario))
+    console.print(scenarios)
+    if len(listed) < count:
+        console.print(f"... and {count - len(listed)} more (--all lists them)")

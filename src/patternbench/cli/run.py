@@ -1,0 +1,28 @@
+"""``patternbench run``: a study, from its file to its report."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from patternbench.cli.execution import carry_out
+from patternbench.run import session
+
+RUNS = Path("runs")
+
+
+@click.command(epilog="Example: patternbench run studies/quickstart.yaml --out runs/first")
+@click.argument("study_file", metavar="STUDY")
+@click.option("--out", type=click.Path(path_type=Path), help="The run's folder. [default: runs/NAME-TIME]")
+@click.option("--skip-unavailable", is_flag=True, help="Leave out clients that cannot be had here; the report says so.")
+@click.option("--json", "json_", is_flag=True, help="End with one JSON object; no progress bar.")
+def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool) -> int:
+    """Run STUDY: bring its system up, drive load, inject faults, record every attempt, write a report.
+
+    STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Interrupted, it goes on with `patternbench resume`.
+    Exit code 1 says that some rounds failed; the report names them with their causes.
+    """
+    folder = out or RUNS / f"{Path(study_file).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return carry_out(session.begin(study_file, folder, skip_unavailable), json_)

@@ -1,0 +1,71 @@
+"""``patternbench up``: a system to try by hand."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+
+from patternbench.lab import bench, systems
+from patternbench.lab.bench import Bench
+from patternbench.lab.processes import StartError
+from patternbench.study.problems import InputError, Problem
+
+LOOK_EVERY_S = 0.5
+
+
+@click.command(epilog="Example: patternbench up target --set workers=2 --set service_time=fixed:10ms")
+@click.argument("system_name", metavar="SYSTEM")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting of the system; may be repeated.")
+@click.option("--json", "json_", is_flag=True, help="Print the endpoints as one JSON object on the first line.")
+def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
+    """Bring SYSTEM up, print its endpoints, and keep it up until Ctrl-C."""
+    system = systems.load(system_name, Path.cwd())
+    given = dict(_pair(text) for text in settings)
+    system.check([given])
+    bench.check_needs(system)
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    with tempfile.TemporaryDirectory(prefix="patternbench-up-") as folder:
+        try:
+            with bench.named(system, given, Path(folder)) as running:
+                tell(running, json_)
+                return keep(running, stop)
+        except StartError as error:
+            raise InputError(Problem(str(error), path=system_name)) from None
+
+
+def tell(running: Bench, json_: bool) -> None:
+    """Print where the system is."""
+    if json_:
+        click.echo(json.dumps(running.endpoints()))
+        return
+    for name, url in running.endpoints().items():
+        click.echo(f"{name:16} {url}")
+    click.echo("up; Ctrl-C takes it down")
+
+
+def keep(running: Bench, stop: threading.Event) -> int:
+    """Wait for Ctrl-C; end with code 1 when a component dies first."""
+    while not stop.wait(LOOK_EVERY_S):
+        dead = running.dead()
+        if dead:
+            click.secho(f"died: {' '.join(dead)}", fg="red", err=True)
+            return 1
+    return 0
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InputError(Problem("is not KEY=VALUE", path="--set", value=text, hint="for example --set workers=2"))
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

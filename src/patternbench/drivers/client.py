@@ -1,0 +1,111 @@
+"""A resilience-library client as a driver: it is given rounds and streams back every attempt."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from patternbench.drivers.contract import Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.drivers.registry import ClientSpec
+from patternbench.lab.processes import Process, StartError
+
+OK, CANNOT = 200, 422
+START_S = 30.0
+SILENCE_S = 15.0
+"""How long after its time limit a client may stay silent before it counts as hung."""
+
+
+class ClientError(Exception):
+    """A client could not do its round: it died, hung, refused it or broke the contract."""
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What a client delivered in a round: batches of attempts in their order, and its closing line."""
+
+    batches: list[Batch]
+    end: End
+
+
+class Client:
+    """A client that is up."""
+
+    def __init__(self, spec: ClientSpec, folder: Path) -> None:
+        self.name = spec.name
+        self.process = Process(f"client-{spec.name}", list(spec.command), folder) if spec.command else None
+        try:
+            self.url = f"http://{self.process.listening(START_S)}" if self.process else spec.url
+            self._http = httpx.Client(base_url=self.url, timeout=10.0)
+            self.description = self._describe()
+        except BaseException:
+            self.close()
+            raise
+
+    def _describe(self) -> dict[str, Any]:
+        try:
+            answer = self._http.get("/client")
+            found = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise StartError(f"client {self.name} at {self.url} does not answer GET /client: {error}") from None
+        if answer.status_code != OK or not isinstance(found, dict) or found.get("contract") != 1:
+            raise StartError(f"client {self.name} at {self.url} does not speak version 1 of the client contract")
+        return found
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process still runs; one that we did not start is taken to."""
+        return self.process is None or self.process.alive
+
+    def check(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        """What the client's library cannot express of a round: a list of path, value, message, allowed."""
+        try:
+            answer = self._http.post("/check", json=body)
+            return list(answer.json()["problems"])
+        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            raise ClientError(f"client {self.name} broke the contract at POST /check: {error!r}") from None
+
+    def run(self, body: dict[str, Any]) -> Delivery:
+        """Drive one round and return all that happened in it; raises ClientError."""
+        silence = body["time_limit_us"] / 1e6 + SILENCE_S
+        timeout = httpx.Timeout(10.0, read=silence)
+        try:
+            with self._http.stream("POST", "/rounds", json=body, timeout=timeout) as answer:
+                self._check_accepted(answer)
+                stream = read_rows(split_lines(answer.iter_raw()), body["users"])
+                batches = list(stream)
+            assert stream.end is not None
+            return Delivery(batches, stream.end)
+        except httpx.ReadTimeout:
+            raise ClientError(f"client {self.name} hung: it sent nothing for {silence:.0f} s") from None
+        except httpx.HTTPError as error:
+            raise ClientError(self._why(error)) from None
+        except ClientGaveUp as error:
+            raise ClientError(f"client {self.name} gave up: {error}") from None
+        except ContractViolation as error:
+            raise ClientError(f"client {self.name} broke the contract: {error}") from None
+
+    def _check_accepted(self, answer: httpx.Response) -> None:
+        if answer.status_code == OK:
+            return
+        text = answer.read().decode(errors="replace")[:500]
+        with suppress(ValueError, KeyError, TypeError):
+            if answer.status_code == CANNOT:
+                text = "; ".join(f"{p['path']}: {p['message']}" for p in json.loads(text)["problems"])
+        raise ClientError(f"client {self.name} refused the round ({answer.status_code}): {text}")
+
+    def _why(self, error: httpx.HTTPError) -> str:
+        if self.process and not self.process.alive:
+            return f"client died: {self.process.why_not()}"
+        return f"client {self.name} broke off: {error or type(error).__name__}"
+
+    def close(self) -> None:
+        """End it, if we started it."""
+        if hasattr(self, "_http"):
+            self._http.close()
+        if self.process:
+            self.process.close()

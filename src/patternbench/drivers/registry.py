@@ -1,0 +1,95 @@
+"""Which clients there are, and what each needs to start: one folder a client, described by its ``client.yaml``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from patternbench.lab import engine
+from patternbench.lab.needs import Need
+from patternbench.study.document import parse
+from patternbench.study.load import read_text, validated
+from patternbench.study.models import ClientAt, Model
+from patternbench.study.problems import Problem, did_you_mean
+
+PACKAGE = Path(__file__).resolve().parent.parent
+FOLDER = next(
+    (place for place in (PACKAGE / "_clients", PACKAGE.parent.parent / "clients") if place.is_dir()),
+    PACKAGE / "_clients",
+)
+
+
+class ClientFile(Model):
+    """A ``client.yaml``: how a client is started, and the file that must be there first."""
+
+    about: str
+    command: list[str]
+    needs: str
+    how: str
+
+
+@dataclass(frozen=True)
+class ClientSpec:
+    """A client that can be had: by a command that starts it, or at a URL where it already runs."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    needs: tuple[Need, ...] = ()
+
+
+def names() -> list[str]:
+    """The clients that come with patternbench."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/client.yaml"))
+
+
+def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
+    """The client of that name, declared by the study or one of ours; a Problem when there is none."""
+    if name in declared:
+        at = declared[name]
+        return ClientSpec(name, tuple(at.command or ()), at.url or "")
+    if not (FOLDER / name / "client.yaml").is_file():
+        known = [*names(), *declared]
+        hint = did_you_mean(name, known) or "see docs/write-a-client.md to add one, or run with --skip-unavailable"
+        return Problem(f"there is no client `{name}`", path="strategies", allowed=", ".join(known), hint=hint)
+    return _ours(name)
+
+
+def missing(spec: ClientSpec) -> list[Problem]:
+    """What keeps a client from starting here."""
+    message = "client `{}` cannot start: {} is missing"
+    return [
+        Problem(
+            message.format(spec.name, need.name), path="strategies", hint=f"{need.how}, or run with --skip-unavailable"
+        )
+        for need in spec.needs
+        if not need.met
+    ]
+
+
+def _ours(name: str) -> ClientSpec:
+    path = FOLDER / name / "client.yaml"
+    file = cast(ClientFile, validated(ClientFile, parse(read_text(path), str(path))))
+    found = engine.find()
+    places = {"${here}": str(path.parent), "${engine}": str(found or "")}
+    command = tuple(_filled(word, places) for word in file.command)
+    file_needed = _filled(file.needs, places)
+    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, file.how))}
+    return ClientSpec(name, command, needs=tuple(needs.values()))
+
+
+def _program(command: str, how: str) -> Need:
+    return Need(Path(command).name or engine.NAME, shutil.which(command) if command else None, how)
+
+
+def _file(path: str, how: str) -> Need:
+    return Need(Path(path).name or engine.NAME, path if Path(path).is_file() else None, how)
+
+
+def _filled(text: str, places: Mapping[str, str]) -> str:
+    for mark, value in places.items():
+        text = text.replace(mark, value)
+    return text

@@ -1,0 +1,50 @@
+"""From a scenario to the round that a client is given: the same configuration in the contract's units."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+CONTRACT = 1
+VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def body(config: Mapping[str, Any], target: str, time_limit: Duration, seed: int) -> dict[str, Any]:
+    """The body of ``POST /rounds`` for a scenario's configuration (contracts/client/round.schema.json)."""
+    closed, request = config["workload"]["closed"], config["workload"]["request"]
+    headers = {**config["system"].get("headers", {}), **request["headers"]}
+    return {
+        "contract": CONTRACT,
+        "target": target,
+        "request": {**in_us(request), "headers": {name: resolved(text) for name, text in headers.items()}},
+        **in_us(closed),
+        "time_limit_us": time_limit.us,
+        "seed": seed,
+        "strategy": in_us(config["strategy"]),
+    }
+
+
+def in_us(node: Any) -> Any:
+    """The same tree with every duration a whole number of microseconds under a name that ends in ``_us``."""
+    if not isinstance(node, dict):
+        return node
+    return {_name(key, value): value.us if isinstance(value, Duration) else in_us(value) for key, value in node.items()}
+
+
+def _name(key: str, value: Any) -> str:
+    # `max` is the one duration that may be left open, and null has no type to tell it by.
+    return f"{key}_us" if isinstance(value, Duration) or (key == "max" and value is None) else key
+
+
+def resolved(text: str) -> str:
+    """The text with ``${env:NAME}`` replaced by the environment's value, which no record ever holds."""
+    missing = [name for name in VARIABLE.findall(text) if name not in os.environ]
+    if missing:
+        hint = f"type `export {missing[0]}=...` first"
+        raise InputError(Problem(f"the environment has no variable {missing[0]}", path="headers", hint=hint))
+    return VARIABLE.sub(lambda match: os.environ[match[1]], text)

@@ -1,0 +1,129 @@
+"""A system that is up: its components, its endpoints, its faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+
+from patternbench.lab import envoy
+from patternbench.lab.component import Faults, Place, Running, Settings
+from patternbench.lab.envoy import Envoy
+from patternbench.lab.needs import Need
+from patternbench.lab.processes import StartError
+from patternbench.lab.python_app import PythonApp
+from patternbench.lab.systems import SystemFile
+from patternbench.lab.target import Target
+from patternbench.study.problems import InputError, Problem
+
+KINDS: dict[str, type[Settings]] = {kind.kind: kind for kind in (Target, PythonApp, Envoy)}
+EXTERNAL = "external"
+
+
+class Bench:
+    """Brings components up in their order and takes them down in the opposite one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: dict[str, Running] = {}
+        self.endpoint = ""
+        self._http = httpx.Client(timeout=5.0)
+
+    def start(self, components: list[tuple[str, str, dict[str, Any]]], endpoint: str) -> None:
+        """Start components given as (name, kind, settings); raise StartError, with none left, when one fails."""
+        try:
+            for name, kind, fields in components:
+                self._start(name, _component(name, kind, fields))
+        except BaseException:
+            self.close()
+            raise
+        self.endpoint = self.running[endpoint].url
+
+    def _start(self, name: str, component: Any) -> None:
+        urls = {other: running.url for other, running in self.running.items()}
+        self.running[name] = component.start(name, Place(self.folder, urls))
+
+    def endpoints(self) -> dict[str, str]:
+        """Every URL by name; ``system`` is where load goes."""
+        found = {"system": self.endpoint}
+        for name, running in self.running.items():
+            found[name] = running.url
+            found |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
+        return found
+
+    def inject(self, faults: Faults) -> None:
+        """Set the faults of the coming round; raise StartError when no fault proxy could take them."""
+        proxy = self.running.get("envoy")
+        if proxy is None and not faults:
+            return
+        if proxy is None:
+            raise StartError("the system has no fault proxy, so no fault can be injected")
+        try:
+            envoy.inject(self._http, proxy.endpoints["admin"], faults)
+        except httpx.HTTPError as error:
+            raise StartError(f"envoy did not take the faults: {error or type(error).__name__}") from None
+
+    def dead(self) -> list[str]:
+        """What is known of each component that is no longer running."""
+        return [running.process.why_not() for running in self.running.values() if not running.process.alive]
+
+    def close(self) -> None:
+        """Take everything down."""
+        self._http.close()
+        for name in reversed(list(self.running)):
+            self.running.pop(name).process.close()
+
+    def __enter__(self) -> Bench:
+        """Use as a context: closed on leaving."""
+        return self
+
+    def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self.close()
+
+
+def named(system: SystemFile, settings: dict[str, Any], folder: Path) -> Bench:
+    """A system of a system file, up."""
+    bench = Bench(folder)
+    bench.start(system.with_settings(settings), system.endpoint)
+    return bench
+
+
+def external(url: str, folder: Path) -> Bench:
+    """A fault proxy in front of a service that already runs."""
+    bench = Bench(folder)
+    bench.start([("envoy", "envoy", {"upstream": url})], "envoy")
+    return bench
+
+
+def needs(kinds: list[str]) -> list[Need]:
+    """What the kinds of component need on this machine."""
+    return [need for kind in dict.fromkeys(kinds) for need in KINDS[kind].needs()]  # type: ignore[attr-defined]
+
+
+def needs_problems(system: SystemFile) -> list[Problem]:
+    """What a system needs that this machine lacks."""
+    message = "system `{}` cannot start: {} is missing"
+    lacking = [need for need in needs(system.kinds()) if not need.met]
+    return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
+
+
+def check_needs(system: SystemFile) -> None:
+    """Raise InputError naming what a system needs that this machine lacks."""
+    problems = needs_problems(system)
+    if problems:
+        raise InputError(problems)
+
+
+def _component(name: str, kind: str, fields: dict[str, Any]) -> Any:
+    model = KINDS.get(kind)
+    if model is None:
+        raise InputError(Problem(f"unknown kind of component `{kind}`", path=name, allowed=", ".join(KINDS)))
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        found = error.errors()[0]
+        path = ".".join([name, *map(str, found["loc"])])
+        raise InputError(Problem(found["msg"], path=path, value=found["input"])) from None

@@ -1,0 +1,39 @@
+"""Where the native engine's binary is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from patternbench.study.problems import InputError, Problem
+
+NAME = "patternbench-engine"
+PACKAGE = Path(__file__).resolve().parent.parent
+CHECKOUT = PACKAGE.parent.parent
+
+
+def find() -> Path | None:
+    """The engine's binary: named by PATTERNBENCH_ENGINE, in the wheel, built in the checkout, or on PATH."""
+    named = os.environ.get("PATTERNBENCH_ENGINE")
+    places = [Path(named)] if named else [PACKAGE / "_bin" / NAME, CHECKOUT / "engine/target/release" / NAME]
+    found = next((place for place in places if place.is_file()), None)
+    on_path = None if named else shutil.which(NAME)
+    return found or (Path(on_path) if on_path else None)
+
+
+def binary() -> str:
+    """The path of the engine's binary; raises InputError that says how to build it."""
+    found = find()
+    if found is None:
+        raise InputError(Problem("the native engine is not built", hint="type `make setup`"))
+    return str(found)
+
+
+def version() -> str | None:
+    """What the engine says of its version, or None where it is not built."""
+    found = find()
+    if found is None:
+        return None
+    return subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout.strip()

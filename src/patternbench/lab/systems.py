@@ -1,0 +1,98 @@
+"""The system files: which components make up a system, and which settings a study may vary."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
+
+from patternbench.study.document import parse
+from patternbench.study.load import read_text, validated
+from patternbench.study.models import Model, Name, Setting
+from patternbench.study.problems import InputError, Problem, did_you_mean
+
+PACKAGE = Path(__file__).resolve().parent.parent
+FOLDER = next(
+    (place for place in (PACKAGE / "_systems", PACKAGE.parent.parent / "systems") if place.is_dir()),
+    PACKAGE / "_systems",
+)
+REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
+
+
+class SettingSpec(Model):
+    """A setting of a system: its default, what it means, and the values allowed when they are few."""
+
+    default: Setting
+    about: str
+    allowed: list[Setting] | None = None
+
+
+class SystemFile(Model):
+    """A system file, version 1."""
+
+    patternbench_system: Annotated[Literal[1], Field(alias="patternbench-system")]
+    name: Name
+    about: str
+    settings: dict[str, SettingSpec] = Field(default_factory=dict)
+    components: Annotated[list[dict[str, dict[str, Any]]], Field(min_length=1)]
+    endpoint: str
+
+    def with_settings(self, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+        """The components as (name, kind, settings), every ``${setting}`` replaced by its level."""
+        values = {name: spec.default for name, spec in self.settings.items()} | given
+        return [(fields.get("name", kind), kind, _filled(fields, values)) for kind, fields in self._entries()]
+
+    def kinds(self) -> list[str]:
+        """The kinds of the components, in the order of starting."""
+        return [kind for kind, _ in self._entries()]
+
+    def _entries(self) -> list[tuple[str, dict[str, Any]]]:
+        return [next(iter(entry.items())) for entry in self.components]
+
+    def check(self, levels: list[dict[str, Any]]) -> None:
+        """Raise InputError listing what is wrong with the settings given in any of the dicts."""
+        problems = [problem for given in levels for problem in self.problems(given)]
+        if problems:
+            raise InputError(list({str(problem): problem for problem in problems}.values()))
+
+    def problems(self, given: dict[str, Any]) -> list[Problem]:
+        """What is wrong with settings that a study or a command line gives."""
+        return [problem for name, value in given.items() for problem in self._setting_problems(name, value)]
+
+    def _setting_problems(self, name: str, value: Any) -> list[Problem]:
+        spec = self.settings.get(name)
+        if spec is None:
+            known = ", ".join(self.settings) or "none"
+            hint = did_you_mean(name, self.settings)
+            return [Problem("unknown setting", path=f"system.settings.{name}", allowed=known, hint=hint)]
+        if spec.allowed and value not in spec.allowed:
+            allowed = ", ".join(map(str, spec.allowed))
+            return [Problem("is not allowed here", path=f"system.settings.{name}", value=value, allowed=allowed)]
+        return []
+
+
+def load(name: str, beside: Path | None = None) -> SystemFile:
+    """The system of that name: beside the study first (``systems/NAME.yaml``), then among ours."""
+    folders = [folder for folder in ((beside / "systems") if beside else None, FOLDER) if folder]
+    path = next((folder / f"{name}.yaml" for folder in folders if (folder / f"{name}.yaml").is_file()), None)
+    if path is None:
+        known = names()
+        message = f"there is no system `{name}`"
+        raise InputError(Problem(message, path="system", allowed=", ".join(known), hint=did_you_mean(name, known)))
+    return cast(SystemFile, validated(SystemFile, parse(read_text(path), str(path))))
+
+
+def names() -> list[str]:
+    """The names of our own systems."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def _filled(node: Any, values: dict[str, Any]) -> Any:
+    if isinstance(node, dict):
+        return {key: _filled(value, values) for key, value in node.items() if key != "name"}
+    if not isinstance(node, str):
+        return node
+    whole = REFERENCE.fullmatch(node)
+    return values[whole[1]] if whole else REFERENCE.sub(lambda match: str(values[match[1]]), node)

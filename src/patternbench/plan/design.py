@@ -1,0 +1,93 @@
+"""Which combinations of levels are run: ``exclude`` leaves some out, ``zip`` makes levels move together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from patternbench.plan.scenarios import Level
+from patternbench.study.models import Design
+from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.study.units import Duration
+
+Factors = dict[str, list[Level]]
+Combination = tuple[dict[str, Any], dict[str, Level]]
+SMALLEST_ZIP = 2
+
+
+def select(combinations: list[Combination], factors: Factors, design: Design) -> list[Combination]:
+    """The combinations that the design keeps, in their order; raises InputError listing what is wrong with it."""
+    problems = [*_zip_problems(design.zip, factors), *_exclude_problems(design.exclude, factors)]
+    if problems:
+        raise InputError(problems)
+    tests = [_moves_together(group, factors) for group in design.zip]
+    tests += [_not_excluded(rule) for rule in design.exclude]
+    kept = [c for c in combinations if all(test(c[1]) for test in tests)]
+    if not kept:
+        raise InputError(Problem("leaves no scenario to run", path="design"))
+    return kept
+
+
+def _moves_together(group: list[str], factors: Factors) -> Callable[[dict[str, Level]], bool]:
+    def test(levels: dict[str, Level]) -> bool:
+        places = {factors[name].index(levels[name]) for name in group if name in levels}
+        return len(places) <= 1
+
+    return test
+
+
+def _not_excluded(rule: dict[str, Any]) -> Callable[[dict[str, Level]], bool]:
+    wanted = {name: _levels(value) for name, value in rule.items()}
+    return lambda levels: not all(name in levels and levels[name] in allowed for name, allowed in wanted.items())
+
+
+def _levels(value: Any) -> list[Level]:
+    return [_canonical(level) for level in (value if isinstance(value, list) else [value])]
+
+
+def _canonical(level: Any) -> Level:
+    """A duration in one writing, as levels hold it; anything else as it is."""
+    try:
+        return str(Duration.parse(level)) if isinstance(level, str) else level
+    except ValueError:
+        return str(level)
+
+
+def _zip_problems(groups: list[list[str]], factors: Factors) -> list[Problem]:
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for place, group in enumerate(groups):
+        path = f"design.zip[{place}]"
+        problems += _unknown(group, factors, path)
+        if len(group) < SMALLEST_ZIP:
+            problems.append(Problem("needs two factors at least", path=path, value=group, allowed=", ".join(factors)))
+        for name in group:
+            if name in seen:
+                problems.append(Problem(f"`{name}` is zipped twice (a cycle)", path=path, allowed="each factor once"))
+            seen.add(name)
+        counts = {name: len(factors[name]) for name in group if name in factors}
+        if len(set(counts.values())) > 1:
+            text = ", ".join(f"{name} has {number}" for name, number in counts.items())
+            problems.append(Problem(f"levels cannot move together: {text}", path=path, allowed="as many levels each"))
+    return problems
+
+
+def _exclude_problems(rules: list[dict[str, Any]], factors: Factors) -> list[Problem]:
+    problems: list[Problem] = []
+    for place, rule in enumerate(rules):
+        path = f"design.exclude[{place}]"
+        if not rule:
+            problems.append(Problem("is empty", path=path, allowed="factor: level, or factor: [levels]"))
+        problems += _unknown(list(rule), factors, path)
+        for name, value in rule.items():
+            wrong = [level for level in _levels(value) if level not in factors.get(name, [level])]
+            if wrong:
+                allowed = ", ".join(str(level) for level in factors[name])
+                problems.append(Problem("is no level of it", path=f"{path}.{name}", value=wrong[0], allowed=allowed))
+    return problems
+
+
+def _unknown(names: list[str], factors: Factors, path: str) -> list[Problem]:
+    known = ", ".join(factors)
+    wrong = [name for name in names if name not in factors]
+    return [Problem(f"`{n}` is no factor", path=path, allowed=known, hint=did_you_mean(n, factors)) for n in wrong]

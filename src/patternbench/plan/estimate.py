@@ -1,0 +1,40 @@
+"""How long a run will take, roughly, before anything has been measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patternbench.plan.scenarios import Scenario
+
+ATTEMPT_S = 0.02
+"""What an attempt takes when nobody waits: a guess for a small service on one machine."""
+CAPACITY_PER_S = 600.0
+"""What such a service answers per second at most: a guess too."""
+OVERHEAD_S = 0.1
+"""What lies between two rounds on a system that stays up."""
+LARGEST_FAULT = 0.99
+
+
+def seconds(scenarios: tuple[Scenario, ...], rounds: int) -> float:
+    """A guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off."""
+    return sum(round_seconds(scenario.config) + OVERHEAD_S for scenario in scenarios) * rounds
+
+
+def round_seconds(config: dict[str, Any]) -> float:
+    """A guess of one round's duration in seconds."""
+    closed = config["workload"]["closed"]
+    failing = min(config["faults"].get("abort", {}).get("percentage", 0) / 100, LARGEST_FAULT)
+    failures = closed["successes"] * failing / (1 - failing)
+    alone = (closed["successes"] + failures) * ATTEMPT_S + failures * _pause(config["strategy"])
+    crowded = closed["users"] * closed["successes"] / CAPACITY_PER_S
+    thinking = closed["think_time"].seconds * closed["successes"]
+    return float(max(alone, crowded) + thinking)
+
+
+def _pause(strategy: dict[str, Any]) -> float:
+    """What a failure costs in waiting, in seconds: the first back-off, or a breaker's open time once in two."""
+    if "circuit_breaker" in strategy:
+        return float(strategy["circuit_breaker"]["open_for"].seconds) / 2
+    backoff: dict[str, Any] = next(iter(strategy.get("retry", {}).get("backoff", {}).values()), {})
+    first = backoff.get("initial") or backoff.get("delay")
+    return float(first.seconds) if first else 0.0

@@ -1,0 +1,193 @@
+"""Expansion: Algorithm 1 of Aderaldo et al. (2024), so that Equation 1 gives the number of scenarios.
+
+``|S| x |F| x |U| x sum |CONF|``: system settings, faults and workload multiply; strategies add up.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from patternbench.plan import design
+from patternbench.plan.scenarios import Level, Scenario, content_id, plain
+from patternbench.study.levels import Levels
+from patternbench.study.models import OneOf, Strategy, Study
+from patternbench.study.problems import InputError, Problem
+
+MOST_SCENARIOS = 100_000
+SHORT_NAMES = ("workload.closed.", "workload.", "strategy.", "system.settings.")
+"""Prefixes that a factor's name leaves out; what is left is unambiguous."""
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study asks for: its factors with their levels, and its scenarios in the paper's order."""
+
+    factors: dict[str, list[Level]]
+    scenarios: tuple[Scenario, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {"factors": self.factors, "scenarios": [scenario.as_json() for scenario in self.scenarios]}
+
+
+def expand(study: Study) -> Plan:
+    """All scenarios of a study in declared order; raises InputError for a test space that makes no sense."""
+    _check_faults(study)
+    _check_size(study)
+    configs = list(_configs(study))
+    factors = factors_of(configs, _declared(study))
+    kept = design.select([(config, levels_of(config, factors)) for config in configs], factors, study.design)
+    scenarios = tuple(Scenario(content_id(config), levels, config) for config, levels in kept)
+    _check_unique(scenarios)
+    return Plan(_used(factors, scenarios), scenarios)
+
+
+def size(study: Study) -> int:
+    """The number of combinations before ``design`` leaves any out: Equation 1."""
+    shared = math.prod(count(part) for part in (study.system, study.workload, *study.faults))
+    return shared * sum(count(strategy) for strategy in study.strategies)
+
+
+def count(node: Any) -> int:
+    """How many concrete versions a part of a study has."""
+    if isinstance(node, Levels):
+        return len(node)
+    if isinstance(node, BaseModel):
+        return math.prod(count(value) for _, value in node)
+    return math.prod(count(value) for value in node.values()) if isinstance(node, dict) else 1
+
+
+def variants(node: Any) -> Iterator[Any]:
+    """Every concrete version of a part, as nested dicts; the field declared first varies slowest."""
+    if isinstance(node, Levels):
+        yield from node
+    elif isinstance(node, BaseModel):
+        yield from _combinations({name: value for name, value in node if not _absent(node, name)})
+    elif isinstance(node, dict):
+        yield from _combinations(node)
+    else:
+        yield node
+
+
+def flatten(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The leaves of a nested configuration with their paths."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from flatten(value, (*path, key))
+    else:
+        yield path, node
+
+
+def factor_name(path: Path) -> str:
+    """The short name under which a path of a configuration is a factor: ``users``, ``abort.percentage``."""
+    name = ".".join(path)
+    for prefix in ("faults.", *SHORT_NAMES):
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
+
+
+def factors_of(configs: list[dict[str, Any]], declared: set[str]) -> dict[str, list[Level]]:
+    """Every field with several levels over the configurations, or given as a list: name to levels in order."""
+    seen: dict[str, list[Level]] = {}
+    for config in configs:
+        for name, value in _named_levels(config):
+            levels = seen.setdefault(name, [])
+            if value not in levels:
+                levels.append(value)
+    always = {"client", "strategy"}
+    return {name: levels for name, levels in seen.items() if len(levels) > 1 or name in declared | always}
+
+
+def levels_of(config: dict[str, Any], factors: Iterable[str]) -> dict[str, Level]:
+    """The level of each factor that applies to a configuration."""
+    named = dict(_named_levels(config))
+    return {name: named[name] for name in factors if name in named}
+
+
+def _named_levels(config: dict[str, Any]) -> Iterator[tuple[str, Level]]:
+    for path, value in flatten({key: part for key, part in config.items() if key != "strategy"}):
+        yield factor_name(path), plain(value)
+    yield "strategy", next(iter(config["strategy"]))
+    for path, value in flatten(config["strategy"]):
+        yield factor_name(path), plain(value)
+
+
+def _configs(study: Study) -> Iterator[dict[str, Any]]:
+    faults = {fault.kind: getattr(fault, fault.kind) for fault in study.faults}
+    shared = itertools.product(variants(study.system), variants(faults), variants(study.workload))
+    for system, fault, workload in shared:
+        for strategy in study.strategies:
+            for client, choice in _strategy_variants(strategy):
+                yield {"system": system, "faults": fault, "workload": workload, "client": client, "strategy": choice}
+
+
+def _strategy_variants(strategy: Strategy) -> Iterator[tuple[str, dict[str, Any]]]:
+    for client in strategy.client:
+        for config in variants(getattr(strategy, strategy.kind)):
+            yield client, {strategy.kind: config}
+
+
+def _combinations(fields: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*(list(variants(value)) for value in fields.values())):
+        yield dict(zip(fields, values, strict=True))
+
+
+def _absent(model: BaseModel, name: str) -> bool:
+    """A choice not taken is no part of a configuration; an optional field left open is (as null)."""
+    return isinstance(model, OneOf) and getattr(model, name) is None
+
+
+def _declared(study: Study) -> set[str]:
+    """The names of the fields that were given as a list, even one of a single level."""
+    parts: list[tuple[Path, Any]] = [(("system",), study.system), (("workload",), study.workload)]
+    parts += [(("faults", fault.kind), getattr(fault, fault.kind)) for fault in study.faults]
+    parts += [(("strategy", s.kind), getattr(s, s.kind)) for s in study.strategies]
+    return {factor_name(path) for start, node in parts for path in _varied(node, start)}
+
+
+def _varied(node: Any, path: Path) -> Iterator[Path]:
+    if isinstance(node, Levels):
+        if node.varied:
+            yield path
+    elif isinstance(node, (BaseModel, dict)):
+        for name, value in node.items() if isinstance(node, dict) else node:
+            yield from _varied(value, (*path, name))
+
+
+def _used(factors: dict[str, list[Level]], scenarios: tuple[Scenario, ...]) -> dict[str, list[Level]]:
+    used = {name: {repr(s.levels.get(name)) for s in scenarios if name in s.levels} for name in factors}
+    return {name: [level for level in levels if repr(level) in used[name]] for name, levels in factors.items()}
+
+
+def _check_faults(study: Study) -> None:
+    kinds = [fault.kind for fault in study.faults]
+    for place, kind in enumerate(kinds):
+        if kind in kinds[:place]:
+            message = f"a second {kind} fault makes two factors with one name (`{kind}.percentage`)"
+            allowed = "one entry a kind of fault, with a list where it varies"
+            raise InputError(Problem(message, path=f"faults[{place}]", allowed=allowed))
+
+
+def _check_size(study: Study) -> None:
+    found = size(study)
+    if found > MOST_SCENARIOS:
+        allowed = f"at most {MOST_SCENARIOS:,}; shorten a list, or fix a field"
+        raise InputError(Problem(f"expands to {found:,} scenarios", allowed=allowed))
+
+
+def _check_unique(scenarios: tuple[Scenario, ...]) -> None:
+    seen: dict[str, Scenario] = {}
+    for scenario in scenarios:
+        if scenario.id in seen:
+            what = f"{scenario.strategy} of {scenario.client}"
+            raise InputError(Problem(f"the same scenario is declared twice ({what})", path="strategies"))
+        seen[scenario.id] = scenario

@@ -1,0 +1,49 @@
+"""The order of execution: blocks of rounds, shuffled within by the study's seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from patternbench.plan.scenarios import Scenario, content_id
+
+
+@dataclass(frozen=True)
+class Round:
+    """One repetition of one scenario: its place in the order of execution, and its block."""
+
+    index: int
+    block: int
+    scenario: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The round as plain data."""
+        return {"index": self.index, "block": self.block, "scenario": self.scenario}
+
+
+def rounds_of(scenarios: Sequence[Scenario], rounds: int, seed: int, order: str) -> list[Round]:
+    """Every round of a run in the order of execution.
+
+    ``shuffled``: block after block, each holding every scenario once, shuffled by the seed so that drift of the machine
+    falls on all scenarios alike; scenarios of one system stay together within a block, since changing it restarts it.
+    ``declared``: scenario after scenario, all rounds of one in a row, as the paper's tool does.
+    """
+    if order == "declared":
+        places = [(block, scenario) for scenario in scenarios for block in range(rounds)]
+    else:
+        places = [(block, scenario) for block in range(rounds) for scenario in _shuffled(scenarios, seed, block)]
+    return [Round(index, block, scenario.id) for index, (block, scenario) in enumerate(places)]
+
+
+def _shuffled(scenarios: Sequence[Scenario], seed: int, block: int) -> list[Scenario]:
+    source = random.Random(f"{seed}/{block}")
+    groups: dict[str, list[Scenario]] = {}
+    for scenario in scenarios:
+        groups.setdefault(content_id(scenario.config["system"]), []).append(scenario)
+    order = list(groups.values())
+    source.shuffle(order)
+    for group in order:
+        source.shuffle(group)
+    return [scenario for group in order for scenario in group]

@@ -1,0 +1,91 @@
+"""Attempts as Parquet: one file a round, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+NAMES = pa.dictionary(pa.int32(), pa.string())
+SCHEMA = pa.schema(
+    [
+        ("user", pa.uint32()),
+        ("group", NAMES),
+        ("step", NAMES),
+        ("call", pa.uint32()),
+        ("attempt", pa.uint16()),
+        ("intended_us", pa.int64()),
+        ("start_us", pa.int64()),
+        ("first_byte_us", pa.int64()),
+        ("end_us", pa.int64()),
+        ("outcome", NAMES),
+        ("status", pa.uint16()),
+        ("success", pa.bool_()),
+        ("bytes", pa.uint32()),
+        ("warm_up", pa.bool_()),
+    ]
+)
+FIRST_SUCCESS, LAST_SUCCESS = 200, 399
+OUTCOMES = ["answered", "timeout", "connection_error", "rejected"]
+"""The outcomes in the order of a batch's codes (drivers/contract.py)."""
+
+
+def from_batches(batches: list[Any], warm_up: bool) -> pa.Table:
+    """One table of the records' columns from a client's batches of attempts."""
+    return pa.concat_tables([_table(batch, warm_up) for batch in batches]) if batches else SCHEMA.empty_table()
+
+
+def _table(batch: Any, warm_up: bool) -> pa.Table:
+    rows = len(batch)
+    start = np.asarray(batch.start_us, dtype=np.int64)
+    status = np.asarray(batch.status, dtype=np.int64)
+    answered = status > 0
+    columns = {
+        "user": np.asarray(batch.user),
+        "group": _constant("all", rows),
+        "step": _constant("request", rows),
+        "call": np.asarray(batch.call),
+        "attempt": np.asarray(batch.attempt),
+        "intended_us": start,
+        "start_us": start,
+        "first_byte_us": pa.nulls(rows, pa.int64()),
+        "end_us": start + np.asarray(batch.duration_us, dtype=np.int64),
+        "outcome": pa.DictionaryArray.from_arrays(pa.array(batch.outcome, pa.int32()), pa.array(OUTCOMES)),
+        "status": pa.array(status, pa.uint16(), mask=~answered),
+        "success": (status >= FIRST_SUCCESS) & (status <= LAST_SUCCESS),
+        "bytes": pa.nulls(rows, pa.uint32()),
+        "warm_up": np.full(rows, warm_up),
+    }
+    return pa.table({name: _as(columns[name], SCHEMA.field(name).type) for name in SCHEMA.names}, schema=SCHEMA)
+
+
+def _as(column: Any, kind: pa.DataType) -> pa.Array:
+    return column.cast(kind) if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, kind)
+
+
+def _constant(text: str, rows: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([text]))
+
+
+def write(path: Path, table: pa.Table) -> None:
+    """Write a round's attempts durably; raises OSError, leaving nothing, when the disk does not take them."""
+    draft = path.with_name(path.name + ".tmp")
+    try:
+        with draft.open("wb") as file:
+            pq.write_table(table, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A round's attempts as a data frame."""
+    frame: pd.DataFrame = pq.read_table(path).to_pandas()
+    return frame

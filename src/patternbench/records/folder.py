@@ -1,0 +1,105 @@
+"""The layout of a run's folder, and who may write to it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from patternbench.study.problems import InputError, Problem
+
+
+class RunFolder:
+    """The files of one run (contracts/records/README.md)."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).resolve()
+        self.attempts = self.path / "attempts"
+        self.journal = self.path / "journal.jsonl"
+        self.plan = self.path / "plan.json"
+        self.manifest = self.path / "manifest.json"
+        self.rounds = self.path / "rounds.parquet"
+        self.report = self.path / "report.html"
+        self.logs = self.path / "logs"
+        self._lock: IO[str] | None = None
+
+    @property
+    def study(self) -> Path:
+        """The study's text as it was given."""
+        found = [self.path / name for name in ("study.yaml", "study.json") if (self.path / name).is_file()]
+        return found[0] if found else self.path / "study.yaml"
+
+    def create(self) -> None:
+        """Make an empty run folder; raises InputError when something else is there."""
+        if self.path.is_file() or (self.path.is_dir() and any(self.path.iterdir())):
+            what = "holds another run" if self.plan.exists() else "is not empty"
+            hint = f"name another with --out, or type `patternbench resume {_short(self.path)}` to go on with it"
+            raise InputError(Problem(f"the output folder {what}", file=str(self.path), hint=hint))
+        try:
+            self.attempts.mkdir(parents=True, exist_ok=True)
+            self.logs.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(Problem(f"cannot be made: {error.strerror}", file=str(self.path))) from None
+
+    def check(self) -> None:
+        """Raise InputError when this is no run's folder."""
+        if not self.plan.is_file() or not self.study.is_file():
+            raise InputError(Problem("is no run's folder: it has no study and plan", file=str(self.path)))
+
+    def lock(self) -> None:
+        """Keep every other process from writing here; raises InputError when one already does."""
+        self._lock = (self.path / ".lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(Problem("another process is writing to this run", file=str(self.path))) from None
+
+    def unlock(self) -> None:
+        """Let others write again."""
+        if self._lock:
+            self._lock.close()
+
+    def attempts_of(self, name: str) -> Path:
+        """The Parquet file of a round's attempts; ``name`` is its index of five digits, or a warm-up's name."""
+        return self.attempts / f"{name}.parquet"
+
+    def sweep(self) -> None:
+        """Remove what an interrupted write left behind."""
+        for left in self.attempts.glob("*.tmp"):
+            with suppress(FileNotFoundError):
+                left.unlink()
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file so that a reader sees either the old one or the whole new one."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file so that a reader sees either the old one or the whole new one."""
+    draft = path.with_name(path.name + ".tmp")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file's value; raises InputError naming it when it cannot be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(Problem(f"cannot be read: {error}", file=str(path))) from None
+
+
+def _short(path: Path) -> str:
+    with suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)

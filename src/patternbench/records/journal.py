@@ -1,0 +1,87 @@
+"""The journal: one line a round, written after the round's attempts are on disk. What it holds is done."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a round's numbers may mislead, and what to do about it."""
+
+    kind: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What happened to one round. Times in seconds; ``started`` is Unix time; ``file`` names its attempts."""
+
+    round: int
+    block: int
+    scenario: str
+    status: str
+    file: str
+    started: float
+    seconds: float
+    rows: int = 0
+    cause: str | None = None
+    cpu_seconds: float = 0.0
+    doubts: list[Doubt] = field(default_factory=list)
+
+
+class Journal:
+    """Appends entries durably and reads back what is whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._keep_whole_lines()
+
+    def append(self, entry: Entry) -> None:
+        """Write one entry and return when it is on disk; on failure nothing of it stays."""
+        before = self._path.stat().st_size if self._path.exists() else 0
+        try:
+            with self._path.open("ab") as file:
+                file.write(json.dumps(asdict(entry), ensure_ascii=False).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            if self._path.exists():
+                os.truncate(self._path, before)
+            raise
+
+    def entries(self) -> list[Entry]:
+        """All entries in their order."""
+        return list(read(self._path))
+
+    def _keep_whole_lines(self) -> None:
+        """Cut off a line that a kill left half written."""
+        if not self._path.exists():
+            return
+        content = self._path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole != len(content):
+            os.truncate(self._path, whole)
+
+
+def read(path: Path) -> Iterator[Entry]:
+    """The entries of a journal file; a last line that is not whole is no entry."""
+    if not path.exists():
+        return
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        fields: dict[str, Any] = json.loads(line)
+        yield Entry(**{**fields, "doubts": [Doubt(**doubt) for doubt in fields["doubts"]]})
+
+
+def latest(entries: list[Entry]) -> list[Entry]:
+    """The rounds that count: of each its last entry (a failed round may have been run again), in order of rounds."""
+    rounds = {entry.round: entry for entry in entries if entry.status != WARM_UP}
+    return [rounds[index] for index in sorted(rounds)]

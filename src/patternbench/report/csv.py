@@ -1,0 +1,82 @@
+"""The report's tables, as data frames and as CSV files: one a figure, and those that the page shows."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from patternbench.analyze.intervals import median_table
+from patternbench.analyze.noise import block_drift, noise_floor
+from patternbench.report.figures import figure_responses
+from patternbench.report.findings import Findings, findings
+from patternbench.report.layout import Layout, layout
+from patternbench.report.model import RunReport, warnings
+from patternbench.report.words import HEADLINES
+
+_SHOWN = ["scenario", "response", "median", "low", "high", "rounds", "coverage"]
+
+
+def tables(report: RunReport) -> dict[str, pd.DataFrame]:
+    """Give every table of the report by its file stem; times in seconds, as in the records.
+
+    `figure-RESPONSE` (one row a scenario: its levels, median, interval, rounds, coverage), `comparisons`
+    (against the reference), `noise`, `drift`, `failed-rounds`, `warnings`, `left-out`, and `SECTION-N` for
+    further sections. Empty ones are left out.
+    """
+    arrangement = layout(report)
+    found = {
+        **{
+            f"figure-{response.name}": figure_table(report, response.name)
+            for response in figure_responses(report)
+        },
+        "comparisons": comparisons(findings(report, arrangement), arrangement),
+        **noise_tables(report),
+        "failed-rounds": report.failed[["round", "block", "scenario", "cause"]],
+        "warnings": pd.DataFrame([vars(warning) for warning in warnings(report)]),
+        "left-out": pd.DataFrame(list(report.left_out)),
+        **_of_sections(report),
+    }
+    return {name: table for name, table in found.items() if len(table)}
+
+
+def write_tables(report: RunReport, folder: Path) -> list[Path]:
+    """Write every table into a folder, as `NAME.csv`, and list the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_written(folder / f"{name}.csv", table) for name, table in tables(report).items()]
+
+
+def figure_table(report: RunReport, response: str) -> pd.DataFrame:
+    """Give the numbers behind a figure: one row a scenario, in the plan's order, with its levels."""
+    measured = median_table(report.done, ["scenario"], [response])[_SHOWN]
+    levels = pd.DataFrame([{"scenario": each["id"], **each["levels"]} for each in report.scenarios])
+    names = ["scenario", *(name for name in report.factors if name in levels.columns)]
+    return levels[names].merge(measured, on="scenario")
+
+
+def comparisons(found: Findings, arrangement: Layout) -> pd.DataFrame:
+    """Lay the comparisons with the reference under each other: over all conditions, then for each."""
+    parts = [("all conditions", found.by_item), ("one condition", found.by_scenario)]
+    shown = [table.assign(over=over, reference=found.reference) for over, table in parts if len(table)]
+    return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame()
+
+
+def noise_tables(report: RunReport) -> dict[str, pd.DataFrame]:
+    """Give the noise floor and the drift of the headline responses."""
+    known = [name for name in HEADLINES if name in report.rounds.columns]
+    drifts = [block_drift(report.done, name).assign(response=name) for name in known]
+    return {
+        "noise": noise_floor(report.done, known),
+        "drift": pd.concat(drifts, ignore_index=True) if drifts else pd.DataFrame(),
+    }
+
+
+def _of_sections(report: RunReport) -> dict[str, pd.DataFrame]:
+    return {
+        f"{section.anchor}-{place}": table.frame
+        for section in report.sections
+        for place, table in enumerate(section.tables, start=1)
+    }
+
+
+def _written(path: Path, table: pd.DataFrame) -> Path:
+    table.to_csv(path, index=False)
+    return path

@@ -1,0 +1,366 @@
+"""The report as one HTML file that opens offline: words first, then figures, then where it all comes from."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import pandas as pd
+import vl_convert
+from markupsafe import Markup
+
+from patternbench.analyze.intervals import median_table
+from patternbench.analyze.noise import noise_floor, trend
+from patternbench.report.csv import noise_tables
+from patternbench.report.figures import (
+    axis_title,
+    config,
+    distribution,
+    drift,
+    figure_responses,
+    grid,
+    points,
+    shown_unit,
+    tail_place,
+)
+from patternbench.report.findings import Findings, change_text, findings, headlines, interval_text
+from patternbench.report.layout import Layout, item, layout
+from patternbench.report.model import RunReport, Table, warnings
+from patternbench.report.words import HEADLINES, RESPONSES, factor_title, level_text, number, shown
+
+_DIGITS = 4
+_OF_SCENARIOS = (
+    "p50",
+    "p95",
+    "p99",
+    "AverageSuccessTime",
+    "TotalExecutionTime",
+    "failure_rate",
+    "amplification",
+)
+_FEWEST_ROUNDS = 6
+_DRIFT_MATTERS = 0.05
+
+
+def write_html(report: RunReport, path: Path) -> Path:
+    """Write the report of a run into one file, and give back its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(report), encoding="utf-8")
+    return path
+
+
+def render(report: RunReport) -> str:
+    """Make the whole page; it refers to nothing outside itself."""
+    arrangement = layout(report)
+    found = findings(report, arrangement)
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            **_words(report, arrangement, found),
+            data=_embedded(_data(report, arrangement)),
+            library=Markup(_library().replace("</script", "<\\/script")),
+        )
+    )
+
+
+@cache
+def _library() -> str:
+    """Give Vega, Vega-Lite and Vega-Embed as one script; made once, for it takes a moment."""
+    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub forgets the default
+
+
+def _environment() -> jinja2.Environment:
+    loader = jinja2.PackageLoader("patternbench.report", "templates")
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.trim_blocks = environment.lstrip_blocks = True
+    environment.filters |= {"shown": shown, "number": number, "title": factor_title, "level": level_text}
+    return environment
+
+
+def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str, Any]:
+    """Gather what the template says in words and tables."""
+    return {
+        "report": report,
+        "title": report.study_name,
+        "headlines": headlines(found, arrangement),
+        "reference": found.reference,
+        "score": _scorecard(found),
+        "by_level": [_by_level(found, name, arrangement) for name in HEADLINES]
+        if len(found.by_level)
+        else [],
+        "facts": _facts(report),
+        "machine": _flat(report.manifest),
+        "factors": {
+            factor_title(name): [level_text(level) for level in levels]
+            for name, levels in report.factors.items()
+        },
+        "noise": _noise(report),
+        "few_rounds": _few_rounds(report),
+        "warnings": warnings(report),
+        "failed": _failed(report, arrangement),
+        "sections": [_section(section) for section in report.sections],
+        "axis": arrangement.axis,
+        "grid_roles": _grid_words(arrangement),
+    }
+
+
+def _scorecard(found: Findings) -> dict[str, Any]:
+    """Lay out how each line compares with the reference in each headline response."""
+    if found.by_item.empty:
+        return {"responses": [], "rows": []}
+    names = list(dict.fromkeys(found.by_item["response"]))
+    rows = [
+        {"item": name, "cells": [_cell(part[part["response"] == response]) for response in names]}
+        for name, part in found.by_item.groupby("item", sort=False)
+    ]
+    return {"responses": [RESPONSES[name] for name in names], "rows": rows}
+
+
+def _by_level(found: Findings, response: str, arrangement: Layout) -> dict[str, Any]:
+    """Lay out how each line compares with the reference at each level of the axis."""
+    mine = found.by_level[found.by_level["response"] == response]
+    levels = [text for text in arrangement.axis.texts if text in set(mine["x_text"])]
+    rows = [
+        {"item": name, "cells": [_cell(part[part["x_text"] == level]) for level in levels]}
+        for name, part in mine.groupby("item", sort=False)
+    ]
+    return {"response": RESPONSES[response], "levels": levels, "rows": rows}
+
+
+def _cell(rows: pd.DataFrame) -> dict[str, str]:
+    if rows.empty:
+        return {"text": "–", "verdict": "unknown", "interval": "not measured"}
+    row = next(rows.itertuples())
+    return {"text": change_text(row), "verdict": str(row.verdict), "interval": interval_text(row)}
+
+
+def _facts(report: RunReport) -> list[tuple[str, str]]:
+    """Count what was run, in the order a reader asks."""
+    rounds = report.rounds
+    return [
+        ("scenarios", f"{len(report.scenarios):,}"),
+        ("rounds finished", f"{len(report.done):,}"),
+        ("rounds failed", f"{len(report.failed):,}"),
+        ("blocks", f"{rounds['block'].nunique():,}" if len(rounds) else "0"),
+        ("calls", _total(report.done, "TotalCalls")),
+        ("attempts on the wire", _total(report.done, "TotalRequests")),
+    ]
+
+
+def _total(rounds: pd.DataFrame, response: str) -> str:
+    return f"{rounds[response].sum():,.0f}" if response in rounds.columns else "–"
+
+
+def _flat(manifest: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Lay the manifest out as lines of path and value."""
+    found: list[tuple[str, str]] = []
+    for name, value in manifest.items():
+        path = f"{prefix}{name}".replace("_", " ")
+        found += _flat(value, f"{path} · ") if isinstance(value, Mapping) else [(path, _value(name, value))]
+    return found
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, int) and name.endswith("bytes"):
+        return f"{value / 2**30:,.1f} GiB"
+    if isinstance(value, float) and name.endswith(("_s", "seconds")):
+        return str(timedelta(seconds=round(value)))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _noise(report: RunReport) -> list[dict[str, Any]]:
+    """Say for each headline response how much it differs from itself, and whether it drifted."""
+    known = [name for name in HEADLINES if name in report.rounds.columns]
+    rows = _records(noise_floor(report.done, known))
+    return [
+        {**row, "title": RESPONSES[name].title, **_drifted(report, name, row["floor"])}
+        for name, row in zip(known, rows, strict=True)
+    ]
+
+
+def _drifted(report: RunReport, response: str, floor: float) -> dict[str, Any]:
+    """Say how far a response moved from first block to last, and whether that is more than its noise."""
+    found = trend(report.done, response)
+    if np.isnan(found.p):
+        return {"drift": "needs three blocks", "drifted": False}
+    if found.p > _DRIFT_MATTERS:
+        return {"drift": "none seen", "drifted": False}
+    moved = found.percent_a_block * (found.blocks - 1)
+    within = "" if abs(moved) > floor else ", within the noise floor"
+    return {"drift": f"{moved:+.1f} % over the run{within}".replace("-", "−"), "drifted": not within}
+
+
+def _few_rounds(report: RunReport) -> int | None:
+    """Give the fewest rounds of a scenario when they are too few for a 95 % interval of a median."""
+    fewest = int(report.done["scenario"].value_counts().min()) if len(report.done) else 0
+    return fewest if fewest < _FEWEST_ROUNDS else None
+
+
+def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, Any]]:
+    names = _names(arrangement)
+    return [
+        {
+            "round": row.round,
+            "block": row.block,
+            "name": names.get(str(row.scenario), str(row.scenario)),
+            "cause": row.cause,
+        }
+        for row in report.failed.itertuples()
+    ]
+
+
+def _names(arrangement: Layout) -> dict[str, str]:
+    """Name each scenario in words: its line and its condition."""
+    table = arrangement.scenarios
+    return {str(row.scenario): _name(row) for row in table.itertuples()}
+
+
+def _name(row: Any) -> str:
+    line = item(row.client, row.line)
+    return f"{line}, {row.condition}" if row.condition else line
+
+
+def _grid_words(arrangement: Layout) -> str:
+    """Say in words how the figures are arranged."""
+    given = arrangement.roles
+    parts = [
+        f"rows: {factor_title(given.row)}" if given.row else "",
+        f"columns: {factor_title(given.column)}" if given.column else "",
+    ]
+    parts.append(f"across: {arrangement.axis.title}" if given.x else "across: one place a line")
+    parts.append("a line for each strategy and configuration")
+    return "; ".join(part for part in parts if part)
+
+
+def _section(section: Any) -> dict[str, Any]:
+    return {
+        "anchor": section.anchor,
+        "title": section.title,
+        "words": section.words,
+        "tables": [_table(table) for table in section.tables],
+        "figures": section.figures,
+    }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    rows = [[_entry(value) for value in row] for row in table.frame.itertuples(index=False)]
+    return {"title": table.title, "columns": list(table.frame.columns), "rows": rows}
+
+
+def _entry(value: Any) -> str:
+    return number(float(value)) if isinstance(value, float | np.floating) else str(value)
+
+
+def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
+    """Gather what the page's script draws from; every number in it is shown or drawn."""
+    responses = figure_responses(report)
+    return {
+        "themes": {theme: config(theme) for theme in ("light", "dark")},
+        "scenarios": json.loads(arrangement.scenarios.to_json(orient="records")),
+        "names": list(_names(arrangement).values()),
+        "responses": [_response(report, arrangement, response) for response in responses],
+        "grid": {
+            kind: grid(arrangement, "@title", "points", kind == "narrow") for kind in ("wide", "narrow")
+        },
+        "columns": len(arrangement.order("column")),
+        "distribution": distribution("points"),
+        "curves": _curves(report, arrangement),
+        "drift": drift("points"),
+        "drifts": _drifts(report),
+        "levels": _levels(report),
+        "detail": _details(report),
+        "sections": [[figure.spec for figure in section.figures] for section in report.sections],
+    }
+
+
+def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str, Any]:
+    """Pack a figure's points: for each scenario in order, median, low, high, coverage, rounds."""
+    table = points(report, arrangement, response).set_index("scenario")
+    table = table[["median", "low", "high", "coverage", "rounds"]].reindex(arrangement.scenarios["scenario"])
+    name = shown_unit(report, response)
+    return {
+        "name": response.name,
+        "title": response.title,
+        "axis": axis_title(response, name),
+        "unit": name,
+        "meaning": response.meaning,
+        "rows": [_rounded(row) for row in table.itertuples(index=False)],
+    }
+
+
+def _curves(report: RunReport, arrangement: Layout) -> dict[str, Any]:
+    """Pack the distributions: by kind and scenario, the median, least, greatest round at each quantile (ms)."""
+    if report.latencies.empty:
+        return {}
+    keys = ["kind", "scenario", "quantile"]
+    table = (
+        1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])
+    ).reset_index()
+    places = {str(scenario): place for place, scenario in enumerate(arrangement.scenarios["scenario"])}
+    quantiles = sorted(table["quantile"].unique())
+    packed: dict[str, Any] = {"tails": [[tail_place(q), _share(q)] for q in quantiles], "kinds": {}}
+    for (kind, scenario), part in table.groupby(["kind", "scenario"], sort=True):
+        rows = [_rounded(row) for row in part[["median", "min", "max"]].itertuples(index=False)]
+        packed["kinds"].setdefault(str(kind), {})[places[str(scenario)]] = rows
+    return packed
+
+
+def _share(quantile: float) -> str:
+    return {0.0: "least", 1.0: "greatest"}.get(quantile, f"{100 * quantile:.4g} %")
+
+
+def _drifts(report: RunReport) -> list[dict[str, Any]]:
+    table = noise_tables(report)["drift"]
+    if table.empty:
+        return []
+    table = table.assign(response=table["response"].map(lambda name: RESPONSES[name].title))
+    found: list[dict[str, Any]] = json.loads(table.round(3).to_json(orient="records"))
+    return found
+
+
+def _levels(report: RunReport) -> dict[str, Any]:
+    """Pack the levels of every scenario, for the tables."""
+    names = list(report.factors)
+    rows = [[_level(each["levels"].get(name)) for name in names] for each in report.scenarios]
+    return {"titles": [factor_title(name) for name in names], "rows": rows}
+
+
+def _level(level: Any) -> str:
+    return "" if level is None else level_text(level)
+
+
+def _details(report: RunReport) -> dict[str, Any]:
+    """Pack each scenario's main responses, already written with their units."""
+    known = [name for name in _OF_SCENARIOS if name in report.rounds.columns]
+    medians = median_table(report.done, ["scenario"], known).pivot(
+        index="scenario", columns="response", values="median"
+    )
+    ordered = medians.reindex(index=[each["id"] for each in report.scenarios], columns=known)
+    return {
+        "titles": [RESPONSES[name].title for name in known],
+        "rows": [
+            [shown(value, RESPONSES[name].kind) for name, value in zip(known, row, strict=True)]
+            for row in ordered.to_numpy()
+        ],
+        "values": [_rounded(row) for row in ordered.itertuples(index=False)],
+    }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict(orient="records")]
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    """Keep four significant digits, so that the page stays light; None for what is undefined."""
+    return [None if value != value else float(f"{value:.{_DIGITS}g}") for value in values]  # noqa: PLR0124
+
+
+def _embedded(data: Mapping[str, Any]) -> Markup:
+    """Write data as JSON that cannot end the script element that holds it."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=str)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))

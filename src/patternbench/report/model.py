@@ -1,0 +1,108 @@
+"""What a report is made of: one plain object, read from a run folder by whoever asks for the report."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+_NO_LATENCIES = ("scenario", "round", "kind", "quantile", "seconds")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a section: its title and its rows."""
+
+    title: str
+    frame: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture of a section: its title, a Vega-Lite specification with its data, how to read it."""
+
+    title: str
+    spec: Mapping[str, Any]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A further section of the report: plain words first, then tables, then pictures.
+
+    `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files.
+    """
+
+    anchor: str
+    title: str
+    words: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """Everything that the report of one run shows.
+
+    - `factors`: each factor's levels, in declared order. `scenarios`: mappings with `id` and `levels` (factor
+      to level; a factor that does not apply is missing or None), in the plan's order.
+    - `rounds`: the columns of `contracts/records`; `warnings`, when present, holds for each round a list of
+      mappings (or its JSON) with `message` and `remedy`, and optionally `kind`.
+    - `latencies`: `scenario`, `round` and the columns of `analyze.metrics.latency_curve`; may be empty.
+    - `left_out`: mappings with `what` and `why`. `sections`: further sections, shown after the built-in ones.
+    """
+
+    study_name: str
+    study_text: str
+    manifest: Mapping[str, Any]
+    factors: Mapping[str, Sequence[Any]]
+    scenarios: Sequence[Mapping[str, Any]]
+    rounds: pd.DataFrame
+    latencies: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_NO_LATENCIES)))
+    left_out: Sequence[Mapping[str, str]] = ()
+    sections: Sequence[Section] = ()
+
+    @property
+    def done(self) -> pd.DataFrame:
+        """The rounds that were finished, which alone are measured."""
+        return self.rounds[self.rounds["status"] == "done"]
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The rounds that failed, each with its cause."""
+        return self.rounds[self.rounds["status"] == "failed"]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A warning of some rounds, put together: what it is, what to do, in how many rounds and scenarios."""
+
+    message: str
+    remedy: str
+    rounds: int
+    scenarios: tuple[str, ...]
+
+
+def warnings(report: RunReport) -> list[Doubt]:
+    """Put the rounds' equal warnings together, the most frequent first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for scenario, given in zip(report.rounds["scenario"], _given(report.rounds), strict=True):
+        for warning in _listed(given):
+            key = (str(warning.get("message", "")), str(warning.get("remedy", "")))
+            found.setdefault(key, []).append(str(scenario))
+    together = [Doubt(*key, len(where), tuple(dict.fromkeys(where))) for key, where in found.items()]
+    return sorted(together, key=lambda warning: -warning.rounds)
+
+
+def _given(rounds: pd.DataFrame) -> Sequence[Any]:
+    return list(rounds["warnings"]) if "warnings" in rounds.columns else [None] * len(rounds)
+
+
+def _listed(given: Any) -> Sequence[Mapping[str, Any]]:
+    """Read one round's warnings, which a file may hold as JSON, as an array or not at all."""
+    if isinstance(given, str):
+        given = json.loads(given) if given else []
+    if given is None or isinstance(given, float):
+        return []
+    return [{"message": entry} if isinstance(entry, str) else entry for entry in given]

@@ -1,0 +1,62 @@
+"""Figures as SVG files, drawn without a browser."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from patternbench.report.figures import (
+    PAPER_FIGURES,
+    axis_title,
+    config,
+    figure_responses,
+    grid,
+    points,
+    shown_unit,
+)
+from patternbench.report.layout import Layout, layout
+from patternbench.report.model import RunReport
+from patternbench.report.words import HEADLINES, RESPONSES
+
+
+def figures(report: RunReport) -> dict[str, str]:
+    """Draw the paper's two figures and the headline responses; file stem to SVG text."""
+    if not len(report.done):
+        return {}
+    arrangement = layout(report)
+    known = {response.name for response in figure_responses(report)}
+    wanted = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in known]
+    own = {name: _grid(report, arrangement, name) for name in wanted}
+    return own | _of_sections(report)
+
+
+def write_figures(report: RunReport, folder: Path) -> list[Path]:
+    """Write every figure into a folder, as `NAME.svg`, and list the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_written(folder / f"{name}.svg", text) for name, text in figures(report).items()]
+
+
+def draw(spec: Mapping[str, Any]) -> str:
+    """Draw one Vega-Lite specification as SVG, in the light theme."""
+    themed = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", **spec, "config": config("light")}
+    return str(vl_convert.vegalite_to_svg(themed))
+
+
+def _grid(report: RunReport, arrangement: Layout, name: str) -> str:
+    response = RESPONSES[name]
+    title = axis_title(response, shown_unit(report, response))
+    return draw(grid(arrangement, title, points(report, arrangement, response)))
+
+
+def _of_sections(report: RunReport) -> dict[str, str]:
+    return {
+        f"{section.anchor}-{place}": draw(figure.spec)
+        for section in report.sections
+        for place, figure in enumerate(section.figures, start=1)
+    }
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path

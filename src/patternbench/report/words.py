@@ -1,0 +1,212 @@
+"""The words for responses, factors and values: one place that knows titles, units and better directions."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Better(Enum):
+    """Which direction of a response is better; neither, when it depends."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Response:
+    """How a response is spoken of: name in the records, title, kind of unit, direction, meaning."""
+
+    name: str
+    title: str
+    kind: str
+    better: Better
+    meaning: str
+
+
+_L, _H, _N = Better.LOWER, Better.HIGHER, Better.NEITHER
+_QUANTILES = {"p50": "Median", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "Longest"}
+_LISTED = (
+    Response(
+        "AverageSuccessTime", "Average success time", "time", _L, "time of a successful attempt, on average"
+    ),
+    Response(
+        "TotalExecutionTime",
+        "Total execution time",
+        "time",
+        _L,
+        "time a user needs for the whole task, mean over users",
+    ),
+    Response(
+        "p50", "Median response time", "time", _L, "half of all calls took at most this, back-off included"
+    ),
+    Response("p90", "p90 response time", "time", _L, "nine of ten calls took at most this"),
+    Response("p95", "p95 response time", "time", _L, "19 of 20 calls took at most this"),
+    Response("p99", "p99 response time", "time", _L, "99 of 100 calls took at most this"),
+    Response("p999", "p99.9 response time", "time", _L, "999 of 1,000 calls took at most this"),
+    Response("max", "Longest response time", "time", _L, "the slowest call"),
+    Response(
+        "failure_rate",
+        "Failed calls",
+        "percent",
+        _L,
+        "share of calls that ended without success, rejected ones included",
+    ),
+    Response("goodput", "Goodput", "rate", _H, "successful calls a second"),
+    Response("Throughput", "Throughput", "rate", _N, "attempts a second, good or bad"),
+    Response("amplification", "Amplification", "factor", _L, "attempts on the wire for each call"),
+    Response(
+        "rejected_calls", "Rejected calls", "count", _N, "calls an open breaker turned away, in a round"
+    ),
+    Response("AverageErrorTime", "Average error time", "time", _N, "time of a failed attempt, on average"),
+    Response(
+        "TotalSuccessTime",
+        "Total success time",
+        "time",
+        _L,
+        "time a user spent in successful attempts, mean over users",
+    ),
+    Response(
+        "TotalErrorTime",
+        "Total error time",
+        "time",
+        _L,
+        "time a user spent in failed attempts, mean over users",
+    ),
+    Response(
+        "TotalContentionTime",
+        "Total contention time",
+        "time",
+        _L,
+        "time a user spent in attempts, mean over users",
+    ),
+    Response(
+        "ContentionRate",
+        "Contention rate",
+        "share",
+        _N,
+        "share of its execution that a user spent in attempts",
+    ),
+    Response("SuccessfulCalls", "Successful calls", "count", _N, "calls of a round that ended well"),
+    Response("UnsuccessfulCalls", "Unsuccessful calls", "count", _L, "calls of a round that did not"),
+    Response("TotalCalls", "Calls", "count", _N, "calls of a round"),
+    Response(
+        "SuccessfulRequests",
+        "Successful attempts",
+        "count",
+        _N,
+        "attempts of a round that were answered well",
+    ),
+    Response(
+        "UnsuccessfulRequests", "Unsuccessful attempts", "count", _L, "attempts of a round that were not"
+    ),
+    Response("TotalRequests", "Attempts", "count", _N, "attempts of a round on the wire"),
+    *(
+        Response(
+            f"{kind}_{name}",
+            f"{title} {kind} time",
+            "time",
+            better,
+            f"{title.lower()} of the times of {noun}",
+        )
+        for kind, noun, better in (("success", "successful attempts", _L), ("error", "failed attempts", _N))
+        for name, title in _QUANTILES.items()
+    ),
+)
+RESPONSES: Mapping[str, Response] = {response.name: response for response in _LISTED}
+"""Every response that the report can show, those asked for most first."""
+
+HEADLINES = ("AverageSuccessTime", "TotalExecutionTime", "p95", "failure_rate")
+"""The responses that findings speak of."""
+
+_UNITS = {
+    "percent": (" %", 1.0),
+    "rate": ("/s", 1.0),
+    "factor": ("×", 1.0),
+    "share": ("", 1.0),
+    "count": ("", 1.0),
+}
+_DURATION = re.compile(r"^\s*([0-9.]+)\s*(us|µs|ms|s|m|h)\s*$")
+_IN_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST_IN_MS = 2.0
+_MOST_DIGITS = 7
+_FILLER = {
+    "faults",
+    "fault",
+    "strategies",
+    "strategy",
+    "workload",
+    "closed",
+    "open",
+    "request",
+    "backoff",
+    "design",
+}
+
+
+def unit(kind: str, largest: float) -> tuple[str, float]:
+    """Choose the unit to show values of a kind in, and the factor from the records' unit to it.
+
+    Times are shown in milliseconds while the largest stays below 2 s.
+    """
+    if kind == "time":
+        return ("ms", 1000.0) if largest < _LONGEST_IN_MS else ("s", 1.0)
+    return _UNITS[kind]
+
+
+def shown(value: float | None, kind: str) -> str:
+    """Write a value of a kind with its unit, to three significant digits; a dash when it is undefined."""
+    if value is None or math.isnan(value):
+        return "–"
+    name, factor = unit(kind, abs(value))
+    glue = " " if name in ("ms", "s") else ""
+    return f"{number(value * factor)}{glue}{name}"
+
+
+def number(value: float) -> str:
+    """Write a number to three significant digits, thousands separated, no exponent in the usual range."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "–"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{digits}f}" if digits < _MOST_DIGITS else f"{value:.2e}"
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def factor_title(name: str) -> str:
+    """Turn a factor's name into words: the last parts of its path, without the ones that every path has."""
+    parts = [part for part in re.split(r"[.\[\]]+", name) if part and not part.isdigit()]
+    told = [part for part in parts[:-1] if part not in _FILLER][-1:] if parts[-1:] else []
+    return " ".join([*told, *parts[-1:]]).replace("_", " ")
+
+
+def is_percentage(name: str) -> bool:
+    """Say whether a factor counts in percent, by its name."""
+    return "percent" in name.lower()
+
+
+def numeric(level: Any) -> float | None:
+    """Read a level as a number (a duration such as `20ms` in seconds), or None when it is none."""
+    if isinstance(level, bool) or level is None:
+        return None
+    if isinstance(level, int | float):
+        return None if math.isnan(level) else float(level)
+    found = _DURATION.match(level) if isinstance(level, str) else None
+    return float(found[1]) * _IN_SECONDS[found[2]] if found else None
+
+
+def is_duration(level: Any) -> bool:
+    """Say whether a level is written as a duration."""
+    return isinstance(level, str) and _DURATION.match(level) is not None
+
+
+def level_text(level: Any) -> str:
+    """Write a level as a person would: durations and words as they are, structures as compact JSON."""
+    if isinstance(level, str):
+        return re.sub(r"^([0-9.]+)(us|µs|ms|s|m|h)$", r"\1 \2", level)
+    if isinstance(level, float):
+        return number(level)
+    return str(level) if isinstance(level, int) else json.dumps(level, ensure_ascii=False, default=str)

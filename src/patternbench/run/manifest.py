@@ -1,0 +1,58 @@
+"""The manifest: what was measured, by what, on what."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from patternbench import __version__
+from patternbench.lab import engine, envoy, machine
+from patternbench.study.models import Study
+
+VERSION = 1
+
+
+def manifest(study: Study, study_file: str, left_out: dict[str, str]) -> dict[str, Any]:
+    """Everything about a run that its results depend on and its plan does not say."""
+    return {
+        "manifest": VERSION,
+        "patternbench": __version__,
+        "study": study.name,
+        "study_file": study_file,
+        "seed": study.seed,
+        "rounds": study.rounds,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "git_commit": git_commit(Path(study_file).resolve().parent),
+        "engine": engine.version(),
+        "envoy": envoy.version(),
+        "machine": machine.facts(),
+        "disturbances": [vars(found) for found in machine.disturbances()],
+        "left_out": left_out,
+        "clients": {},
+    }
+
+
+def git_commit(folder: Path) -> str | None:
+    """The commit checked out where the study lies, read from git's own files; None outside a repository."""
+    for place in (folder, *folder.parents):
+        if (place / ".git").is_dir():
+            return _head(place / ".git")
+    return None
+
+
+def _head(git: Path) -> str | None:
+    try:
+        head = (git / "HEAD").read_text().strip()
+        if not head.startswith("ref: "):
+            return head
+        ref = head.removeprefix("ref: ")
+        loose = git / ref
+        if loose.exists():
+            return loose.read_text().strip()
+        packed = (git / "packed-refs").read_text().splitlines()
+        return next((line.split()[0] for line in packed if line.endswith(f" {ref}")), None)
+    except OSError:
+        return None

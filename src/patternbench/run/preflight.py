@@ -1,0 +1,115 @@
+"""Everything that can be known to be wrong before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+
+from patternbench.drivers import registry, rounds
+from patternbench.drivers.registry import ClientSpec
+from patternbench.lab import bench, systems
+from patternbench.plan.expand import Plan
+from patternbench.plan.scenarios import Scenario
+from patternbench.run.stage import Stage
+from patternbench.study.models import Study
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+SERVER_ERROR = 500
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who takes part: the clients that can be had, and why the others cannot."""
+
+    clients: dict[str, ClientSpec]
+    left_out: dict[str, str]
+
+
+def system_problems(study: Study, beside: Path) -> list[Problem]:
+    """What is wrong with the system a study names, its settings, and what it needs on this machine."""
+    if study.system.url:
+        return []
+    system = systems.load(str(study.system.name), beside)
+    levels = {name: level for name, values in study.system.settings.items() for level in values}
+    found = [
+        problem
+        for name in levels
+        for level in study.system.settings[name]
+        for problem in system.problems({name: level})
+    ]
+    return found + bench.needs_problems(system)
+
+
+def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
+    """The clients of a plan; raises InputError naming each that cannot be had, unless they may be skipped."""
+    clients: dict[str, ClientSpec] = {}
+    problems: dict[str, list[Problem]] = {}
+    for name in dict.fromkeys(scenario.client for scenario in plan.scenarios):
+        found = registry.find(name, study.clients)
+        lacking = [found] if isinstance(found, Problem) else registry.missing(found)
+        if isinstance(found, ClientSpec) and not lacking:
+            clients[name] = found
+        else:
+            problems[name] = lacking
+    if problems and not (skip_unavailable and clients):
+        raise InputError([problem for group in problems.values() for problem in group])
+    return Cast(clients, {name: "; ".join(p.message for p in group) for name, group in problems.items()})
+
+
+def without(plan: Plan, left_out: Iterable[str]) -> Plan:
+    """The plan without the scenarios of clients that are left out."""
+    gone = set(left_out)
+    kept = tuple(scenario for scenario in plan.scenarios if scenario.client not in gone)
+    factors = {
+        name: [level for level in levels if any(s.levels.get(name) == level for s in kept)]
+        for name, levels in plan.factors.items()
+    }
+    return replace(plan, scenarios=kept, factors={name: levels for name, levels in factors.items() if levels})
+
+
+def check_url(study: Study) -> None:
+    """Raise InputError when a system that should already run does not answer."""
+    if not study.system.url:
+        return
+    url = study.system.url.rstrip("/") + study.system.ready
+    headers = {name: rounds.resolved(text) for name, text in study.system.headers.items()}
+    try:
+        status = httpx.get(url, headers=headers, timeout=5.0).status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        hint = f"start it first, or mend `url`; try `curl -i {url}`"
+        raise InputError(Problem(f"does not answer: {error}", path="system.url", value=url, hint=hint)) from None
+    if status >= SERVER_ERROR:
+        raise InputError(Problem(f"answers {status}", path="system.ready", value=url, allowed="a status below 500"))
+
+
+@contextmanager
+def scratch_stage(cast: Cast, beside: Path) -> Iterator[Stage]:
+    """A stage whose logs go nowhere, for asking clients before the run has a folder."""
+    with TemporaryDirectory(prefix="patternbench-") as folder, Stage(Path(folder), cast.clients, beside) as stage:
+        yield stage
+
+
+def check_expressible(stage: Stage, scenarios: Iterable[Scenario], limit: Duration) -> None:
+    """Ask each client once for each strategy whether its library can express it; raises InputError listing all."""
+    problems: dict[tuple[str, str], Problem] = {}
+    for scenario in scenarios:
+        client = stage.client(scenario.client, lambda _: None)
+        for found in client.check(rounds.body(scenario.config, "http://127.0.0.1:1", limit, 0)):
+            problem = _inexpressible(scenario.client, found)
+            problems.setdefault((problem.path, str(problem.value)), problem)
+    if problems:
+        raise InputError(list(problems.values()))
+
+
+def _inexpressible(client: str, found: dict[str, Any]) -> Problem:
+    message = f"client {client}: {found.get('message', 'cannot express this')}"
+    return Problem(
+        message, str(found.get("path", "")), value=found.get("value"), allowed=str(found.get("allowed") or "")
+    )

@@ -1,0 +1,114 @@
+"""From a study to a finished run's folder, at once or after a kill: the whole of ``run`` and ``resume``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from patternbench.plan.expand import Plan, expand
+from patternbench.plan.order import Round, rounds_of
+from patternbench.records import folder as files
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import DONE, Entry, latest
+from patternbench.records.journal import read as read_journal
+from patternbench.run import preflight
+from patternbench.run.manifest import manifest
+from patternbench.run.preflight import Cast
+from patternbench.run.runner import Listener, Runner
+from patternbench.run.stage import Stage
+from patternbench.study.load import loads, read_text
+from patternbench.study.models import Study
+from patternbench.study.problems import InputError, Problem
+
+
+@dataclass(frozen=True)
+class Session:
+    """A run that is prepared: nothing is missing, and its folder is there."""
+
+    study: Study
+    plan: Plan
+    rounds: list[Round]
+    cast: Cast
+    folder: RunFolder
+    beside: Path
+
+    def todo(self, retry_failed: bool = False) -> list[Round]:
+        """The rounds that the journal does not hold yet (or holds as failed, when those are to be tried again)."""
+        entries = latest(list(read_journal(self.folder.journal)))
+        over = {entry.round for entry in entries if entry.status == DONE or not retry_failed}
+        return [place for place in self.rounds if place.index not in over]
+
+    def execute(self, listener: Listener, retry_failed: bool = False) -> list[Entry]:
+        """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""
+        self.folder.lock()
+        try:
+            self.folder.sweep()
+            todo = self.todo(retry_failed)
+            if todo:
+                self._on_stage(todo, listener)
+            return latest(list(read_journal(self.folder.journal)))
+        finally:
+            self.folder.unlock()
+
+    def _on_stage(self, todo: list[Round], listener: Listener) -> None:
+        with Stage(self.folder.logs, self.cast.clients, self.beside) as stage:
+            Runner(self.study, self.plan.scenarios, self.folder, stage, listener).run(todo)
+            described = files.read_json(self.folder.manifest)
+            described["clients"] |= dict(stage.descriptions())
+            files.write_json(self.folder.manifest, described)
+
+
+def begin(study_file: str, out: Path, skip_unavailable: bool) -> Session:
+    """Prepare a new run: everything that can be wrong is found here, before anything is measured."""
+    text = read_text(study_file)
+    study = loads(text, study_file)
+    beside = Path(study_file).resolve().parent
+    plan, cast = _examined(study, beside, skip_unavailable)
+    folder = RunFolder(out)
+    session = Session(
+        study, plan, rounds_of(plan.scenarios, study.rounds, study.seed, study.order), cast, folder, beside
+    )
+    _try_clients(session)
+    folder.create()
+    _write(session, text, study_file)
+    return session
+
+
+def reopen(out: Path) -> Session:
+    """Prepare to go on with a run: its study, plan and cast are those that it began with."""
+    folder = RunFolder(out)
+    folder.check()
+    study = loads(read_text(folder.study), str(folder.study))
+    noted = files.read_json(folder.manifest)
+    beside = Path(noted["study_file"]).resolve().parent
+    plan, cast = _examined(study, beside, skip_unavailable=bool(noted["left_out"]))
+    stored = files.read_json(folder.plan)
+    rounds = [Round(**place) for place in stored["rounds"]]
+    if [scenario["id"] for scenario in stored["scenarios"]] != [scenario.id for scenario in plan.scenarios]:
+        hint = "go on with the version of patternbench that began it"
+        raise InputError(Problem("its plan is not what its study expands to now", file=str(folder.plan), hint=hint))
+    return Session(study, plan, rounds, cast, folder, beside)
+
+
+def _examined(study: Study, beside: Path, skip_unavailable: bool) -> tuple[Plan, Cast]:
+    plan = expand(study)
+    cast = preflight.cast_of(study, plan, skip_unavailable)
+    problems = preflight.system_problems(study, beside)
+    if problems:
+        raise InputError(problems)
+    preflight.check_url(study)
+    return preflight.without(plan, cast.left_out), cast
+
+
+def _try_clients(session: Session) -> None:
+    """Ask every client whether it can express what it will be given, before the run's folder is made."""
+    with preflight.scratch_stage(session.cast, session.beside) as stage:
+        preflight.check_expressible(stage, session.plan.scenarios, session.study.time_limit)
+
+
+def _write(session: Session, text: str, study_file: str) -> None:
+    name = "study.json" if study_file.endswith(".json") else "study.yaml"
+    files.write_text(session.folder.path / name, text)
+    rounds = [place.as_json() for place in session.rounds]
+    files.write_json(session.folder.manifest, manifest(session.study, study_file, session.cast.left_out))
+    files.write_json(session.folder.plan, {**session.plan.as_json(), "rounds": rounds})

@@ -1,0 +1,90 @@
+"""What is kept up from round to round: the system of the scenario, and the clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from patternbench.drivers.client import Client
+from patternbench.drivers.registry import ClientSpec
+from patternbench.lab import bench as lab
+from patternbench.lab import systems
+from patternbench.lab.bench import Bench
+from patternbench.lab.processes import StartError
+
+Config = dict[str, Any]
+
+
+class Stage:
+    """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
+
+    def __init__(self, folder: Path, clients: dict[str, ClientSpec], beside: Path) -> None:
+        self._folder = folder
+        self._beside = beside
+        self._specs = clients
+        self._system: Config | None = None
+        self._bench: Bench | None = None
+        self._clients: dict[str, Client] = {}
+
+    def bench(self, system: Config) -> Bench:
+        """The system up with these settings: the one from before if it fits and lives, else a new one."""
+        if self._bench is None or self._system != system or self._bench.dead():
+            self._close_bench()
+            self._bench = self._bring_up(system)
+            self._system = system
+        return self._bench
+
+    def client(self, name: str, when_new: Callable[[Client], None]) -> Client:
+        """The client up: the one from before if it lives, else a new one, handed to ``when_new`` first."""
+        client = self._clients.get(name)
+        if client is not None and client.alive:
+            return client
+        self.drop_client(name)
+        fresh = self._clients[name] = Client(self._specs[name], self._folder)
+        when_new(fresh)
+        return fresh
+
+    def drop_client(self, name: str) -> None:
+        """End a client that has failed, so that the next round gets a new one."""
+        client = self._clients.pop(name, None)
+        if client:
+            client.close()
+
+    def dead(self) -> list[str]:
+        """What is known of components that have died."""
+        return self._bench.dead() if self._bench else []
+
+    def descriptions(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What each client that is up says of itself."""
+        for name, client in self._clients.items():
+            yield name, client.description
+
+    def _bring_up(self, system: Config) -> Bench:
+        if system.get("url"):
+            return lab.external(system["url"], self._folder)
+        return lab.named(systems.load(system["name"], self._beside), system["settings"], self._folder)
+
+    def _close_bench(self) -> None:
+        if self._bench:
+            self._bench.close()
+            self._bench = None
+
+    def close(self) -> None:
+        """Take everything down, whatever state it is in."""
+        for name in list(self._clients):
+            with suppress(Exception):
+                self.drop_client(name)
+        self._close_bench()
+
+    def __enter__(self) -> Stage:
+        """Use as a context: closed on leaving."""
+        return self
+
+    def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self.close()
+
+
+__all__ = ["Stage", "StartError"]

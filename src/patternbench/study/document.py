@@ -1,0 +1,96 @@
+"""A YAML or JSON text as plain values that still know on which line they stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from patternbench.study.problems import InputError, Problem
+
+Path = tuple[str | int, ...]
+LARGEST = 1_000_000
+DEEPEST = 40
+
+
+@dataclass
+class Document:
+    """Plain values (dict, list, str, int, float, bool, None) with the line of every path."""
+
+    file: str
+    value: Any
+    lines: dict[Path, int] = field(default_factory=dict)
+
+    def line(self, path: Path) -> int | None:
+        """The line of the path, or of the nearest thing around it."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return None
+
+    def at(self, path: Path) -> Any:
+        """The value at the path, or None where there is none."""
+        node = self.value
+        for step in path:
+            try:
+                node = node[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return node
+
+
+def parse(text: str, file: str) -> Document:
+    """The document that the text holds; raises InputError naming the line where it cannot be read."""
+    if len(text) > LARGEST:
+        raise InputError(Problem("is too large to be a study", file=file, allowed=f"at most {LARGEST} characters"))
+    yaml = YAML(typ="rt", pure=True)
+    try:
+        tree = yaml.load(text)
+    except MarkedYAMLError as error:
+        raise InputError(_broken(error, file)) from None
+    except (YAMLError, ValueError) as error:
+        raise InputError(Problem(f"is not YAML: {str(error).splitlines()[0]}", file=file)) from None
+    document = Document(file, None, {(): 1})
+    document.value = _plain(tree, (), document)
+    return document
+
+
+def without_comments(text: str) -> str:
+    """JSON text with //, /* */ and # comments blanked out, every line kept in its place."""
+    token = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|#[^\n]*|/\*.*?\*/', re.DOTALL)
+    return token.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def _broken(error: MarkedYAMLError, file: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    first = str(error.problem or error.context or "cannot be read").splitlines()[0]
+    return Problem(f"is not YAML: {first}", file=file, line=mark.line + 1 if mark else None)
+
+
+def _plain(node: Any, path: Path, document: Document) -> Any:
+    if len(path) > DEEPEST:
+        raise InputError(Problem("is nested too deeply", file=document.file, line=document.line(path)))
+    if isinstance(node, CommentedMap):
+        return {str(key): _child(node, node.lc.key(key), key, path, document) for key in node}
+    if isinstance(node, CommentedSeq):
+        return [_child(node, node.lc.item(i), i, path, document) for i in range(len(node))]
+    return _scalar(node)
+
+
+def _child(node: Any, position: tuple[int, int], key: Any, path: Path, document: Document) -> Any:
+    here = (*path, key if isinstance(key, int) and isinstance(node, CommentedSeq) else str(key))
+    document.lines[here] = position[0] + 1
+    return _plain(node[key], here, document)
+
+
+def _scalar(node: Any) -> Any:
+    if node is None or isinstance(node, bool):
+        return node
+    for kind in (int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return str(node)

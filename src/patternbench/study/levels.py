@@ -1,0 +1,56 @@
+"""A field that may hold one value or a list of levels."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar, get_args
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+T = TypeVar("T")
+
+
+class Levels(tuple[T, ...], Generic[T]):
+    """The levels of a field: one when a scalar was given, and then the field is no factor."""
+
+    varied: bool
+
+    @classmethod
+    def of(cls, values: Any, *, varied: bool) -> Levels[T]:
+        """Levels from values in the order in which they were declared."""
+        levels = cls(values)
+        levels.varied = varied
+        return levels
+
+    @classmethod
+    def one(cls, value: T) -> Levels[T]:
+        """The levels of a field that a study leaves at its stated default."""
+        return cls.of((value,), varied=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        (item,) = get_args(source)
+        items = core_schema.list_schema(handler.generate_schema(item))
+        return core_schema.no_info_wrap_validator_function(cls._validate, items)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        array = handler(schema["schema"])
+        levels = {**array, "minItems": 1, "uniqueItems": True}
+        return {"anyOf": [array["items"], levels]}
+
+    @classmethod
+    def _validate(cls, value: Any, handler: Any) -> Levels[T]:
+        if isinstance(value, Levels):
+            return value
+        if not isinstance(value, list):
+            return cls.of(handler([value]), varied=False)
+        if not value:
+            raise PydanticCustomError("levels_empty", "is an empty list", {"allowed": "one value, or a list of levels"})
+        levels = handler(value)
+        for place, level in enumerate(levels):
+            if level in levels[:place]:
+                raise PydanticCustomError(
+                    "levels_twice", "names the level {level} twice", {"level": str(level), "allowed": "each level once"}
+                )
+        return cls.of(levels, varied=True)

@@ -1,0 +1,168 @@
+"""From a file to a study, or to everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+import types
+import typing
+from pathlib import Path as FilePath
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from patternbench.study import resiliencebench
+from patternbench.study.document import Document, Path, parse, without_comments
+from patternbench.study.levels import Levels
+from patternbench.study.models import Study
+from patternbench.study.problems import InputError, Problem, did_you_mean
+
+ALLOWED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping (key: value)",
+    "model_type": "a mapping (key: value)",
+    "model_attributes_type": "a mapping (key: value)",
+    "finite_number": "a finite number",
+}
+LIMITS = {
+    "greater_than_equal": ("ge", "at least {}"),
+    "greater_than": ("gt", "more than {}"),
+    "less_than_equal": ("le", "at most {}"),
+    "less_than": ("lt", "less than {}"),
+    "literal_error": ("expected", "{}"),
+    "string_pattern_mismatch": ("pattern", "text that matches {}"),
+    "too_short": ("min_length", "at least {} entry"),
+    "string_too_long": ("max_length", "at most {} characters"),
+}
+
+
+def load(path: str | FilePath) -> Study:
+    """The study in a YAML or JSON file, or in a ResilienceBench JSON file; raises InputError."""
+    text = read_text(path)
+    return loads(text, str(path))
+
+
+def loads(text: str, file: str) -> Study:
+    """The study that a text holds; ``file`` is its name in messages."""
+    if file.endswith(".json"):
+        text = without_comments(text)
+    document = parse(text, file)
+    if resiliencebench.recognises(document.value):
+        document = resiliencebench.convert(document)
+    return typing.cast(Study, validated(Study, document))
+
+
+def read_text(path: str | FilePath) -> str:
+    """The text of a file, or an InputError that says why there is none."""
+    try:
+        return FilePath(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        hint = did_you_mean(FilePath(path).name, _siblings(path))
+        raise InputError(Problem("there is no such file", file=str(path), hint=hint)) from None
+    except IsADirectoryError:
+        raise InputError(Problem("is a folder; a file is needed", file=str(path))) from None
+    except UnicodeDecodeError:
+        raise InputError(Problem("is not UTF-8 text", file=str(path))) from None
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from None
+
+
+def validated(model: type[BaseModel], document: Document) -> BaseModel:
+    """The document as the model, or an InputError listing every problem with its line."""
+    if not isinstance(document.value, dict):
+        raise InputError(Problem("is empty or no mapping", file=document.file, allowed="key: value lines"))
+    try:
+        return model.model_validate(document.value)
+    except ValidationError as error:
+        problems = [_problem(found, model, document) for found in error.errors()]
+    raise InputError(_without_echoes(problems))
+
+
+def _siblings(path: str | FilePath) -> list[str]:
+    folder = FilePath(path).parent
+    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+
+
+def _problem(error: Any, model: type[BaseModel], document: Document) -> Problem:
+    path = _real_path(error["loc"], document)
+    kind, context = error["type"], error.get("ctx", {})
+    place: dict[str, Any] = {"path": dotted(path), "file": document.file, "line": document.line(path)}
+    if kind == "missing":
+        return Problem(f"`{path[-1]}` is missing", **place)
+    if kind == "extra_forbidden":
+        known = _keys(model, path[:-1])
+        return Problem("unknown key", **place, allowed=", ".join(known), hint=did_you_mean(str(path[-1]), known))
+    value = error["input"] if not isinstance(error["input"], (dict, BaseModel)) else None
+    if isinstance(value, (list, tuple)) and len(value) == 1 and not isinstance(document.at(path), list):
+        value = value[0]
+    return Problem(_message(kind, error["msg"]), **place, value=value, allowed=_allowed(kind, context))
+
+
+def _message(kind: str, message: str) -> str:
+    if kind in ALLOWED or kind in LIMITS:
+        return "is not allowed here"
+    return message
+
+
+def _allowed(kind: str, context: dict[str, Any]) -> str:
+    if kind in LIMITS:
+        key, text = LIMITS[kind]
+        return text.format(context.get(key))
+    return str(context.get("allowed", ALLOWED.get(kind, "")))
+
+
+def _real_path(loc: tuple[str | int, ...], document: Document) -> Path:
+    """The location without what pydantic adds: the index of a lone scalar, the name of a union's member."""
+    path: Path = ()
+    for place, step in enumerate(loc):
+        node = document.at(path)
+        last = place == len(loc) - 1
+        if (isinstance(node, dict) and (step in node or last)) or (isinstance(node, list) and isinstance(step, int)):
+            path = (*path, step)
+    return path
+
+
+def dotted(path: Path) -> str:
+    """A path as a user would say it: ``strategies[1].retry.max_attempts``."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.lstrip(".")
+
+
+def _keys(model: Any, path: Path) -> list[str]:
+    """The keys that the model at a path knows."""
+    node: Any = model
+    for step in path:
+        if isinstance(step, int):
+            continue
+        node = _model_in(node.model_fields[step].annotation) if node and step in node.model_fields else None
+    return list(node.model_fields) if node else []
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (Union, types.UnionType, list, typing.Annotated):
+        for part in get_args(annotation):
+            found = _model_in(part)
+            if found:
+                return found
+    return None
+
+
+def _without_echoes(problems: list[Problem]) -> list[Problem]:
+    """One problem a path: a union reports the same value once per member; join what each allows."""
+    merged: dict[str, Problem] = {}
+    for problem in problems:
+        first = merged.setdefault(problem.path, problem)
+        if first is not problem and problem.allowed and problem.allowed not in first.allowed:
+            joined = " or ".join(filter(None, (first.allowed, problem.allowed)))
+            merged[problem.path] = Problem(**{**vars(first), "allowed": joined})
+    return sorted(merged.values(), key=lambda p: (p.line or 0, p.path))
+
+
+__all__ = ["Levels", "dotted", "load", "loads", "read_text", "validated"]

@@ -1,0 +1,73 @@
+"""What is wrong with something a user wrote: every problem at once, each with its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: where it stands, what was found, what is allowed, what to type."""
+
+    message: str
+    path: str = ""
+    file: str = ""
+    line: int | None = None
+    value: Any = None
+    allowed: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        """One line: ``file:line: path: message (got value); allowed: ...; hint``."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        head = ": ".join(part for part in (place, self.path) if part)
+        text = f"{head}: {self.message}" if head else self.message
+        if self.value is not None:
+            text += f" (got {shown(self.value)})"
+        if self.allowed:
+            text += f"; allowed: {self.allowed}"
+        return f"{text}; {self.hint}" if self.hint else text
+
+    def as_json(self) -> dict[str, Any]:
+        """The problem as plain data, for ``--json``."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "path": self.path,
+            "value": None if self.value is None else shown(self.value),
+            "message": self.message,
+            "allowed": self.allowed,
+            "hint": self.hint,
+        }
+
+
+class InputError(Exception):
+    """A user's mistake: carries all problems found; ends the command with exit code 2."""
+
+    def __init__(self, problems: Iterable[Problem] | Problem | str) -> None:
+        if isinstance(problems, str):
+            problems = Problem(problems)
+        self.problems = [problems] if isinstance(problems, Problem) else list(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+def shown(value: Any) -> str:
+    """The value as a user would type it, cut to one readable length."""
+    if isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, str):
+        text = repr(value)
+    else:
+        text = str(value)
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint naming the nearest known word, or nothing when none is near."""
+    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
+    return f"did you mean `{near[0]}`?" if near else ""

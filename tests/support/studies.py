@@ -1,0 +1,53 @@
+"""Study texts that several tests start from."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from patternbench.study.load import loads
+from patternbench.study.models import Study
+from patternbench.study.problems import InputError, Problem
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EXAMPLE = """\
+patternbench: 1
+name: retry-and-circuit-breaker
+system: httpbin
+rounds: 10
+seed: 7
+workload:
+  closed: {users: [50, 100, 150], successes: 10, max_attempts: 500}
+  request: {method: GET, path: /bytes/1000}
+faults:
+  - abort: {percentage: [0, 20, 40, 60, 80], status: 503}
+strategies:
+  - {client: resilience4j, baseline: {}}
+  - client: resilience4j
+    retry: {max_attempts: 6, backoff: {exponential: {initial: [20ms, 40ms, 60ms], multiplier: 1.5}}}
+  - client: resilience4j
+    circuit_breaker:
+      {failure_rate: 100, window: {calls: 2}, minimum_calls: 2, open_for: [20ms, 40ms, 60ms], half_open_calls: 1}
+"""
+
+
+def study(text: str = EXAMPLE, **changes: str) -> Study:
+    """The study of a text in which each keyword's line-start ``key:`` is replaced by another value."""
+    return loads(changed(text, **changes), "study.yaml")
+
+
+def changed(text: str = EXAMPLE, **changes: str) -> str:
+    lines = text.splitlines(keepends=True)
+    for key, value in changes.items():
+        kept = [line for line in lines if not line.startswith(f"{key}:")]
+        lines = [*kept, f"{key}: {value}\n"]
+    return "".join(lines)
+
+
+def problems(text: str, name: str = "study.yaml") -> list[Problem]:
+    """What is wrong with a study's text; fails the test when nothing is."""
+    try:
+        loads(textwrap.dedent(text), name)
+    except InputError as error:
+        return error.problems
+    raise AssertionError("the study was accepted")

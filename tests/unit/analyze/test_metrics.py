@@ -1,0 +1,226 @@
+"""The metrics of a round, against rows worked out by hand."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patternbench.analyze.metrics import (
+    CURVE,
+    RESPONSES,
+    TABLE_2,
+    call_seconds,
+    latency_curve,
+    round_metrics,
+    user_metrics,
+)
+
+COLUMNS = ["user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up"]
+
+
+def rows(*given_rows: tuple[Any, ...]) -> pd.DataFrame:
+    """Make attempts of (user, call, attempt, intended ms, start ms, end ms, outcome, success[, warm_up])."""
+    filled = [row if len(row) == len(COLUMNS) else (*row, False) for row in given_rows]
+    frame = pd.DataFrame(filled, columns=COLUMNS)
+    frame[["intended_us", "start_us", "end_us"]] *= 1000
+    return frame.assign(group="all", outcome=frame["outcome"].astype("category"))
+
+
+# User 0: a retried call (fails, then succeeds), then a good one. User 1: a rejected call, a failed one, a
+# good one.
+BY_HAND = rows(
+    (0, 0, 1, 0, 0, 10, "answered", False),
+    (0, 0, 2, 30, 30, 50, "answered", True),
+    (0, 1, 1, 50, 50, 90, "answered", True),
+    (1, 0, 0, 0, 0, 0, "rejected", False),
+    (1, 1, 1, 1, 1, 31, "timeout", False),
+    (1, 2, 1, 31, 31, 61, "answered", True),
+)
+
+
+def test_counts_add_up_over_the_users_of_a_round() -> None:
+    found = round_metrics(BY_HAND)
+    assert [found[name] for name in TABLE_2[:6]] == [3, 2, 5, 3, 2, 5]
+
+
+def test_total_times_are_means_over_users_of_what_each_user_waited() -> None:
+    found = round_metrics(BY_HAND)
+    assert found["TotalSuccessTime"] == pytest.approx((0.060 + 0.030) / 2)
+    assert found["TotalErrorTime"] == pytest.approx((0.010 + 0.030) / 2)
+    assert found["TotalContentionTime"] == pytest.approx((0.070 + 0.060) / 2)
+    assert found["TotalExecutionTime"] == pytest.approx((0.090 + 0.061) / 2)
+    assert found["ContentionRate"] == pytest.approx(0.130 / 0.151)
+
+
+def test_average_times_are_over_attempts_of_the_whole_round() -> None:
+    found = round_metrics(BY_HAND)
+    assert found["AverageSuccessTime"] == pytest.approx(0.090 / 3)
+    assert found["AverageErrorTime"] == pytest.approx(0.040 / 2)
+
+
+def test_rates_are_per_second_of_the_round() -> None:
+    found = round_metrics(BY_HAND)
+    assert found["Throughput"] == pytest.approx(5 / 0.090)
+    assert found["goodput"] == pytest.approx(3 / 0.090)
+
+
+def test_a_rejected_call_is_an_unsuccessful_call_that_costs_no_request() -> None:
+    found = round_metrics(BY_HAND)
+    assert found["rejected_calls"] == 1
+    assert found["failure_rate"] == pytest.approx(40.0)
+    assert found["amplification"] == pytest.approx(1.0)
+
+
+def test_the_response_time_of_a_call_spans_its_attempts_and_its_back_off() -> None:
+    assert sorted(call_seconds(BY_HAND)) == pytest.approx([0.030, 0.030, 0.040, 0.050])
+    found = round_metrics(BY_HAND)
+    assert found["max"] == pytest.approx(0.050)
+    assert found["p50"] == pytest.approx(0.035)
+
+
+def test_the_response_time_counts_from_the_intended_start_but_an_attempt_from_its_sending() -> None:
+    found = round_metrics(rows((0, 0, 1, 0, 200, 250, "answered", True)))
+    assert found["p50"] == pytest.approx(0.250)
+    assert found["success_p50"] == pytest.approx(0.050)
+
+
+def test_a_dropped_call_is_counted_as_failed_and_has_no_time() -> None:
+    found = round_metrics(rows((0, 0, 1, 0, 0, 10, "answered", True), (0, 1, 0, 5, 5, 5, "dropped", False)))
+    assert (found["TotalCalls"], found["TotalRequests"], found["failure_rate"]) == (2, 1, 50.0)
+    assert (found["rejected_calls"], found["max"]) == (0, pytest.approx(0.010))
+
+
+def test_calls_that_touch_the_warm_up_are_left_out_whole() -> None:
+    warm = rows(
+        (0, 0, 1, 0, 0, 500, "answered", False, True),
+        (0, 0, 2, 520, 520, 530, "answered", True, False),
+        (0, 1, 1, 600, 600, 640, "answered", True, False),
+    )
+    found = round_metrics(warm)
+    assert (found["TotalCalls"], found["TotalRequests"], found["UnsuccessfulRequests"]) == (1, 1, 0)
+    assert found["TotalExecutionTime"] == pytest.approx(0.040)
+    assert found["Throughput"] == pytest.approx(1 / 0.040)
+
+
+def test_without_an_error_its_average_time_is_unknown_and_its_total_zero() -> None:
+    found = round_metrics(rows((0, 0, 1, 0, 0, 10, "answered", True)))
+    assert math.isnan(found["AverageErrorTime"])
+    assert math.isnan(found["error_p99"])
+    assert found["TotalErrorTime"] == 0
+
+
+def test_a_round_without_a_measured_row_has_counts_of_zero_and_no_times() -> None:
+    found = round_metrics(rows((0, 0, 1, 0, 0, 10, "answered", True, True)))
+    assert (found["TotalCalls"], found["rejected_calls"]) == (0, 0)
+    undefined = {
+        "TotalExecutionTime",
+        "AverageSuccessTime",
+        "Throughput",
+        "p50",
+        "failure_rate",
+        "amplification",
+    }
+    assert all(math.isnan(found[name]) for name in undefined)
+
+
+def test_an_empty_frame_is_a_round_without_a_measured_row() -> None:
+    assert round_metrics(BY_HAND.iloc[:0])["TotalCalls"] == 0
+    assert len(user_metrics(BY_HAND.iloc[:0])) == 0
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(ValueError, match="intended_us"):
+        round_metrics(BY_HAND.drop(columns="intended_us"))
+
+
+def test_each_user_has_the_metrics_of_that_user_alone() -> None:
+    second = user_metrics(BY_HAND).set_index("user").loc[1]
+    assert [second[name] for name in TABLE_2[:6]] == [1, 2, 3, 1, 1, 2]
+    assert second["AverageErrorTime"] == pytest.approx(0.030)
+    assert second["Throughput"] == pytest.approx(2 / 0.061)
+    assert second["ContentionRate"] == pytest.approx(0.060 / 0.061)
+    assert (second["start_us"], second["end_us"]) == (0, 61_000)
+
+
+def test_users_of_two_groups_may_share_a_number() -> None:
+    twice = pd.concat([BY_HAND.assign(group="mobile"), BY_HAND.assign(group="web")], ignore_index=True)
+    assert user_metrics(twice)[["group", "user"]].values.tolist() == [
+        ["mobile", 0],
+        ["mobile", 1],
+        ["web", 0],
+        ["web", 1],
+    ]
+    assert round_metrics(twice)["TotalCalls"] == 10
+
+
+def test_every_response_of_the_contract_is_there_once() -> None:
+    assert tuple(round_metrics(BY_HAND)) == RESPONSES
+    assert len(set(RESPONSES)) == 14 + 18 + 4
+
+
+@st.composite
+def rounds_of_attempts(draw: st.DrawFn) -> pd.DataFrame:
+    """Draw a closed round: users whose calls are rejected, or have some failed attempts and a last one."""
+    found: list[tuple[Any, ...]] = []
+    for user in range(draw(st.integers(1, 4))):
+        now = 0
+        for call, attempts in enumerate(draw(st.lists(st.integers(0, 4), min_size=1, max_size=5))):
+            good = draw(st.booleans())
+            if attempts == 0:
+                found.append((user, call, 0, now, now, now, "rejected", False))
+            for attempt in range(1, attempts + 1):
+                took = draw(st.integers(1, 50))
+                ok = good and attempt == attempts
+                found.append((user, call, attempt, now, now, now + took, "answered", ok))
+                now += took + draw(st.integers(0, 5))
+            now += 1
+    return rows(*found)
+
+
+@given(rounds_of_attempts())
+def test_a_round_is_the_sum_of_its_users(attempts: pd.DataFrame) -> None:
+    whole, users = round_metrics(attempts), user_metrics(attempts)
+    for name in TABLE_2[:6]:
+        assert whole[name] == users[name].sum()
+    for name in ("TotalSuccessTime", "TotalErrorTime", "TotalExecutionTime", "TotalContentionTime"):
+        assert whole[name] == pytest.approx(users[name].mean())
+
+
+@given(rounds_of_attempts(), st.integers(0, 2**32 - 1))
+def test_the_order_of_rows_changes_nothing(attempts: pd.DataFrame, seed: int) -> None:
+    shuffled = attempts.iloc[np.random.default_rng(seed).permutation(len(attempts))]
+    assert round_metrics(shuffled) == pytest.approx(round_metrics(attempts), nan_ok=True)
+
+
+@given(rounds_of_attempts())
+def test_parts_make_wholes_and_quantiles_rise(attempts: pd.DataFrame) -> None:
+    found = round_metrics(attempts)
+    assert found["SuccessfulCalls"] + found["UnsuccessfulCalls"] == found["TotalCalls"]
+    assert found["TotalSuccessTime"] + found["TotalErrorTime"] == pytest.approx(found["TotalContentionTime"])
+    assert found["TotalRequests"] == (attempts["attempt"] > 0).sum()
+    values = [found[name] for name in ("p50", "p90", "p95", "p99", "p999", "max")]
+    assert math.isnan(values[0]) or values == sorted(values)
+
+
+@given(rounds_of_attempts(), st.integers(1, 10_000))
+def test_moving_a_round_in_time_changes_nothing(attempts: pd.DataFrame, by: int) -> None:
+    later = attempts.copy()
+    later[["intended_us", "start_us", "end_us"]] += by
+    assert round_metrics(later) == pytest.approx(round_metrics(attempts), nan_ok=True)
+
+
+def test_a_rounds_curves_run_from_its_shortest_to_its_longest_time() -> None:
+    curves = latency_curve(BY_HAND).set_index(["kind", "quantile"])["seconds"]
+    assert (curves["call", 0.0], curves["call", 1.0]) == (pytest.approx(0.030), pytest.approx(0.050))
+    assert (curves["success", 0.0], curves["success", 1.0]) == (pytest.approx(0.020), pytest.approx(0.040))
+    assert len(curves) == 2 * len(CURVE)
+
+
+def test_a_kind_without_any_time_has_no_curve() -> None:
+    failed = rows((0, 0, 1, 0, 0, 10, "timeout", False))
+    assert latency_curve(failed)["kind"].unique().tolist() == ["call"]
+    assert latency_curve(BY_HAND.iloc[:0]).empty

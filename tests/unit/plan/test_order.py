@@ -1,0 +1,57 @@
+"""The order of execution: blocks, shuffled by the seed, the same everywhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patternbench.plan.expand import expand
+from patternbench.plan.order import rounds_of
+from tests.support.studies import EXAMPLE, changed, study
+
+SCENARIOS = expand(study()).scenarios
+
+
+@given(st.integers(1, 6), st.integers(0, 2**53))
+def test_every_block_holds_every_scenario_once(rounds: int, seed: int) -> None:
+    places = rounds_of(SCENARIOS, rounds, seed, "shuffled")
+    assert [p.index for p in places] == list(range(len(SCENARIOS) * rounds))
+    assert [p.block for p in places] == sorted(p.block for p in places)
+    counts = Counter((p.block, p.scenario) for p in places)
+    assert set(counts.values()) == {1}
+    assert len(counts) == len(SCENARIOS) * rounds
+
+
+def test_the_same_seed_gives_the_same_order_and_another_seed_another() -> None:
+    first = rounds_of(SCENARIOS, 3, 7, "shuffled")
+    assert first == rounds_of(SCENARIOS, 3, 7, "shuffled")
+    assert first != rounds_of(SCENARIOS, 3, 8, "shuffled")
+
+
+def test_blocks_are_shuffled_differently() -> None:
+    places = rounds_of(SCENARIOS, 2, 7, "shuffled")
+    one, two = ([p.scenario for p in places if p.block == block] for block in (0, 1))
+    assert one != two
+
+
+def test_the_order_of_seed_7_is_golden() -> None:
+    order = {scenario.id: place for place, scenario in enumerate(SCENARIOS)}
+    places = rounds_of(SCENARIOS, 1, 7, "shuffled")
+    assert [order[p.scenario] for p in places[:8]] == [14, 54, 92, 18, 41, 11, 19, 57]
+
+
+def test_declared_order_is_the_papers() -> None:
+    places = rounds_of(SCENARIOS, 3, 7, "declared")
+    assert [p.scenario for p in places[:6]] == [SCENARIOS[0].id] * 3 + [SCENARIOS[1].id] * 3
+    assert [p.block for p in places[:6]] == [0, 1, 2, 0, 1, 2]
+
+
+def test_scenarios_of_one_system_stay_together_within_a_block() -> None:
+    system = "{name: target, settings: {workers: [1, 2, 3]}}"
+    scenarios = expand(study(changed(EXAMPLE, system=system))).scenarios
+    workers = {s.id: s.levels["workers"] for s in scenarios}
+    sequence = [workers[p.scenario] for p in rounds_of(scenarios, 1, 7, "shuffled")]
+    changes = sum(a != b for a, b in zip(sequence, sequence[1:], strict=False))
+    assert changes == 2

@@ -1,0 +1,152 @@
+"""Loading a study: what is right is read, what is wrong is named with its place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patternbench.study.load import load, loads
+from patternbench.study.problems import InputError
+from patternbench.study.units import Duration
+from tests.support.studies import EXAMPLE, ROOT, changed, problems, study
+
+
+def only(text: str) -> str:
+    found = problems(text)
+    assert len(found) == 1, [str(p) for p in found]
+    return str(found[0])
+
+
+def edited(old: str, new: str) -> str:
+    assert old in EXAMPLE
+    return EXAMPLE.replace(old, new)
+
+
+def test_the_example_is_read() -> None:
+    read = study()
+    assert tuple(read.workload.closed.users) == (50, 100, 150)
+    assert read.strategies[1].retry is not None
+    assert read.strategies[1].retry.backoff.exponential.initial[0] == Duration(20_000)  # type: ignore[union-attr]
+
+
+def test_json_is_read_like_yaml() -> None:
+    text = json.dumps({"patternbench": 1, "name": "x", "system": "target"})
+    found = [p.path for p in problems(text, "study.json")]
+    assert found == ["strategies", "workload"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_study_of_ours_is_read(path) -> None:  # type: ignore[no-untyped-def]
+    assert load(path).patternbench == 1
+
+
+def test_an_unknown_key_is_named_with_the_nearest_known_one() -> None:
+    text = only(edited("max_attempts: 500", "max_atempts: 500"))
+    assert text.startswith("study.yaml:7: workload.closed.max_atempts: unknown key")
+    assert "did you mean `max_attempts`?" in text
+
+
+def test_a_wrong_type_says_what_is_allowed() -> None:
+    assert "(got '10'); allowed: a whole number" in only(edited("successes: 10", 'successes: "10"'))
+
+
+def test_an_empty_list_is_no_list_of_levels() -> None:
+    text = only(edited("[50, 100, 150]", "[]"))
+    assert "workload.closed.users: is an empty list" in text
+
+
+@pytest.mark.parametrize("value", ["-1", "0", "100001", "1.5", "true"])
+def test_users_out_of_range_or_of_another_type_are_refused(value: str) -> None:
+    assert "workload.closed.users" in only(edited("[50, 100, 150]", value))
+
+
+@pytest.mark.parametrize("value", ["60", "60.5"])
+def test_a_bare_number_is_no_duration(value: str) -> None:
+    text = only(edited("[20ms, 40ms, 60ms], multiplier", f"{value}, multiplier"))
+    assert "a duration needs a unit" in text
+    assert f"`{value}ms`, `{value}s`" in text
+
+
+@pytest.mark.parametrize("value", ["-20ms", "20 min", "25h", "1e3s", "''"])
+def test_other_texts_are_no_durations(value: str) -> None:
+    assert "initial" in only(edited("[20ms, 40ms, 60ms], multiplier", f"{value}, multiplier"))
+
+
+def test_a_percentage_over_100_is_refused_at_its_place_in_the_list() -> None:
+    text = only(edited("[0, 20, 40, 60, 80]", "[0, 120]"))
+    assert "faults[0].abort.percentage[1]" in text
+    assert "(got 120)" in text
+
+
+def test_a_level_given_twice_is_refused() -> None:
+    assert "names the level 20ms twice" in only(edited("open_for: [20ms, 40ms, 60ms]", "open_for: [20ms, 20ms]"))
+
+
+def test_two_strategies_in_one_entry_are_refused() -> None:
+    assert "baseline and retry stand together" in only(
+        edited("baseline: {}", "baseline: {}, retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}}")
+    )
+
+
+def test_all_problems_are_listed_at_once_in_the_order_of_lines() -> None:
+    text = edited("rounds: 10", "rounds: -1").replace("[50, 100, 150]", "[]").replace("GET", "GIT")
+    found = problems(text)
+    assert [p.line for p in found] == [4, 7, 8]
+
+
+def test_broken_yaml_names_its_line() -> None:
+    assert only("a: [1\nb: 2\n").startswith("study.yaml:2: is not YAML")
+
+
+def test_a_key_given_twice_is_broken_yaml() -> None:
+    assert "duplicate key" in only(EXAMPLE + "seed: 8\n")
+
+
+@pytest.mark.parametrize("text", ["", "just words", "- a\n- b\n", "42", "null"])
+def test_what_is_no_mapping_is_refused(text: str) -> None:
+    assert "no mapping" in only(text)
+
+
+def test_a_missing_file_names_the_nearest_one(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "quickstart.yaml").write_text(EXAMPLE)
+    with pytest.raises(InputError, match=r"there is no such file; did you mean `quickstart.yaml`\?"):
+        load(tmp_path / "quikstart.yaml")
+
+
+def test_what_is_not_text_is_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "study.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        load(tmp_path / "study.yaml")
+
+
+def test_a_system_is_named_or_has_a_url() -> None:
+    read = study(changed(system='{url: "http://localhost:8080", ready: /health, headers: {A: "${env:TOKEN}"}}'))
+    assert read.system.url == "http://localhost:8080"
+    assert "name and url stand together" in only(changed(system='{name: x, url: "http://localhost:1"}'))
+    assert "settings does not go with" in only(changed(system='{url: "http://localhost:1", settings: {a: 1}}'))
+
+
+@given(st.text(max_size=300))
+def test_no_text_ends_in_anything_but_a_study_or_a_list_of_problems(text: str) -> None:
+    try:
+        loads(text, "study.yaml")
+    except InputError as error:
+        assert error.problems
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["closed", "users", "x"]), inner),
+        max_leaves=8,
+    ),
+    st.sampled_from(["workload", "faults", "strategies", "system", "design", "rounds", "clients", "objective"]),
+)
+def test_no_value_of_a_field_ends_in_anything_else_either(value: object, key: str) -> None:
+    try:
+        loads(changed(**{key: json.dumps(value)}), "study.yaml")
+    except InputError as error:
+        assert all(problem.message for problem in error.problems)
