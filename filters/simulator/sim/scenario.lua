@@ -28,17 +28,17 @@ local function plan_of(scenario)
   }
 end
 
-local function limiter_of(scenario)
+local function limiter_of(scenario, number)
   local plan = plan_of(scenario)
-  local store = stores[scenario.store].new(plan, scenario)
+  local store = stores[scenario.store].new(plan, scenario, random.new(scenario.seed, 3 * number + 2))
   return synchronisations[scenario.synchronisation].new(store, plan, scenario)
 end
 
 -- One client through its requests; `emit` hears of every decision.
 local function run_client(scenario, group, number, limiter, emit)
   local gap = 60e6 / group.per_minute
-  local next_time = arrivals[group.arrivals](random.new(scenario.seed, 2 * number), gap)
-  local next_balancer = routing[scenario.routing](random.new(scenario.seed, 2 * number + 1), scenario.balancers)
+  local next_time = arrivals[group.arrivals](random.new(scenario.seed, 3 * number), gap)
+  local next_balancer = routing[scenario.routing](random.new(scenario.seed, 3 * number + 1), scenario.balancers)
   local cost = group.cost
   local time = next_time()
   while time < scenario.duration_us do
@@ -64,7 +64,7 @@ function M.run(scenario, write)
   local verdict = judge.new(scenario.limit, scenario.window_us, scenario.tolerance_us)
   local asked = 0
   each_client(scenario, function(group, number)
-    local log, limiter = verdict:client(), limiter_of(scenario)
+    local log, limiter = verdict:client(), limiter_of(scenario, number)
     run_client(scenario, group, number, limiter, function(now, cost, allowed)
       judge.add(log, now, cost, allowed)
       if write then

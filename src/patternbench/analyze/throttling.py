@@ -174,9 +174,7 @@ def exact_log(decisions: pd.DataFrame, rule: Rule) -> pd.Series:
     start = 0
     for end in ends.tolist():
         rows = slice(start, end)
-        allowed[rows] = _log_of_client(
-            parsed.time[rows], parsed.cost[rows], parsed.limit[rows], rule.window_us
-        )
+        allowed[rows] = _log_of_client(parsed.time[rows], parsed.cost[rows], parsed.limit[rows], rule.window_us)
         start = end
     return pd.Series(_unsorted(parsed, allowed), index=decisions.index, name="allowed")
 
@@ -234,9 +232,7 @@ def _percent(flags: pd.Series) -> float:
     return float(flags.mean() * 100) if len(flags) else float("nan")
 
 
-def _in_order(
-    decisions: pd.DataFrame, parsed: _Decisions, judged: dict[str, npt.NDArray[np.generic]]
-) -> pd.DataFrame:
+def _in_order(decisions: pd.DataFrame, parsed: _Decisions, judged: dict[str, npt.NDArray[np.generic]]) -> pd.DataFrame:
     table = decisions[["client", "allowed"]].copy()
     for name, values in judged.items():
         table[name] = _unsorted(parsed, values)
@@ -273,9 +269,7 @@ def _column(rows: pd.DataFrame, name: str, default: int | None) -> Ints:
 
 
 def _check(decisions: pd.DataFrame, rule: Rule) -> None:
-    problems = [
-        f"column {name} is missing" for name in ("client", "time_us", "allowed") if name not in decisions
-    ]
+    problems = [f"column {name} is missing" for name in ("client", "time_us", "allowed") if name not in decisions]
     if rule.limit is None and "limit" not in decisions:
         problems.append("column limit is missing, and the rule names no limit")
     for name in ("time_us", "cost", "limit"):
@@ -284,9 +278,7 @@ def _check(decisions: pd.DataFrame, rule: Rule) -> None:
     if "allowed" in decisions and decisions["allowed"].dtype != bool:
         problems.append(f"column allowed holds {decisions['allowed'].dtype}; allowed: true and false only")
     if "client" in decisions and decisions["client"].isna().any():
-        problems.append(
-            f"column client is empty in row {int(decisions['client'].isna().to_numpy().argmax())}"
-        )
+        problems.append(f"column client is empty in row {int(decisions['client'].isna().to_numpy().argmax())}")
     if problems:
         raise DecisionsError("; ".join(problems))
 

@@ -87,9 +87,7 @@ def test_the_exact_log_never_deviates_and_never_passes_its_limit(
 
 @slowly
 @given(rows, rules)
-def test_the_peak_is_the_most_allowed_in_any_window(
-    drawn: list[tuple[str, int, bool, int]], rule: Rule
-) -> None:
+def test_the_peak_is_the_most_allowed_in_any_window(drawn: list[tuple[str, int, bool, int]], rule: Rule) -> None:
     decisions = table(drawn)
     clients = by_client(decisions, rule).set_index("client")
     for client, own in decisions[decisions["allowed"]].groupby("client"):
@@ -103,9 +101,7 @@ def test_the_peak_is_the_most_allowed_in_any_window(
 
 @slowly
 @given(rows, rules, st.randoms(use_true_random=False))
-def test_clients_are_judged_each_by_itself(
-    drawn: list[tuple[str, int, bool, int]], rule: Rule, random: object
-) -> None:
+def test_clients_are_judged_each_by_itself(drawn: list[tuple[str, int, bool, int]], rule: Rule, random: object) -> None:
     decisions = table(drawn)
     together = judge(decisions, rule)
     for client, own in decisions.groupby("client"):

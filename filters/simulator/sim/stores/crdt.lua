@@ -7,23 +7,25 @@ local cores = require("ratelimit.core")
 local states = require("sim.states")
 local verbs = require("ratelimit.core.verbs")
 
-local ceil = math.ceil
+local ceil, floor = math.ceil, math.floor
 
 local M = {}
 M.__index = M
 
-function M.new(plan, scenario)
+function M.new(plan, scenario, stream)
   local core, copies = cores[plan.algorithm], {}
   for balancer = 1, scenario.balancers do
     copies[balancer] = states.new(core, plan)
   end
   return setmetatable({
-    core = core, plan = plan, copies = copies, interval = scenario.staleness_us, news = {}, first = 1, last = 0,
+    core = core, plan = plan, copies = copies, interval = scenario.staleness_us,
+    phase = floor(stream:uniform() * scenario.staleness_us), news = {}, first = 1, last = 0,
   }, M)
 end
 
+-- Intervals end at moments that have nothing to do with where windows begin.
 local function heard_at(self, at)
-  return self.interval == 0 and at or ceil(at / self.interval) * self.interval
+  return self.interval == 0 and at or ceil((at - self.phase) / self.interval) * self.interval + self.phase
 end
 
 -- What a refund gives back was booked by the others when they heard of it.
