@@ -1,7 +1,7 @@
 local cores = require("ratelimit.core")
 local support = require("support")
 
-local rounds = 60
+local rounds = 40
 
 local function each_round(body)
   for seed = 1, rounds do

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def workshop() -> Iterator[Path]:
-    """A short path: a Unix socket's name has at most 107 bytes."""
+    """Give a short path: a Unix socket's name has at most 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="rl-") as name:
         Path(name).chmod(0o755)
         yield Path(name)

@@ -110,7 +110,7 @@ class Redis(Component):
         self.ask("FLUSHALL")
 
     def store(self) -> dict[str, Any]:
-        return {"kind": "redis", "address": f"127.0.0.1:{self.port}"}
+        return {"kind": "redis", "address": f"127.0.0.1:{self.port}", "timeout": "1s"}
 
 
 class MariaDB(Component):
@@ -141,7 +141,7 @@ class MariaDB(Component):
 
     def start(self) -> "MariaDB":
         self.launch()
-        eventually(lambda: self.answers(), 60)
+        eventually(self.answers, 60)
         return self
 
     def answers(self) -> bool:
@@ -161,7 +161,7 @@ class MariaDB(Component):
 
     def store(self, user: str = "native") -> dict[str, Any]:
         where = {"kind": "mariadb", "address": f"127.0.0.1:{self.port}", "database": "ratelimit"}
-        return {**where, "user": user, "password": "secret"}
+        return {**where, "user": user, "password": "secret", "timeout": "1s"}
 
 
 class Nginx(Component):
@@ -287,7 +287,7 @@ def running(*components: Any) -> Iterator[None]:
 
 
 def limit(algorithm: str = "fixed_window", **changes: Any) -> dict[str, Any]:
-    """Return a limit of 100 a day for each X-Api-Key (a minute for the leaky bucket, which holds requests)."""
+    """Return a limit of 100 a day for each X-Api-Key (a minute for the leaky bucket, which waits)."""
     window = "1m" if algorithm == "leaky_bucket" else "1d"
     base = {
         "name": "per_client",
@@ -310,9 +310,12 @@ def get(nginx: Nginx, key: str | None = "alice", path: str = "/", **headers: str
     return httpx.get(nginx.url + path, headers=all_headers, timeout=10)
 
 
-def burst(nginxes: list[Nginx], count: int, key: str = "alice", users: int = 32) -> Counter[int]:
+def burst(
+    nginxes: list[Nginx], count: int, key: str = "alice", *, users: int = 32, path: str = "/", wait: int = 10
+) -> Counter[int]:
     """Send `count` requests at full speed, spread over load balancers; return how often each status came."""
     each = count // len(nginxes)
+    users = max(n for n in range(1, min(users, each) + 1) if each % n == 0)  # hey sends whole rounds only
     runs = [
         subprocess.Popen(
             [
@@ -320,12 +323,12 @@ def burst(nginxes: list[Nginx], count: int, key: str = "alice", users: int = 32)
                 "-n",
                 str(each),
                 "-c",
-                str(min(users, each)),
+                str(users),
                 "-t",
-                "2",
+                str(wait),
                 "-H",
                 f"X-Api-Key: {key}",
-                n.url,
+                n.url + path,
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

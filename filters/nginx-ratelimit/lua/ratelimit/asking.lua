@@ -72,6 +72,31 @@ function M.ask(name, requests)
   return nil, ok and err or answers
 end
 
+local warm_connections = 4
+
+local function warm(each)
+  local threads = {}
+  for i = 1, warm_connections do
+    threads[i] = ngx.thread.spawn(each.store.warm, each.store)
+  end
+  local done
+  for _, thread in ipairs(threads) do
+    local _, reply = ngx.thread.wait(thread)
+    done = done or reply
+  end
+  each.warmed = done
+end
+
+--- Makes connections ahead for stores that have none yet or that failed: a request's own deadline may be too short for
+-- greeting a store that is far away.
+function M.warm()
+  for _, each in pairs(stores) do
+    if each.store.warm and (not each.warmed or each.breaker.failures > 0) then
+      warm(each)
+    end
+  end
+end
+
 --- Lets stores that need it forget expired state.
 function M.purge()
   for _, each in pairs(stores) do

@@ -353,6 +353,8 @@ function M.work()
   end)
   every(0.1, leasing.sweep)
   every(1, plans.refresh)
+  ngx.timer.at(0, asking.warm)
+  every(1, asking.warm)
   if ngx.worker.id() == 0 then
     every(60, asking.purge)
   end

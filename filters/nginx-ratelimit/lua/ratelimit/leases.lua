@@ -9,8 +9,9 @@
 --   eager, sliding windows:  at most limit + N * n in any stretch of W, as a unit may be used up to T after it was booked.
 --   eager, token bucket:     at most burst + rate * time + N * n in any stretch of time, for the same reason.
 --   lazy, fixed window:      at most limit + (N - 1) * n in every window: what the others hold unreported is not seen.
---   lazy, sliding windows:   at most limit + (N - 1) * n in any stretch of W + T.
+--   lazy, sliding windows:   at most limit + (N - 1) * n in any stretch of W (reports come late, so they also leave late).
 --   lazy, token bucket:      at most burst + rate * time + (N - 1) * n in any stretch of time.
+-- A sliding window counter is an estimate: its own excess (below limit) comes on top of its bounds.
 -- A store that shows reports after a staleness S adds, for each lazy bound, what the other holders use in S.
 --
 -- Pure: a lease is a table, the caller passes the time (microseconds) and does the asking.

@@ -33,13 +33,13 @@ end
 local store = object({
   kind = { word("memory", "redis", "mariadb", "crdt"), required = true },
   address = { text("^[^:]+:%S+$", '"host:port" or "unix:/path"') },
-  timeout = { shape.duration("1ms", "50ms"), default = 50e3 },
+  timeout = { shape.duration("1ms", "1s"), default = 50e3 },
   user = { shape.any_text },
   password = { shape.any_text },
   password_file = { shape.any_text },
   database = { shape.any_text },
   tls = { object({ verify = { shape.boolean, default = true }, server_name = { shape.any_text } }) },
-  pool = { whole(1, 10000), default = 64 },
+  pool = { whole(1, 10000) },
   idle = { shape.duration("1s", "1h"), default = 60e6 },
   breaker = {
     object({ failures = { whole(1, 1000), default = 5 }, open_for = { shape.duration("10ms", "1m"), default = 1e6 } }),
@@ -313,9 +313,12 @@ local function prepare(each, balancers, stores)
   return M.ready(each)
 end
 
+-- Connections a worker; few for MariaDB, where they would queue for a row's lock anyway.
+local pools = { redis = 64, crdt = 64, mariadb = 8 }
+
 local function address(each)
   local out = {
-    timeout = each.timeout / 1e6, pool_size = each.pool, idle = each.idle / 1e6, tls = each.tls,
+    timeout = each.timeout / 1e6, pool_size = each.pool or pools[each.kind], idle = each.idle / 1e6, tls = each.tls,
     user = each.user or "", password = each.password or "", database = each.database or "",
   }
   if each.address:sub(1, 5) == "unix:" then

@@ -4,6 +4,7 @@
 -- back to the earlier ones where the algorithm can. The sidecar counts whole milliseconds and does not say its time.
 
 local clock = require("ratelimit.clock")
+local connection = require("ratelimit.wire.connection")
 local resp = require("ratelimit.wire.resp")
 
 local M = {}
@@ -12,6 +13,11 @@ M.__index = M
 --- A store on the sidecar of `config.address`.
 function M.new(config)
   return setmetatable({ address = config.address }, M)
+end
+
+--- Makes a pooled connection ahead of the requests.
+function M:warm()
+  return resp.call(connection.patient(self.address, 2), { "PING" })
 end
 
 local verbs = { take = "PB.TAKE", reserve = "PB.LEASE", report = "PB.REPORT", refund = "PB.GIVE" }

@@ -3,6 +3,7 @@
 -- A query holds one transaction: every limit's row is locked in order of its key, so two requests can't wait for each other,
 -- and what one binding limit rejects is rolled back for all.
 
+local connection = require("ratelimit.wire.connection")
 local mysql = require("ratelimit.wire.mysql")
 
 local M = {}
@@ -11,12 +12,19 @@ M.__index = M
 local number = "%.17g"
 
 --- What a new connection is told first.
-M.setup = "SET SESSION time_zone = '+00:00', SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, "
-  .. "SESSION innodb_lock_wait_timeout = 1, SESSION sql_mode = 'STRICT_ALL_TABLES'"
+M.setup = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+  .. "SET SESSION time_zone = '+00:00', SESSION innodb_lock_wait_timeout = 1, SESSION sql_mode = 'STRICT_ALL_TABLES'"
 
 --- A store on the server of `config.address`.
 function M.new(config)
+  config.address.setup = M.setup
   return setmetatable({ address = config.address }, M)
+end
+
+--- Makes a pooled connection ahead of the requests, and has the server compile the procedures for it.
+function M:warm()
+  return mysql.call(connection.patient(self.address, 2),
+    "CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)")
 end
 
 local function call(request, now)

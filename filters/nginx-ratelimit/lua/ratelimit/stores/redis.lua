@@ -2,6 +2,7 @@
 --
 -- The script is called by its digest; after a restart or SCRIPT FLUSH the server asks for the text and gets it once.
 
+local connection = require("ratelimit.wire.connection")
 local crypto = require("ratelimit.wire.crypto")
 local resp = require("ratelimit.wire.resp")
 local script = require("ratelimit.stores.script")
@@ -22,6 +23,11 @@ function M.new(config)
   source = source or script.build()
   digest = digest or hex(crypto.sha1(source))
   return setmetatable({ address = config.address }, M)
+end
+
+--- Makes a pooled connection ahead of the requests.
+function M:warm()
+  return resp.call(connection.patient(self.address, 2), { "PING" })
 end
 
 --- The arguments of a script call for a list of requests; `now` overrides the server's clock.

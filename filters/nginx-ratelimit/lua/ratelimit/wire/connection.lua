@@ -6,8 +6,11 @@
 local M = {}
 M.__index = M
 
+-- Requests that wait for one of `pool_size` connections; their deadline runs meanwhile.
+local waiting_for_connection = 4096
+
 local function connect(socket, address)
-  local options = { pool = address.pool, pool_size = address.pool_size }
+  local options = { pool = address.pool, pool_size = address.pool_size, backlog = waiting_for_connection }
   if address.path then
     return socket:connect("unix:" .. address.path, options)
   end
@@ -19,6 +22,11 @@ local function secure(socket, address)
     return true
   end
   return socket:sslhandshake(nil, address.tls.server_name or address.host, address.tls.verify)
+end
+
+--- The same address with more time: for a connection that is made ahead, not for a request that waits.
+function M.patient(address, seconds)
+  return setmetatable({ timeout = seconds }, { __index = address })
 end
 
 --- Opens a connection, or takes one from the pool; `reused` tells which.
