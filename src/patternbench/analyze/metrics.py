@@ -94,12 +94,13 @@ class _Attempts:
     seconds: _Floats
 
 
-def round_metrics(attempts: pd.DataFrame) -> dict[str, float]:
+def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[str, float]:
     """Sum up the attempts of one round as the responses of `contracts/records`.
 
     `attempts` has the columns of `contracts/records`, in any order of rows. The answer has the keys of
     `RESPONSES`; times are in seconds, `failure_rate` in percent of calls, `ContentionRate` a share; what is
-    undefined is NaN. Raises ValueError when a column is missing.
+    undefined is NaN. `goodput` counts the successful calls whose response time is at most `objective_s`
+    seconds. Raises ValueError when a column is missing.
     """
     users, calls, wire, _ = _parts(attempts)
     per_user = _totals(users, calls, wire)
@@ -109,7 +110,7 @@ def round_metrics(attempts: pd.DataFrame) -> dict[str, float]:
         **_quantiles("success_", wire.seconds[wire.success]),
         **_quantiles("error_", wire.seconds[~wire.success]),
         **_quantiles("", calls.seconds[calls.on_wire]),
-        **_shares(calls, len(wire.seconds), span),
+        **_shares(calls, len(wire.seconds), span, objective_s),
     }
 
 
@@ -274,14 +275,15 @@ def _table_2(per_user: dict[str, _Floats], span: float) -> dict[str, float]:
     return {name: round_[name] for name in TABLE_2}
 
 
-def _shares(calls: _Calls, sent: int, span: float) -> dict[str, float]:
+def _shares(calls: _Calls, sent: int, span: float, objective_s: float) -> dict[str, float]:
     """Give the responses that relate calls to attempts, to failures and to time."""
     good, total = int(calls.success.sum()), len(calls.success)
+    in_time = int((calls.success & (calls.seconds <= objective_s)).sum())
     return {
         "amplification": _over(sent, total),
         "rejected_calls": float(calls.rejected.sum()),
         "failure_rate": _over(100.0 * (total - good), total),
-        "goodput": _over(good, span),
+        "goodput": _over(in_time, span),
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from types import FrameType
 
@@ -15,7 +14,7 @@ from patternbench.cli import output
 from patternbench.cli.output import described
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import FAILED, Entry
-from patternbench.report.build import build
+from patternbench.report.build import Built, build
 from patternbench.run.session import Session
 from patternbench.study.problems import InputError, Problem
 
@@ -68,7 +67,7 @@ def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:
     if quiet:
         output.as_json(_summary(session, entries, failed, time.perf_counter() - begun))
     else:
-        _tell(session, failed, made.summary)
+        _tell(session, failed, made)
     return VERDICT_FAILED if failed else DONE
 
 
@@ -85,13 +84,19 @@ def _summary(session: Session, entries: list[Entry], failed: list[Entry], wall: 
     }
 
 
-def _tell(session: Session, failed: list[Entry], summary: str) -> None:
-    sys.stdout.write(summary)
+def _tell(session: Session, failed: list[Entry], made: Built) -> None:
+    show(made)
     for name, why in session.cast.left_out.items():
         click.secho(f"left out: client {name} ({why})", fg="yellow")
     if failed:
         click.secho(f"{len(failed)} of {len(session.rounds)} rounds failed; the first: {failed[0].cause}", fg="red")
     click.echo(f"report: {session.folder.report}")
+
+
+def show(made: Built) -> None:
+    """Print the short table of a report."""
+    console = Console()
+    console.print(made.table)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
+from patternbench.cli.execution import show
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import build
 
@@ -17,5 +17,5 @@ def report(folder: Path) -> None:
     """Rebuild the report of the run in DIR, finished or not: report.html, figures, tables, rounds.parquet."""
     run = RunFolder(folder)
     run.check()
-    sys.stdout.write(build(run).summary)
+    show(build(run))
     click.echo(f"report: {run.report}")

@@ -34,7 +34,7 @@ class RunFolder:
 
     def create(self) -> None:
         """Make an empty run folder; raises InputError when something else is there."""
-        if self.path.is_file() or (self.path.is_dir() and any(self.path.iterdir())):
+        if self.path.is_file() or (self.path.is_dir() and not self._holds_nothing_yet()):
             what = "holds another run" if self.plan.exists() else "is not empty"
             hint = f"name another with --out, or type `patternbench resume {_short(self.path)}` to go on with it"
             raise InputError(Problem(f"the output folder {what}", file=str(self.path), hint=hint))
@@ -43,6 +43,11 @@ class RunFolder:
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(Problem(f"cannot be made: {error.strerror}", file=str(self.path))) from None
+
+    def _holds_nothing_yet(self) -> bool:
+        """Whether the folder is empty, or holds only what a run killed while it was made has left."""
+        ours = {"attempts", "logs", "study.yaml", "study.json", "manifest.json", "plan.json.tmp", "manifest.json.tmp"}
+        return {entry.name for entry in self.path.iterdir()} <= ours
 
     def check(self) -> None:
         """Raise InputError when this is no run's folder."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.table import Table
 
 from patternbench.analyze.metrics import latency_curve, round_metrics
 from patternbench.records import attempts, folder, journal
@@ -25,9 +27,9 @@ MANY = 200
 
 @dataclass(frozen=True)
 class Built:
-    """A report that has been written, and its few lines for the terminal."""
+    """A report that has been written, and its short table for the terminal."""
 
-    summary: str
+    table: Table
 
 
 def build(run: RunFolder) -> Built:
@@ -36,7 +38,7 @@ def build(run: RunFolder) -> Built:
     csv.write_tables(report, run.path / "tables")
     svg.write_figures(report, run.path / "figures")
     html.write_html(report, run.report)
-    return Built(summary.render(report))
+    return Built(summary.summary_table(report))
 
 
 def gather(run: RunFolder) -> RunReport:
@@ -59,9 +61,9 @@ def gather(run: RunFolder) -> RunReport:
 def refresh_rounds(run: RunFolder) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of rounds and the latency curves, made anew from journal and attempts; also written to the folder."""
     levels = {scenario["id"]: scenario["levels"] for scenario in folder.read_json(run.plan)["scenarios"]}
-    objective = folder.read_json(run.manifest).get("objective_s")
+    objective_s = folder.read_json(run.manifest).get("objective_s") or math.inf
     entries = journal.latest(list(journal.read(run.journal)))
-    jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective) for entry in entries]
+    jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
     measured = list(_each(jobs))
     rows = [_row(entry, levels[entry.scenario], found) for entry, (found, _) in zip(entries, measured, strict=True)]
     rounds = pd.DataFrame(rows)
@@ -74,7 +76,7 @@ def refresh_rounds(run: RunFolder) -> tuple[pd.DataFrame, pd.DataFrame]:
     return rounds, pd.concat(curves, ignore_index=True) if curves else _no_curves()
 
 
-def _each(jobs: list[tuple[Path, bool, float | None]]) -> Iterator[tuple[dict[str, float], pd.DataFrame | None]]:
+def _each(jobs: list[tuple[Path, bool, float]]) -> Iterator[tuple[dict[str, float], pd.DataFrame | None]]:
     if len(jobs) < MANY:
         yield from map(_measure, jobs)
         return
@@ -82,12 +84,12 @@ def _each(jobs: list[tuple[Path, bool, float | None]]) -> Iterator[tuple[dict[st
         yield from pool.map(_measure, jobs, chunksize=50)
 
 
-def _measure(job: tuple[Path, bool, float | None]) -> tuple[dict[str, float], pd.DataFrame | None]:
-    path, done, objective = job
+def _measure(job: tuple[Path, bool, float]) -> tuple[dict[str, float], pd.DataFrame | None]:
+    path, done, objective_s = job
     if not done:
         return {}, None
     frame = attempts.read(path)
-    return round_metrics(frame), latency_curve(frame)
+    return round_metrics(frame, objective_s), latency_curve(frame)
 
 
 def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> dict[str, Any]:

@@ -24,10 +24,7 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
     """
     arrangement = layout(report)
     found = {
-        **{
-            f"figure-{response.name}": figure_table(report, response.name)
-            for response in figure_responses(report)
-        },
+        **{f"figure-{response.name}": figure_table(report, response.name) for response in figure_responses(report)},
         "comparisons": comparisons(findings(report, arrangement), arrangement),
         **noise_tables(report),
         "failed-rounds": report.failed[["round", "block", "scenario", "cause"]],

@@ -20,8 +20,7 @@ LIGHT = ("#68707c", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#3f5
 DARK = ("#aab2bd", "#56b4e9", "#f2884b", "#2fcf9f", "#e6a3c9", "#f5c84c", "#8f9bff", "#c99a8d")
 """Colours after Okabe and Ito, told apart with any common colour vision; grey is the reference line's."""
 
-_WIDTHS = (1.2, 1.4, 2.6, 3.8, 4.8, 5.8)
-_DASHES = ((1, 0), (9, 3), (3, 3), (9, 3, 3, 3), (5, 2), (14, 4))
+_THIN, _THICK = 1.3, 3.6
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
@@ -136,7 +135,7 @@ def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
             "response:N",
             title=None,
             sort=None,
-            legend=alt.Legend(orient="top", labelLimit=300, symbolOpacity=1),
+            legend=alt.Legend(orient="top", columns=2, labelLimit=300, symbolOpacity=1),
         ),
     )
     band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="deviation (%)"), y2="high:Q")
@@ -184,9 +183,7 @@ def _curves(base: alt.Chart, arrangement: Layout, title: str) -> list[alt.Chart]
     """Draw bands, lines and points; a band is only a hint, the tooltip has the numbers."""
     faded = _faded(arrangement, 1.0, 0.07)
     band = base.mark_area().encode(y=_y("low:Q", title), y2="high:Q", opacity=_faded(arrangement, 0.13, 0.02))
-    line = base.mark_line(strokeJoin="round").encode(
-        y=_y("median:Q", title), opacity=faded, strokeDash=_dash(arrangement), **_width(arrangement)
-    )
+    line = base.mark_line(strokeJoin="round").encode(y=_y("median:Q", title), opacity=faded, **_width(arrangement))
     dots = base.mark_point(filled=True, size=34).encode(
         y=_y("median:Q", title), opacity=faded, shape=_shape(arrangement), tooltip=_tip(arrangement, title)
     )
@@ -206,9 +203,7 @@ def _ranges(base: alt.Chart, title: str) -> list[alt.Chart]:
 def _x(arrangement: Layout) -> alt.X:
     axis = arrangement.axis
     if not axis.quantity:
-        return alt.X(
-            "line:N", title=None, sort=list(axis.texts), axis=alt.Axis(labelAngle=-40, labelLimit=160)
-        )
+        return alt.X("line:N", title=None, sort=list(axis.texts), axis=alt.Axis(labelAngle=-40, labelLimit=160))
     ticks = alt.Axis(values=list(axis.places), grid=False)
     return alt.X("x:Q", title=axis.title, axis=ticks, scale=alt.Scale(nice=False, padding=8, zero=False))
 
@@ -235,17 +230,9 @@ def _shape(arrangement: Layout) -> alt.Shape:
     return alt.Shape("strategy:N", title=None, scale=scale, legend=_legend(shown))
 
 
-def _dash(arrangement: Layout) -> alt.StrokeDash:
-    shown = _strategies(arrangement)
-    scale = alt.Scale(domain=shown, range=[list(dash) for dash in _cycled(_DASHES, len(shown))])
-    return alt.StrokeDash("strategy:N", title=None, scale=scale, legend=_legend(shown))
-
-
 def _legend(shown: Sequence[str]) -> alt.Legend | None:
-    """Explain colour, shape and dash together: the channels of one field share one legend."""
-    return (
-        alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
-    )
+    """Explain colour and shape together: the channels of one field share one legend."""
+    return alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
 
 
 def _width(arrangement: Layout) -> dict[str, Any]:
@@ -262,7 +249,8 @@ def _width(arrangement: Layout) -> dict[str, Any]:
         symbolOpacity=1,
         titleOrient="left",
     )
-    scale = alt.Scale(domain=shown, range=list(_WIDTHS[: len(shown)]))
+    # An ordinal range of widths is read as its two ends; the steps between are made of them.
+    scale = alt.Scale(domain=shown, range=[_THIN, _THICK])
     title = detail_title(arrangement)
     return {"strokeWidth": alt.StrokeWidth("detail:O", sort=shown, title=title, scale=scale, legend=legend)}
 
@@ -270,9 +258,7 @@ def _width(arrangement: Layout) -> dict[str, Any]:
 def detail_title(arrangement: Layout) -> str:
     """Name what the widths of lines show."""
     names = arrangement.roles.detail
-    delays = all(
-        any(word in name for word in ("delay", "initial", "open_for", "backoff", "wait")) for name in names
-    )
+    delays = all(any(word in name for word in ("delay", "initial", "open_for", "backoff", "wait")) for name in names)
     return "back-off delay" if names and delays else "configuration"
 
 
@@ -314,9 +300,7 @@ def _faceted(panels: Any, arrangement: Layout, narrow: bool, data: pd.DataFrame 
     rows, columns = (arrangement.order(name) for name in ("row", "column"))
     header: Literal["top"] = "top"
     if narrow and len(arrangement.order("panel")) > 1:
-        facet = alt.Facet(
-            "panel:N", title=None, sort=arrangement.order("panel"), header=alt.Header(labelOrient=header)
-        )
+        facet = alt.Facet("panel:N", title=None, sort=arrangement.order("panel"), header=alt.Header(labelOrient=header))
         return with_data.facet(facet=facet, columns=1)
     parts: dict[str, Any] = {}
     if len(rows) > 1:
@@ -327,9 +311,7 @@ def _faceted(panels: Any, arrangement: Layout, narrow: bool, data: pd.DataFrame 
 
 
 def _with_data(chart: Any, data: pd.DataFrame | str) -> Any:
-    return chart.properties(
-        data=alt.NamedData(name=data) if isinstance(data, str) else alt.NamedData(name="points")
-    )
+    return chart.properties(data=alt.NamedData(name=data) if isinstance(data, str) else alt.NamedData(name="points"))
 
 
 def _finished(chart: Any, data: pd.DataFrame | str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ that response at 5 % (Benjamini and Hochberg, 1995).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
@@ -20,6 +20,8 @@ from patternbench.analyze.intervals import Comparison, difference, ratio
 from patternbench.report.layout import Layout, item
 from patternbench.report.model import RunReport
 from patternbench.report.words import HEADLINES, RESPONSES, Better
+
+_Floats: TypeAlias = npt.NDArray[np.float64]
 
 FALSE_DISCOVERIES = 0.05
 _NAMED = 4
@@ -58,13 +60,10 @@ class Headline:
 def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
     pairs = _pairs(arrangement)
-    rounds = dict(list(report.done.groupby("scenario")))
-    known = [name for name in HEADLINES if name in report.rounds.columns]
+    known = [name for name in HEADLINES if name in report.rounds.columns] if len(pairs) else []
+    values = {name: _values(report.done, name) for name in known}
     tables = {
-        kind: pd.concat([_changes(pairs, by, rounds, name) for name in known], ignore_index=True)
-        if known and len(pairs)
-        else pd.DataFrame()
-        for kind, by in _GROUPS.items()
+        kind: _joined([_changes(pairs, by, values[name], name) for name in known]) for kind, by in _GROUPS.items()
     }
     return Findings(arrangement.reference, tables["scenario"], tables["level"], tables["item"])
 
@@ -88,26 +87,24 @@ def interval_text(row: Any) -> str:
 
 
 def _pairs(arrangement: Layout) -> pd.DataFrame:
-    """Match every scenario with the reference scenario of the same condition."""
+    """Match every scenario with the reference scenario of the same client and condition."""
+    keys = ["client", "condition"]
     table = arrangement.scenarios
     table = table.assign(item=[item(*pair) for pair in zip(table["client"], table["line"], strict=True)])
-    own = table["strategy"] == table.loc[table["reference"], "strategy"].iloc[0] if len(table) else None
-    base = table.loc[table["reference"], ["client", "condition", "x", "scenario"]]
-    keys = ["client", "condition"] if arrangement.roles.x is None else ["client", "condition", "x"]
-    base = base.drop_duplicates(keys)[[*keys, "scenario"]].rename(columns={"scenario": "baseline"})
-    others = table[~table["reference"]] if own is not None else table
-    return others.merge(base, on=keys, how="inner")
+    base = table.loc[table["reference"], [*keys, "scenario"]].drop_duplicates(keys)
+    return table[~table["reference"]].merge(base.rename(columns={"scenario": "baseline"}), on=keys)
 
 
-def _changes(
-    pairs: pd.DataFrame, by: list[str], rounds: dict[Any, pd.DataFrame], response: str
-) -> pd.DataFrame:
+def _values(rounds: pd.DataFrame, response: str) -> dict[Any, _Floats]:
+    """Give each scenario's values of a response, one a finished round in which it is defined."""
+    known = rounds[["scenario", response]].dropna()
+    return {key: part.to_numpy(float) for key, part in known.groupby("scenario")[response]}
+
+
+def _changes(pairs: pd.DataFrame, by: list[str], values: dict[Any, _Floats], response: str) -> pd.DataFrame:
     """Compare the groups of pairs in one response, and adjust the p values for their number."""
-    relative = _is_positive(rounds, response)
-    rows = [
-        {**_identity(part, by), **_change(part, rounds, response, relative)}
-        for _, part in pairs.groupby(by, sort=False)
-    ]
+    relative = all((found > 0).all() for found in values.values())
+    rows = [{**_identity(part, by), **_change(part, values, relative)} for _, part in pairs.groupby(by, sort=False)]
     table = pd.DataFrame(rows).assign(response=response, relative=relative)
     table["p"] = _adjusted(table["p"].to_numpy(float))
     table["verdict"] = [_verdict(row, RESPONSES[response].better) for row in table.itertuples()]
@@ -122,31 +119,23 @@ def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
     return {name: first[name] for name in names}
 
 
-def _change(
-    part: pd.DataFrame, rounds: dict[Any, pd.DataFrame], response: str, relative: bool
-) -> dict[str, Any]:
+def _change(part: pd.DataFrame, values: dict[Any, _Floats], relative: bool) -> dict[str, Any]:
     """Average the change over the conditions of a group."""
-    sides = [
-        (_values(rounds, row.scenario, response), _values(rounds, row.baseline, response))
-        for row in part.itertuples()
-    ]
+    none = np.array([])
+    matched = zip(part["scenario"], part["baseline"], strict=True)
+    sides = [(values.get(mine, none), values.get(base, none)) for mine, base in matched]
     found = ratio(sides) if relative else difference(sides)
-    shown_as = partial(_in_percent, relative=relative)
     return {
-        "change": shown_as(found.estimate),
-        "low": shown_as(found.low),
-        "high": shown_as(found.high),
+        "change": _in_percent(found.estimate, relative),
+        "low": _in_percent(found.low, relative),
+        "high": _in_percent(found.high, relative),
         "p": found.p if _measured(found) else np.nan,
         "conditions": found.conditions,
     }
 
 
-def _values(rounds: dict[Any, pd.DataFrame], scenario: Any, response: str) -> list[float]:
-    return list(rounds[scenario][response].dropna()) if scenario in rounds else []
-
-
-def _is_positive(rounds: dict[Any, pd.DataFrame], response: str) -> bool:
-    return all((part[response].dropna() > 0).all() for part in rounds.values())
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def _measured(found: Comparison) -> bool:
@@ -185,7 +174,7 @@ def _overall(found: Findings) -> Headline:
         lead = f"Better than {found.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
         return Headline("What to choose", lead, (), "better")
     if (counts["better"] > 0).any():
-        lead = f"No free gain: every configuration that beats {found.reference} in one response is worse in another."
+        lead = f"No free gain: whatever beats {found.reference} in one response is worse in another."
         return Headline("What to choose", lead, ("Choose by what matters most to you.",), "unclear")
     return Headline(
         "What to choose",
@@ -222,7 +211,8 @@ def _no_gain(mine: pd.DataFrame, best: Any, reference: str) -> tuple[str, str]:
 
 
 def _against(row: Any, reference: str) -> str:
-    return f"{_amount(row)} {reference}"
+    """Say how far a line is from the reference, which is that of its own client."""
+    return f"{_amount(row)} {reference}{' of the same client' if row['client'] else ''}"
 
 
 def _basis(row: Any) -> str:

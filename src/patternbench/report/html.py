@@ -90,14 +90,11 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
         "headlines": headlines(found, arrangement),
         "reference": found.reference,
         "score": _scorecard(found),
-        "by_level": [_by_level(found, name, arrangement) for name in HEADLINES]
-        if len(found.by_level)
-        else [],
+        "by_level": [_by_level(found, name, arrangement) for name in HEADLINES] if len(found.by_level) else [],
         "facts": _facts(report),
         "machine": _flat(report.manifest),
         "factors": {
-            factor_title(name): [level_text(level) for level in levels]
-            for name, levels in report.factors.items()
+            factor_title(name): [level_text(level) for level in levels] for name, levels in report.factors.items()
         },
         "noise": _noise(report),
         "few_rounds": _few_rounds(report),
@@ -264,9 +261,7 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
         "scenarios": json.loads(arrangement.scenarios.to_json(orient="records")),
         "names": list(_names(arrangement).values()),
         "responses": [_response(report, arrangement, response) for response in responses],
-        "grid": {
-            kind: grid(arrangement, "@title", "points", kind == "narrow") for kind in ("wide", "narrow")
-        },
+        "grid": {kind: grid(arrangement, "@title", "points", kind == "narrow") for kind in ("wide", "narrow")},
         "columns": len(arrangement.order("column")),
         "distribution": distribution("points"),
         "curves": _curves(report, arrangement),
@@ -274,8 +269,13 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
         "drifts": _drifts(report),
         "levels": _levels(report),
         "detail": _details(report),
-        "sections": [[figure.spec for figure in section.figures] for section in report.sections],
+        "sections": [[_bare(figure.spec) for figure in section.figures] for section in report.sections],
     }
+
+
+def _bare(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what the page gives itself: the theme, and the address of the schema."""
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
 def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str, Any]:
@@ -294,13 +294,11 @@ def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str
 
 
 def _curves(report: RunReport, arrangement: Layout) -> dict[str, Any]:
-    """Pack the distributions: by kind and scenario, the median, least, greatest round at each quantile (ms)."""
+    """Pack the distributions: by kind and scenario, median, least, greatest round at each quantile (ms)."""
     if report.latencies.empty:
         return {}
     keys = ["kind", "scenario", "quantile"]
-    table = (
-        1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])
-    ).reset_index()
+    table = (1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])).reset_index()
     places = {str(scenario): place for place, scenario in enumerate(arrangement.scenarios["scenario"])}
     quantiles = sorted(table["quantile"].unique())
     packed: dict[str, Any] = {"tails": [[tail_place(q), _share(q)] for q in quantiles], "kinds": {}}

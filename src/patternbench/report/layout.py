@@ -123,9 +123,7 @@ def _axis(factors: Mapping[str, Sequence[Any]], given: Roles) -> Axis:
     values = [numeric(level) or 0.0 for level in levels]
     title = factor_title(given.x)
     if is_percentage(given.x):
-        return Axis(
-            f"{title} (%)", tuple(values), tuple(f"{level_text(level)}\u00a0%" for level in levels), True
-        )
+        return Axis(f"{title} (%)", tuple(values), tuple(f"{level_text(level)}\u00a0%" for level in levels), True)
     if any(is_duration(level) for level in levels):
         in_ms = tuple(1000 * value for value in values)
         return Axis(f"{title} (ms)", in_ms, tuple(level_text(level) for level in levels), True)
@@ -137,9 +135,7 @@ def _of_lines(table: pd.DataFrame) -> Axis:
     return Axis("", tuple(float(place) for place in range(len(lines))), lines, quantity=False)
 
 
-def _details(
-    levels: Sequence[Mapping[str, Any]], strategies: Sequence[str], names: Sequence[str]
-) -> list[str]:
+def _details(levels: Sequence[Mapping[str, Any]], strategies: Sequence[str], names: Sequence[str]) -> list[str]:
     """Say what tells each scenario's line apart from the others of its strategy."""
     varying = {strategy: _varying(levels, strategies, strategy, names) for strategy in strategies}
     return [

@@ -31,9 +31,7 @@ class Response:
 _L, _H, _N = Better.LOWER, Better.HIGHER, Better.NEITHER
 _QUANTILES = {"p50": "Median", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "Longest"}
 _LISTED = (
-    Response(
-        "AverageSuccessTime", "Average success time", "time", _L, "time of a successful attempt, on average"
-    ),
+    Response("AverageSuccessTime", "Average success time", "time", _L, "time of a successful attempt, on average"),
     Response(
         "TotalExecutionTime",
         "Total execution time",
@@ -41,9 +39,7 @@ _LISTED = (
         _L,
         "time a user needs for the whole task, mean over users",
     ),
-    Response(
-        "p50", "Median response time", "time", _L, "half of all calls took at most this, back-off included"
-    ),
+    Response("p50", "Median response time", "time", _L, "half of all calls took at most this, back-off included"),
     Response("p90", "p90 response time", "time", _L, "nine of ten calls took at most this"),
     Response("p95", "p95 response time", "time", _L, "19 of 20 calls took at most this"),
     Response("p99", "p99 response time", "time", _L, "99 of 100 calls took at most this"),
@@ -59,9 +55,7 @@ _LISTED = (
     Response("goodput", "Goodput", "rate", _H, "successful calls a second"),
     Response("Throughput", "Throughput", "rate", _N, "attempts a second, good or bad"),
     Response("amplification", "Amplification", "factor", _L, "attempts on the wire for each call"),
-    Response(
-        "rejected_calls", "Rejected calls", "count", _N, "calls an open breaker turned away, in a round"
-    ),
+    Response("rejected_calls", "Rejected calls", "count", _N, "calls an open breaker turned away, in a round"),
     Response("AverageErrorTime", "Average error time", "time", _N, "time of a failed attempt, on average"),
     Response(
         "TotalSuccessTime",
@@ -101,9 +95,7 @@ _LISTED = (
         _N,
         "attempts of a round that were answered well",
     ),
-    Response(
-        "UnsuccessfulRequests", "Unsuccessful attempts", "count", _L, "attempts of a round that were not"
-    ),
+    Response("UnsuccessfulRequests", "Unsuccessful attempts", "count", _L, "attempts of a round that were not"),
     Response("TotalRequests", "Attempts", "count", _N, "attempts of a round on the wire"),
     *(
         Response(

@@ -23,6 +23,7 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str]) -> dict[st
         "study_file": study_file,
         "seed": study.seed,
         "rounds": study.rounds,
+        "objective_s": study.objective.response_time.seconds if study.objective else None,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "git_commit": git_commit(Path(study_file).resolve().parent),

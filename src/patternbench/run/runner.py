@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -86,7 +86,10 @@ class Runner:
             return self._measure(client, scenario, bench.endpoint, replace(blank, started=time.time()))
         except RoundError as failure:
             return self._failed(blank, str(failure), failure.table)
-        except (StartError, ClientError) as error:
+        except ClientError as error:
+            self._stage.drop_client(scenario.client)
+            return self._failed(blank, str(error), attempts.from_batches(error.batches, warm_up=False))
+        except StartError as error:
             self._stage.drop_client(scenario.client)
             return self._failed(blank, " ".join([str(error), *self._stage.dead()]))
         except OSError as error:
@@ -95,7 +98,7 @@ class Runner:
     def _measure(self, client: Client, scenario: Scenario, target: str, blank: Entry) -> Entry:
         body = rounds.body(scenario.config, target, self._study.time_limit, self._seed(blank))
         before, begun = Meter.read(), time.perf_counter()
-        measured = collect(client, body, warm_up=False)
+        measured = collect(client, body, warm_up=False, died=self._stage.dead)
         seconds = time.perf_counter() - begun
         busy, stolen = Meter.read().since(before)
         self._check(measured, body)
@@ -146,9 +149,9 @@ class Runner:
         return (self._study.seed * 1_000_003 + entry.round * 97 + 1) % 2**53
 
 
-def collect(client: Client, body: dict[str, Any], warm_up: bool) -> Measured:
+def collect(client: Client, body: dict[str, Any], warm_up: bool, died: Callable[[], list[str]] = list) -> Measured:
     """All that a client delivers in one round."""
-    delivery = client.run(body)
+    delivery = client.run(body, died)
     return Measured(attempts.from_batches(delivery.batches, warm_up), delivery.end)
 
 

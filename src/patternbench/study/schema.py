@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
+from patternbench.study.levels import Levels
 from patternbench.study.models import Study
+from patternbench.study.units import Duration
+
+
+class _AsWritten(GenerateJsonSchema):
+    """Shows defaults as a study would write them."""
+
+    def encode_default(self, dft: Any) -> Any:
+        if isinstance(dft, BaseModel):
+            return {name: self.encode_default(value) for name, value in dft if value is not None}
+        if isinstance(dft, Levels):
+            return self.encode_default(dft[0])
+        return str(dft) if isinstance(dft, Duration) else super().encode_default(dft)
 
 
 def study_schema() -> dict[str, Any]:
     """The schema of version 1 of the study file (JSON Schema, draft 2020-12)."""
-    schema = Study.model_json_schema()
+    schema = Study.model_json_schema(schema_generator=_AsWritten)
     system = schema["$defs"]["System"]
     schema["$defs"]["System"] = {"anyOf": [{"type": "string", "description": "a system by name"}, system]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.studies import EXAMPLE, changed, study
 
 from patternbench.plan.expand import expand, size
 from patternbench.plan.scenarios import content_id
 from patternbench.study.load import loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
-from tests.support.studies import EXAMPLE, changed, study
 
 levels_of_users = st.lists(st.integers(1, 1000), min_size=1, max_size=4, unique=True)
 percentages = st.lists(st.integers(0, 100), min_size=1, max_size=4, unique=True)
@@ -150,7 +150,11 @@ def test_a_test_space_without_end_is_refused_before_it_is_made() -> None:
 def test_zip_makes_levels_move_together() -> None:
     text = EXAMPLE.replace("[0, 20, 40, 60, 80]", "[0, 40, 80]")
     plan = expand(study(changed(text, design="{zip: [[users, abort.percentage]]}")))
-    assert {(s.levels["users"], s.levels["abort.percentage"]) for s in plan.scenarios} == {(50, 0), (100, 40), (150, 80)}
+    assert {(s.levels["users"], s.levels["abort.percentage"]) for s in plan.scenarios} == {
+        (50, 0),
+        (100, 40),
+        (150, 80),
+    }
 
 
 def test_exclude_leaves_combinations_out_and_their_levels_with_them() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.studies import EXAMPLE, changed, study
 
 from patternbench.plan.expand import expand
 from patternbench.plan.order import rounds_of
-from tests.support.studies import EXAMPLE, changed, study
 
 SCENARIOS = expand(study()).scenarios
 
@@ -53,5 +54,5 @@ def test_scenarios_of_one_system_stay_together_within_a_block() -> None:
     scenarios = expand(study(changed(EXAMPLE, system=system))).scenarios
     workers = {s.id: s.levels["workers"] for s in scenarios}
     sequence = [workers[p.scenario] for p in rounds_of(scenarios, 1, 7, "shuffled")]
-    changes = sum(a != b for a, b in zip(sequence, sequence[1:], strict=False))
+    changes = sum(a != b for a, b in pairwise(sequence))
     assert changes == 2

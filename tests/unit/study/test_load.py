@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.studies import EXAMPLE, ROOT, changed, problems, study
 
 from patternbench.study.load import load, loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
-from tests.support.studies import EXAMPLE, ROOT, changed, problems, study
 
 
 def only(text: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.support.studies import ROOT, problems
 
 from patternbench.plan.expand import expand
 from patternbench.study.load import load, loads
 from patternbench.study.problems import InputError
-from tests.support.studies import ROOT, problems
 
 DATA = ROOT / "tests/data/resiliencebench"
 

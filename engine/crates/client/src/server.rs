@@ -1,7 +1,7 @@
 //! The HTTP side of the contract.
 
 use crate::fields::Problem;
-use crate::round::{self, Round};
+use crate::round::{self, MOST_USERS, Round};
 use crate::running::{self, Audience};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Either, Full, Limited};
@@ -10,9 +10,11 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,15 +38,17 @@ pub fn serve(host: IpAddr, port: u16) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the client: {error}"))?;
     runtime.block_on(async {
-        let cannot = |error| format!("cannot listen on {host}:{port}: {error}");
+        let cannot = |error| format!("cannot listen on {}: {error}", SocketAddr::new(host, port));
         let listener = TcpListener::bind((host, port)).await.map_err(cannot)?;
-        println!(
-            "{}",
-            json!({"listening": listener.local_addr().map_err(cannot)?.to_string()})
-        );
+        let local = listener.local_addr().map_err(cannot)?;
+        announce(local).map_err(|error| format!("cannot say where the client listens: {error}"))?;
         accept(listener).await;
         Ok(())
     })
+}
+
+fn announce(address: SocketAddr) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", json!({"listening": address.to_string()}))
 }
 
 async fn accept(listener: TcpListener) {
@@ -84,6 +88,13 @@ async fn answer(request: Request<Incoming>, busy: Arc<AtomicBool>) -> Result<Ans
     })
 }
 
+/// As many users as there may be connections, with some file descriptors left for the client itself.
+fn most_users() -> u64 {
+    const OWN_FILES: u64 = 32;
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    files.saturating_sub(OWN_FILES).clamp(1, MOST_USERS)
+}
+
 fn description() -> Value {
     json!({
         "contract": 1,
@@ -99,7 +110,7 @@ async fn check(request: Request<Incoming>) -> Answer {
     match read(request).await {
         Ok(text) => plain(
             StatusCode::OK,
-            &problem_list(round::read(&text).err().unwrap_or_default()),
+            &problem_list(round::read(&text, most_users()).err().unwrap_or_default()),
         ),
         Err(answer) => answer,
     }
@@ -110,7 +121,7 @@ async fn start(request: Request<Incoming>, busy: Arc<AtomicBool>) -> Answer {
         Ok(text) => text,
         Err(answer) => return answer,
     };
-    match round::read(&text) {
+    match round::read(&text, most_users()) {
         Err(problems) => plain(StatusCode::UNPROCESSABLE_ENTITY, &problem_list(problems)),
         Ok(round) if !busy.swap(true, Ordering::AcqRel) => run(round, busy),
         Ok(_) => failure(

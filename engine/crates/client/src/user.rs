@@ -65,10 +65,10 @@ impl User {
             self.progress.calls += 1;
             self.progress.successes += u64::from(last.is_success());
             if last == Outcome::Rejected {
-                self.stage.pause_us(self.round.rejected_pause_us);
+                self.pause_between_calls_us(self.round.rejected_pause_us);
             }
             if self.wants_more() {
-                self.stage.pause_us(self.round.think_time_us);
+                self.pause_between_calls_us(self.round.think_time_us);
             }
         }
         Ok(())
@@ -76,6 +76,12 @@ impl User {
 
     fn wants_more(&self) -> bool {
         !self.stage.is_abandoned() && self.progress.wants_more(&self.round, self.stage.elapsed_us())
+    }
+
+    /// No call begins after the time limit, so there is nothing to wait for then.
+    fn pause_between_calls_us(&self, pause_us: u64) {
+        let left_us = self.round.time_limit_us.saturating_sub(self.stage.elapsed_us());
+        self.stage.pause_us(pause_us.min(left_us));
     }
 
     /// One call by the strategy; how its last attempt ended.

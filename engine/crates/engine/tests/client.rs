@@ -374,6 +374,21 @@ fn users_think_between_calls_and_stop_at_the_time_limit() {
 }
 
 #[test]
+fn nobody_thinks_beyond_the_time_limit() {
+    let server = Scripted::start(&[Act::Status(200)]);
+    let change = json!({"/successes": null, "/think_time_us": 3_600_000 * MS, "/time_limit_us": 100 * MS});
+    let (rows, last) = rows(
+        &client(),
+        &with(round(&server.url, json!({"baseline": {}})), change),
+    );
+    assert_eq!(rows.len(), 1);
+    assert!(
+        (100 * MS..10_000 * MS).contains(&last["end"]["duration_us"].as_u64().unwrap()),
+        "{last}"
+    );
+}
+
+#[test]
 fn many_rows_come_in_batches_and_in_order() {
     let target = Served::start(&["target", "--service-time", "fixed:0ms"]);
     let change = json!({"/users": 20, "/successes": 600, "/request/path": "/bytes/100"});

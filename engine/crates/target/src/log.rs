@@ -7,6 +7,7 @@ use patternbench_timing::{Nanos, US, now, since_epoch};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The status that stands for a reset connection.
@@ -36,7 +37,10 @@ pub struct Ending {
 
 /// Writes a line for every request; without a file it writes nothing.
 #[derive(Debug)]
-pub struct Log(Option<Mutex<BufWriter<File>>>);
+pub struct Log {
+    file: Option<Mutex<BufWriter<File>>>,
+    is_incomplete: AtomicBool,
+}
 
 impl Log {
     /// Creates the file, in place of one that is there.
@@ -44,41 +48,47 @@ impl Log {
     /// # Errors
     /// One sentence that names the file.
     pub fn create(path: Option<&Path>) -> Result<Self, String> {
-        let Some(path) = path else {
-            return Ok(Self(None));
-        };
-        let wrong = |error| format!("cannot write the log {}: {error}", path.display());
-        let mut file = BufWriter::with_capacity(1 << 16, File::create(path).map_err(wrong)?);
-        write_head(&mut file).map_err(wrong)?;
-        Ok(Self(Some(Mutex::new(file))))
+        let file = path.map(create).transpose()?.map(Mutex::new);
+        Ok(Self {
+            file,
+            is_incomplete: AtomicBool::new(false),
+        })
     }
-
     /// Adds a request.
     pub fn write(&self, id: u64, arrival: &Arrival, ending: Ending) {
         if let Some(mut file) = self.lock() {
-            complain(write_line(&mut *file, id, arrival, ending));
+            self.complain(write_line(&mut *file, id, arrival, ending));
         }
     }
 
     /// Brings everything to the file.
     pub fn flush(&self) {
         if let Some(mut file) = self.lock() {
-            complain(file.flush());
+            self.complain(file.flush());
+        }
+    }
+
+    /// A log with holes is worse than none: that something is missing is said, once.
+    fn complain(&self, result: std::io::Result<()>) {
+        if let Err(error) = result
+            && !self.is_incomplete.swap(true, Ordering::Relaxed)
+        {
+            eprintln!("error: the log is incomplete: {error}");
         }
     }
 
     fn lock(&self) -> Option<MutexGuard<'_, BufWriter<File>>> {
-        self.0
+        self.file
             .as_ref()
             .map(|file| file.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A log with holes is worse than none: what cannot be written is said.
-fn complain(result: std::io::Result<()>) {
-    if let Err(error) = result {
-        eprintln!("error: the log is incomplete: {error}");
-    }
+fn create(path: &Path) -> Result<BufWriter<File>, String> {
+    let wrong = |error| format!("cannot write the log {}: {error}", path.display());
+    let mut file = BufWriter::with_capacity(1 << 16, File::create(path).map_err(wrong)?);
+    write_head(&mut file).map_err(wrong)?;
+    Ok(file)
 }
 
 fn write_head(file: &mut impl Write) -> std::io::Result<()> {

@@ -31,7 +31,7 @@ impl Dice {
     /// The same seed gives the same work, request by request.
     pub fn new(seed: u64, service_time: ServiceTime, pathology: Pathology) -> Self {
         let times = Pcg64Mcg::seed_from_u64(seed);
-        let chances = Pcg64Mcg::seed_from_u64(seed ^ 0x5EED_0F_C4A4CE5);
+        let chances = Pcg64Mcg::seed_from_u64(seed ^ 0x5EED_0000_C4A4_CE50);
         Self {
             times,
             chances,

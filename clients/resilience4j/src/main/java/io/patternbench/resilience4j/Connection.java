@@ -17,6 +17,7 @@ import org.apache.hc.client5.http.impl.io.BasicHttpClientConnectionManager;
 import org.apache.hc.core5.http.ClassicHttpResponse;
 import org.apache.hc.core5.http.io.SocketConfig;
 import org.apache.hc.core5.http.io.entity.ByteArrayEntity;
+import org.apache.hc.core5.io.CloseMode;
 import org.apache.hc.core5.util.TimeValue;
 import org.apache.hc.core5.util.Timeout;
 
@@ -32,7 +33,8 @@ final class Connection implements AutoCloseable {
   private final URI uri;
   private final byte[] body;
   private final ScheduledExecutorService timer;
-  private final CloseableHttpClient client;
+  private final Timeout timeout;
+  private volatile CloseableHttpClient client;
   private final RequestConfig requestConfig;
   private final byte[] sink = new byte[8192];
   private volatile HttpUriRequestBase current;
@@ -43,7 +45,7 @@ final class Connection implements AutoCloseable {
     this.uri = uri(round);
     this.body = request.body() == null ? null : request.body().getBytes(StandardCharsets.UTF_8);
     this.timer = timer;
-    Timeout timeout = Timeout.ofMilliseconds(request.timeoutUs() / 1000 + 1);
+    this.timeout = Timeout.ofMilliseconds(request.timeoutUs() / 1000 + 1);
     this.client = client(timeout);
     this.requestConfig = requestConfig(timeout);
   }
@@ -59,11 +61,26 @@ final class Connection implements AutoCloseable {
     Future<?> alarm = timer.schedule(deadline, request.timeoutUs(), TimeUnit.MICROSECONDS);
     try {
       return client.execute(http, this::status);
-    } catch (IOException | IllegalStateException e) {
-      return deadline.passed || isTimeout(e) ? Outcome.TIMEOUT : Outcome.CONNECTION_ERROR;
+    } catch (IOException e) {
+      return deadline.disarm() || isTimeout(e) ? Outcome.TIMEOUT : Outcome.CONNECTION_ERROR;
+    } catch (IllegalStateException e) {
+      // The library says so when it is cut off between two steps; otherwise it is a defect.
+      if (deadline.disarm() || abandoned) {
+        return Outcome.TIMEOUT;
+      }
+      throw e;
     } finally {
       alarm.cancel(false);
+      if (deadline.disarm()) {
+        renew();
+      }
     }
+  }
+
+  /** A connection that was cut off between two of the library's steps cannot be trusted again. */
+  private void renew() {
+    client.close(CloseMode.IMMEDIATE);
+    client = client(timeout);
   }
 
   /** Ends the attempt under way, and lets none begin. */
@@ -144,19 +161,33 @@ final class Connection implements AutoCloseable {
     return e instanceof java.net.SocketTimeoutException;
   }
 
-  /** Cuts one attempt off, wherever it is. */
+  /**
+   * Cuts one attempt off, wherever it is.
+   *
+   * <p>A cut gives the connection back in two steps. The user waits for both, since otherwise its
+   * next attempt might find the connection taken.
+   */
   private static final class Deadline implements Runnable {
     private final HttpUriRequestBase http;
-    private volatile boolean passed;
+    private boolean disarmed;
+    private boolean passed;
 
     Deadline(HttpUriRequestBase http) {
       this.http = http;
     }
 
     @Override
-    public void run() {
-      passed = true;
-      http.cancel();
+    public synchronized void run() {
+      if (!disarmed) {
+        passed = true;
+        http.cancel();
+      }
+    }
+
+    /** Ends its power over the attempt; true when it has been used. */
+    synchronized boolean disarm() {
+      disarmed = true;
+      return passed;
     }
   }
 }

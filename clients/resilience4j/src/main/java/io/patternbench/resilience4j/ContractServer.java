@@ -69,11 +69,7 @@ final class ContractServer {
     if (read.round() == null) {
       reply(exchange, 422, Map.of("problems", read.problems()));
     } else if (busy.compareAndSet(false, true)) {
-      try {
-        run(exchange, read.round());
-      } finally {
-        busy.set(false);
-      }
+      stream(exchange, read.round());
     } else {
       reply(exchange, 409, error("another round is running; wait for its end, or close it"));
     }
@@ -83,30 +79,39 @@ final class ContractServer {
     return RoundReader.read(exchange.getRequestBody().readNBytes(MOST_BODY_BYTES));
   }
 
+  /** The last line goes out when the client is free again: who has read it may start a round. */
+  private void stream(HttpExchange exchange, Round round) throws IOException {
+    Map<String, Object> lastLine;
+    try {
+      exchange.getResponseHeaders().set("Content-Type", "application/x-ndjson");
+      exchange.sendResponseHeaders(200, 0);
+      lastLine = run(round, exchange.getResponseBody());
+    } finally {
+      busy.set(false);
+    }
+    write(exchange.getResponseBody(), JSON.writeValueAsString(lastLine) + "\n");
+  }
+
   /** A write fails once the other side has closed the connection; that abandons the round. */
-  private static void run(HttpExchange exchange, Round round) throws IOException {
-    exchange.getResponseHeaders().set("Content-Type", "application/x-ndjson");
-    exchange.sendResponseHeaders(200, 0);
-    OutputStream out = exchange.getResponseBody();
+  private static Map<String, Object> run(Round round, OutputStream out) throws IOException {
     try (RunningRound running = new RunningRound(round)) {
       running.start();
-      stream(running, out);
+      streamBatches(running, out);
+      return lastLine(running);
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      return error("interrupted");
     } catch (OutOfMemoryError e) {
-      write(out, line(error("no thread for each of " + round.users() + " users: " + e)));
+      return error("no thread for each of " + round.users() + " users: " + e.getMessage());
     }
   }
 
-  private static void stream(RunningRound running, OutputStream out)
+  private static void streamBatches(RunningRound running, OutputStream out)
       throws IOException, InterruptedException {
     boolean ended = false;
     while (!ended) {
       ended = running.awaitEnd(BATCH_EVERY_MS);
       writeBatches(running.rows().take(), out, ended);
     }
-    write(out, line(lastLine(running)));
-    out.close();
   }
 
   /** Without rows there is an empty batch, which notices whether anyone still listens. */
@@ -128,10 +133,6 @@ final class ContractServer {
             "rows", running.rows().taken(),
             "duration_us", running.durationUs(),
             "cpu_us", running.cpuUs()));
-  }
-
-  private static String line(Map<String, Object> json) throws IOException {
-    return JSON.writeValueAsString(json) + "\n";
   }
 
   private static void write(OutputStream out, String text) throws IOException {

@@ -28,7 +28,10 @@ public final class Main {
   private static void serve(int port) {
     try {
       ContractServer server = ContractServer.start(port);
+      WarmUp.against(server.port());
       System.out.println("{\"listening\": \"127.0.0.1:" + server.port() + "\"}");
+    } catch (InterruptedException e) {
+      fail("interrupted before it listened");
     } catch (IOException e) {
       fail("cannot listen on port " + port + ": " + e.getMessage() + "; --port 0 takes a free one");
     }

@@ -1,0 +1,56 @@
+package io.patternbench.resilience4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.patternbench.resilience4j.Round.Exponential;
+import io.patternbench.resilience4j.Round.Fixed;
+import io.patternbench.resilience4j.Round.Jitter;
+import io.patternbench.resilience4j.Round.Retrying;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class DelaysTest {
+  static Stream<JsonNode> vectors() {
+    return StreamSupport.stream(Rounds.vectors("backoff").spliterator(), false);
+  }
+
+  @ParameterizedTest
+  @MethodSource("vectors")
+  void delaysAreThoseOfTheSharedVectorsToTheMillisecond(JsonNode vector) {
+    Retrying retrying =
+        (Retrying)
+            Rounds.valid(Rounds.retry(6, vector.get("backoff").toString(), "'none'")).strategy();
+    var delays = Delays.of(retrying.backoff(), retrying.jitter());
+    int attempt = 0;
+    for (JsonNode due : vector.get("delays_us")) {
+      long early = due.asLong() - delays.apply(++attempt) * 1000;
+      assertTrue(early >= 0 && early < 1000, vector.get("name") + " " + attempt + ": " + early);
+    }
+  }
+
+  @Test
+  void jitterStaysWithinItsShareAndTheMillisecondThatTheLibraryAdds() {
+    var delays = Delays.of(new Fixed(40_000), new Jitter("share", 0.5));
+    for (int i = 0; i < 10_000; i++) {
+      long delay = delays.apply(1);
+      assertTrue(delay >= 20 && delay <= 60, "delay " + delay);
+    }
+  }
+
+  @Test
+  void noDelayStaysNoneWhateverItsJitterAndGrowth() {
+    assertEquals(0, Delays.of(new Fixed(0), new Jitter("share", 1)).apply(1));
+    assertEquals(0, Delays.of(new Exponential(0, 1e300, null), Jitter.NONE).apply(9));
+  }
+
+  @Test
+  void aDelayThatOverflowsIsTheLongestThereIs() {
+    assertEquals(
+        Long.MAX_VALUE, Delays.of(new Exponential(1000, 1e300, null), Jitter.NONE).apply(9));
+  }
+}

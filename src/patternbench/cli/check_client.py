@@ -1,0 +1,56 @@
+"""`patternbench check-client`: the contract's tests against a client."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from patternbench.drivers.conformance import check
+from patternbench.drivers.conformance.check import ClientUnreachableError, Finding
+
+COLOURS = {"passed": "green", "failed": "red", "not applicable": "yellow"}
+
+
+@click.command("check-client")
+@click.argument("url")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON array.")
+def check_client(url: str, as_json: bool) -> None:
+    """Test whether the client at URL keeps the client contract.
+
+    Takes about half a minute. All load goes to a target on loopback that the command starts itself.
+    Exit code 0: every rule is kept; 1: one is broken; 2: nothing answers at URL.
+
+    Example: patternbench check-client http://127.0.0.1:9000
+    """
+    try:
+        findings = _checked(url)
+    except ClientUnreachableError as error:
+        raise click.UsageError(str(error)) from None
+    if as_json:
+        click.echo(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=1))
+    else:
+        _print(findings)
+    raise SystemExit(any(finding.status == "failed" for finding in findings))
+
+
+def _checked(url: str) -> list[Finding]:
+    with Console(stderr=True).status("checking") as status:
+        return check.check_client(url, lambda finding: status.update(f"checked: {finding.rule}"))
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table("rule", "verdict", "expected", "seen")
+    for f in findings:
+        table.add_row(Text(f.rule), Text(f.status, COLOURS[f.status]), Text(f.expected), Text(f.seen))
+    Console().print(table)
+    click.echo(_summary(findings))
+
+
+def _summary(findings: list[Finding]) -> str:
+    counts = {status: sum(f.status == status for f in findings) for status in COLOURS}
+    return ", ".join(f"{count} {status}" for status, count in counts.items())

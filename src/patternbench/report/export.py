@@ -1,0 +1,110 @@
+"""A run's records as files for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from patternbench.analyze.metrics import TABLE_2, user_metrics
+from patternbench.plan.expand import factor_name, flatten
+from patternbench.records import attempts, folder, journal
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import DONE, Entry
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+FORMATS = ["csv", "parquet", "resiliencebench-csv"]
+TABLES = ["rounds", "attempts"]
+PAPERS_NAMES = {"baseline": "Baseline", "retry": "Retry", "circuit_breaker": "Circuit Breaker"}
+
+
+def export_run(run: RunFolder, format_: str, table: str, out: Path | None, force: bool) -> Path:
+    """Write one file of a run's records and return its path; raises InputError rather than write over another."""
+    if format_ == "resiliencebench-csv":
+        frame, suffix, table = resiliencebench(run), "csv", "resiliencebench"
+    else:
+        frame, suffix = (rounds(run) if table == "rounds" else all_attempts(run)), format_
+    path = out or run.path / "export" / f"{table}.{suffix}"
+    if path.exists() and not force:
+        raise InputError(Problem("is already there", file=str(path), hint="name another with --out, or add --force"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(frame, path, suffix)
+    except OSError as error:
+        raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from None
+    return path
+
+
+def rounds(run: RunFolder) -> pd.DataFrame:
+    """One row a round: scenario, factors, metrics."""
+    return pd.read_parquet(run.rounds)
+
+
+def all_attempts(run: RunFolder) -> pd.DataFrame:
+    """One row an attempt of the finished rounds, with its round, block and scenario in front."""
+    frames = [
+        attempts.read(run.attempts_of(entry.file)).assign(round=entry.round, block=entry.block, scenario=entry.scenario)
+        for entry in _done(run)
+    ]
+    if not frames:
+        return pd.DataFrame(columns=attempts.SCHEMA.names)
+    joined = pd.concat(frames, ignore_index=True)
+    front = ["round", "block", "scenario"]
+    return joined[front + [name for name in joined.columns if name not in front]]
+
+
+def resiliencebench(run: RunFolder) -> pd.DataFrame:
+    """One row a virtual user and round, with the metrics of that tool's paper under its names (Table 2)."""
+    configs = {scenario["id"]: scenario["config"] for scenario in folder.read_json(run.plan)["scenarios"]}
+    frames = [_user_rows(run, entry, configs[entry.scenario]) for entry in _done(run)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(TABLE_2))
+
+
+def _user_rows(run: RunFolder, entry: Entry, config: dict[str, Any]) -> pd.DataFrame:
+    users = user_metrics(attempts.read(run.attempts_of(entry.file)))
+    strategy = next(iter(config["strategy"]))
+    frame = users[list(TABLE_2)].copy()
+    frame["userId"] = users["user"]
+    frame["startTime"] = entry.started + users["start_us"] / 1e6
+    frame["endTime"] = entry.started + users["end_us"] / 1e6
+    frame["users"] = config["workload"]["closed"]["users"]
+    frame["round"] = entry.block + 1
+    frame["lib"] = config["client"]
+    frame["strategy"] = PAPERS_NAMES[strategy]
+    return frame.assign(**_fault(config["faults"]), **_configuration(config["strategy"][strategy]))
+
+
+def _fault(faults: dict[str, Any]) -> dict[str, Any]:
+    """The fault in that tool's columns; it knows one fault a run."""
+    for kind, detail in (("abort", "status"), ("delay", "duration")):
+        if kind in faults:
+            fault = faults[kind]
+            name = f"fault{detail.capitalize()}"
+            return {"faultType": kind, "faultPercentage": fault["percentage"], name: _plain(fault[detail])}
+    return {"faultType": "none", "faultPercentage": 0}
+
+
+def _configuration(config: dict[str, Any]) -> dict[str, Any]:
+    return {factor_name(path): _plain(value) for path, value in flatten(config)}
+
+
+def _plain(value: Any) -> Any:
+    """A duration in milliseconds, as that tool's columns hold it."""
+    try:
+        return Duration.parse(value).us / 1000 if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _done(run: RunFolder) -> Iterator[Entry]:
+    return (entry for entry in journal.latest(list(journal.read(run.journal))) if entry.status == DONE)
+
+
+def _write(frame: pd.DataFrame, path: Path, suffix: str) -> None:
+    if suffix == "parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False)

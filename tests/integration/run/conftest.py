@@ -1,0 +1,84 @@
+"""Runs of a tiny study through the command line, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patternbench.lab import engine
+
+TINY = """\
+patternbench: 1
+name: tiny
+system: {name: target, settings: {service_time: "fixed:1ms"}}
+rounds: 3
+seed: 5
+warm_up: 100ms
+time_limit: 20s
+workload:
+  closed: {users: [2, 4], successes: 3, max_attempts: 60}
+  request: {path: /bytes/100}
+faults:
+  - abort: {percentage: [0, 50], status: 503}
+strategies:
+  - {client: native, baseline: {}}
+  - {client: native, retry: {max_attempts: 3, backoff: {fixed: {delay: 2ms}}}}
+"""
+ROUNDS = 24
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from patternbench.cli.main import main; main()", *arguments]
+
+
+def patternbench(*arguments: str, timeout: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a verb to its end."""
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=timeout, env={**os.environ, **env}, check=False
+    )
+
+
+def entries(folder: Path) -> list[dict[str, Any]]:
+    """The journal's rounds, warm-ups left out."""
+    lines = (folder / "journal.jsonl").read_bytes().split(b"\n")[:-1] if (folder / "journal.jsonl").exists() else []
+    return [entry for entry in map(json.loads, lines) if entry["status"] != "warm_up"]
+
+
+def left_behind(mark: str) -> list[str]:
+    """The command lines of processes that mention the mark."""
+    found = []
+    for place in Path("/proc").iterdir():
+        try:
+            line = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            folder = (place / "cwd").readlink() if place.name.isdigit() else ""
+        except OSError:
+            continue
+        if place.name != str(os.getpid()) and (mark in line or mark in str(folder)):
+            found.append(line)
+    return found
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A study file of 8 scenarios and 24 short rounds."""
+    if engine.find() is None:
+        pytest.fail("the native engine is not built; type `make setup`")
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY)
+    return path

@@ -1,0 +1,164 @@
+"""Bad input: each mistake a short list with its place, exit code 2, nothing started, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from tests.integration.run.conftest import TINY, patternbench
+from tests.support.studies import ROOT
+
+RESILIENCEBENCH = ROOT / "tests/data/resiliencebench/listing-4.json"
+
+
+def refused(*arguments: str, **env: str) -> str:
+    """What the command says of a mistake; asserts that it is refused well."""
+    done = patternbench(*arguments, **env)
+    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.stderr.strip()
+    return done.stderr
+
+
+def test_every_verb_has_help_with_an_example() -> None:
+    verbs = [line.split()[0] for line in patternbench("--help").stdout.split("Verbs:")[1].splitlines() if line.strip()]
+    assert len(verbs) >= 9
+    for verb in verbs:
+        done = patternbench(verb, "--help")
+        assert done.returncode == 0
+        assert "Example: patternbench " in done.stdout, verb
+
+
+@pytest.mark.parametrize("arguments", [["plan"], ["run", "a", "b"], ["nonsense"], ["plan", "x.yaml", "--jsn"]])
+def test_a_wrong_usage_ends_with_2(arguments: list[str]) -> None:
+    refused(*arguments)
+
+
+def test_a_missing_study_is_named() -> None:
+    assert "there is no such file" in refused("run", "/nowhere/x.yaml")
+
+
+def test_problems_come_as_json_too(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(TINY.replace("users: [2, 4]", "users: -1"))
+    done = patternbench("plan", str(tmp_path / "x.yaml"), "--json")
+    assert done.returncode == 2
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert (problem["line"], problem["path"], problem["value"]) == (9, "workload.closed.users", "-1")
+
+
+def test_a_client_that_is_not_there_is_an_error_before_anything_starts(tmp_path: Path) -> None:
+    said = refused("run", str(RESILIENCEBENCH), "--out", str(tmp_path / "run"))
+    assert "there is no client `polly`" in said
+    assert "--skip-unavailable" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_misspelt_client_is_put_right(tmp_path: Path, tiny: Path) -> None:
+    tiny.write_text(tiny.read_text().replace("client: native", "client: nativ"))
+    assert "did you mean `native`?" in refused("run", str(tiny), "--out", str(tmp_path / "run"))
+
+
+def test_skipping_what_is_unavailable_runs_the_rest_and_the_report_says_so(tmp_path: Path, tiny: Path) -> None:
+    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 1") + "  - {client: polly, baseline: {}}\n")
+    done = patternbench("run", str(tiny), "--out", str(tmp_path / "run"), "--skip-unavailable", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["scenarios"] == 8
+    assert "polly" in told["left_out"]
+    assert "client polly" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_what_a_library_cannot_express_is_refused_by_name(tmp_path: Path, tiny: Path) -> None:
+    text = TINY.split("strategies:")[0] + (
+        "strategies:\n  - {client: native, circuit_breaker: {failure_rate: 50, window: {calls: 2}, minimum_calls: 5, "
+        "open_for: 1ms, half_open_calls: 1}}\n"
+    )
+    tiny.write_text(text)
+    said = refused("run", str(tiny), "--out", str(tmp_path / "run"))
+    assert "client native" in said
+    assert "minimum_calls" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_system_and_an_unknown_setting_are_named(tiny: Path) -> None:
+    text = tiny.read_text()
+    tiny.write_text(text.replace("name: target,", "name: targt,"))
+    assert "did you mean `target`?" in refused("plan", str(tiny))
+    tiny.write_text(text.replace("service_time:", "servce_time:"))
+    assert "did you mean `service_time`?" in refused("plan", str(tiny))
+
+
+def test_a_url_that_does_not_answer_is_named(tmp_path: Path, tiny: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+        text = tiny.read_text().replace('{name: target, settings: {service_time: "fixed:1ms"}}', f'{{url: "{url}"}}')
+        tiny.write_text(text)
+        said = refused("run", str(tiny), "--out", str(tmp_path / "run"))
+    assert "does not answer" in said
+    assert url in said
+
+
+def test_an_environment_variable_that_is_not_set_is_named(tmp_path: Path, tiny: Path) -> None:
+    url = '{url: "http://127.0.0.1:9", headers: {Authorization: "Bearer ${env:NO_SUCH_TOKEN}"}}'
+    tiny.write_text(tiny.read_text().replace('{name: target, settings: {service_time: "fixed:1ms"}}', url))
+    assert "export NO_SUCH_TOKEN" in refused("run", str(tiny), "--out", str(tmp_path / "run"))
+
+
+def test_a_port_in_use_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert str(port) in refused("up", "target", "--set", f"port={port}")
+
+
+@pytest.mark.parametrize("setting", ["workers", "=3", "wrkers=2"])
+def test_up_refuses_a_setting_that_is_none(setting: str) -> None:
+    refused("up", "target", "--set", setting)
+
+
+def test_up_refuses_a_value_that_a_component_does_not_take() -> None:
+    assert "target.workers" in refused("up", "target", "--set", "workers=many")
+    assert "service" in refused("up", "target", "--set", "service_time=fast")
+
+
+def test_resume_and_report_refuse_what_is_no_run(tmp_path: Path) -> None:
+    for verb in ("resume", "report"):
+        assert "no run's folder" in refused(verb, str(tmp_path))
+
+
+def test_export_writes_over_nothing(tmp_path: Path, tiny: Path) -> None:
+    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 1"))
+    assert patternbench("run", str(tiny), "--out", str(tmp_path / "run"), "--json").returncode == 0
+    out = tmp_path / "mine.csv"
+    out.write_text("precious")
+    refused("export", str(tmp_path / "run"), "--format", "csv", "--out", str(out))
+    assert out.read_text() == "precious"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tiny: Path) -> None:
+    assert "cannot be made" in refused("run", str(tiny), "--out", "/proc/run")
+
+
+def test_an_engine_that_is_not_built_says_how_to_build_it(tmp_path: Path, tiny: Path) -> None:
+    said = refused("run", str(tiny), "--out", str(tmp_path / "run"), PATTERNBENCH_ENGINE="/nowhere/engine")
+    assert "make setup" in said
+
+
+def test_doctor_and_schema_answer_in_json() -> None:
+    assert {"needs", "disturbances"} == json.loads(patternbench("doctor", "--json").stdout).keys()
+    schema = json.loads(patternbench("schema").stdout)
+    assert schema == json.loads((ROOT / "contracts/study/study.schema.json").read_text()), "type `make contracts`"
+
+
+def test_plan_starts_nothing(tmp_path: Path, tiny: Path) -> None:
+    done = patternbench("plan", str(tiny), "--json", PATTERNBENCH_ENGINE="/nowhere/engine")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert told["factors"]["users"] == [2, 4]
+    assert len(told["scenarios"]) == 8
+    assert {"id", "levels"} <= told["scenarios"][0].keys()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tiny.yaml"]

@@ -1,0 +1,81 @@
+"""A run killed at any moment resumes where it stopped: no finished round lost, none twice."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import time
+from pathlib import Path
+
+from tests.integration.run.conftest import ROUNDS, command, entries, left_behind, patternbench
+
+KILLS = 20
+
+
+def test_a_run_killed_at_20_random_moments_is_completed_with_every_round_once(tmp_path: Path, tiny: Path) -> None:
+    source = random.Random(20)
+    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 12"))
+    folder = tmp_path / "run"
+    finished: list[str] = []
+    for kill in range(KILLS):
+        verb = ["resume", str(folder)] if (folder / "plan.json").exists() else ["run", str(tiny), "--out", str(folder)]
+        process = subprocess.Popen(command(*verb, "--json"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for_new_rounds(folder, len(finished), source.randrange(4), process)
+        time.sleep(source.uniform(0, 0.2))
+        process.kill()
+        process.wait()
+        kept = [json.dumps(entry) for entry in entries(folder)]
+        assert kept[: len(finished)] == finished, f"kill {kill} lost a finished round"
+        finished = kept
+        wait_until_gone(str(folder))
+    assert finished, "the kills came before anything was measured, so the test says nothing"
+    done = patternbench("resume", str(folder), "--json", timeout=200)
+    assert done.returncode == 0, done.stderr
+    rounds = [entry["round"] for entry in entries(folder)]
+    assert sorted(rounds) == list(range(ROUNDS * 4)), "a round is missing or stands twice"
+    assert [json.dumps(entry) for entry in entries(folder)][: len(finished)] == finished
+    files = {path.stem for path in (folder / "attempts").glob("[0-9]*.parquet")}
+    assert files == {f"{index:05d}" for index in range(ROUNDS * 4)}
+    assert not list(folder.rglob("*.tmp"))
+
+
+def test_two_processes_never_write_to_one_run(tmp_path: Path, tiny: Path) -> None:
+    folder = tmp_path / "run"
+    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 30"))
+    first = subprocess.Popen(command("run", str(tiny), "--out", str(folder), "--json"), stdout=subprocess.DEVNULL)
+    try:
+        while not entries(folder):
+            time.sleep(0.02)
+        second = patternbench("resume", str(folder))
+        assert second.returncode == 2
+        assert "another process is writing" in second.stderr
+    finally:
+        first.kill()
+        first.wait()
+
+
+def test_a_line_that_a_kill_left_half_written_is_dropped(tmp_path: Path, tiny: Path) -> None:
+    folder = tmp_path / "run"
+    assert patternbench("run", str(tiny), "--out", str(folder), "--json").returncode == 0
+    journal = folder / "journal.jsonl"
+    whole = journal.read_bytes().split(b"\n")
+    journal.write_bytes(b"\n".join(whole[:-2]) + b"\n" + whole[-2][:40])
+    assert patternbench("resume", str(folder), "--json").returncode == 0
+    assert sorted(entry["round"] for entry in entries(folder)) == list(range(ROUNDS))
+
+
+def wait_for_new_rounds(folder: Path, before: int, more: int, process: subprocess.Popen[bytes]) -> None:
+    """Return when that many rounds have been added; at once for none, which is while everything is coming up."""
+    deadline = time.monotonic() + 60
+    while len(entries(folder)) < before + more and process.poll() is None:
+        assert time.monotonic() < deadline, "the run does not get on"
+        time.sleep(0.005)
+
+
+def wait_until_gone(mark: str) -> None:
+    """After SIGKILL the guards end what was started; give them the time that they promise to need."""
+    deadline = time.monotonic() + 10
+    while left_behind(mark):
+        assert time.monotonic() < deadline, left_behind(mark)
+        time.sleep(0.02)

@@ -1,0 +1,124 @@
+"""A study from its file to its report, on the embedded default."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.integration.run.conftest import ROUNDS, TINY, command, entries, left_behind, patternbench
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "tiny.yaml").write_text(TINY)
+    done = patternbench("run", str(folder / "tiny.yaml"), "--out", str(folder / "run"), "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["scenarios"], told["rounds"], told["failed"]) == (8, ROUNDS, 0)
+    return folder / "run"
+
+
+def test_a_run_leaves_every_file_of_the_records_contract(finished: Path) -> None:
+    for name in ("study.yaml", "plan.json", "manifest.json", "journal.jsonl", "rounds.parquet", "report.html"):
+        assert (finished / name).stat().st_size > 0, name
+    assert len(list((finished / "attempts").glob("[0-9]*.parquet"))) == ROUNDS
+    assert list((finished / "figures").glob("*.svg"))
+    assert list((finished / "tables").glob("*.csv"))
+
+
+def test_a_run_leaves_no_process(finished: Path) -> None:
+    assert left_behind(str(finished)) == []
+
+
+def test_every_round_ran_once_and_every_scenario_in_every_block(finished: Path) -> None:
+    found = entries(finished)
+    assert [entry["round"] for entry in found] == list(range(ROUNDS))
+    assert len({(entry["block"], entry["scenario"]) for entry in found}) == ROUNDS
+
+
+def test_the_manifest_pins_what_was_measured(finished: Path) -> None:
+    noted = json.loads((finished / "manifest.json").read_text())
+    assert noted["seed"] == 5
+    assert re.search(r"1\.40", noted["envoy"])
+    assert noted["clients"]["native"]["contract"] == 1
+    assert {"cpu", "cores", "kernel", "memory_bytes"} <= noted["machine"].keys()
+
+
+def test_faults_reach_the_share_that_the_scenario_says(finished: Path) -> None:
+    rounds = pd.read_parquet(finished / "rounds.parquet")
+    healthy = rounds[rounds["abort.percentage"] == 0]
+    assert (healthy["UnsuccessfulRequests"] == 0).all()
+    faulty = rounds[rounds["abort.percentage"] == 50]
+    share = faulty["UnsuccessfulRequests"].sum() / faulty["TotalRequests"].sum()
+    assert 0.35 < share < 0.65
+
+
+def test_every_user_got_its_successes(finished: Path) -> None:
+    rounds = pd.read_parquet(finished / "rounds.parquet")
+    assert (rounds["SuccessfulCalls"] == rounds["users"] * 3).all()
+
+
+def test_the_report_is_rebuilt_from_the_records_alone(finished: Path) -> None:
+    (finished / "report.html").unlink()
+    (finished / "rounds.parquet").unlink()
+    assert patternbench("report", str(finished)).returncode == 0
+    assert (finished / "report.html").stat().st_size > 100_000
+    assert (finished / "rounds.parquet").exists()
+
+
+def test_a_run_ends_with_a_short_table_and_the_path_of_the_report(tmp_path: Path, tiny: Path) -> None:
+    done = patternbench("run", str(tiny), "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "run" / "report.html") in done.stdout.splitlines()[-1]
+    assert "baseline" in done.stdout
+
+
+def test_a_folder_that_holds_another_run_is_refused_and_kept(finished: Path, tiny: Path) -> None:
+    before = (finished / "journal.jsonl").read_bytes()
+    done = patternbench("run", str(tiny), "--out", str(finished))
+    assert done.returncode == 2
+    assert "holds another run" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (finished / "journal.jsonl").read_bytes() == before
+
+
+def test_a_finished_run_resumes_to_itself(finished: Path) -> None:
+    before = (finished / "journal.jsonl").read_bytes()
+    assert patternbench("resume", str(finished)).returncode == 0
+    assert (finished / "journal.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet", "resiliencebench-csv"])
+def test_a_run_is_exported(finished: Path, format_: str, tmp_path: Path) -> None:
+    out = tmp_path / "exported"
+    done = patternbench("export", str(finished), "--format", format_, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    table = pd.read_parquet(out) if format_ == "parquet" else pd.read_csv(out)
+    users = 3 * (2 + 4) * 4
+    assert len(table) == (users if format_ == "resiliencebench-csv" else ROUNDS)
+    assert {"SuccessfulCalls", "ContentionRate", "TotalExecutionTime"} <= set(table.columns)
+
+
+def test_ctrl_c_leaves_nothing_behind_and_says_how_to_go_on(tmp_path: Path, tiny: Path) -> None:
+    folder = tmp_path / "run"
+    process = subprocess.Popen(command("run", str(tiny), "--out", str(folder)), stderr=subprocess.PIPE, text=True)
+    wait_for_rounds(folder, 2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert f"patternbench resume {folder}" in errors
+    assert left_behind(str(folder)) == []
+
+
+def wait_for_rounds(folder: Path, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(entries(folder)) < count:
+        assert time.monotonic() < deadline, "the run does not get on"
+        time.sleep(0.02)

@@ -1,0 +1,435 @@
+"""The contract's tests pass for the clients that keep it, and catch each defect of those that do not."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from patternbench.cli.check_client import check_client as check_client_command
+from patternbench.drivers.conformance.bench import RULES
+from patternbench.drivers.conformance.check import ClientUnreachableError, Finding, check_client
+from patternbench.drivers.conformance.reference_breaker import ReferenceBreaker, Result
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+REPOSITORY = Path(__file__).parents[2]
+EXAMPLE = REPOSITORY / "docs" / "examples" / "plain_client.py"
+RESILIENCE4J = REPOSITORY / "clients" / "resilience4j"
+JAR = RESILIENCE4J / "target" / "patternbench-client-resilience4j.jar"
+
+
+# --- clients that keep the contract --------------------------------------------------------------------
+
+
+def test_the_example_of_the_docs_keeps_every_rule_as_the_command_line_tells() -> None:
+    with started([sys.executable, str(EXAMPLE), "--port", "0"]) as url:
+        result = CliRunner().invoke(check_client_command, [url, "--json"])
+    findings = [Finding(**finding) for finding in json.loads(result.stdout)]
+    assert broken(findings) == []
+    assert result.exit_code == 0
+    assert [finding.rule for finding in findings] == [rule.name for rule in RULES]
+
+
+def test_resilience4j_keeps_every_rule_and_refuses_only_what_the_library_lacks() -> None:
+    with started(["java", "-jar", str(jar()), "--port", "0"]) as url:
+        findings = check_client(url)
+    assert broken(findings) == []
+    refused = {finding.rule: finding.seen for finding in findings if finding.status == "not applicable"}
+    assert set(refused) == {"jitter: full", "jitter: equal"}
+    assert all("Resilience4j has no such jitter" in seen for seen in refused.values())
+
+
+def test_resilience4j_ends_at_once_when_it_is_told_to() -> None:
+    process = subprocess.Popen(["java", "-jar", str(jar()), "--port", "0"], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["listening"].startswith("127.0.0.1:")
+        process.terminate()
+        process.wait(timeout=5)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--prot", "0"]])
+def test_resilience4j_refuses_bad_arguments_with_a_line_and_no_trace(arguments: list[str]) -> None:
+    done = subprocess.run(
+        ["java", "-jar", str(jar()), *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "at io.patternbench" not in done.stderr
+
+
+def test_resilience4j_says_when_its_port_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = ["java", "-jar", str(jar()), "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: cannot listen on port {port}: ")
+
+
+def test_a_breaker_like_the_reference_keeps_every_rule() -> None:
+    with serving(with_breaker(example())) as url:
+        findings = check_client(url)
+    assert broken(findings) == []
+
+
+# --- clients that break it -----------------------------------------------------------------------------
+
+
+def no_pause(m: ModuleType) -> None:
+    m.REJECTED_PAUSE = lambda body: 0
+
+
+def breaker_of_each_user(m: ModuleType) -> None:
+    m.BREAKER_OF = own_breaker
+
+
+def shared_breaker_for_all(m: ModuleType) -> None:
+    m.BREAKER_OF = shared_breaker
+
+
+def breaker_that_outlives_its_round(m: ModuleType) -> None:
+    kept: list[ReferenceBreaker] = []
+
+    def breaker_of(user: Any) -> ReferenceBreaker:
+        kept.append(own_breaker(user))
+        kept[0].opened_at_us = 0
+        return kept[0]
+
+    m.BREAKER_OF = breaker_of
+
+
+def milliseconds_as_seconds(m: ModuleType) -> None:
+    m.CONFIG = lambda c: {
+        **c,
+        "window": {k: v * (1 if k == "calls" else 1000) for k, v in c["window"].items()},
+    }
+
+
+def percent_as_share(m: ModuleType) -> None:
+    m.CONFIG = lambda c: {**c, "failure_rate": min(100, c["failure_rate"] * 100)}
+
+
+def open_for_ten_times_as_long(m: ModuleType) -> None:
+    m.CONFIG = lambda c: {**c, "open_for_us": c["open_for_us"] * 10}
+
+
+def two_probes_for_one(m: ModuleType) -> None:
+    m.CONFIG = lambda c: {**c, "half_open_calls": c["half_open_calls"] + 1}
+
+
+def clamped_minimum(m: ModuleType) -> None:
+    m.MINIMUM_IS_CHECKED = False
+
+
+def unknown_fields_ignored(m: ModuleType) -> None:
+    open_schema = json.loads(json.dumps(m.SCHEMA).replace('"additionalProperties": false', '"x": false'))
+    m.SCHEMA = open_schema
+
+
+def retry_that_never_fires(m: ModuleType) -> None:
+    change_rounds(m, lambda body: retry_of(body).update(max_attempts=1))
+
+
+def retries_for_attempts(m: ModuleType) -> None:
+    change_rounds(m, lambda body: retry_of(body).update(max_attempts=retry_of(body).get("max_attempts", 0) + 1))
+
+
+def first_delay_already_multiplied(m: ModuleType) -> None:
+    right = m.delay_us
+    m.delay_us = lambda backoff, failed: right(backoff, failed + 1)
+
+
+def no_delay(m: ModuleType) -> None:
+    m.delay_us = lambda backoff, failed: 0
+
+
+def hidden_retry(m: ModuleType) -> None:
+    send = m.User.send
+
+    def send_again(user: Any, deadline: float) -> int | str:
+        outcome: int | str = send(user, deadline)
+        return send(user, deadline) if outcome == "connection_error" else outcome
+
+    m.User.send = send_again
+
+
+def errors_counted_as_answers(m: ModuleType) -> None:
+    send = m.User.send
+    m.User.send = lambda user, deadline: 500 if send(user, deadline) == "timeout" else 200
+
+
+def connection_for_each_attempt(m: ModuleType) -> None:
+    send = m.User.send
+
+    def send_and_close(user: Any, deadline: float) -> int | str:
+        outcome: int | str = send(user, deadline)
+        user.connection.close()
+        return outcome
+
+    m.User.send = send_and_close
+
+
+def time_limit_ignored(m: ModuleType) -> None:
+    change_rounds(m, lambda body: body.update(time_limit_us=body["time_limit_us"] * 3))
+
+
+def never_abandoned(m: ModuleType) -> None:
+    m.Round.abandon = lambda round_: None
+
+
+def two_rounds_at_once(m: ModuleType) -> None:
+    class Never:
+        def acquire(self, blocking: bool) -> bool:
+            return True
+
+        def release(self) -> None:
+            pass
+
+    m.Handler.busy = Never()
+
+
+def rows_at_the_end_only(m: ModuleType) -> None:
+    batches = m.Round.batches
+    m.Round.batches = lambda round_: iter(list(batches(round_)))
+
+
+def rows_held_back(m: ModuleType) -> None:
+    batches = m.Round.batches
+
+    def held_back(round_: Any) -> Iterator[dict[str, Any]]:
+        held = []
+        for batch in batches(round_):
+            held.append(batch)
+            yield {"batch": dict.fromkeys(m.COLUMNS, ())}
+        yield from held
+
+    m.Round.batches = held_back
+
+
+def a_row_that_is_lost(m: ModuleType) -> None:
+    attempt = m.User.attempt
+
+    def forget_second(user: Any, number: int) -> int | str:
+        outcome: int | str = attempt(user, number)
+        with user.round.lock:
+            user.round.rows = [row for row in user.round.rows if row[1:3] != (0, 2)]
+        return outcome
+
+    m.User.attempt = forget_second
+
+
+DEFECTS: list[tuple[Callable[[ModuleType], None], str]] = [
+    (no_pause, "rejected_pause_us"),
+    (breaker_of_each_user, "scope client"),
+    (shared_breaker_for_all, "scope user"),
+    (breaker_that_outlives_its_round, "breakers are new in every round"),
+    (milliseconds_as_seconds, "breaker: time forgets"),
+    (percent_as_share, "breaker: percentages"),
+    (open_for_ten_times_as_long, "breaker: two failures open it, the wait runs out, a success closes it"),
+    (two_probes_for_one, "breaker: a failing probe opens it again for the whole wait"),
+    (two_probes_for_one, "half-open probes"),
+    (clamped_minimum, "minimum calls above the window"),
+    (unknown_fields_ignored, "unknown fields"),
+    (retry_that_never_fires, "exact counts: retry"),
+    (retries_for_attempts, "exact counts: retry"),
+    (retries_for_attempts, "a retry of one attempt"),
+    (first_delay_already_multiplied, "back-off: exponential 20ms times 1.5, the published configuration"),
+    (no_delay, "back-off: fixed 20ms"),
+    (hidden_retry, "closed connections"),
+    (errors_counted_as_answers, "timeouts"),
+    (connection_for_each_attempt, "connections are kept alive"),
+    (time_limit_ignored, "time_limit_us"),
+    (never_abandoned, "abandoned under load"),
+    (never_abandoned, "abandoned while an attempt hangs"),
+    (two_rounds_at_once, "one round at a time"),
+    (rows_at_the_end_only, "batches come in time"),
+    (rows_held_back, "batches come in time"),
+    (a_row_that_is_lost, "exact counts: retry"),
+]
+
+
+@pytest.mark.parametrize(("defect", "rule"), DEFECTS, ids=[f"{d.__name__}: {r}" for d, r in DEFECTS])
+def test_a_client_is_caught_with(defect: Callable[[ModuleType], None], rule: str) -> None:
+    module = with_breaker(example())
+    defect(module)
+    with serving(module) as url:
+        findings = check_client(url, only={rule})
+    assert broken(findings) == [rule]
+
+
+def test_a_broken_client_makes_the_command_exit_with_1() -> None:
+    module = example()
+    module.DESCRIPTION = {**module.DESCRIPTION, "contract": 2}
+    with serving(module) as url:
+        result = CliRunner().invoke(check_client_command, [url])
+    assert result.exit_code == 1
+    assert "1 failed" in result.output
+
+
+def test_an_address_where_nothing_answers_is_one_line_and_exit_code_2() -> None:
+    result = CliRunner().invoke(check_client_command, ["http://127.0.0.1:1"])
+    assert result.exit_code == 2
+    assert "no client answers at http://127.0.0.1:1" in result.output
+    assert "Traceback" not in result.output
+    with pytest.raises(ClientUnreachableError):
+        check_client("nonsense")
+
+
+# --- how clients are brought up ------------------------------------------------------------------------
+
+
+def broken(findings: list[Finding]) -> list[str]:
+    for finding in findings:
+        if finding.status == "failed":
+            print(f"{finding.rule}: expected {finding.expected}; seen {finding.seen}")
+    return [finding.rule for finding in findings if finding.status == "failed"]
+
+
+def jar() -> Path:
+    """Find the client's jar, built when there is none or its sources are newer."""
+    maven = shutil.which("mvn")
+    if shutil.which("java") is None or (maven is None and not JAR.exists()):
+        pytest.skip("needs java, and mvn to build the client: apt-get install default-jdk-headless maven")
+    sources = [RESILIENCE4J / "pom.xml", *(RESILIENCE4J / "src" / "main").rglob("*.*")]
+    newest = max(source.stat().st_mtime for source in sources)
+    if maven is not None and (not JAR.exists() or JAR.stat().st_mtime < newest):
+        subprocess.run([maven, "-q", "-B", "-DskipTests", "package"], cwd=RESILIENCE4J, check=True, timeout=280)
+    return JAR
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[str]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            yield "http://" + json.loads(process.stdout.readline())["listening"]
+        finally:
+            process.terminate()
+
+
+def example() -> ModuleType:
+    """Load the example client as a module of its own, for a test to change."""
+    spec = importlib.util.spec_from_file_location("plain_client", EXAMPLE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def serving(module: ModuleType) -> Iterator[str]:
+    server = Quiet(("127.0.0.1", 0), module.Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}"
+        assert httpx.get(f"{url}/client").status_code == 200
+        yield url
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a defect may end in an exception; the test looks at what the client answers."""
+
+
+def with_breaker(m: ModuleType) -> ModuleType:
+    """Give the example the reference's breaker, with joints at which a test can break it."""
+    m.DESCRIPTION = {**m.DESCRIPTION, "strategies": ["baseline", "retry", "circuit_breaker"]}
+    m.REJECTED_PAUSE = lambda body: body["rejected_pause_us"]
+    m.CONFIG = lambda config: config
+    m.MINIMUM_IS_CHECKED = True
+    m.BREAKER_OF = lambda user: {"user": own_breaker, "client": shared_breaker}[breaking(user)["scope"]](user)
+    plain_problems, plain_call = m.problems, m.User.call
+
+    def problems(text: bytes) -> list[Any]:
+        found: list[Any] = plain_problems(text)
+        if [p["value"] for p in found] != ["circuit_breaker"]:
+            return found
+        config = json.loads(text)["strategy"]["circuit_breaker"]
+        too_many = config["minimum_calls"] > config["window"].get("calls", float("inf"))
+        return [m.problem("minimum_calls", 0, "", "")] if too_many and m.MINIMUM_IS_CHECKED else []
+
+    def call(user: Any) -> None:
+        if "circuit_breaker" in user.body["strategy"]:
+            guarded_call(m, user)
+        else:
+            plain_call(user)
+
+    m.problems, m.User.call = problems, call
+    return m
+
+
+def guarded_call(m: ModuleType, user: Any) -> None:
+    with user.round.lock:
+        user.breaker = getattr(user, "breaker", None) or m.BREAKER_OF(user)
+        user.breaker.config = m.CONFIG(breaking(user))
+        admitted = user.breaker.admit(user.round.now_us())
+        if not admitted:
+            user.round.rows.append((user.number, user.calls, 0, user.round.now_us(), 0, "rejected"))
+    if not admitted:
+        user.pause(m.REJECTED_PAUSE(user.body))
+        return
+    began = user.round.now_us()
+    outcome = user.attempt(1)
+    success = isinstance(outcome, int) and 200 <= outcome <= 399
+    user.successes += success
+    with user.round.lock:
+        now = user.round.now_us()
+        user.breaker.record(Result(now, now - began, success))
+
+
+def breaking(user: Any) -> dict[str, Any]:
+    config: dict[str, Any] = user.body["strategy"]["circuit_breaker"]
+    return config
+
+
+def own_breaker(user: Any) -> ReferenceBreaker:
+    return ReferenceBreaker(breaking(user))
+
+
+def shared_breaker(user: Any) -> ReferenceBreaker:
+    user.round.breaker = getattr(user.round, "breaker", None) or own_breaker(user)
+    breaker: ReferenceBreaker = user.round.breaker
+    return breaker
+
+
+def change_rounds(m: ModuleType, change: Callable[[dict[str, Any]], object]) -> None:
+    """Let the client run another round than it was given."""
+    make = m.Round.__init__
+
+    def changed(round_: Any, body: dict[str, Any]) -> None:
+        change(body)
+        make(round_, body)
+
+    m.Round.__init__ = changed
+
+
+def retry_of(body: dict[str, Any]) -> dict[str, Any]:
+    retry: dict[str, Any] = body["strategy"].get("retry", {})
+    return retry

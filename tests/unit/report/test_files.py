@@ -1,0 +1,166 @@
+"""The report's files: tables, figures, the page and the terminal's summary."""
+
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+from tests.support.synthetic_run import FAULT, REMEDY, synthetic_run
+
+from patternbench.analyze.intervals import median_interval
+from patternbench.report import csv, svg
+from patternbench.report.html import render, write_html
+from patternbench.report.model import Figure, RunReport, Section, Table, warnings
+from patternbench.report.summary import summary_table
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "report"
+
+
+@pytest.fixture(scope="module")
+def whole() -> RunReport:
+    return synthetic_run()
+
+
+@pytest.fixture(scope="module")
+def small() -> RunReport:
+    return synthetic_run(rounds=6, users=[50], client=["native"], fault=[0, 80])
+
+
+def printed(report: RunReport, width: int = 100) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(summary_table(report))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def golden(name: str, text: str) -> None:
+    """Compare with the checked-in text; to take a new one, delete the file and run the test twice."""
+    path = GOLDEN / name
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")
+        pytest.fail(f"{path.name} was missing and has been written: look at it, then run again")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_the_summary_is_as_agreed(small: RunReport) -> None:
+    golden("summary.txt", printed(small))
+
+
+def test_no_column_of_the_summary_is_lost_on_a_narrow_terminal(whole: RunReport, small: RunReport) -> None:
+    assert "3.48×" in printed(small, 80)
+    text = printed(whole, 80)
+    assert all(name in text for name in ("p50", "p95", "failed", "execution", "amplif.", "3.48×"))
+
+
+def test_a_long_summary_shows_the_hardest_conditions_and_counts_the_rest(whole: RunReport) -> None:
+    text = printed(whole, 140)
+    assert "195 more scenarios in the report" in text
+    assert "2 failed rounds" in text
+    assert text.count("(resilience4j)") + text.count("(native)") == 15
+    assert "abort percentage\u00a00" not in text
+
+
+def test_the_findings_are_as_agreed(small: RunReport) -> None:
+    page = render(small)
+    golden("findings.html", page[page.index('<section id="findings">') : page.index('<section id="what">')])
+
+
+def test_a_figure_is_as_agreed(small: RunReport) -> None:
+    drawn = svg.figures(small)["AverageSuccessTime"]
+    # Only the marks: where axes and legends stand depends on the fonts of the machine.
+    marks = re.findall(
+        r'<path aria-label="([^"]*line: [^"]*)"[^>]* aria-roledescription="([^"]*)"[^>]* d="([^"]*)"', drawn
+    )
+    assert len(marks) == 7 + 7 + 14
+    golden("AverageSuccessTime.txt", "".join(f"{kind} | {label} | {path}\n" for label, kind, path in marks))
+
+
+def test_every_figure_has_a_table_of_its_numbers(whole: RunReport) -> None:
+    tables = csv.tables(whole)
+    for name in svg.figures(whole):
+        assert len(tables[f"figure-{name}"]) == 210
+
+
+def test_a_figures_table_traces_back_to_the_rounds(small: RunReport) -> None:
+    row = csv.figure_table(small, "p95").iloc[-1]
+    values = small.rounds.loc[small.rounds["scenario"] == row["scenario"], "p95"]
+    expected = median_interval(values)
+    assert (row["median"], row["low"], row["high"]) == (expected.median, expected.low, expected.high)
+    assert (row[FAULT], row["strategy"], row["rounds"]) == (80, "circuit_breaker", 6)
+
+
+def test_files_are_written_under_their_names(small: RunReport, tmp_path: Path) -> None:
+    figures = svg.write_figures(small, tmp_path / "figures")
+    tables = csv.write_tables(small, tmp_path / "tables")
+    assert {path.name for path in figures} >= {"AverageSuccessTime.svg", "TotalExecutionTime.svg"}
+    assert {path.name for path in tables} >= {"figure-p95.csv", "comparisons.csv", "noise.csv", "drift.csv"}
+    assert all(path.stat().st_size > 100 for path in (*figures, *tables[:3]))
+
+
+def test_the_page_of_the_whole_study_is_light(whole: RunReport, tmp_path: Path) -> None:
+    path = write_html(whole, tmp_path / "report.html")
+    assert path.stat().st_size < 5_000_000
+
+
+def test_the_page_refers_to_nothing_outside_itself(small: RunReport) -> None:
+    page = render(small)
+    own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)""", own)
+    assert "://" not in own
+
+
+def test_failed_rounds_warnings_and_what_was_left_out_are_on_the_page(whole: RunReport) -> None:
+    page = render(whole)
+    for text in ("out of memory?", "over its time limit of 60s", REMEDY, "no .NET runtime"):
+        assert text in page
+
+
+def test_what_a_study_says_cannot_break_the_page(small: RunReport) -> None:
+    nasty = "</script><script>alert(1)</script>"
+    levels = [{"id": each["id"], "levels": {**each["levels"], "note": nasty}} for each in small.scenarios]
+    page = render(replace(small, study_name=nasty, study_text=nasty, scenarios=levels, manifest={nasty: nasty}))
+    assert "<script>alert(1)" not in page
+
+
+def test_further_sections_are_shown_and_written(small: RunReport, tmp_path: Path) -> None:
+    spec = {
+        "$schema": "https://example.org",
+        "data": {"values": [{"a": 1}]},
+        "mark": "bar",
+        "encoding": {"y": {"field": "a"}},
+    }
+    table = Table("Terms", pd.DataFrame({"name": ["users"], "estimate": [0.123456]}))
+    section = Section("model-1", "A model", ["Twice the users take 38 % longer."], [table], [Figure("Bars", spec)])
+    extended = replace(small, sections=[section])
+    page = render(extended)
+    assert all(text in page for text in ('id="model-1"', "Twice the users", "<td>0.123</td>", "Bars"))
+    assert "example.org" not in page
+    assert "model-1-1" in csv.tables(extended)
+    assert svg.figures(extended)["model-1-1"].startswith("<svg")
+
+
+def test_a_run_without_a_finished_round_still_has_a_report(small: RunReport) -> None:
+    broken = replace(small, rounds=small.rounds.assign(status="failed", cause="the target hangs"))
+    assert "the target hangs" in render(broken)
+    assert svg.figures(broken) == {}
+    assert "failed rounds" in printed(broken)
+
+
+def test_a_run_of_one_scenario_and_one_round_says_what_it_lacks() -> None:
+    single = synthetic_run(rounds=1, users=[50], client=["native"], fault=[0], strategy=["baseline"])
+    page = render(single)
+    assert "There is nothing to compare" in page
+    assert "a 95 % interval of a median needs six" in page
+
+
+def test_equal_warnings_are_counted_once(whole: RunReport) -> None:
+    found = warnings(whole)
+    assert [(each.remedy, each.rounds) for each in found] == [(REMEDY, 14)]
+
+
+@pytest.mark.parametrize("given", [None, "", "[]", [], float("nan")])
+def test_no_warning_may_be_written_in_many_ways(small: RunReport, given: object) -> None:
+    rounds = small.rounds.assign(warnings=pd.Series([given] * len(small.rounds), dtype=object))
+    assert warnings(replace(small, rounds=rounds)) == []

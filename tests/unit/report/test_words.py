@@ -1,0 +1,88 @@
+"""Numbers, levels and factors, as a person would write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patternbench.analyze import metrics
+from patternbench.report.words import (
+    RESPONSES,
+    factor_title,
+    is_percentage,
+    level_text,
+    number,
+    numeric,
+    shown,
+)
+
+
+def test_every_response_of_the_records_has_words() -> None:
+    assert set(RESPONSES) == set(metrics.RESPONSES)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (0.0123456, "time", "12.3 ms"),
+        (1.9, "time", "1,900 ms"),
+        (12.34, "time", "12.3 s"),
+        (0.0, "percent", "0 %"),
+        (99.96, "percent", "100 %"),
+        (1234567.0, "count", "1,234,567"),
+        (3.456, "factor", "3.46×"),
+        (float("nan"), "time", "–"),
+        (None, "rate", "–"),
+    ],
+)
+def test_a_value_is_shown_with_its_unit(value: float | None, kind: str, text: str) -> None:
+    assert shown(value, kind) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("users", "users"),
+        ("faults.abort.percentage", "abort percentage"),
+        ("circuit_breaker.open_for", "circuit breaker open for"),
+        ("strategies[1].retry.max_attempts", "retry max attempts"),
+        ("workload.closed.users", "users"),
+    ],
+)
+def test_a_factors_path_becomes_words(name: str, title: str) -> None:
+    assert factor_title(name) == title
+
+
+@pytest.mark.parametrize(
+    ("level", "value"),
+    [
+        ("20ms", 0.02),
+        ("1.5s", 1.5),
+        ("2m", 120),
+        ("250us", 0.00025),
+        (7, 7),
+        (True, None),
+        ("retry", None),
+        (None, None),
+    ],
+)
+def test_a_level_is_a_number_or_a_duration_or_neither(level: object, value: float | None) -> None:
+    assert numeric(level) == pytest.approx(value) if value is not None else numeric(level) is None
+
+
+def test_levels_of_any_kind_are_written_down() -> None:
+    assert [level_text(level) for level in ("20ms", 0.5, 40, {"fixed": "1s"})] == [
+        "20 ms",
+        "0.5",
+        "40",
+        '{"fixed": "1s"}',
+    ]
+
+
+def test_percentages_are_known_by_name() -> None:
+    assert is_percentage("faults.abort.percentage")
+    assert not is_percentage("users")
+
+
+@given(st.floats(1e-3, 1e9))
+def test_a_number_keeps_three_digits(value: float) -> None:
+    assert float(number(value).replace(",", "")) == pytest.approx(value, rel=0.006)
