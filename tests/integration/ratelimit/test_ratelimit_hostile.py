@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, plan, running
@@ -22,7 +23,7 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
     (workshop / "secret").write_text(SECRET + "\n", encoding="utf-8")
     token = {"from": "jwt", "claim": "sub", "secret_file": str(workshop / "secret")}
     cost = {"from": "header", "name": "X-Cost", "most": 50}
-    shapes = {
+    shapes: dict[str, dict[str, Any]] = {
         "header": {},
         "redis": {"store": "redis"},
         "query": {"key": {"from": "query", "name": "token"}},
