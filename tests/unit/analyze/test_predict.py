@@ -117,7 +117,7 @@ def test_a_model_file_cannot_run_code() -> None:
 @pytest.mark.slow
 def test_prediction_intervals_hold_new_observations_as_often_as_they_say() -> None:
     covered = 0
-    for seed in range(1000):
+    for seed in range(300):
         frame = table(seed)
         new = frame.iloc[-1]
         found = predict(
@@ -125,4 +125,5 @@ def test_prediction_intervals_hold_new_observations_as_often_as_they_say() -> No
             {k: str(new[k]) for k in ("users", "method", "size")},
         )
         covered += found.low <= new["time"] <= found.high
-    assert 930 <= covered <= 970
+    # 285 of 300 expected; outside 274 to 295 by chance less than once in 100 times
+    assert 274 <= covered <= 295
