@@ -375,3 +375,14 @@ def _flip(factor: str, a: Choice, b: Choice, given: Sequence[str]) -> Flip:
     names = (_chosen_name(a, given), _chosen_name(b, given))
     sure = all(c.chosen is not None and c.chosen.wins >= _SURE for c in (a, b))
     return Flip(factor, (a.given[factor], b.given[factor]), _others(a, factor), names, sure)
+
+
+def flip_words(flip: Flip) -> str:
+    """Say where a choice flips."""
+    where = f" at {label(flip.others)}" if flip.others else ""
+    doubt = "" if flip.sure else " (not sure on both sides)"
+    low, high = flip.between
+    return (
+        f"Between {flip.factor} {low} and {high}{where} the choice flips from "
+        f"{flip.choices[0]} to {flip.choices[1]}{doubt}."
+    )

@@ -9,10 +9,14 @@ import numpy as np
 import pandas as pd
 
 from .formula import Floats
+from .metrics import RESPONSES
 from .problems import DataError, Problem, did_you_mean, raise_if_any
 
 #: Columns of a run's rounds that are neither factor nor response (contracts/records).
-BOOKKEEPING = ("round", "block", "scenario", "status", "cause", "warnings")
+BOOKKEEPING = (
+    *("round", "block", "scenario", "status", "cause", "warnings"),
+    *("started", "seconds", "generator_cpu_s", "valid"),
+)
 #: Responses of a run's rounds whose unit is the second.
 SECONDS = frozenset(
     [
@@ -23,13 +27,6 @@ SECONDS = frozenset(
             for kind in ("", "success_", "error_")
             for tail in ("p50", "p90", "p95", "p99", "p999", "max")
         ),
-    ]
-)
-_COUNTED = frozenset(
-    [
-        *("SuccessfulCalls", "UnsuccessfulCalls", "TotalCalls"),
-        *("SuccessfulRequests", "UnsuccessfulRequests", "TotalRequests"),
-        *("Throughput", "ContentionRate", "amplification", "rejected_calls", "failure_rate", "goodput"),
     ]
 )
 #: What is compared when nobody says what to compare.
@@ -75,7 +72,7 @@ def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_factor(name: str, responses: Sequence[str]) -> bool:
-    return name not in BOOKKEEPING and name not in SECONDS and name not in _COUNTED and name not in responses
+    return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses}
 
 
 def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[Problem]:

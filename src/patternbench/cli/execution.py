@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Sized
 from types import FrameType
 
 import click
@@ -24,7 +25,8 @@ DONE, VERDICT_FAILED = 0, 1
 class Bar:
     """A live progress bar: what is being measured, how far the run is, what has failed."""
 
-    def __init__(self, total: int, done: int, quiet: bool) -> None:
+    def __init__(self, rounds: Sized, done: int, quiet: bool) -> None:
+        self._rounds = rounds
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -34,11 +36,11 @@ class Bar:
             TimeRemainingColumn(),
         )
         self.progress = Progress(*columns, console=Console(stderr=True), disable=quiet)
-        self._task = self.progress.add_task("bringing the system up", total=total, completed=done)
+        self._task = self.progress.add_task("bringing the system up", total=len(rounds), completed=done)
 
     def round_started(self, scenario: Scenario) -> None:
         """Say what is being measured."""
-        self.progress.update(self._task, description=described(scenario))
+        self.progress.update(self._task, description=described(scenario), total=len(self._rounds))
 
     def round_ended(self, entry: Entry) -> None:
         """Count the round; show a failure above the bar."""
@@ -52,7 +54,7 @@ def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     begun = time.perf_counter()
     todo = session.todo(retry_failed)
-    bar = Bar(len(session.rounds), len(session.rounds) - len(todo), quiet)
+    bar = Bar(session.rounds, len(session.rounds) - len(todo), quiet)
     try:
         with bar.progress:
             entries = session.execute(bar, retry_failed)

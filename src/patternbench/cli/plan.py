@@ -13,6 +13,9 @@ from patternbench.cli.output import described
 from patternbench.lab import systems
 from patternbench.plan import estimate
 from patternbench.plan.expand import Plan, expand
+from patternbench.run import evidence
+from patternbench.study.evidence import fewest
+from patternbench.study.evidence import most as largest
 from patternbench.study.load import load
 from patternbench.study.models import Study
 
@@ -30,6 +33,7 @@ def plan(study_file: str, json_: bool, everything: bool) -> None:
     """
     study = load(study_file)
     expanded = expand(study)
+    evidence.check(study, expanded)
     check_system(study, Path(study_file).resolve().parent)
     if json_:
         output.as_json(expanded.as_json())
@@ -48,8 +52,16 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
     """Print a plan for people."""
     console = Console()
     count = len(expanded.scenarios)
-    guess = output.seconds(estimate.seconds(expanded.scenarios, study.rounds))
-    console.print(f"[bold]{study.name}[/]: {count} scenarios x {study.rounds} rounds = {count * study.rounds} rounds")
+    least, most = fewest(study.rounds), largest(study.rounds)
+    guess = output.seconds(estimate.seconds(expanded.scenarios, least))
+    if most > least:
+        guess += f" to {output.seconds(estimate.seconds(expanded.scenarios, most))}"
+    rounds, total = (
+        (str(least), str(count * least))
+        if most == least
+        else (f"{least} to {most}", f"{count * least} to {count * most}")
+    )
+    console.print(f"[bold]{study.name}[/]: {count} scenarios x {rounds} rounds = {total} rounds")
     console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
     factors = Table("factor", "levels", box=None)
     for name, levels in expanded.factors.items():

@@ -8,10 +8,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from patternbench.analyze.recommend import Choice, Flip, Recommendation, Wish
+from patternbench.analyze.recommend import Choice, Recommendation, Wish, flip_words
 from patternbench.analyze.recommend import recommend as choose
 from patternbench.analyze.recommend_json import recommendation_json
-from patternbench.analyze.rounds import label
 from patternbench.analyze.words import number
 from patternbench.records.tables import read_table
 
@@ -101,14 +100,3 @@ def _print_choice(choice: Choice, console: Console) -> None:
     front = [c for c in choice.candidates if c.on_front and c is not choice.chosen]
     if front:
         console.print(f"    also on the Pareto front: {len(front)} (--json has them)", highlight=False, markup=False)
-
-
-def flip_words(flip: Flip) -> str:
-    """Say where a choice flips."""
-    where = f" at {label(flip.others)}" if flip.others else ""
-    doubt = "" if flip.sure else " (not sure on both sides)"
-    low, high = flip.between
-    return (
-        f"Between {flip.factor} {low} and {high}{where} the choice flips from "
-        f"{flip.choices[0]} to {flip.choices[1]}{doubt}."
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,16 @@ def rounds_of(scenarios: Sequence[Scenario], rounds: int, seed: int, order: str)
     else:
         places = [(block, scenario) for block in range(rounds) for scenario in _shuffled(scenarios, seed, block)]
     return [Round(index, block, scenario.id) for index, (block, scenario) in enumerate(places)]
+
+
+def next_block(
+    rounds: Sequence[Round], scenarios: Sequence[Scenario], kept: Collection[str], seed: int, order: str
+) -> list[Round]:
+    """The block that follows ``rounds``: a round of each ``kept`` scenario (by id), in the whole block's order."""
+    block = max((place.block for place in rounds), default=-1) + 1
+    ordered = scenarios if order == "declared" else _shuffled(scenarios, seed, block)
+    ids = [scenario.id for scenario in ordered if scenario.id in kept]
+    return [Round(len(rounds) + place, block, scenario) for place, scenario in enumerate(ids)]
 
 
 def _shuffled(scenarios: Sequence[Scenario], seed: int, block: int) -> list[Scenario]:

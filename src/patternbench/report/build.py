@@ -17,8 +17,9 @@ from patternbench.analyze.metrics import latency_curve, round_metrics
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, html, summary, svg
+from patternbench.report import csv, evidence, html, summary, svg
 from patternbench.report.model import RunReport
+from patternbench.study.load import loads, read_text
 from patternbench.study.units import Duration
 
 MANY = 200
@@ -34,7 +35,7 @@ class Built:
 
 def build(run: RunFolder) -> Built:
     """Write rounds.parquet, report.html, figures and tables into the run's folder."""
-    report = gather(run)
+    report = evidence.with_sections(gather(run), loads(read_text(run.study), str(run.study)))
     csv.write_tables(report, run.path / "tables")
     svg.write_figures(report, run.path / "figures")
     html.write_html(report, run.report)

@@ -99,14 +99,15 @@ def model_section(result: ModelResult, anchor: str) -> Section:
             limits=thresholds(result.fit),
         )
     )
-    return Section(anchor, f"{result.fit.response} by {_right(result)}", html, _model_figures(result, anchor))
+    return Section(anchor, f"{result.fit.response} by {_right(result)}", html, model_figures(result, anchor))
 
 
 def _right(result: ModelResult) -> str:
     return result.fit.design.parsed.text.split("~", 1)[1].strip()
 
 
-def _model_figures(result: ModelResult, anchor: str) -> tuple[Figure, ...]:
+def model_figures(result: ModelResult, anchor: str) -> tuple[Figure, ...]:
+    """Return the pictures of one model that its data allow."""
     n = result.fit.summary.n
     drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
     found: list[tuple[str, Mapping[str, Any] | None, str]] = [

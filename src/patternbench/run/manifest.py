@@ -9,6 +9,7 @@ from typing import Any
 
 from patternbench import __version__
 from patternbench.lab import engine, envoy, machine
+from patternbench.study import evidence
 from patternbench.study.models import Study
 
 VERSION = 1
@@ -22,7 +23,7 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str]) -> dict[st
         "study": study.name,
         "study_file": study_file,
         "seed": study.seed,
-        "rounds": study.rounds,
+        "rounds": evidence.plain(study.rounds),
         "objective_s": study.objective.response_time.seconds if study.objective else None,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],

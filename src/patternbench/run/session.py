@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from patternbench.plan.expand import Plan, expand
@@ -11,11 +13,13 @@ from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry, latest
 from patternbench.records.journal import read as read_journal
-from patternbench.run import preflight
+from patternbench.run import evidence, preflight
 from patternbench.run.manifest import manifest
 from patternbench.run.preflight import Cast
 from patternbench.run.runner import Listener, Runner
 from patternbench.run.stage import Stage
+from patternbench.run.stopping import Growth
+from patternbench.study.evidence import fewest
 from patternbench.study.load import loads, read_text
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
@@ -43,14 +47,15 @@ class Session:
         self.folder.lock()
         try:
             self.folder.sweep()
-            todo = self.todo(retry_failed)
-            if todo:
-                self._on_stage(todo, listener)
+            coming = Growth.of(self.study, self.plan, self.folder, self.rounds).after(self.todo(retry_failed))
+            first = next(coming, None)
+            if first:
+                self._on_stage(chain([first], coming), listener)
             return latest(list(read_journal(self.folder.journal)))
         finally:
             self.folder.unlock()
 
-    def _on_stage(self, todo: list[Round], listener: Listener) -> None:
+    def _on_stage(self, todo: Iterable[Round], listener: Listener) -> None:
         with Stage(self.folder.logs, self.cast.clients, self.beside) as stage:
             Runner(self.study, self.plan.scenarios, self.folder, stage, listener).run(todo)
             described = files.read_json(self.folder.manifest)
@@ -66,7 +71,7 @@ def begin(study_file: str, out: Path, skip_unavailable: bool) -> Session:
     plan, cast = _examined(study, beside, skip_unavailable)
     folder = RunFolder(out)
     session = Session(
-        study, plan, rounds_of(plan.scenarios, study.rounds, study.seed, study.order), cast, folder, beside
+        study, plan, rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order), cast, folder, beside
     )
     _try_clients(session)
     folder.create()
@@ -92,6 +97,7 @@ def reopen(out: Path) -> Session:
 
 def _examined(study: Study, beside: Path, skip_unavailable: bool) -> tuple[Plan, Cast]:
     plan = expand(study)
+    evidence.check(study, plan)
     cast = preflight.cast_of(study, plan, skip_unavailable)
     problems = preflight.system_problems(study, beside)
     if problems:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from patternbench.study.evidence import RoundsOrRule, Wish
 from patternbench.study.levels import Levels
 from patternbench.study.units import Duration, Number, Percentage, PositiveDuration, PositivePercentage
 
@@ -241,7 +242,9 @@ class Study(Model):
     faults: list[Fault] = Field(default_factory=list)
     workload: Workload
     strategies: Annotated[list[Strategy], Field(min_length=1)]
-    rounds: Annotated[int, Field(ge=1, le=10_000)] = 10
+    rounds: RoundsOrRule = 10
+    models: list[str] = Field(default_factory=list)
+    recommend: Wish | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 1
     order: Literal["shuffled", "declared"] = "shuffled"
     time_limit: PositiveDuration = Duration.parse("2m")

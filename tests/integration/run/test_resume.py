@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from tests.integration.run.conftest import ROUNDS, command, entries, left_behind, patternbench
@@ -38,6 +39,35 @@ def test_a_run_killed_at_20_random_moments_is_completed_with_every_round_once(tm
     files = {path.stem for path in (folder / "attempts").glob("[0-9]*.parquet")}
     assert files == {f"{index:05d}" for index in range(ROUNDS * 4)}
     assert not list(folder.rglob("*.tmp"))
+
+
+def test_a_run_that_stops_by_itself_is_killed_and_resumed_with_whole_blocks_and_every_round_once(
+    tmp_path: Path, tiny: Path
+) -> None:
+    rule = "rounds: {until: {response: TotalExecutionTime, half_width: 15%}, min: 3, max: 7}"
+    tiny.write_text(tiny.read_text().replace("rounds: 3", rule))
+    folder = tmp_path / "run"
+    finished: list[str] = []
+    for more in (3, 14, 20):
+        verb = ["resume", str(folder)] if (folder / "plan.json").exists() else ["run", str(tiny), "--out", str(folder)]
+        process = subprocess.Popen(command(*verb, "--json"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for_new_rounds(folder, len(finished), more, process)
+        process.kill()
+        process.wait()
+        kept = [json.dumps(entry) for entry in entries(folder)]
+        assert kept[: len(finished)] == finished
+        finished = kept
+        wait_until_gone(str(folder))
+    done = patternbench("resume", str(folder), "--json", timeout=200)
+    assert done.returncode == 0, done.stderr
+    planned = json.loads((folder / "plan.json").read_text())["rounds"]
+    rounds = sorted(entries(folder), key=lambda entry: entry["round"])
+    assert [{"index": e["round"], "block": e["block"], "scenario": e["scenario"]} for e in rounds] == planned
+    assert [place["index"] for place in planned] == list(range(len(planned)))
+    assert 8 * 3 <= len(planned) <= 8 * 7
+    open_in = [{p["scenario"] for p in planned if p["block"] == block} for block in range(planned[-1]["block"] + 1)]
+    assert all(later <= earlier for earlier, later in pairwise(open_in))
+    assert "rounds were needed" in (folder / "report.html").read_text()
 
 
 def test_two_processes_never_write_to_one_run(tmp_path: Path, tiny: Path) -> None:

@@ -1,0 +1,254 @@
+"""The sections of a run's report that its study asks for: what stopping early saved, each model, what to choose.
+
+Plain words first, then tables, then pictures. What cannot be analyzed is a section that says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, fit_formulas
+from patternbench.analyze.problems import DataError
+from patternbench.analyze.recommend import Choice, Recommendation, Wish, configuration, flip_words, recommend
+from patternbench.analyze.rounds import label
+from patternbench.analyze.stopping import Decision, Rule, decide, parse_rule, saving
+from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.report import comparison_section_figures, model_section
+from patternbench.report.model import Figure, RunReport, Section, Table
+from patternbench.study.evidence import Rounds
+from patternbench.study.models import Study
+
+CHOSEN = ("strategy", "retry.", "circuit_breaker.")
+"""How the factors begin that an engineer chooses; all others are given by the world."""
+DEFAULT = Wish(objectives=("maximise goodput", "minimise failure_rate"))
+"""What a recommendation optimises where the study does not say: good answers a second, then few failures."""
+
+
+def with_sections(report: RunReport, study: Study) -> RunReport:
+    """The report with the sections on its evidence after those that it has."""
+    made = [*_stopping(report, study), *_models(report, study), *_recommendation(report, study)]
+    return replace(report, sections=(*report.sections, *made))
+
+
+def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
+    """The sections, or one that says why the records cannot carry them."""
+    try:
+        return make()
+    except DataError as error:
+        return [Section(anchor, title, ["This could not be computed from this run:", *map(str, error.problems)])]
+
+
+# --- rounds that stopped by themselves
+
+
+def _stopping(report: RunReport, study: Study) -> Sequence[Section]:
+    if not isinstance(study.rounds, Rounds):
+        return []
+    rule = parse_rule(study.rounds.until.model_dump(), study.rounds.min, study.rounds.max)
+    return _or_why_not("stopping", "Rounds that stopped by themselves", lambda: [_saving(report, rule)])
+
+
+def _saving(report: RunReport, rule: Rule) -> Section:
+    values = _per_scenario(report, rule.response)
+    rows = pd.DataFrame([_decision_row(report, name, decide(found, rule)) for name, found in values.items()])
+    width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else f"{rule.half_width:.3g}"
+    words = [
+        saving(values, rule).words,
+        f"A scenario got rounds until the mean of {rule.response} was known to within {width}, between {rule.fewest} and "
+        f"{rule.most} rounds. Every look used a stricter confidence than {rule.confidence:.0%}, so that the interval at "
+        "stopping still covers as often as it claims.",
+    ]
+    return Section("stopping", "Rounds that stopped by themselves", words, [Table("Rounds of each scenario", rows)])
+
+
+def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
+    done = report.done
+    if response not in done.columns:
+        return {}
+    return {str(name): list(part[response].astype(float)) for name, part in done.groupby("scenario", sort=False)}
+
+
+def _decision_row(report: RunReport, scenario: str, decision: Decision) -> dict[str, Any]:
+    levels = next((each["levels"] for each in report.scenarios if each["id"] == scenario), {})
+    ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
+    return {
+        "scenario": label({name: level for name, level in levels.items() if level is not None}),
+        "rounds": str(decision.rounds),
+        "mean": "" if decision.mean is None else number(decision.mean),
+        "known to within": "" if decision.half_width is None else number(decision.half_width),
+        "ended": ended,
+    }
+
+
+# --- models
+
+
+def _models(report: RunReport, study: Study) -> Iterator[Section]:
+    for place, formula in enumerate(study.models, start=1):
+        anchor = f"model-{place}"
+        yield from _or_why_not(anchor, f"Model: {formula}", lambda f=formula, a=anchor: _model(report, f, a))  # type: ignore[misc]
+
+
+def _model(report: RunReport, formula: str, anchor: str) -> list[Section]:
+    analysis: Analysis = fit_formulas(report.done.reset_index(drop=True), [formula])
+    several = len(analysis.models) > 1
+    singles = [
+        model_sections(one, f"{anchor}-{i}" if several else anchor) for i, one in enumerate(analysis.models, start=1)
+    ]
+    return [*singles, *(_together(one, f"{anchor}-together") for one in analysis.multivariate)]
+
+
+def model_sections(result: ModelResult, anchor: str) -> Section:
+    """The section of one model: what moves the response, what to doubt, the numbers, the pictures."""
+    words = [headline(result), *(effect.sentence for effect in effects(result))]
+    words += [f"To doubt: {doubt}" for doubt in doubts(result)]
+    drawn = [
+        Figure(figure.caption.split(":")[0].rstrip("."), figure.spec, figure.caption)
+        for figure in model_section.model_figures(result, anchor)
+    ]
+    title = f"Model of {result.fit.response}: {result.fit.design.parsed.text.split('~', 1)[1].strip()}"
+    return Section(anchor, title, words, _model_tables(result), drawn)
+
+
+def _model_tables(result: ModelResult) -> list[Table]:
+    coefficients, kind = preferred(result)
+    references = ", ".join(f"{name} = {levels[0]}" for name, levels in result.fit.design.levels.items())
+    title = f"Coefficients ({kind}{f'; reference levels {references}' if references else ''})"
+    found = [Table(title, pd.DataFrame([_coefficient_row(c) for c in coefficients]))]
+    tests = pd.DataFrame([_test_row(test) for test in result.tests])
+    return [*found, Table("Prediction errors", _errors(result)), Table("Assumptions", tests), *_odd_rows(result)]
+
+
+def _coefficient_row(c: Any) -> dict[str, str]:
+    cells = {"estimate": c.estimate, "std. error": c.std_error, "from": c.ci_low, "to": c.ci_high, "t": c.t}
+    return {"term": c.name, **{name: number(value) for name, value in cells.items()}, "p": p_value(c.p)}
+
+
+def _test_row(test: Any) -> dict[str, str]:
+    verdict = {True: "holds", False: "fails", None: "not tested"}[test.holds]
+    p = "" if test.p is None else p_value(test.p)
+    return {"test": test.name, "assumption": test.assumption, "p": p, "verdict": verdict, "note": test.note}
+
+
+def _errors(result: ModelResult) -> pd.DataFrame:
+    kinds = {
+        "on the rows it was fitted on": result.errors,
+        "on scenarios it has not seen": result.cross_validation.errors,
+    }
+    return pd.DataFrame(
+        [
+            {"": name, "MAPE (%)": _known(e.mape), "MAE": _known(e.mae), "RMSE": _known(e.rmse)}
+            for name, e in kinds.items()
+        ]
+    )
+
+
+def _known(value: float | None) -> str:
+    return "none" if value is None else number(value)
+
+
+def _odd_rows(result: ModelResult) -> list[Table]:
+    rows = [
+        {
+            "row": str(row.row),
+            "why": "; ".join(row.why),
+            "fitted": number(row.fitted),
+            "values": ", ".join(f"{name} {value}" for name, value in row.values.items()),
+        }
+        for row in result.suspicious
+    ]
+    return [Table(f"Rows that stand out ({result.flagged_rows} flagged)", pd.DataFrame(rows))] if rows else []
+
+
+def _together(result: MultivariateResult, anchor: str) -> Section:
+    rows = [
+        {"term": t.term, "kind": t.kind, **{name: number(s.value) for name, s in t.statistics.items()}}
+        | {"p (Pillai)": p_value(t.statistics["pillai"].p)}
+        for t in result.tests
+    ]
+    words = [result.recommended, *(note.text for note in result.notes)]
+    tables = [Table("MANOVA", pd.DataFrame(rows))] if rows else []
+    return Section(anchor, f"{', '.join(result.design.responses)} together", words, tables)
+
+
+# --- what to choose
+
+
+def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
+    rounds = report.done.reset_index(drop=True)
+    choosable = [name for name in report.factors if name.startswith(CHOSEN)]
+    if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
+        return []
+    wish = _wish(report, study, choosable)
+    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study)])
+
+
+def _wish(report: RunReport, study: Study, choosable: Sequence[str]) -> Wish:
+    asked = study.recommend
+    said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
+    given = tuple(name for name in report.factors if name not in choosable)
+    baseline = ("strategy=baseline",) if "baseline" in report.factors.get("strategy", ()) else ()
+    return replace(said, given=given, by=tuple(report.factors), baseline=baseline)
+
+
+def _chosen(found: Recommendation, study: Study) -> Section:
+    varied = [name for name in found.given if len({choice.given.get(name) for choice in found.choices}) > 1]
+    rows = pd.DataFrame([_choice_row(choice, found, varied) for choice in found.choices])
+    words = [*_wish_words(found, study), *_summary(found), *(flip_words(flip) for flip in found.flips)]
+    words += [note.text for note in found.notes]
+    return Section("recommendation", "What to choose", words, [Table("The choice", rows)], _choice_figures(found))
+
+
+def _wish_words(found: Recommendation, study: Study) -> list[str]:
+    limits = f", subject to {' and '.join(one.text for one in found.limits)}" if found.limits else ""
+    text = f"Chosen to {found.objectives[0].words}{limits}."
+    if study.recommend is None:
+        text += " The study names no objective; `recommend: {objectives: [minimise p95]}` in it would set one."
+    return [text]
+
+
+def _summary(found: Recommendation) -> list[str]:
+    """How often each configuration is chosen over the given conditions."""
+    names = [configuration(c.chosen.scenario, found.given) if c.chosen else "nothing" for c in found.choices]
+    total = len(names)
+    counts = sorted({name: names.count(name) for name in names}.items(), key=lambda pair: -pair[1])
+    if total == 1:
+        return [found.choices[0].text]
+    return [f"{name}: the choice under {count} of {total} conditions." for name, count in counts]
+
+
+def _choice_row(choice: Choice, found: Recommendation, varied: Sequence[str]) -> dict[str, str]:
+    where = (
+        {"condition": label({name: choice.given[name] for name in varied if name in choice.given})} if varied else {}
+    )
+    if choice.chosen is None:
+        return {**where, "choose": "nothing keeps the limits"}
+    cells = {name: number(value) for name, value in choice.chosen.means.items()}
+    against = {
+        f"{one.response} against the baseline": _change(one)
+        for one in choice.against_baseline
+        if one.relative is not None
+    }
+    sure = f"{choice.chosen.wins:.0%} of resamples"
+    return {**where, "choose": configuration(choice.chosen.scenario, found.given), "sure": sure, **cells, **against}
+
+
+def _change(one: Any) -> str:
+    low, high = one.relative_interval.low, one.relative_interval.high
+    return f"{one.relative:+.3g} % ({low:+.3g} to {high:+.3g})".replace("-", "−")
+
+
+def _choice_figures(found: Recommendation) -> list[Figure]:
+    wins = Figure(
+        "How sure each choice is",
+        comparison_section_figures.wins_figure(found.choices, found.given),
+        "A bar of one colour is sure; a shared bar is not.",
+    )
+    last = found.choices[-1]
+    spec = comparison_section_figures.trade_off_figure(last, found.given)
+    caption = "Each point is a configuration; the line joins those that no other beats on both; ringed: the choice."
+    return [wins, Figure(f"Trade-off at {label(last.given)}", spec, caption)] if spec else [wins]

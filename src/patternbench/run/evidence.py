@@ -1,0 +1,78 @@
+"""Whether a study's rule, formulas and objectives make sense for its factors: asked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from patternbench.analyze import problems as analysis
+from patternbench.analyze.formula import parse_formula
+from patternbench.analyze.metrics import RESPONSES
+from patternbench.analyze.recommend import parse_limit, parse_objective
+from patternbench.analyze.stopping import Rule, parse_rule
+from patternbench.plan.expand import Plan
+from patternbench.study.evidence import Rounds
+from patternbench.study.models import Study
+from patternbench.study.problems import InputError, Problem, did_you_mean
+
+BESIDES = ("block", "round")
+"""Columns beside factors and responses that a formula may name: the order of the rounds is an explanation too."""
+
+
+def rule_of(study: Study) -> Rule | None:
+    """The rule by which rounds stop, or None where the study names their number."""
+    rounds = study.rounds
+    return parse_rule(rounds.until.model_dump(), rounds.min, rounds.max) if isinstance(rounds, Rounds) else None
+
+
+def check(study: Study, plan: Plan) -> None:
+    """Raise InputError listing all that is wrong with the study's rule, models and wish."""
+    found = [*_rule_problems(study), *_model_problems(study, list(plan.factors)), *_wish_problems(study)]
+    if found:
+        raise InputError(found)
+
+
+def _rule_problems(study: Study) -> Iterator[Problem]:
+    if isinstance(study.rounds, Rounds):
+        yield from _said("", lambda: rule_of(study))
+        yield from _unknown([study.rounds.until.response], RESPONSES, "rounds.until.response", "response")
+
+
+def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
+    for place, text in enumerate(study.models):
+        path = f"models[{place}]"
+        wrong = list(_said(path, partial(parse_formula, text)))
+        yield from wrong
+        if not wrong:
+            parsed = parse_formula(text)
+            yield from _unknown(parsed.left, RESPONSES, path, "response")
+            yield from _unknown(parsed.right, [*factors, *BESIDES], path, "factor of this study")
+
+
+def _wish_problems(study: Study) -> Iterator[Problem]:
+    if study.recommend is None:
+        return
+    for key, texts, parse in (
+        ("objectives", study.recommend.objectives, parse_objective),
+        ("subject_to", study.recommend.subject_to, parse_limit),
+    ):
+        for place, text in enumerate(texts):
+            path = f"recommend.{key}[{place}]"
+            wrong = list(_said(path, partial(parse, text)))
+            yield from wrong or _unknown([parse(text).response], RESPONSES, path, "response")
+
+
+def _said(path: str, attempt: Callable[[], Any]) -> Iterator[Problem]:
+    """What an analysis says against a text of the study, at the place in the study."""
+    try:
+        attempt()
+    except analysis.DataError as error:
+        for found in error.problems:
+            yield Problem(found.what.rstrip("."), path=path or found.where, hint=found.remedy)
+
+
+def _unknown(names: Iterable[str], known: Collection[str], path: str, kind: str) -> Iterator[Problem]:
+    for name in names:
+        if name not in known:
+            yield Problem(f"`{name}` is no {kind}", path=path, allowed=", ".join(known), hint=did_you_mean(name, known))

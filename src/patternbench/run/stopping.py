@@ -1,0 +1,86 @@
+"""Rounds that stop by themselves: whole blocks are added while a scenario's interval is still too wide.
+
+What has been added is written to the plan before it is run, so that a run that was killed goes on with the rounds
+it had decided on; whether a further block is needed follows from the records alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from patternbench.analyze.metrics import round_metrics
+from patternbench.analyze.stopping import Rule, next_block
+from patternbench.plan.expand import Plan
+from patternbench.plan.order import Round
+from patternbench.plan.order import next_block as following
+from patternbench.records import attempts
+from patternbench.records import folder as files
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import DONE, Entry, latest
+from patternbench.records.journal import read as read_journal
+from patternbench.run.evidence import rule_of
+from patternbench.study.models import Study
+
+
+def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: Rule) -> list[str]:
+    """The scenarios that need one more round after the last block, in the order of that block.
+
+    ``values`` gives the response of every finished round by its index; a round without one failed, and counts
+    towards the most rounds all the same. A scenario that left the blocks does not come back.
+    """
+    last = max((place.block for place in rounds), default=-1)
+    seen: dict[str, list[float]] = {place.scenario: [] for place in rounds if place.block == last}
+    for place in rounds:
+        if place.scenario in seen and place.index in values:
+            seen[place.scenario].append(values[place.index])
+    return next_block(seen, rule) if last + 1 < rule.most else []
+
+
+@dataclass
+class Growth:
+    """Adds blocks to the rounds of a run, in its plan file as well as in ``rounds`` itself."""
+
+    study: Study
+    plan: Plan
+    folder: RunFolder
+    rounds: list[Round]
+    rule: Rule | None
+    _values: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, study: Study, plan: Plan, folder: RunFolder, rounds: list[Round]) -> Growth:
+        """The growth that the study asks for; none where it names a number of rounds."""
+        return cls(study, plan, folder, rounds, rule_of(study))
+
+    def after(self, todo: Iterable[Round]) -> Iterator[Round]:
+        """What is to do, then block after block; a block is decided on when the one before has been run."""
+        yield from todo
+        while block := self._next():
+            self._store(block)
+            yield from block
+
+    def _next(self) -> list[Round]:
+        if self.rule is None:
+            return []
+        kept = set(open_scenarios(self.rounds, self._measured(self.rule), self.rule))
+        return following(self.rounds, self.plan.scenarios, kept, self.study.seed, self.study.order)
+
+    def _store(self, block: list[Round]) -> None:
+        self.rounds += block
+        stored = files.read_json(self.folder.plan)
+        files.write_json(self.folder.plan, {**stored, "rounds": [place.as_json() for place in self.rounds]})
+
+    def _measured(self, rule: Rule) -> dict[int, float]:
+        entries = [entry for entry in latest(list(read_journal(self.folder.journal))) if entry.status == DONE]
+        return {entry.round: self._value(entry, rule.response) for entry in entries}
+
+    def _value(self, entry: Entry, response: str) -> float:
+        key = f"{entry.file} {entry.started}"
+        if key not in self._values:
+            objective = self.study.objective
+            limit = objective.response_time.seconds if objective else math.inf
+            found = round_metrics(attempts.read(self.folder.attempts_of(entry.file)), limit)
+            self._values[key] = found.get(response, math.nan)
+        return self._values[key]

@@ -1,0 +1,92 @@
+"""What a study asks of its evidence: how many rounds, which models, what the recommendation is to optimise.
+
+Formulas, objectives and responses are texts here; whoever analyzes them checks what they mean.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+FEWEST, MOST = 3, 30
+Count = Annotated[int, Field(ge=1, le=10_000)]
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class _Closed(BaseModel):
+    """Strict and closed, as every part of a study."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+WIDTH = r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$"
+
+
+def _width(value: Any) -> str:
+    """A number or a text as the text of a width; refuses what is none, and nothing."""
+    text = "" if isinstance(value, bool) else str(value).strip()
+    readable = re.fullmatch(WIDTH, text) is not None
+    if not readable or not re.search("[1-9]", text):
+        message = "must be wider than nothing" if readable else "is no width"
+        raise PydanticCustomError("width", message, {"allowed": "a share or an amount: `5%`, `20ms`, or `3` calls"})
+    return text
+
+
+HalfWidth = Annotated[str, BeforeValidator(_width, json_schema_input_type=str | float), Field(pattern=WIDTH)]
+
+
+class Until(_Closed):
+    """What must be known before a scenario gets no further round: the mean of ``response``, within ``half_width``."""
+
+    response: Text
+    half_width: HalfWidth
+
+
+class Rounds(_Closed):
+    """Rounds that stop by themselves: between ``min`` and ``max`` of each scenario."""
+
+    until: Until
+    min: Annotated[int, Field(ge=FEWEST, le=10_000)] = FEWEST
+    max: Annotated[int, Field(ge=FEWEST, le=10_000)] = MOST
+
+    @field_validator("max")
+    @classmethod
+    def _in_order(cls, value: int, given: ValidationInfo) -> int:
+        least = given.data.get("min", value)
+        if value < least:
+            message, context = "is below min ({least})", {"least": least, "allowed": f"{least} or more"}
+            raise PydanticCustomError("rounds_order", message, context)
+        return value
+
+
+def _kind(value: Any) -> Literal["number", "rule"]:
+    return "rule" if isinstance(value, (dict, Rounds)) else "number"
+
+
+RoundsOrRule = Annotated[Annotated[Count, Tag("number")] | Annotated[Rounds, Tag("rule")], Discriminator(_kind)]
+"""How many rounds each scenario gets: a number, or a rule that decides while they run."""
+
+
+class Wish(_Closed):
+    """What the report's recommendation optimises: the first objective decides, all span the Pareto front."""
+
+    objectives: Annotated[list[Text], Field(min_length=1)]
+    subject_to: list[Text] = Field(default_factory=list)
+
+
+def fewest(rounds: int | Rounds) -> int:
+    """The rounds that every scenario gets whatever they show."""
+    return rounds.min if isinstance(rounds, Rounds) else rounds
+
+
+def most(rounds: int | Rounds) -> int:
+    """The rounds that no scenario exceeds."""
+    return rounds.max if isinstance(rounds, Rounds) else rounds
+
+
+def plain(rounds: int | Rounds) -> int | dict[str, Any]:
+    """The rounds as a study would write them."""
+    return rounds.model_dump() if isinstance(rounds, Rounds) else rounds

@@ -1,0 +1,89 @@
+"""What a study may say about its rounds, models and recommendation."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.studies import changed, problems, study
+
+from patternbench.plan.expand import expand
+from patternbench.run import evidence
+from patternbench.study.evidence import Rounds, fewest, most, plain
+from patternbench.study.problems import InputError
+
+RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 30}"
+
+
+def only(rounds: str) -> str:
+    found = problems(changed(rounds=rounds))
+    assert len(found) == 1, [str(p) for p in found]
+    return str(found[0])
+
+
+def refused(**changes: str) -> list[str]:
+    asked = study(**changes)
+    with pytest.raises(InputError) as raised:
+        evidence.check(asked, expand(asked))
+    return [str(problem) for problem in raised.value.problems]
+
+
+def test_a_number_of_rounds_is_both_bounds() -> None:
+    read = study(rounds="4").rounds
+    assert (fewest(read), most(read), plain(read)) == (4, 4, 4)
+
+
+def test_a_rule_has_bounds_and_defaults() -> None:
+    read = study(rounds="{until: {response: goodput, half_width: 3}}").rounds
+    assert isinstance(read, Rounds)
+    assert plain(read) == {"until": {"response": "goodput", "half_width": "3"}, "min": 3, "max": 30}
+
+
+@pytest.mark.parametrize(
+    ("rounds", "said"),
+    [
+        ("0", "rounds: is not allowed here (got 0); allowed: at least 1"),
+        ("many", "allowed: a whole number"),
+        ("{min: 3}", "`until` is missing"),
+        ("{until: {response: p95, half_width: wide}}", "half_width: is no width (got 'wide'); allowed: a share"),
+        ("{until: {response: p95, half_width: 0%}}", "must be wider than nothing"),
+        ("{until: {response: p95, half_width: 5%}, min: 2}", "rounds.min: is not allowed here (got 2)"),
+        ("{until: {response: p95, half_width: 5%}, min: 5, max: 4}", "rounds.max: is below min (5) (got 4)"),
+        ("{until: {response: p95, half_width: 5%}, mox: 4}", "unknown key; allowed: until, min, max; did you mean"),
+    ],
+)
+def test_what_is_wrong_with_rounds_is_said_once_and_with_its_line(rounds: str, said: str) -> None:
+    text = only(rounds)
+    assert text.startswith("study.yaml:17: ")
+    assert said in text
+
+
+def test_the_rule_is_the_one_that_the_study_asks_for() -> None:
+    rule = evidence.rule_of(study(rounds=RULE))
+    assert rule is not None
+    assert (rule.response, rule.half_width, rule.fewest, rule.most) == ("p95", pytest.approx(0.05), 3, 30)
+    assert evidence.rule_of(study(rounds="3")) is None
+
+
+def test_a_response_that_nobody_measures_is_refused_before_anything_runs() -> None:
+    (said,) = refused(rounds=RULE.replace("p95", "p96"))
+    assert said.startswith("rounds.until.response: `p96` is no response")
+    assert "did you mean `p9" in said
+
+
+def test_formulas_are_read_with_the_studys_own_factors() -> None:
+    fine = study(models="['p95 ~ users + C(strategy) + `abort.percentage`']")
+    evidence.check(fine, expand(fine))
+    found = refused(models="['p95 ~ user', 'p95', 'p95x ~ users']")
+    assert [text.split(":")[0] for text in found] == ["models[0]", "models[1]", "models[2]"]
+    assert "did you mean `users`?" in found[0]
+
+
+def test_objectives_and_limits_are_read_before_anything_runs() -> None:
+    found = refused(recommend="{objectives: [shrink p95, minimise p96], subject_to: [p99 <= 2]}")
+    paths = ["recommend.objectives[0]", "recommend.objectives[1]", "recommend.subject_to[0]"]
+    assert [text.split(":")[0] for text in found] == paths
+
+
+def test_rounds_and_wishes_change_no_id() -> None:
+    ids = [s.id for s in expand(study()).scenarios]
+    asked = study(rounds=RULE, models="[p95 ~ users]", recommend="{objectives: [minimise p95]}")
+    assert [s.id for s in expand(asked).scenarios] == ids
