@@ -35,6 +35,8 @@ WORLD = (
     "percentage",
     "fault.percentage",
 )
+#: How the factors begin that a run's faults make.
+INJECTED = ("abort.", "delay.")
 _SURE = 0.9
 _LIKELY = 0.6
 
@@ -199,10 +201,14 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
 
 def _given(table: pd.DataFrame, found: Roles, wish: Wish) -> tuple[str, ...]:
     if wish.given is None:
-        return tuple(name for name in found.factors if name in WORLD and table[name].nunique() > 1)
+        return tuple(name for name in found.factors if _is_worldly(name) and table[name].nunique() > 1)
     wrong = [name for name in wish.given if name not in found.factors]
     raise_if_any(Problem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
     return wish.given
+
+
+def _is_worldly(name: str) -> bool:
+    return name in WORLD or name.startswith(INJECTED)
 
 
 def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:

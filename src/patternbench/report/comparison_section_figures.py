@@ -83,7 +83,8 @@ def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
         .encode(order="x:Q")
     )
     ring = base.transform_filter("datum.chosen").mark_point(size=260, strokeWidth=2.5, color=COLOURS[2])
-    return spec((front + dots + ring).properties(width=420, height=280))
+    layers = [layer for layer, kept in ((front, "front"), (ring, "chosen")) if table[kept].any()]
+    return spec(alt.layer(*layers, dots).properties(width=420, height=280))
 
 
 def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Plain words first, then tables, then pictures. What cannot be analyzed is a sect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,18 @@ from patternbench.study.models import Study
 
 CHOSEN = ("strategy", "retry.", "circuit_breaker.")
 """How the factors begin that an engineer chooses; all others are given by the world."""
-DEFAULT = Wish(objectives=("maximise goodput", "minimise failure_rate"))
-"""What a recommendation optimises where the study does not say: good answers a second, then few failures."""
+DEFAULT = Wish(objectives=("minimise p95",), limits=("failure_rate <= 1%",))
+"""What a recommendation optimises where the study does not say; it is said."""
+PICTURES = {
+    "effects": "Effects",
+    "interaction": "Interaction",
+    "surface": "Response surface",
+    "observed": "Measured against fitted",
+    "fitted": "Residuals over fitted values",
+    "histogram": "Distribution of the residuals",
+    "qq": "Normal quantiles of the residuals",
+    "influence": "Influence of single rows",
+}
 
 
 def with_sections(report: RunReport, study: Study) -> RunReport:
@@ -58,9 +68,9 @@ def _saving(report: RunReport, rule: Rule) -> Section:
     width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else f"{rule.half_width:.3g}"
     words = [
         saving(values, rule).words,
-        f"A scenario got rounds until the mean of {rule.response} was known to within {width}, between {rule.fewest} and "
-        f"{rule.most} rounds. Every look used a stricter confidence than {rule.confidence:.0%}, so that the interval at "
-        "stopping still covers as often as it claims.",
+        f"A scenario got rounds until the mean of {rule.response} was known to within {width}, between {rule.fewest} "
+        f"and {rule.most} rounds. Every look used a stricter confidence than {rule.confidence:.0%}, so that the "
+        "interval at stopping still covers as often as it claims.",
     ]
     return Section("stopping", "Rounds that stopped by themselves", words, [Table("Rounds of each scenario", rows)])
 
@@ -73,7 +83,7 @@ def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
 
 
 def _decision_row(report: RunReport, scenario: str, decision: Decision) -> dict[str, Any]:
-    levels = next((each["levels"] for each in report.scenarios if each["id"] == scenario), {})
+    levels: Mapping[str, Any] = next((each["levels"] for each in report.scenarios if each["id"] == scenario), {})
     ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
     return {
         "scenario": label({name: level for name, level in levels.items() if level is not None}),
@@ -107,11 +117,13 @@ def model_sections(result: ModelResult, anchor: str) -> Section:
     words = [headline(result), *(effect.sentence for effect in effects(result))]
     words += [f"To doubt: {doubt}" for doubt in doubts(result)]
     drawn = [
-        Figure(figure.caption.split(":")[0].rstrip("."), figure.spec, figure.caption)
+        Figure(PICTURES[figure.name.rsplit("-", 1)[1]], figure.spec, figure.caption)
         for figure in model_section.model_figures(result, anchor)
     ]
-    title = f"Model of {result.fit.response}: {result.fit.design.parsed.text.split('~', 1)[1].strip()}"
-    return Section(anchor, title, words, _model_tables(result), drawn)
+    words += [f"Formula: {result.fit.design.parsed.text.replace('`', '')}."]
+    return Section(
+        anchor, f"Model {anchor.removeprefix('model-')}: {result.fit.response}", words, _model_tables(result), drawn
+    )
 
 
 def _model_tables(result: ModelResult) -> list[Table]:
@@ -157,11 +169,15 @@ def _odd_rows(result: ModelResult) -> list[Table]:
             "row": str(row.row),
             "why": "; ".join(row.why),
             "fitted": number(row.fitted),
-            "values": ", ".join(f"{name} {value}" for name, value in row.values.items()),
+            "values": ", ".join(f"{name} {_short(value)}" for name, value in row.values.items()),
         }
         for row in result.suspicious
     ]
     return [Table(f"Rows that stand out ({result.flagged_rows} flagged)", pd.DataFrame(rows))] if rows else []
+
+
+def _short(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _together(result: MultivariateResult, anchor: str) -> Section:
@@ -184,20 +200,28 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
     wish = _wish(report, study, choosable)
-    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study)])
+    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(_in_order(recommend(rounds, wish)), study)])
 
 
 def _wish(report: RunReport, study: Study, choosable: Sequence[str]) -> Wish:
     asked = study.recommend
     said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
-    given = tuple(name for name in report.factors if name not in choosable)
+    varied = [name for name, levels in report.factors.items() if len(levels) > 1]
+    given = tuple(name for name in varied if name not in choosable)
     baseline = ("strategy=baseline",) if "baseline" in report.factors.get("strategy", ()) else ()
-    return replace(said, given=given, by=tuple(report.factors), baseline=baseline)
+    return replace(said, given=given, by=tuple(varied), baseline=baseline)
+
+
+def _in_order(found: Recommendation) -> Recommendation:
+    """The choices by rising levels of what is given, whatever the order in which they were measured."""
+    known = {name: {choice.given.get(name) for choice in found.choices} for name in found.given}
+    order = {name: sorted(levels, key=lambda level: (str(type(level)), level)) for name, levels in known.items()}
+    ranked = sorted(found.choices, key=lambda c: [order[name].index(c.given.get(name)) for name in found.given])
+    return replace(found, choices=tuple(ranked))
 
 
 def _chosen(found: Recommendation, study: Study) -> Section:
-    varied = [name for name in found.given if len({choice.given.get(name) for choice in found.choices}) > 1]
-    rows = pd.DataFrame([_choice_row(choice, found, varied) for choice in found.choices])
+    rows = pd.DataFrame([_choice_row(choice, found) for choice in found.choices])
     words = [*_wish_words(found, study), *_summary(found), *(flip_words(flip) for flip in found.flips)]
     words += [note.text for note in found.notes]
     return Section("recommendation", "What to choose", words, [Table("The choice", rows)], _choice_figures(found))
@@ -207,7 +231,7 @@ def _wish_words(found: Recommendation, study: Study) -> list[str]:
     limits = f", subject to {' and '.join(one.text for one in found.limits)}" if found.limits else ""
     text = f"Chosen to {found.objectives[0].words}{limits}."
     if study.recommend is None:
-        text += " The study names no objective; `recommend: {objectives: [minimise p95]}` in it would set one."
+        text += " The study does not say what to optimise, so this is assumed; its key `recommend` sets another aim."
     return [text]
 
 
@@ -218,13 +242,16 @@ def _summary(found: Recommendation) -> list[str]:
     counts = sorted({name: names.count(name) for name in names}.items(), key=lambda pair: -pair[1])
     if total == 1:
         return [found.choices[0].text]
-    return [f"{name}: the choice under {count} of {total} conditions." for name, count in counts]
+    return [_counted(name, count, total) for name, count in counts]
 
 
-def _choice_row(choice: Choice, found: Recommendation, varied: Sequence[str]) -> dict[str, str]:
-    where = (
-        {"condition": label({name: choice.given[name] for name in varied if name in choice.given})} if varied else {}
-    )
+def _counted(name: str, count: int, total: int) -> str:
+    where = f"under {count} of {total} conditions"
+    return f"No configuration keeps the limits {where}." if name == "nothing" else f"{name} is the choice {where}."
+
+
+def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
+    where = {"condition": label(choice.given)} if choice.given else {}
     if choice.chosen is None:
         return {**where, "choose": "nothing keeps the limits"}
     cells = {name: number(value) for name, value in choice.chosen.means.items()}
@@ -248,7 +275,7 @@ def _choice_figures(found: Recommendation) -> list[Figure]:
         comparison_section_figures.wins_figure(found.choices, found.given),
         "A bar of one colour is sure; a shared bar is not.",
     )
-    last = found.choices[-1]
+    last = next((choice for choice in reversed(found.choices) if choice.chosen), found.choices[-1])
     spec = comparison_section_figures.trade_off_figure(last, found.given)
     caption = "Each point is a configuration; the line joins those that no other beats on both; ringed: the choice."
     return [wins, Figure(f"Trade-off at {label(last.given)}", spec, caption)] if spec else [wins]

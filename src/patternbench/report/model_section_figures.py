@@ -118,29 +118,28 @@ def residuals_over_fitted(result: ModelResult, seed: int = 1) -> Spec:
     dots = base.mark_circle(size=22, opacity=0.55).encode(
         color=_stands_out(), tooltip=["row", "fitted", "studentized", "cooks"]
     )
-    names = (
-        base.transform_filter("datum.named")
-        .mark_text(dx=9, align="left", fontSize=10, color="#D55E00")
-        .encode(text="row:N")
-    )
     zero = alt.Chart(pd.DataFrame({"y": [0.0]})).mark_rule(strokeDash=[4, 3], color="#888").encode(y="y:Q")
-    return spec((zero + dots + names).properties(width=_WIDTH, height=_HEIGHT))
+    return spec(alt.layer(zero, dots, *_names(base, table)).properties(width=_WIDTH, height=_HEIGHT))
+
+
+def _names(base: alt.Chart, table: pd.DataFrame) -> list[alt.Chart]:
+    """Label the rows that stand out; no layer when there are none, since an empty one has no scale."""
+    if not table["named"].any():
+        return []
+    text = base.transform_filter("datum.named").mark_text(dx=9, align="left", fontSize=10, color="#D55E00")
+    return [text.encode(text="row:N")]
 
 
 def influence_figure(result: ModelResult, seed: int = 1) -> Spec:
     """Draw Cook's distance over leverage; rows that stand out are always drawn and labelled."""
-    base = alt.Chart(_row_table(result, seed)).encode(
+    table = _row_table(result, seed)
+    base = alt.Chart(table).encode(
         x=alt.X("leverage:Q", scale=alt.Scale(zero=False)), y=alt.Y("cooks:Q", title="Cook's distance")
     )
     dots = base.mark_circle(size=22, opacity=0.55).encode(
         color=_stands_out(), tooltip=["row", "leverage", "cooks", "studentized"]
     )
-    names = (
-        base.transform_filter("datum.named")
-        .mark_text(dx=9, align="left", fontSize=10, color="#D55E00")
-        .encode(text="row:N")
-    )
-    return spec((dots + names).properties(width=_WIDTH, height=_HEIGHT))
+    return spec(alt.layer(dots, *_names(base, table)).properties(width=_WIDTH, height=_HEIGHT))
 
 
 def _stands_out() -> alt.Color:

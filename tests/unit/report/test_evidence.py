@@ -1,0 +1,112 @@
+"""The report's sections on evidence: words, tables and pictures of what the study asks for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.studies import EXAMPLE, changed, study
+
+from patternbench.plan.expand import expand
+from patternbench.report.evidence import with_sections
+from patternbench.report.model import RunReport, Section
+
+RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 10}"
+FORMULA = "['p95 ~ users + C(strategy)']"
+SMALL = EXAMPLE.replace("[0, 20, 40, 60, 80]", "[0, 40]").replace("[50, 100, 150]", "[50, 150]")
+
+
+def report(rounds: int = 4) -> RunReport:
+    """Rounds of 28 scenarios: retrying halves p95 and the failures, a breaker cuts p95 and fails more."""
+    plan, source = expand(study(SMALL)), np.random.default_rng(3)
+    rows = [
+        {"round": 0, "block": block, "scenario": s.id, "status": "done", **s.levels, **_measured(s.levels, source)}
+        for block in range(rounds)
+        for s in plan.scenarios
+    ]
+    described = [scenario.as_json() for scenario in plan.scenarios]
+    return RunReport("x", EXAMPLE, {}, plan.factors, described, pd.DataFrame(rows))
+
+
+def _measured(levels: dict[str, object], source: np.random.Generator) -> dict[str, float]:
+    factor = {"baseline": 1.0, "retry": 0.5, "circuit_breaker": 0.8}[str(levels["strategy"])]
+    failing = {"baseline": 1.0, "retry": 0.0, "circuit_breaker": 2.0}[str(levels["strategy"])]
+    p95 = 0.002 * float(str(levels["users"])) * factor * source.lognormal(0, 0.02)
+    return {"p95": p95, "failure_rate": failing * float(str(levels["abort.percentage"])) / 2}
+
+
+def sections(**changes: str) -> dict[str, Section]:
+    made = with_sections(report(), study(changed(SMALL, **changes)))
+    return {section.anchor: section for section in made.sections}
+
+
+def test_a_study_with_a_number_of_rounds_and_no_models_gets_a_recommendation_alone() -> None:
+    assert list(sections()) == ["recommendation"]
+
+
+def test_each_model_is_said_in_words_before_its_tables_and_pictures() -> None:
+    model = sections(models=FORMULA)["model-1"]
+    assert "explains" in model.words[0]
+    assert any("strategy = retry instead of baseline cuts p95 by" in sentence for sentence in model.words)
+    assert [table.title.split(" (")[0] for table in model.tables][:3] == [
+        "Coefficients",
+        "Prediction errors",
+        "Assumptions",
+    ]
+    assert {"Effects", "Normal quantiles of the residuals"} <= {figure.title for figure in model.figures}
+
+
+def test_several_responses_are_looked_at_together_too() -> None:
+    assert list(sections(models="['p95 + failure_rate ~ users + C(strategy)']"))[:3] == [
+        "model-1-1",
+        "model-1-2",
+        "model-1-together",
+    ]
+
+
+def test_a_model_that_cannot_be_fitted_is_a_section_that_says_why() -> None:
+    words = sections(models="['p99 ~ users']")["model-1"].words
+    assert "could not be computed" in words[0]
+    assert "no column is called p99" in words[1]
+
+
+def test_what_stopping_early_saved_is_said() -> None:
+    stopping = sections(rounds=RULE)["stopping"]
+    assert stopping.words[0] == "112 of 280 rounds were needed: 60% saved."
+    assert "within 5 % of it, between 3 and 10 rounds" in stopping.words[1]
+    assert len(stopping.tables[0].frame) == len(expand(study(SMALL)).scenarios)
+
+
+def test_the_assumed_aim_of_a_recommendation_is_said_and_the_studys_own_is_followed() -> None:
+    assumed, own = sections(), sections(recommend="{objectives: [maximise p95]}")
+    assert "minimise p95, subject to failure_rate <= 1%" in assumed["recommendation"].words[0]
+    assert "is assumed" in assumed["recommendation"].words[0]
+    assert own["recommendation"].words[0] == "Chosen to maximise p95."
+    table = assumed["recommendation"].tables[0].frame
+    assert table["choose"].str.startswith("strategy=retry").all()
+    assert list(table["condition"]) == [
+        f"abort.percentage={fault}, users={users}" for fault in (0, 40) for users in (50, 150)
+    ]
+
+
+def test_limits_that_nothing_keeps_are_said() -> None:
+    wish = "{objectives: [minimise p95], subject_to: [p95 <= 1ms]}"
+    words = sections(recommend=wish)["recommendation"].words
+    assert "No configuration keeps the limits under 4 of 4 conditions." in words
+
+
+@pytest.mark.parametrize("nothing", ["no rounds", "one configuration"])
+def test_without_a_choice_there_is_no_recommendation(nothing: str) -> None:
+    whole = report()
+    rows = whole.rounds[:0] if nothing == "no rounds" else whole.rounds[whole.rounds["strategy"] == "baseline"]
+    assert with_sections(replace(whole, rounds=rows), study(SMALL)).sections == ()
+
+
+def test_every_picture_is_plain_data() -> None:
+    found = sections(models=FORMULA, rounds=RULE)
+    specs = [figure.spec for section in found.values() for figure in section.figures]
+    assert len(specs) > 5
+    assert all(json.loads(json.dumps(spec)) for spec in specs)
