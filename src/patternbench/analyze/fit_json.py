@@ -99,6 +99,7 @@ def _design_json(result: ModelResult) -> dict[str, Any]:
         "columns": list(design.columns),
         "levels": {name: list(levels) for name, levels in design.levels.items()},
         "ranges": {name: list(ends) for name, ends in design.ranges.items()},
+        "nested": [one.as_json() for one in design.nests],
         "bread": fit.bread.tolist(),
         "largest_leverage": float(fit.leverage.max()),
         "level": fit.level,

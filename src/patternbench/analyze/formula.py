@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import pandas as pd
 from formulaic import Formula
 from formulaic.errors import FormulaicError
 
+from .nesting import Nest, Nested, crossing_problems, nest
 from .problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
 
 Floats = npt.NDArray[np.float64]
@@ -87,6 +88,7 @@ class Design:
     levels: Mapping[str, tuple[object, ...]]
     ranges: Mapping[str, tuple[float, float]]
     notes: tuple[Note, ...] = field(default=())
+    nests: tuple[Nest, ...] = field(default=())
 
     @property
     def responses(self) -> tuple[str, ...]:
@@ -127,11 +129,22 @@ def build_design(text: str, table: pd.DataFrame) -> Design:
         raise DataError(Problem("names no factor: there is nothing to estimate.", _at(text), "Add one."))
     raise_if_any(_unknown_columns(parsed, table))
     raise_if_any(_text_problems(parsed, table))
-    frame, rows, notes = _complete_rows(parsed, table)
+    found = _nested(parsed, table)
+    frame, rows, notes = _complete_rows(parsed, found.table, found.alone)
     raise_if_any(_response_problems(parsed, frame))
     frame = _as_categories(parsed, frame)
     varying, dropped = _without_constants(parsed, frame)
-    return _assemble(varying, frame, rows, [*notes, *dropped])
+    design = _assemble(varying, frame, rows, [*found.notes, *notes, *dropped])
+    return replace(design, nests=found.nests)
+
+
+def _nested(parsed: Parsed, table: pd.DataFrame) -> Nested:
+    """The table with the nulls of nested factors filled; raises `DataError` for interactions they cannot have."""
+    texts = [name for name in parsed.right if name in parsed.categorical or not _is_number(table[name])]
+    found = nest(table, parsed.right, texts)
+    terms = [(str(term), _names(_expressions([term]))) for term in parsed.formula.rhs]
+    raise_if_any(crossing_problems(found.nests, terms, _at(parsed.text)))
+    return found
 
 
 def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
@@ -315,7 +328,9 @@ def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
     return [Problem(what, f"row {first + 1}", "Correct or remove it.")]
 
 
-def _complete_rows(parsed: Parsed, table: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
+def _complete_rows(
+    parsed: Parsed, table: pd.DataFrame, explained: Sequence[str]
+) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
     names = list(dict.fromkeys((*parsed.left, *parsed.right)))
     frame = table.loc[:, names]
     missing, infinite = frame.isna(), _infinite(frame)
@@ -323,7 +338,9 @@ def _complete_rows(parsed: Parsed, table: pd.DataFrame) -> tuple[pd.DataFrame, n
     if bad.all():
         culprits = ", ".join(_culprits(missing | infinite)) or "the table is empty"
         raise DataError(Problem(f"no row is complete: {culprits}.", _at(parsed.text)))
-    notes = _row_notes("missing", "missing", missing) + _row_notes("infinite", "infinite", infinite)
+    notes = _row_notes("missing", "missing", missing.drop(columns=list(explained))) + _row_notes(
+        "infinite", "infinite", infinite
+    )
     return frame.loc[~bad].reset_index(drop=True), np.flatnonzero(~bad), notes
 
 

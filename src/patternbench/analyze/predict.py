@@ -77,12 +77,25 @@ def predict(model: Mapping[str, Any], point: Mapping[str, str], level: float = 0
     """
     parsed = parse_formula(str(model["formula"]))
     design = model["design"]
-    frame, at = _frame(parsed, design, point)
+    frame, at = _frame(parsed, design, {**point, **_stand_ins(design, point)})
+    at = {name: value for name, value in at.items() if name in point}
     row = _row(parsed, design, frame)
     beta = np.array([term["estimate"] for term in model["terms"]], dtype=float)
     bread = np.array(design["bread"], dtype=float)
     reach = float(row @ bread @ row)
     return _interval(model, float(row @ beta), reach, at, level)
+
+
+def _stand_ins(design: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, str]:
+    """What the model was fitted with where a nested factor does not apply; raises when it is given there."""
+    away = [n for n in design.get("nested", ()) if n["by"] in point and point[n["by"]] not in map(str, n["applies"])]
+    what = "{column} does not apply at {by}={level}."
+    raise_if_any(
+        Problem(what.format(**n, level=point[n["by"]]), "--at", f"Leave out {n['column']}.")
+        for n in away
+        if n["column"] in point
+    )
+    return {n["column"]: str(n["stand_in"]) for n in away}
 
 
 def _frame(
