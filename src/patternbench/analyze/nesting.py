@@ -19,6 +19,8 @@ import pandas as pd
 from .problems import Note, Problem
 
 _MOST_DECIDED = 50
+#: From this share of values on a factor applies at a level, and what lacks there is missing.
+_MOSTLY = 0.5
 _PREFERRED = "strategy"
 
 
@@ -60,12 +62,12 @@ def nest(table: pd.DataFrame, columns: Sequence[str], categorical: Sequence[str]
         elif by := decider(table, column, _outside(table, columns)):
             alone.append(column)
             notes.append(Note("not_applicable", _alone_text(table, column, by)))
-    filled = {one.column: table[one.column].where(table[one.column].notna(), one.stand_in) for one in nests}
+    filled = {one.column: table[one.column].where(table[one.by].isin(one.applies), one.stand_in) for one in nests}
     return Nested(table.assign(**filled), tuple(nests), tuple(alone), tuple(notes))
 
 
 def decider(table: pd.DataFrame, column: str, among: Iterable[str]) -> str | None:
-    """The column whose level alone decides whether `column` has a value, or None.
+    """The column at some of whose levels `column` never has a value and at the others mostly has, or None.
 
     Each level must stand in two rows on average, so that rows that happen to lack a value decide nothing.
     """
@@ -75,7 +77,8 @@ def decider(table: pd.DataFrame, column: str, among: Iterable[str]) -> str | Non
         levels = table[name].nunique()
         if table[name].isna().any() or not 1 < levels <= min(_MOST_DECIDED, len(table) // 2):
             continue
-        if bool((known.groupby(table[name]).nunique() == 1).all()):
+        shares = known.groupby(table[name], observed=True).mean()
+        if bool((shares == 0).any() and ((shares == 0) | (shares >= _MOSTLY)).all()):
             return name
     return None
 
@@ -104,7 +107,7 @@ def _nest(table: pd.DataFrame, column: str, by: str, category: bool) -> Nest:
 
 
 def _nested_text(table: pd.DataFrame, one: Nest) -> str:
-    count = int(table[one.column].isna().sum())
+    count = int((~table[one.by].isin(one.applies)).sum())
     value = f"{one.stand_in:.4g}" if isinstance(one.stand_in, float) else str(one.stand_in)
     return (
         f"{one.column} applies only at {_levels(one.by, one.applies)}: its effect is estimated there, the other "

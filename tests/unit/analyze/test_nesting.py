@@ -76,7 +76,8 @@ def test_values_that_merely_lack_are_still_left_out_as_missing() -> None:
     data = table()
     data.loc[8, "delay"] = np.nan
     (model,) = fit_formulas(data, [FORMULA]).models
-    assert [note.kind for note in model.notes] == ["missing"]
+    assert model.fit.summary.n == 53
+    assert [note.kind for note in model.notes] == ["nested", "missing"]
 
 
 def test_a_prediction_needs_the_nested_factor_only_where_it_applies() -> None:
