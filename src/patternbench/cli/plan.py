@@ -11,8 +11,8 @@ from rich.table import Table
 from patternbench.cli import output
 from patternbench.cli.output import described
 from patternbench.lab import systems
-from patternbench.plan import estimate
-from patternbench.plan.expand import Plan, expand
+from patternbench.plan import estimate, fraction
+from patternbench.plan.expand import Plan, expand, size
 from patternbench.run import evidence
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
@@ -36,9 +36,17 @@ def plan(study_file: str, json_: bool, everything: bool) -> None:
     evidence.check(study, expanded)
     check_system(study, Path(study_file).resolve().parent)
     if json_:
-        output.as_json(expanded.as_json())
+        output.as_json(expanded.as_json() | described_part(study, expanded))
     else:
         show(study, expanded, everything)
+
+
+def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
+    """What a design that leaves combinations out mixes up; nothing for one that holds them all."""
+    if study.design.fraction is None and study.design.latin_hypercube is None:
+        return {}
+    known = fraction.aliasing([scenario.levels for scenario in expanded.scenarios])
+    return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *known]}
 
 
 def check_system(study: Study, beside: Path) -> None:
@@ -63,6 +71,8 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
     )
     console.print(f"[bold]{study.name}[/]: {count} scenarios x {rounds} rounds = {total} rounds")
     console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
+    for sentence in described_part(study, expanded).get("aliasing", []):
+        console.print(f"! {sentence}", highlight=False, markup=False)
     factors = Table("factor", "levels", box=None)
     for name, levels in expanded.factors.items():
         factors.add_row(name, ", ".join(map(str, levels)))

@@ -1,10 +1,11 @@
-"""Which combinations of levels are run: ``exclude`` leaves some out, ``zip`` makes levels move together."""
+"""Which combinations of levels are run: ``exclude`` leaves some out, ``zip`` moves levels together, a part samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from patternbench.plan import fraction
 from patternbench.plan.scenarios import Level
 from patternbench.study.models import Design
 from patternbench.study.problems import InputError, Problem, did_you_mean
@@ -15,14 +16,19 @@ Combination = tuple[dict[str, Any], dict[str, Level]]
 SMALLEST_ZIP = 2
 
 
-def select(combinations: list[Combination], factors: Factors, design: Design) -> list[Combination]:
+def select(combinations: list[Combination], factors: Factors, design: Design, seed: int = 1) -> list[Combination]:
     """The combinations that the design keeps, in their order; raises InputError listing what is wrong with it."""
-    problems = [*_zip_problems(design.zip, factors), *_exclude_problems(design.exclude, factors)]
+    problems = [
+        *fraction.problems(design),
+        *_zip_problems(design.zip, factors),
+        *_exclude_problems(design.exclude, factors),
+    ]
     if problems:
         raise InputError(problems)
     tests = [_moves_together(group, factors) for group in design.zip]
     tests += [_not_excluded(rule) for rule in design.exclude]
-    kept = [c for c in combinations if all(test(c[1]) for test in tests)]
+    chosen = fraction.reduced([levels for _, levels in combinations], design, seed)
+    kept = [c for c, keep in zip(combinations, chosen, strict=True) if keep and all(test(c[1]) for test in tests)]
     if not kept:
         raise InputError(Problem("leaves no scenario to run", path="design"))
     return kept

@@ -44,7 +44,9 @@ def expand(study: Study) -> Plan:
     _check_size(study)
     configs = list(_configs(study))
     factors = factors_of(configs, _declared(study))
-    kept = design.select([(config, levels_of(config, factors)) for config in configs], factors, study.design)
+    kept = design.select(
+        [(config, levels_of(config, factors)) for config in configs], factors, study.design, study.seed
+    )
     scenarios = tuple(Scenario(content_id(config), levels, config) for config, levels in kept)
     _check_unique(scenarios)
     return Plan(_used(factors, scenarios), scenarios)

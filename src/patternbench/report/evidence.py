@@ -17,6 +17,8 @@ from patternbench.analyze.recommend import Choice, Recommendation, Wish, configu
 from patternbench.analyze.rounds import label
 from patternbench.analyze.stopping import Decision, Rule, decide, parse_rule, saving
 from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.plan.expand import size
+from patternbench.plan.fraction import aliasing
 from patternbench.report import comparison_section_figures, model_section
 from patternbench.report.model import Figure, RunReport, Section, Table
 from patternbench.study.evidence import Rounds
@@ -40,7 +42,7 @@ PICTURES = {
 
 def with_sections(report: RunReport, study: Study) -> RunReport:
     """The report with the sections on its evidence after those that it has."""
-    made = [*_stopping(report, study), *_models(report, study), *_recommendation(report, study)]
+    made = [*_part(report, study), *_stopping(report, study), *_models(report, study), *_recommendation(report, study)]
     return replace(report, sections=(*report.sections, *made))
 
 
@@ -50,6 +52,21 @@ def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) 
         return make()
     except DataError as error:
         return [Section(anchor, title, ["This could not be computed from this run:", *map(str, error.problems)])]
+
+
+# --- a part of all combinations
+
+
+def _part(report: RunReport, study: Study) -> Sequence[Section]:
+    if study.design.fraction is None and study.design.latin_hypercube is None:
+        return []
+    levels = [{name: v for name, v in each["levels"].items() if v is not None} for each in report.scenarios]
+    kind = f"the fraction {study.design.fraction}" if study.design.fraction else "a Latin hypercube"
+    words = [
+        f"Of {size(study)} combinations {len(levels)} were run: {kind} of each strategy, the baseline whole.",
+        *(aliasing(levels) or ["No factor's effect is mixed with an interaction of two others."]),
+    ]
+    return [Section("design", "What the design mixes up", words)]
 
 
 # --- rounds that stopped by themselves

@@ -16,6 +16,10 @@ Count = Annotated[int, Field(ge=1, le=10_000)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
+Fraction = Annotated[str, Field(pattern=r"^1/([2-9]|[1-9]\d)$")]
+"""The part of all combinations that is run: `1/2`, `1/3`."""
+
+
 class _Closed(BaseModel):
     """Strict and closed, as every part of a study."""
 

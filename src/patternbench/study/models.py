@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.study.evidence import RoundsOrRule, Wish
+from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
 from patternbench.study.levels import Levels
 from patternbench.study.units import Duration, Number, Percentage, PositiveDuration, PositivePercentage
 
@@ -230,6 +230,8 @@ class Design(Model):
 
     exclude: list[dict[str, Any]] = Field(default_factory=list)
     zip: list[list[str]] = Field(default_factory=list)
+    fraction: Fraction | None = None
+    latin_hypercube: Annotated[int, Field(ge=2, le=100_000)] | None = None
 
 
 class Study(Model):

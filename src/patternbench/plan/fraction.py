@@ -1,0 +1,161 @@
+"""Cheaper designs than every combination: a balanced fraction, or a Latin hypercube, and what they mix up.
+
+Both are taken of each strategy by itself, over the factors that vary for it; the baseline is kept whole, so that
+every scenario still meets the one it is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations as pairs_of
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pydoe
+
+from patternbench.plan.scenarios import Level
+from patternbench.study.models import Design
+from patternbench.study.problems import InputError, Problem
+
+Floats = npt.NDArray[np.float64]
+Levels = Mapping[str, Level]
+WHO = ("client", "strategy")
+FEWEST_FACTORS = 2
+TOLD_APART = 0.01
+ALIASED = 0.999
+"""Shares of a factor's variation that an interaction explains: below the first none, from the second on all."""
+
+
+def problems(design: Design) -> list[Problem]:
+    """What cannot stand together in a design."""
+    asked = [name for name in ("fraction", "latin_hypercube") if getattr(design, name) is not None]
+    found = []
+    if len(asked) == FEWEST_FACTORS:
+        found.append(Problem("does not go with `fraction`", path="design.latin_hypercube", allowed="one of the two"))
+    if asked and design.zip:
+        hint = f"leave out `{asked[0]}`, or give the zipped factors as one"
+        found.append(Problem(f"does not go with `{asked[0]}`", path="design.zip", hint=hint))
+    return found
+
+
+def reduced(every: Sequence[Levels], design: Design, seed: int) -> list[bool]:
+    """Whether the design keeps each of ``every`` combination of levels; raises InputError where it cannot be made."""
+    if design.fraction is None and design.latin_hypercube is None:
+        return [True] * len(every)
+    kept = [False] * len(every)
+    groups = grouped(every)
+    for place, members in enumerate(groups.values()):
+        names = varying([every[i] for i in members])
+        whole = len(names) < FEWEST_FACTORS or _is_reference(every[members[0]], groups)
+        chosen = None if whole else _chosen([every[i] for i in members], names, design, seed + place)
+        for i in members:
+            kept[i] = chosen is None or tuple(every[i][name] for name in names) in chosen
+    return kept
+
+
+def grouped(every: Sequence[Levels]) -> dict[tuple[Any, ...], list[int]]:
+    """The places of the combinations of each client and strategy that have the same factors."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place, levels in enumerate(every):
+        groups.setdefault((*(levels.get(name) for name in WHO), *levels), []).append(place)
+    return groups
+
+
+def varying(every: Sequence[Levels]) -> list[str]:
+    """The factors that have several levels among the combinations."""
+    return [name for name in every[0] if name not in WHO and len({levels[name] for levels in every}) > 1]
+
+
+def _is_reference(levels: Levels, groups: Mapping[tuple[Any, ...], Any]) -> bool:
+    return levels.get("strategy") == "baseline" and any(key[1] != "baseline" for key in groups)
+
+
+def _chosen(every: Sequence[Levels], names: Sequence[str], design: Design, seed: int) -> set[tuple[Level, ...]]:
+    levels = [list(dict.fromkeys(each[name] for each in every)) for name in names]
+    rows = _fraction(levels, names, design) if design.fraction else _hypercube(levels, design, seed)
+    return {tuple(levels[k][int(place)] for k, place in enumerate(row)) for row in rows}
+
+
+def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: Design) -> Any:
+    """A generalized subset design (Surowiec et al., Chemometrics and Intelligent Laboratory Systems 2017)."""
+    part = int(str(design.fraction).split("/")[1])
+    smallest = max(len(one) for one in levels)
+    if part > smallest:
+        text = ", ".join(f"{name} has {len(one)}" for name, one in zip(names, levels, strict=True))
+        message = f"is too small a part for so few levels ({text})"
+        raise InputError(
+            Problem(message, path="design.fraction", value=design.fraction, allowed=f"1/2 to 1/{smallest}")
+        )
+    return pydoe.gsd([len(one) for one in levels], part)
+
+
+def _hypercube(levels: Sequence[Sequence[Level]], design: Design, seed: int) -> Any:
+    wanted, full = int(design.latin_hypercube or 0), int(np.prod([len(one) for one in levels]))
+    if wanted >= full:
+        message = f"is no less than all {full} combinations of a strategy"
+        raise InputError(Problem(message, path="design.latin_hypercube", value=wanted, allowed=f"1 to {full - 1}"))
+    points = pydoe.lhs(len(levels), samples=wanted, seed=seed)
+    return np.floor(points * [len(one) for one in levels])
+
+
+def aliasing(every: Sequence[Levels]) -> list[str]:
+    """Say for each strategy which factors' effects the design mixes with an interaction of two others.
+
+    The measure is the largest squared canonical correlation between a factor's contrasts and the interaction's, after
+    the interaction's own two factors are taken out: 1 means that the two cannot be told apart.
+    """
+    found = []
+    for members in grouped(every).values():
+        chosen = [every[i] for i in members]
+        names = varying(chosen)
+        who = " of ".join(str(chosen[0][name]) for name in reversed(WHO) if name in chosen[0])
+        found += [f"{who}: {text}" for text in _mixed(chosen, names)]
+    return found
+
+
+def _mixed(every: Sequence[Levels], names: Sequence[str]) -> list[str]:
+    contrasts = {name: _contrasts([levels[name] for levels in every]) for name in names}
+    ones = np.ones((len(every), 1))
+    found = []
+    for one, other in pairs_of(names, 2):
+        shared = _overlap(contrasts[one], contrasts[other], ones)
+        if shared > TOLD_APART:
+            found.append(_sentence(one, other, shared))
+    for name in names:
+        for one, other in pairs_of([n for n in names if n != name], 2):
+            a, b = contrasts[one], contrasts[other]
+            product = (a[:, :, None] * b[:, None, :]).reshape(len(every), -1)
+            shared = _overlap(contrasts[name], product, np.hstack([ones, a, b]))
+            if shared > TOLD_APART:
+                found.append(_sentence(name, f"{one} x {other}", shared))
+    return found
+
+
+def _sentence(name: str, other: str, shared: float) -> str:
+    if shared >= ALIASED:
+        return f"the effect of {name} cannot be told apart from that of {other}."
+    return f"the effect of {name} shares up to {shared:.0%} of its variation with {other}."
+
+
+def _contrasts(values: Sequence[Level]) -> Floats:
+    """A column for each level but the first: 1 where it holds."""
+    levels = list(dict.fromkeys(values))
+    return np.array([[float(value == level) for level in levels[1:]] for value in values])
+
+
+def _overlap(left: Floats, right: Floats, without: Floats) -> float:
+    """The largest squared canonical correlation of two sets of columns after ``without`` is taken out of the second."""
+    base, own = (
+        _basis(left - left.mean(axis=0)),
+        _basis(right - without @ np.linalg.lstsq(without, right, rcond=None)[0]),
+    )
+    if not base.shape[1] or not own.shape[1]:
+        return 0.0
+    return float(np.linalg.svd(base.T @ own, compute_uv=False)[0] ** 2)
+
+
+def _basis(columns: Floats) -> Floats:
+    """An orthonormal basis of what the columns span."""
+    u, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(u[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1.0)])

@@ -1,0 +1,81 @@
+"""Cheaper designs: balanced, repeatable, the baseline whole, and honest about what they mix up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import pytest
+from tests.support.studies import EXAMPLE, changed, problems, study
+
+from patternbench.plan.expand import Plan, expand, size
+from patternbench.plan.fraction import aliasing
+from patternbench.study.problems import InputError
+
+
+def plan(design: str, text: str = EXAMPLE) -> Plan:
+    return expand(study(changed(text, design=design)))
+
+
+def test_a_half_runs_about_half_of_each_strategy_and_the_whole_baseline() -> None:
+    counts = Counter(scenario.strategy for scenario in plan("{fraction: 1/2}").scenarios)
+    assert counts["baseline"] == 15
+    assert all(20 <= counts[name] <= 25 for name in ("retry", "circuit_breaker"))
+
+
+def test_a_half_keeps_every_level_and_the_ids_of_the_whole() -> None:
+    part, whole = plan("{fraction: 1/2}"), expand(study())
+    assert part.factors == whole.factors
+    assert {s.id for s in part.scenarios} < {s.id for s in whole.scenarios}
+
+
+def test_a_latin_hypercube_has_at_most_so_many_scenarios_a_strategy_and_every_level() -> None:
+    part = plan("{latin_hypercube: 15}")
+    counts = Counter(scenario.strategy for scenario in part.scenarios)
+    assert counts["baseline"] == 15
+    assert 10 <= counts["retry"] <= 15
+    assert part.factors == expand(study()).factors
+
+
+def test_the_same_seed_draws_the_same_hypercube() -> None:
+    ids = [s.id for s in plan("{latin_hypercube: 12}").scenarios]
+    assert ids == [s.id for s in plan("{latin_hypercube: 12}").scenarios]
+    assert ids != [s.id for s in plan("{latin_hypercube: 12}", changed(seed="8")).scenarios]
+
+
+def test_the_whole_design_mixes_nothing_up() -> None:
+    assert aliasing([scenario.levels for scenario in expand(study()).scenarios]) == []
+
+
+def test_the_textbook_half_of_two_cubed_aliases_each_factor_with_the_other_two() -> None:
+    # defining relation I = ABC (Montgomery, Design and Analysis of Experiments, section 8.2)
+    half = [dict(zip("abc", row, strict=True)) for row in product((-1, 1), repeat=3) if row[0] * row[1] * row[2] == 1]
+    assert [text.split(": ")[1] for text in aliasing(half)] == [
+        "the effect of a cannot be told apart from that of b x c.",
+        "the effect of b cannot be told apart from that of a x c.",
+        "the effect of c cannot be told apart from that of a x b.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        ("{fraction: 1/2, latin_hypercube: 5}", "design.latin_hypercube: does not go with `fraction`"),
+        ("{fraction: 1/2, zip: [[users, retry.backoff.exponential.initial]]}", "design.zip: does not go with"),
+        ("{fraction: 1/9}", "design.fraction: is too small a part for so few levels"),
+        ("{latin_hypercube: 45}", "design.latin_hypercube: is no less than all 45 combinations"),
+    ],
+)
+def test_designs_that_cannot_be_made_are_refused(design: str, said: str) -> None:
+    with pytest.raises(InputError, match=r"design\.") as raised:
+        plan(design)
+    assert any(str(problem).startswith(said) for problem in raised.value.problems)
+
+
+def test_a_fraction_that_is_none_is_named_with_its_line() -> None:
+    (found,) = problems(changed(design="{fraction: 2/3}"))
+    assert str(found).startswith("study.yaml:18: design.fraction: is not allowed here (got '2/3')")
+
+
+def test_the_size_is_that_of_the_whole() -> None:
+    assert size(study(changed(design="{fraction: 1/2}"))) == 105
