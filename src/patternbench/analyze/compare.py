@@ -31,7 +31,10 @@ _TO_SPLIT = 4
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval and how it was made: bootstrap, welch, constant, or none (then both ends are None)."""
+    """An interval and how it was made.
+
+    The method is bootstrap, welch, paired bootstrap, paired t, constant, or none (then both ends are None).
+    """
 
     low: float | None
     high: float | None
@@ -43,7 +46,7 @@ class Difference:
     """One response of one scenario, B against A.
 
     `difference` is mean(B) - mean(A) with its interval in the response's unit, `relative` the same as a
-    share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's, `p_adjusted`
+    share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's (paired by block: Wilcoxon's signed-rank), `p_adjusted`
     after Holm over all differences. `delta` is Cliff's (-1 to 1). `detectable` is the smallest relative
     difference in percent that these rounds would have found 80 times in 100. `verdict` is higher, lower or
     undecided.
@@ -111,7 +114,10 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Co
 
 
 def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str], how: How | None = None) -> Comparison:
-    """Compare every scenario of one table with its baseline, the one at the given levels.
+    """Compare every scenario of one table with its baseline, the one at the given levels, paired by block.
+
+    Rounds of one block ran close together, so what disturbed one disturbed its partner too: differences are taken
+    within blocks. Without a column `block` the sides are compared as independent.
 
     The partner of a scenario is the baseline scenario with the same levels of all other factors that apply
     to it.
@@ -125,7 +131,16 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str], how: How
         raise DataError(Problem(f"no scenario has {' and '.join(baseline)}.", "--baseline"))
     pairs, lonely = _partners(all_of_them, bases, set(wanted))
     notes = [Note("unmatched", f"{len(lonely)} scenarios have no baseline: {lonely[0]}, ...")] if lonely else []
-    return _comparison(pairs, all_of_them, found, how, notes)
+    matched = [matched_by_block(a, b, found.responses) for a, b in pairs]
+    return _comparison([pair for pair, _ in matched], all_of_them, found, how, [*notes, *_unpaired_notes(matched)])
+
+
+def _unpaired_notes(matched: Sequence[tuple[tuple[Scenario, Scenario], int]]) -> list[Note]:
+    lost = sum(count for _, count in matched)
+    text = (
+        f"{lost} values are left out: their block lacks a value of the baseline, or of the scenario compared with it."
+    )
+    return [Note("unpaired", text)] if lost else []
 
 
 def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, list[Note]]:
@@ -187,16 +202,18 @@ def _comparison(
     notes: list[Note],
 ) -> Comparison:
     rng = np.random.default_rng(how.seed)
-    raw = [difference(a, b, response, how.level, rng) for a, b in pairs for response in found.responses]
+    compared = [(a, b, response) for a, b in pairs for response in found.responses]
+    raw = [difference(a, b, response, how.level, rng) for a, b, response in compared]
     floors = {response: noise_floor(every, response, rng) for response in found.responses}
     return Comparison(_adjusted(raw), floors, how.level, (*notes, *_interval_notes(raw)))
 
 
 def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
     notes = []
-    if few := sum(d.interval.method == "welch" for d in raw):
-        text = f"{few} of {len(raw)} differences rest on fewer than {BOOTSTRAP_FROM} rounds a side:"
-        notes.append(Note("few_rounds", f"{text} Welch's t interval stands in for the bootstrap."))
+    for method, name in (("welch", "Welch's"), ("paired t", "a paired")):
+        if few := sum(d.interval.method == method for d in raw):
+            text = f"{few} of {len(raw)} differences rest on fewer than {BOOTSTRAP_FROM} rounds a side:"
+            notes.append(Note("few_rounds", f"{text} {name} t interval stands in for the bootstrap."))
     if none := [d for d in raw if d.interval.method == "none"]:
         text = f"{len(none)} of {len(raw)} differences have no interval: a side has fewer than two rounds"
         notes.append(Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario})."))
@@ -208,8 +225,9 @@ def difference(a: Scenario, b: Scenario, response: str, level: float, rng: np.ra
     x, y = a.values[response], b.values[response]
     if not len(x) or not len(y):
         return _absent(b, response, (len(x), len(y)))
-    plain, ratio = mean_intervals(x, y, level, rng)
-    p, delta = _rank_test(x, y)
+    paired = response in a.blocks and a.blocks is b.blocks
+    plain, ratio = (paired_intervals if paired else mean_intervals)(x, y, level, rng)
+    p, delta = _rank_test(x, y, paired)
     mean_a, mean_b = float(x.mean()), float(y.mean())
     return Difference(
         scenario=b.name,
@@ -224,7 +242,7 @@ def difference(a: Scenario, b: Scenario, response: str, level: float, rng: np.ra
         p=p,
         p_adjusted=None,
         delta=delta,
-        detectable=smallest_detectable(x, y, level),
+        detectable=smallest_detectable(x, y, level, paired),
         verdict=_verdict(plain),
     )
 
@@ -285,6 +303,53 @@ def mean_intervals(x: Floats, y: Floats, level: float, rng: np.random.Generator)
     return plain, Interval(float(np.expm1(low) * 100), float(np.expm1(high) * 100), method)
 
 
+def matched_by_block(a: Scenario, b: Scenario, responses: Sequence[str]) -> tuple[tuple[Scenario, Scenario], int]:
+    """Return both scenarios with the values of the blocks that both have, in one order, and how many were left out.
+
+    Both then hold the very same `blocks`, which marks them as paired. Without blocks they come back as they are.
+    """
+    if not (a.blocks and b.blocks):
+        return (a, b), 0
+    ours, theirs, shared, lost = {}, {}, {}, 0
+    for name in responses:
+        both, i, j = np.intersect1d(a.blocks[name], b.blocks[name], return_indices=True)
+        shared[name], ours[name], theirs[name] = both, a.values[name][i], b.values[name][j]
+        lost += len(a.values[name]) + len(b.values[name]) - 2 * len(both)
+    return (replace(a, values=ours, blocks=shared), replace(b, values=theirs, blocks=shared)), lost
+
+
+def paired_intervals(x: Floats, y: Floats, level: float, rng: np.random.Generator) -> tuple[Interval, Interval]:
+    """Return the intervals of `mean_intervals` for values that are paired: x[i] and y[i] ran in one block.
+
+    Blocks are resampled, not sides, so that what a block did to both cancels. Below `BOOTSTRAP_FROM` blocks a paired
+    t interval; the ratio's error is that of its linear approximation, y[i] / mean(y) - x[i] / mean(x).
+    """
+    if len(x) < _FEWEST:
+        nothing = Interval(None, None, "none")
+        return nothing, nothing
+    if np.ptp(x) == 0 and np.ptp(y) == 0:
+        return _constant(x, y)
+    few = len(x) < BOOTSTRAP_FROM
+    sides = _pairs_of(x[None, :], y[None, :])
+    chosen = rng.integers(0, len(x), (1 if few else resamples_for(level), len(x)))
+    draws = None if few else _pairs_of(x[chosen], y[chosen])
+    method = "paired t" if few else "paired bootstrap"
+    gap = (draws.gap, draws.gap_error) if draws else None
+    plain = Interval(*_studentized((sides.gap, sides.gap_error), gap, sides.df, level), method)
+    if x.min() <= 0 or y.min() <= 0:
+        return plain, Interval(None, None, "none")
+    ratio = (draws.ratio, draws.ratio_error) if draws else None
+    low, high = _studentized((sides.ratio, sides.ratio_error), ratio, sides.df, level)
+    return plain, Interval(float(np.expm1(low) * 100), float(np.expm1(high) * 100), method)
+
+
+def _pairs_of(x: Floats, y: Floats) -> _Sides:
+    n, mx, my = x.shape[1], x.mean(axis=1), y.mean(axis=1)
+    with np.errstate(all="ignore"):
+        ratio, relative = np.log(my / mx), (y / my[:, None] - x / mx[:, None]).std(axis=1, ddof=1) / np.sqrt(n)
+    return _Sides(my - mx, (y - x).std(axis=1, ddof=1) / np.sqrt(n), ratio, relative, n - 1.0)
+
+
 def resamples_for(level: float) -> int:
     """Return how many resamples a confidence needs: 20 beyond each end, 2,000 to 100,000 in all."""
     return int(np.clip(40 / (1 - level), RESAMPLES, 50 * RESAMPLES))
@@ -338,11 +403,17 @@ def _studentized(
     return middle - float(low) * spread, middle - float(high) * spread
 
 
-def _rank_test(x: Floats, y: Floats) -> tuple[float | None, float | None]:
+def _rank_test(x: Floats, y: Floats, paired: bool) -> tuple[float | None, float | None]:
     if min(len(x), len(y)) < _FEWEST:
         return None, None
     found = stats.mannwhitneyu(y, x, alternative="two-sided")
-    return float(found.pvalue), float(2 * found.statistic / (len(x) * len(y)) - 1)
+    p = _signed_ranks(y - x) if paired else float(found.pvalue)
+    return p, float(2 * found.statistic / (len(x) * len(y)) - 1)
+
+
+def _signed_ranks(gaps: Floats) -> float:
+    """Return the p of Wilcoxon's signed-rank test; 1 when no pair differs."""
+    return float(stats.wilcoxon(gaps).pvalue) if gaps.any() else 1.0
 
 
 def _adjusted(raw: Sequence[Difference]) -> tuple[Difference, ...]:
@@ -356,15 +427,15 @@ def _adjusted(raw: Sequence[Difference]) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def smallest_detectable(x: Floats, y: Floats, level: float) -> float | None:
-    """Return the smallest difference, in percent of mean(x), found with 80 % power by Welch's test.
+def smallest_detectable(x: Floats, y: Floats, level: float, paired: bool = False) -> float | None:
+    """Return the smallest difference, in percent of mean(x), found with 80 % power by Welch's (or the paired) t test.
 
     (t(1 - alpha/2) + t(power)) standard errors of the difference (Cohen 1988).
     """
     if min(len(x), len(y)) < _FEWEST or x.mean() <= 0:
         return None
-    error = np.sqrt(x.var(ddof=1) / len(x) + y.var(ddof=1) / len(y))
-    df = len(x) + len(y) - 2
+    error = np.sqrt((y - x).var(ddof=1) / len(x) if paired else x.var(ddof=1) / len(x) + y.var(ddof=1) / len(y))
+    df = len(x) - 1 if paired else len(x) + len(y) - 2
     return float((stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(_POWER, df)) * error / x.mean() * 100)
 
 

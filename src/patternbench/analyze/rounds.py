@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -82,11 +82,15 @@ def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[Problem]
 
 @dataclass(frozen=True)
 class Scenario:
-    """The rounds of one scenario: the levels that apply, and one array per response (rounds)."""
+    """The rounds of one scenario: the levels that apply, and one array per response (rounds).
+
+    `blocks` gives for each response the block of each of its values; empty where a table has no blocks.
+    """
 
     name: str
     levels: Mapping[str, object]
     values: Mapping[str, Floats]
+    blocks: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def scenarios(table: pd.DataFrame, found: Roles) -> list[Scenario]:
@@ -97,9 +101,20 @@ def scenarios(table: pd.DataFrame, found: Roles) -> list[Scenario]:
 
 
 def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, found: Roles) -> Scenario:
-    values = key if isinstance(key, tuple) else (key,)
-    levels = {name: _plain(v) for name, v in zip(keys, values, strict=True) if not _is_missing(v)}
-    return Scenario(label(levels), levels, {name: finite(rows[name]) for name in found.responses})
+    parts = key if isinstance(key, tuple) else (key,)
+    levels = {name: _plain(v) for name, v in zip(keys, parts, strict=True) if not _is_missing(v)}
+    values = {name: finite(rows[name]) for name in found.responses}
+    return Scenario(label(levels), levels, values, _blocks(rows, found))
+
+
+def _blocks(rows: pd.DataFrame, found: Roles) -> dict[str, Floats]:
+    """The block of each finite value, per response; none when a block holds several rounds of the scenario."""
+    if "block" not in rows or rows["block"].isna().any() or rows["block"].duplicated().any():
+        return {}
+    return {
+        name: rows["block"].to_numpy(dtype=float)[np.isfinite(rows[name].to_numpy(dtype=float, na_value=np.nan))]
+        for name in found.responses
+    }
 
 
 def _is_missing(value: object) -> bool:

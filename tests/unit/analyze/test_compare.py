@@ -11,6 +11,7 @@ from patternbench.analyze.compare import (
     compare_runs,
     compare_with_baseline,
     mean_intervals,
+    paired_intervals,
     smallest_detectable,
 )
 from patternbench.analyze.gate import judge, parse_condition, rounds_to_decide, simultaneous_level
@@ -201,4 +202,60 @@ def test_intervals_hold_the_true_difference_as_often_as_they_say(rounds: int, sk
         x, y = (np.exp(noise) if skewed else 1 + noise) * np.array([[100.0], [120.0]])
         interval = mean_intervals(x, y, 0.95, rng)[1]
         covered += interval.low <= 20 <= interval.high
+    assert 930 <= covered <= 970
+
+
+def disturbed(rounds: int = 12, seed: int = 5) -> pd.DataFrame:
+    """Blocks differ by a factor of up to 2; inside each, retrying takes 20 % off."""
+    source = np.random.default_rng(seed)
+    rows = []
+    for block in range(rounds):
+        machine = source.uniform(1, 2)
+        for strategy, factor in (("baseline", 1.0), ("retry", 0.8)):
+            rows.append((block, strategy, machine * factor * np.exp(source.normal(0, 0.02))))
+    return pd.DataFrame(rows, columns=["block", "strategy", "p95"])
+
+
+@pytest.mark.parametrize(("rounds", "method"), [(12, "paired bootstrap"), (4, "paired t")])
+def test_inside_a_run_rounds_are_paired_by_block_so_that_what_a_block_did_to_both_cancels(
+    rounds: int, method: str
+) -> None:
+    table, how = disturbed(rounds), How(by=("strategy",), responses=("p95",))
+    (paired,) = compare_with_baseline(table, ["strategy=baseline"], how).differences
+    (apart,) = compare_with_baseline(table.drop(columns="block"), ["strategy=baseline"], how).differences
+    assert (paired.interval.method, paired.verdict) == (method, "lower")
+    low, high = paired.relative_interval.low, paired.relative_interval.high
+    assert low is not None
+    assert high is not None
+    assert low < -20 < high
+    assert high - low < 10
+    assert paired.detectable is not None
+    assert apart.detectable is not None
+    assert paired.detectable < apart.detectable / 2
+
+
+def test_rounds_are_paired_by_their_block_and_not_by_their_place_in_the_table() -> None:
+    table, how = disturbed(), How(by=("strategy",), responses=("p95",))
+    shuffled = table.sample(frac=1, random_state=3)
+    one, other = (compare_with_baseline(t, ["strategy=baseline"], how).differences[0] for t in (table, shuffled))
+    assert one.interval == other.interval
+
+
+def test_rounds_whose_block_lacks_a_partner_are_left_out_and_named() -> None:
+    table, how = disturbed(), How(by=("strategy",), responses=("p95",))
+    comparison = compare_with_baseline(table.drop(index=[0, 3]), ["strategy=baseline"], how)
+    assert comparison.differences[0].rounds == (10, 10)
+    note = next(note.text for note in comparison.notes if note.kind == "unpaired")
+    assert note.startswith("2 values are left out")
+
+
+def test_paired_intervals_cover_as_often_as_they_claim() -> None:
+    source, covered = np.random.default_rng(11), 0
+    for _ in range(1000):
+        block = source.normal(0, 1, 10)
+        x, y = 10 + block + source.normal(0, 0.3, 10), 10.5 + block + source.normal(0, 0.3, 10)
+        interval, _ = paired_intervals(x, y, 0.95, source)
+        assert interval.low is not None
+        assert interval.high is not None
+        covered += interval.low <= 0.5 <= interval.high
     assert 930 <= covered <= 970
