@@ -4,6 +4,7 @@
 
 mod client;
 mod guard;
+mod load;
 mod target;
 
 use clap::{Parser, Subcommand};
@@ -26,6 +27,7 @@ enum Verb {
     Target(target::Arguments),
     Client(client::Arguments),
     Guard(guard::Arguments),
+    Load(load::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Verb::Target(arguments) => target::run(arguments),
         Verb::Client(arguments) => client::run(&arguments),
         Verb::Guard(arguments) => guard::run(&arguments),
+        Verb::Load(arguments) => load::run(&arguments),
     };
     result.unwrap_or_else(|message| {
         eprintln!("error: {message}");
