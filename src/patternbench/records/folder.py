@@ -18,6 +18,7 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).resolve()
         self.attempts = self.path / "attempts"
+        self.load = self.path / "load"
         self.journal = self.path / "journal.jsonl"
         self.plan = self.path / "plan.json"
         self.manifest = self.path / "manifest.json"
