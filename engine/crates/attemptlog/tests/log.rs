@@ -189,3 +189,24 @@ fn times_of_any_length_are_kept_to_three_digits() {
     assert!((most as f64 / 86.4e9 - 1.0).abs() < 0.001, "{most}");
     assert!((percentile(&histogram, 75.0).unwrap() as f64 / 3e6 - 1.0).abs() < 0.001);
 }
+
+/// Takes half a minute: `cargo test --release -p patternbench-attemptlog -- --ignored`.
+#[test]
+#[ignore = "logs ten million rows"]
+fn ten_million_rows_stay_below_64_megabytes_of_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = log(Some(&folder.path().join("attempts.parquet")), 10_000_000);
+    assert_eq!(written.rows, 10_000_000);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    println!(
+        "{} MiB at most, {:.2} bytes a row",
+        kibibytes / 1024,
+        written.bytes as f64 / 1e7
+    );
+    assert!(kibibytes < 64 * 1024, "{kibibytes} KiB");
+}

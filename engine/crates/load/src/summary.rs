@@ -115,6 +115,7 @@ fn generator(finished: &Finished, frame: &Frame<'_>) -> Value {
         "log_rows": finished.written.rows,
         "log_bytes": finished.written.bytes,
         "log_stalled_ms": finished.written.stalled.as_secs_f64() * 1000.0,
+        "began_us": finished.began.as_micros() as u64,
         "elapsed_s": finished.elapsed.as_secs_f64(),
         "connections": finished.connections,
         "descriptor_limit": frame.descriptors,

@@ -125,7 +125,11 @@ fn arrivals_beyond_the_cap_are_dropped_and_counted_exactly() {
         (&json!(35), &json!(5))
     );
     assert_eq!(outcome.summary["valid"], false);
-    assert_eq!(outcome.summary["doubts"][0]["name"], "dropped_arrivals");
+    assert!(
+        outcome.has_doubt("dropped_arrivals"),
+        "{}",
+        outcome.summary["doubts"]
+    );
 }
 
 #[test]
@@ -317,7 +321,11 @@ fn what_is_unanswered_when_the_waiting_is_over_is_recorded_and_doubted() {
     ));
     assert!(before.elapsed() < Duration::from_secs(10));
     assert_eq!(outcome.with("cancelled").len(), 10);
-    assert_eq!(outcome.summary["doubts"][0]["name"], "unanswered_at_the_end");
+    assert!(
+        outcome.has_doubt("unanswered_at_the_end"),
+        "{}",
+        outcome.summary["doubts"]
+    );
 }
 
 #[test]

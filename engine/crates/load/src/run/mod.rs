@@ -15,6 +15,7 @@ use patternbench_attemptlog::{AttemptLog, LogError, Written};
 use patternbench_wire::{Failure, Progress, Readiness};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
+use rustix::time::{ClockId, clock_gettime};
 use session::{Ended, GroupState, Session};
 use slab::Slab;
 use spread::Spread;
@@ -64,6 +65,8 @@ pub struct Finished {
     pub abandoned: u64,
     /// Whether it was stopped from outside.
     pub interrupted: bool,
+    /// When the round began, on the machine's monotonic clock.
+    pub began: Duration,
 }
 
 /// Runs a job's load to its end, or until `stop` becomes true.
@@ -107,6 +110,7 @@ struct Runner {
     failures: [u64; Failure::ALL.len()],
     abandoned: u64,
     interrupted: bool,
+    began: Duration,
     epochs: u32,
     counters: Vec<u64>,
     random: Pcg64,
@@ -134,6 +138,7 @@ impl Runner {
             failures: [0; Failure::ALL.len()],
             abandoned: 0,
             interrupted: false,
+            began: Duration::ZERO,
             epochs: 0,
             counters: vec![0; job.counters],
             random: Pcg64::seed_from_u64(job.seed),
@@ -147,6 +152,7 @@ impl Runner {
     }
 
     fn begin(&mut self, job: &Job) {
+        self.began = clock(ClockId::Monotonic);
         self.started = Instant::now();
         for group in 0..job.groups.len() {
             self.begin_users(job, group);
@@ -296,20 +302,21 @@ impl Runner {
         Ok(Finished {
             written,
             duration: Duration::from_nanos(self.last_end.saturating_sub(self.warm_up)),
-            loop_cpu: thread_cpu(),
+            loop_cpu: clock(ClockId::ThreadCPUTime),
             elapsed,
             failures: self.failures,
             connections: self.wires.opened,
             abandoned: self.abandoned,
             interrupted: self.interrupted,
+            began: self.began,
         })
     }
 }
 
-fn thread_cpu() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+fn clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
     Duration::new(
-        spent.tv_sec.unsigned_abs(),
-        u32::try_from(spent.tv_nsec).unwrap_or(0),
+        time.tv_sec.unsigned_abs(),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
     )
 }

@@ -199,6 +199,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether a doubt of this name is among those of the round; a busy machine may add others.
+    pub fn has_doubt(&self, name: &str) -> bool {
+        self.summary["doubts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|doubt| doubt["name"] == name)
+    }
+
     pub fn with(&self, outcome: &str) -> Vec<&Attempt> {
         self.attempts
             .iter()
