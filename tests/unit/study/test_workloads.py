@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.studies import problems
+from tests.support.studies import ROOT, problems
 
 from patternbench.plan.expand import expand
 from patternbench.study.load import loads
@@ -144,3 +144,10 @@ def test_the_body_of_a_step_is_left_as_it_is() -> None:
         "list": [1, {"a": [True]}],
         "nested": {"duration": 3},
     }
+
+
+def test_the_example_of_the_documentation_is_a_study() -> None:
+    page = (ROOT / "docs/study-file.md").read_text()
+    block = page.split("```yaml\n")[1].split("```")[0]
+    (scenario,) = expand(loads(AROUND.removesuffix("workload:\n") + block, "x.yaml")).scenarios
+    assert [group["name"] for group in scenario.config["workload"]["groups"]] == ["high", "moderate", "low"]
