@@ -141,16 +141,20 @@ def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
     )[[*names, *TABLE_2, "start_us", "end_us"]]
 
 
-def step_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> pd.DataFrame:
+def step_metrics(
+    attempts: pd.DataFrame, objective_s: float = np.inf, whole: Mapping[str, float] | None = None
+) -> pd.DataFrame:
     """Sum up the attempts of one round for each step of each group of users.
 
     One row a `group` and `step`, in order of names, with `calls_per_s` (per second of the whole round) and the keys
     of `STEP_RESPONSES` as `round_metrics` has them, of that step's calls alone. Steps without a call after the
-    warm-up are left out. Raises ValueError when a column is missing.
+    warm-up are left out. `whole` may give the round's own metrics, which a round of one step needs no second time.
+    Raises ValueError when a column is missing.
     """
     span = _span(attempts, _measured(attempts))
-    parts = attempts.groupby(["group", "step"], observed=True, sort=True)
-    measured = ((names, round_metrics(part, objective_s)) for names, part in parts)
+    parts = list(attempts.groupby(["group", "step"], observed=True, sort=True))
+    known = whole if len(parts) == 1 else None
+    measured = ((names, known or round_metrics(part, objective_s)) for names, part in parts)
     rows = [
         {
             "group": group,

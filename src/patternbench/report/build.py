@@ -116,7 +116,8 @@ def _measure(job: tuple[Path, bool, float]) -> Part:
     if not done:
         return NOTHING
     frame = attempts.read(path)
-    return Part(round_metrics(frame, objective_s), latency_curve(frame), step_metrics(frame, objective_s))
+    metrics = round_metrics(frame, objective_s)
+    return Part(metrics, latency_curve(frame), step_metrics(frame, objective_s, metrics))
 
 
 def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> dict[str, Any]:
