@@ -19,9 +19,15 @@ VERBS = {
     "report": "Rebuild the report of a run from its records.",
     "export": "Write a run's records as CSV or Parquet.",
     "load": "Drive load at a URL, and show what comes back.",
+    "fit": "Fit models to a run's rounds, or to any CSV or Parquet.",
+    "predict": "Predict a response from a fitted model.",
+    "compare": "Compare two runs, or the scenarios of one; gate a release.",
+    "recommend": "Say which scenario to choose, how sure that is, and what it costs.",
+    "loadtest": "Read a load test: smoothing, status shares, linearity, knee.",
     "up": "Bring a system up and keep it up, to try it by hand.",
     "doctor": "Say what is missing here, and what will disturb measurements.",
     "schema": "Print the JSON Schema of a study file.",
+    "simulate-limits": "Map how accurate rate limiting is, in simulated time.",
     "check-client": "Hold a client against the client contract.",
 }
 USAGE, INTERRUPTED = 2, 130
