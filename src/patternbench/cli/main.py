@@ -21,6 +21,7 @@ VERBS = {
     "up": "Bring a system up and keep it up, to try it by hand.",
     "doctor": "Say what is missing here, and what will disturb measurements.",
     "schema": "Print the JSON Schema of a study file.",
+    "simulate-limits": "Map how accurate rate limiting is, in simulated time.",
     "check-client": "Hold a client against the client contract.",
 }
 USAGE, INTERRUPTED = 2, 130

@@ -1,0 +1,298 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+
+	"patternbench.dev/crdt-sidecar/internal/clock"
+	"patternbench.dev/crdt-sidecar/internal/limit"
+	"patternbench.dev/crdt-sidecar/internal/table"
+	"patternbench.dev/crdt-sidecar/internal/wire"
+)
+
+// cut is a real transport over loopback whose way to some addresses can be cut.
+type cut struct {
+	*memberlist.NetTransport
+	mu      sync.Mutex
+	blocked map[string]bool
+}
+
+var errCut = errors.New("the network is cut")
+
+func (c *cut) isBlocked(address string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.blocked[address]
+}
+
+func (c *cut) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
+	if c.isBlocked(to.Addr) {
+		return time.Now(), nil // a lost packet
+	}
+	return c.NetTransport.WriteToAddress(b, to)
+}
+
+func (c *cut) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
+	if c.isBlocked(to.Addr) {
+		return nil, errCut
+	}
+	return c.NetTransport.DialAddressTimeout(to, timeout)
+}
+
+type member struct {
+	node  *Node
+	table *table.Table
+	wire  *cut
+}
+
+var lives int
+
+// startMember starts a node on a free loopback port, or on the port of one that has ended.
+func startMember(t *testing.T, name string, port int, interval time.Duration, join ...string) *member {
+	t.Helper()
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{
+		BindAddrs: []string{"127.0.0.1"}, BindPort: port, Logger: log.New(io.Discard, "", 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lives++
+	clk := clock.New(clock.Machine())
+	m := &member{table: table.New(limit.Replica(lives), clk, 100_000), wire: &cut{NetTransport: transport, blocked: map[string]bool{}}}
+	m.node, err = Start(Config{
+		Name: name, Life: fmt.Sprint(lives), Bind: fmt.Sprintf("127.0.0.1:%d", transport.GetAutoBindPort()), Join: join,
+		Interval: interval, PushPull: time.Second, Transport: m.wire, Log: io.Discard,
+	}, limit.Replica(lives), m.table, clk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func startGroup(t *testing.T, size int, interval time.Duration) []*member {
+	t.Helper()
+	first := startMember(t, "n0", 0, interval)
+	group := []*member{first}
+	for i := 1; i < size; i++ {
+		group = append(group, startMember(t, fmt.Sprintf("n%d", i), 0, interval, first.node.Address()))
+	}
+	for _, m := range group {
+		eventually(t, "every node sees all others", func() bool { return m.node.Live() == size })
+	}
+	return group
+}
+
+func stopAll(group []*member) {
+	for _, m := range group {
+		m.node.Stop()
+	}
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func setCut(group []*member, sides func(i int) bool, blocked bool) {
+	for i, m := range group {
+		for j, other := range group {
+			if sides(i) != sides(j) {
+				m.wire.mu.Lock()
+				m.wire.blocked[other.node.Address()] = blocked
+				m.wire.mu.Unlock()
+			}
+		}
+	}
+}
+
+func planOf(algorithm limit.Algorithm, units int64) limit.Plan {
+	plan, err := limit.NewPlan(algorithm, units, 3_600_000, 0)
+	if err != nil {
+		panic(err)
+	}
+	return plan
+}
+
+func (m *member) take(t *testing.T, plan limit.Plan) bool {
+	t.Helper()
+	answer, err := m.table.Take([]byte("client"), plan, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Allowed == 1
+}
+
+func (m *member) room(plan limit.Plan) int64 {
+	return m.table.Peek([]byte("client"), plan, 1).Remaining
+}
+
+// everyAlgorithm avoids the hour's end, at which a window of an hour would begin anew.
+func everyAlgorithm(t *testing.T, units int64, check func(t *testing.T, plan limit.Plan)) {
+	for name, algorithm := range limit.Names {
+		t.Run(name, func(t *testing.T) { check(t, planOf(algorithm, units)) })
+	}
+}
+
+func TestGrantsReachEveryNode(t *testing.T) {
+	group := startGroup(t, 3, 5*time.Millisecond)
+	defer stopAll(group)
+	everyAlgorithm(t, 90, func(t *testing.T, plan limit.Plan) {
+		for i := range 30 {
+			if !group[i%3].take(t, plan) {
+				t.Fatalf("request %d was rejected", i)
+			}
+		}
+		for i, m := range group {
+			eventually(t, fmt.Sprintf("node %d knows of 30 of 90", i), func() bool { return m.room(plan) == 60 })
+		}
+	})
+}
+
+func TestAPartitionAdmitsAtMostOneLimitASideAndBothSidesAgreeAfterHealing(t *testing.T) {
+	group := startGroup(t, 4, 5*time.Millisecond)
+	defer stopAll(group)
+	left := func(i int) bool { return i < 2 }
+	setCut(group, left, true)
+	admitted := map[limit.Algorithm]int{}
+	for name, algorithm := range limit.Names {
+		plan := planOf(algorithm, 40)
+		for _, side := range [][]*member{group[:2], group[2:]} {
+			for range 45 {
+				if side[0].take(t, plan) {
+					admitted[algorithm]++
+				}
+			}
+			eventually(t, name+": the neighbour knows that nothing is left", func() bool { return side[1].room(plan) == 0 })
+		}
+		if admitted[algorithm] != 80 {
+			t.Errorf("%s: two halves admitted %d on a limit of 40", name, admitted[algorithm])
+		}
+	}
+	eventually(t, "the halves have given each other up", func() bool { return group[0].node.Live() == 2 && group[3].node.Live() == 2 })
+	setCut(group, left, false)
+	eventually(t, "the halves have found each other", func() bool { return group[0].node.Live() == 4 && group[3].node.Live() == 4 })
+	everyAlgorithm(t, 40, func(t *testing.T, plan limit.Plan) {
+		key := table.KeyOf([]byte("client"), plan)
+		for _, m := range group {
+			eventually(t, "a node holds both sides' grants", func() bool { return granted(m.table, key, plan) == 80 })
+			if m.room(plan) != 0 {
+				t.Errorf("%d units left after healing", m.room(plan))
+			}
+		}
+	})
+}
+
+// granted is what all replicas together have counted, in units, as one node holds it.
+func granted(held *table.Table, key wire.Key, plan limit.Plan) (units int64) {
+	for part := range table.Shards {
+		held.Shard(part, func(item wire.Item) {
+			if item.Key == key {
+				units = unitsOf(item.Cells, plan)
+			}
+		})
+	}
+	return units
+}
+
+func unitsOf(cells limit.Cells, plan limit.Plan) (units int64) {
+	for _, ring := range cells.Rings {
+		for _, slot := range ring.Slots {
+			units += slot.Granted
+		}
+	}
+	for _, cell := range cells.Buckets {
+		units += cell.Granted * plan.Limit / plan.Window
+	}
+	for _, entry := range cells.Entries {
+		units += entry.Units
+	}
+	return units
+}
+
+func TestANodeThatRestartsRegainsWhatItHadGranted(t *testing.T) {
+	group := startGroup(t, 2, 5*time.Millisecond)
+	for _, algorithm := range limit.Names {
+		for range 20 {
+			group[0].take(t, planOf(algorithm, 30))
+		}
+	}
+	everyAlgorithm(t, 30, func(t *testing.T, plan limit.Plan) {
+		eventually(t, "the other node knows", func() bool { return group[1].room(plan) == 10 })
+	})
+	address := group[0].node.Address()
+	group[0].node.Abort()
+	_, port, _ := strings.Cut(address, ":")
+	var number int
+	if _, err := fmt.Sscan(port, &number); err != nil {
+		t.Fatal(err)
+	}
+	group[0] = startMember(t, "n0", number, 5*time.Millisecond, group[1].node.Address())
+	defer stopAll(group)
+	everyAlgorithm(t, 30, func(t *testing.T, plan limit.Plan) { // at once: the join is over before Start returns
+		if room := group[0].room(plan); room != 10 {
+			t.Errorf("%d of 30 left after the restart, 10 before", room)
+		}
+	})
+}
+
+func TestWhatIsOverAdmittedIsNotAdmittedAgain(t *testing.T) {
+	const nodes, units = 4, 100
+	group := startGroup(t, nodes, 20*time.Millisecond)
+	defer stopAll(group)
+	everyAlgorithm(t, units, func(t *testing.T, plan limit.Plan) {
+		admitted := 0
+		for i := range nodes * units {
+			if group[i%nodes].take(t, plan) {
+				admitted++
+			}
+		}
+		if admitted < units || admitted > nodes*units {
+			t.Errorf("admitted %d of a limit of %d with %d nodes", admitted, units, nodes)
+		}
+		for i, m := range group {
+			eventually(t, "nothing is left anywhere", func() bool { return m.room(plan) == 0 })
+			if m.take(t, plan) {
+				t.Errorf("node %d admitted more", i)
+			}
+		}
+	})
+}
+
+func TestALateJoinerGetsMoreThanFitsIntoOnePacket(t *testing.T) {
+	group := startGroup(t, 2, 5*time.Millisecond)
+	plan := planOf(limit.FixedWindow, 10)
+	for i := range 20_000 {
+		if _, err := group[0].table.Take(fmt.Append(nil, "client", i), plan, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the other node has every key", func() bool { return group[1].table.Keys() == 20_000 })
+	group = append(group, startMember(t, "n2", 0, 5*time.Millisecond, group[1].node.Address()))
+	defer stopAll(group)
+	eventually(t, "the late joiner has every key", func() bool { return group[2].table.Keys() == 20_000 })
+}
+
+func TestGarbageFromTheNetworkIsCountedAndIgnored(t *testing.T) {
+	group := startGroup(t, 1, 5*time.Millisecond)
+	defer stopAll(group)
+	for _, message := range [][]byte{nil, []byte("x"), []byte("PBS\x01"), []byte("PBS\x02aaaaaaaaaaaaaaaaaaaa"), make([]byte, 5000)} {
+		group[0].node.NotifyMsg(message)
+	}
+	if bad := group[0].node.Counters.BadMessages.Load(); bad != 5 {
+		t.Errorf("%d bad messages counted of 5", bad)
+	}
+}

@@ -1,0 +1,148 @@
+package limit
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Entry is one grant in a replica's log, or something given back (negative units). Stamp, replica and number together
+// are its name: no two entries share them.
+type Entry struct {
+	Stamp   int64 // nanoseconds since the Unix epoch
+	Replica Replica
+	Number  int64 // counts a replica's entries of one stamp, from 0
+	Units   int64
+}
+
+// compare orders entries by their names.
+func (e Entry) compare(f Entry) int {
+	return cmp.Or(cmp.Compare(e.Stamp, f.Stamp), cmp.Compare(e.Replica, f.Replica), cmp.Compare(e.Number, f.Number))
+}
+
+// logState is the exact log: a set of entries that only grows and that time eats from behind. Merging is union.
+type logState struct {
+	window  int64
+	entries []Entry // sorted by stamp, then replica
+	used    int64
+	sent    [2]int64 // own entries up to here went out at the last and at the last but one reading of Cells
+}
+
+func (s *logState) Room(now int64, plan Plan) int64 {
+	s.prune(now)
+	return plan.Limit - max(s.used, 0)
+}
+
+func (s *logState) Wait(now int64, plan Plan, cost int64) int64 {
+	missing := cost - s.Room(now, plan)
+	if missing <= 0 {
+		return 0
+	}
+	if cost > plan.Limit {
+		return Never
+	}
+	for i, entry := range s.entries {
+		missing -= entry.Units
+		last := i == len(s.entries)-1 || s.entries[i+1].Stamp > entry.Stamp // of those that leave at once
+		if last && missing <= 0 {
+			return max(entry.Stamp+s.window-now, 1)
+		}
+	}
+	return s.window // not reached: the whole log is what is missing at most
+}
+
+func (s *logState) Reset(now int64, _ Plan) int64 {
+	s.prune(now)
+	if len(s.entries) == 0 {
+		return 0
+	}
+	return s.entries[len(s.entries)-1].Stamp + s.window - now
+}
+
+func (s *logState) Count(self Replica, now int64, _ Plan, amount int64) {
+	s.prune(now)
+	s.add(self, now, amount)
+}
+
+func (s *logState) GiveBack(self Replica, now int64, _ Plan, amount, age int64) int64 {
+	s.prune(now)
+	back := min(amount, s.countedBy(self))
+	if age >= s.window || back <= 0 {
+		return 0
+	}
+	s.add(self, now-age, -back)
+	return back
+}
+
+func (s *logState) countedBy(self Replica) int64 {
+	total := int64(0)
+	for _, entry := range s.entries {
+		if entry.Replica == self {
+			total += entry.Units
+		}
+	}
+	return total
+}
+
+// add inserts an entry under the first number that is free.
+func (s *logState) add(self Replica, at, units int64) {
+	entry := Entry{Stamp: at, Replica: self, Units: units}
+	for !s.insert(entry) {
+		entry.Number++
+	}
+}
+
+func (s *logState) Merge(now int64, cells Cells) {
+	s.prune(now)
+	for _, entry := range cells.Entries {
+		if entry.Stamp > now-s.window && entry.Stamp < now+s.window { // further ahead is a broken clock
+			s.insert(entry)
+		}
+	}
+}
+
+// insert says false, and changes nothing, when an entry of that name is there.
+func (s *logState) insert(entry Entry) bool {
+	at, found := slices.BinarySearchFunc(s.entries, entry, Entry.compare)
+	if !found {
+		s.entries = slices.Insert(s.entries, at, entry)
+		s.used += entry.Units
+	}
+	return !found
+}
+
+// prune forgets what has left the window: an entry counts while its stamp is later than now - window.
+func (s *logState) prune(now int64) {
+	gone := 0
+	for gone < len(s.entries) && s.entries[gone].Stamp <= now-s.window {
+		s.used -= s.entries[gone].Units
+		gone++
+	}
+	s.entries = s.entries[gone:]
+}
+
+// Cells is the whole log, or, for one replica, the entries not yet read twice: a lost message is made up by the next.
+func (s *logState) Cells(own Replica) Cells {
+	cells := Cells{Kind: KindLog, Window: s.window}
+	if own == 0 {
+		cells.Entries = append(cells.Entries, s.entries...)
+		return cells
+	}
+	newest := s.sent[0]
+	for _, entry := range s.entries {
+		if entry.Replica == own && (entry.Stamp >= s.sent[1] || entry.Units < 0) {
+			cells.Entries = append(cells.Entries, entry)
+			newest = max(newest, entry.Stamp)
+		}
+	}
+	s.sent = [2]int64{newest, s.sent[0]}
+	return cells
+}
+
+func (s *logState) Size() int64 { return int64(len(s.entries)) }
+
+func (s *logState) Expires() int64 {
+	if len(s.entries) == 0 {
+		return 0
+	}
+	return s.entries[len(s.entries)-1].Stamp + s.window
+}

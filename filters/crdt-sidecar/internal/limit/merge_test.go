@@ -1,0 +1,206 @@
+package limit
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+const testNow = int64(1_790_000_000_000_000_000)
+
+func drawSlot(t *rapid.T) Slot {
+	epoch := rapid.Int64Range(0, 3).Draw(t, "epoch")
+	return Slot{epoch, rapid.Int64Range(0, 5).Draw(t, "granted"), rapid.Int64Range(0, 5).Draw(t, "returned")}
+}
+
+func drawBucket(t *rapid.T) Bucket {
+	n := rapid.Int64Range(0, 4)
+	return Bucket{1, n.Draw(t, "epoch"), n.Draw(t, "granted"), n.Draw(t, "returned"), n.Draw(t, "capacity")}
+}
+
+func checkJoin[C comparable](t *testing.T, draw func(*rapid.T) C, join func(C, C) C) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := draw(t), draw(t), draw(t)
+		if join(a, b) != join(b, a) {
+			t.Fatalf("not commutative: %v %v", a, b)
+		}
+		if join(join(a, b), c) != join(a, join(b, c)) {
+			t.Fatalf("not associative: %v %v %v", a, b, c)
+		}
+		if join(a, a) != a || join(join(a, b), b) != join(a, b) {
+			t.Fatalf("not idempotent: %v %v", a, b)
+		}
+	})
+}
+
+func TestMergingSlotsIsAJoin(t *testing.T) { checkJoin(t, drawSlot, Slot.join) }
+
+func TestMergingBucketsIsAJoin(t *testing.T) { checkJoin(t, drawBucket, Bucket.join) }
+
+// step is one thing that happens in a group of nodes that hold the same key.
+type step struct {
+	node   int
+	after  int64 // nanoseconds since the step before
+	verb   int
+	amount int64
+}
+
+func drawSteps(t *rapid.T, nodes int) []step {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
+		return step{
+			rapid.IntRange(0, nodes-1).Draw(t, "node"), rapid.Int64Range(0, 400*millisecond).Draw(t, "after"),
+			rapid.IntRange(0, 4).Draw(t, "verb"), rapid.Int64Range(1, 4).Draw(t, "amount"),
+		}
+	}), 1, 40).Draw(t, "steps")
+}
+
+func drawPlan(t *rapid.T) Plan {
+	algorithm := Algorithm(rapid.IntRange(int(FixedWindow), int(GCRA)).Draw(t, "algorithm"))
+	parameter := int64(0)
+	if name, _ := parameterOf(algorithm); name != "parameter of a window without sub-windows" {
+		parameter = rapid.Int64Range(0, 12).Draw(t, "parameter")
+	}
+	plan, err := NewPlan(algorithm, rapid.Int64Range(1, 12).Draw(t, "limit"), rapid.Int64Range(1, 2000).Draw(t, "window"), parameter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// act does one step at a node; verb 4 exchanges full state with the next node, everything else stays local.
+func act(states []State, s step, now int64, plan Plan) {
+	mine, self := states[s.node], Replica(s.node+1)
+	switch s.verb {
+	case 0:
+		Take(mine, self, now, plan, s.amount)
+	case 1:
+		Lease(mine, self, now, plan, s.amount)
+	case 2:
+		Report(mine, self, now, plan, s.amount)
+	case 3:
+		GiveBack(mine, self, now, plan, s.amount, s.after)
+	default:
+		states[(s.node+1)%len(states)].Merge(now, mine.Cells(0))
+	}
+}
+
+func grow(t *rapid.T, nodes int) ([]State, Plan, int64) {
+	plan := drawPlan(t)
+	states := make([]State, nodes)
+	for i := range states {
+		states[i] = NewState(plan)
+	}
+	now := testNow
+	for _, s := range drawSteps(t, nodes) {
+		now += s.after
+		act(states, s, now, plan)
+	}
+	return states, plan, now
+}
+
+func pruned(s State, now int64, plan Plan) Cells {
+	s.Room(now, plan)
+	cells := s.Cells(0)
+	cells.TAT = 0 // derived, not replicated: it may differ by what is stated in the contract
+	return cells
+}
+
+func TestCopiesAreEqualWhateverTheOrderAndNumberOfMerges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states, plan, now := grow(t, 3)
+		order := rapid.Permutation([]int{0, 1, 2, 0, 1, 2}).Draw(t, "order")
+		one, other := NewState(plan), NewState(plan)
+		for i := range states {
+			one.Merge(now, states[i].Cells(0))
+		}
+		for _, i := range order {
+			other.Merge(now, states[i].Cells(0))
+		}
+		if !reflect.DeepEqual(pruned(one, now, plan), pruned(other, now, plan)) {
+			t.Fatalf("%+v\n%+v", pruned(one, now, plan), pruned(other, now, plan))
+		}
+	})
+}
+
+func TestNodesAgreeOnTheWindowsOnceEveryCellHasArrived(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states, plan, now := grow(t, 3)
+		for range 2 {
+			for i := range states {
+				states[(i+1)%3].Merge(now, states[i].Cells(0))
+			}
+		}
+		if plan.Burst > 0 {
+			return // buckets: see the test of their bound
+		}
+		for _, s := range states[1:] {
+			if s.Room(now, plan) != states[0].Room(now, plan) {
+				t.Fatalf("room %d and %d", s.Room(now, plan), states[0].Room(now, plan))
+			}
+		}
+	})
+}
+
+func TestABucketIsNeverOwedMoreThanItsBurstAfterAMerge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states, plan, now := grow(t, 3)
+		before := states[0].Room(now, plan)
+		states[0].Merge(now, states[1].Cells(0))
+		after := states[0].Room(now, plan)
+		if plan.Burst > 0 && (after < 0 || after > plan.Burst) {
+			t.Fatalf("room %d of %d", after, plan.Burst)
+		}
+		returns := states[1].Cells(0)
+		if plan.Burst > 0 && after > before && !anyReturned(returns) {
+			t.Fatalf("a merge without returns made room: %d to %d", before, after)
+		}
+	})
+}
+
+func anyReturned(cells Cells) bool {
+	for _, cell := range cells.Buckets {
+		if cell.Returned > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func TestANewNodeTakesOverTheDebtOfABucketAsItIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states, plan, now := grow(t, 1)
+		fresh := NewState(plan)
+		fresh.Merge(now, states[0].Cells(0))
+		if fresh.Room(now, plan) != states[0].Room(now, plan) {
+			t.Fatalf("room %d, was %d", fresh.Room(now, plan), states[0].Room(now, plan))
+		}
+	})
+}
+
+func TestAnOwnMessageLostOnceIsMadeUpForByTheNextOne(t *testing.T) {
+	plan, _ := NewPlan(SlidingWindowLog, 10, 1000, 0)
+	mine, theirs := NewState(plan), NewState(plan)
+	Take(mine, 1, testNow, plan, 1)
+	mine.Cells(1) // lost
+	Take(mine, 1, testNow+1, plan, 1)
+	theirs.Merge(testNow+2, mine.Cells(1))
+	if room := theirs.Room(testNow+2, plan); room != 8 {
+		t.Fatalf("room %d of 10 after two grants", room)
+	}
+}
+
+func TestAPartitionedBucketOwesAtMostOneBurstAfterHealing(t *testing.T) {
+	plan, _ := NewPlan(TokenBucket, 100, 60_000, 5)
+	one, other := NewState(plan), NewState(plan)
+	now := testNow
+	for range 20_000 { // an hour at three times the rate on both sides
+		now += 180 * millisecond
+		Take(one, 1, now, plan, 1)
+		Take(other, 2, now, plan, 1)
+	}
+	one.Merge(now, other.Cells(0))
+	if wait := one.Wait(now, plan, 5); wait > emission(plan, 5) {
+		t.Fatalf("a full bucket is %d s away", wait/1_000_000_000)
+	}
+}

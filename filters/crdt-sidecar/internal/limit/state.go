@@ -1,0 +1,139 @@
+package limit
+
+// Replica identifies one life of one node: a node that restarts is a new replica, so no cell has two writers.
+type Replica uint64
+
+// Never is the wait of a cost that can't ever fit.
+const Never = int64(-1)
+
+// State is what is held of one key. All its methods expect a plan of the algorithm and window it was made for.
+type State interface {
+	// Room is how many whole units fit now; it may be negative after a merge.
+	Room(now int64, plan Plan) int64
+	// Wait is how long until cost fits if nothing more is counted: 0 when it fits now, Never when it can't.
+	Wait(now int64, plan Plan, cost int64) int64
+	// Reset is how long until the whole capacity is available if nothing more is counted.
+	Reset(now int64, plan Plan) int64
+	// Count adds amount to the cell of replica self.
+	Count(self Replica, now int64, plan Plan, amount int64)
+	// GiveBack takes back what self counted age ago, at most amount and at most what it counted then.
+	GiveBack(self Replica, now int64, plan Plan, amount, age int64) int64
+	// Merge joins cells of the same key, as Cells of another copy gave them.
+	Merge(now int64, cells Cells)
+	// Cells is a copy of the cells; of one replica's only when own is not 0.
+	Cells(own Replica) Cells
+	// Size is how many entries a log holds; 0 for what never grows.
+	Size() int64
+	// Expires is when the cells stop mattering, by the clock of the cells.
+	Expires() int64
+}
+
+// Cells is what travels between nodes: the cells of one key. One of the three lists is filled, by kind.
+type Cells struct {
+	Kind    Kind
+	Window  int64 // nanoseconds
+	Slots   int   // slots of a ring; windows only
+	TAT     int64 // buckets only: the sender's theoretical arrival time
+	Rings   []Ring
+	Buckets []Bucket
+	Entries []Entry
+}
+
+// Kind is the shape of a key's cells.
+type Kind uint8
+
+// The kinds; their wire numbers must not change.
+const (
+	KindRing Kind = iota + 1
+	KindBucket
+	KindLog
+)
+
+// NewState is the empty state for a plan.
+func NewState(plan Plan) State {
+	switch plan.Algorithm {
+	case FixedWindow:
+		return newRings(plan.Window, 1)
+	case SlidingWindowCounter:
+		return newRings(plan.Window, int(plan.SubWindow)+1)
+	case SlidingWindowLog:
+		return &logState{window: plan.Window}
+	default:
+		return &bucketState{window: plan.Window}
+	}
+}
+
+// StateFor is the empty state that cells of another node can be merged into.
+func StateFor(cells Cells) State {
+	switch cells.Kind {
+	case KindRing:
+		return newRings(cells.Window, cells.Slots)
+	case KindLog:
+		return &logState{window: cells.Window}
+	default:
+		return &bucketState{window: cells.Window}
+	}
+}
+
+// Answer is what a caller is told; durations in nanoseconds.
+type Answer struct {
+	Allowed    int64
+	Remaining  int64
+	Reset      int64
+	RetryAfter int64
+	Delay      int64
+}
+
+// Take counts cost if all of it fits.
+func Take(s State, self Replica, now int64, plan Plan, cost int64) Answer {
+	answer := Peek(s, now, plan, cost)
+	if answer.Allowed == 1 {
+		s.Count(self, now, plan, cost)
+	}
+	return answer.after(s, now, plan)
+}
+
+// Peek is what Take would answer, counting nothing.
+func Peek(s State, now int64, plan Plan, cost int64) Answer {
+	answer := Answer{RetryAfter: s.Wait(now, plan, cost)}
+	if answer.RetryAfter == 0 {
+		answer.Allowed = 1
+		answer.Delay = delay(s, now, plan)
+	}
+	return answer.after(s, now, plan)
+}
+
+// Lease counts as much of cost as fits; Allowed is that amount.
+func Lease(s State, self Replica, now int64, plan Plan, cost int64) Answer {
+	amount := min(cost, max(s.Room(now, plan), 0))
+	if amount == 0 {
+		return Answer{RetryAfter: s.Wait(now, plan, 1)}.after(s, now, plan)
+	}
+	s.Count(self, now, plan, amount)
+	return Answer{Allowed: amount}.after(s, now, plan)
+}
+
+// Report counts cost whether it fits or not; Allowed says whether it did.
+func Report(s State, self Replica, now int64, plan Plan, cost int64) Answer {
+	answer := Peek(s, now, plan, cost)
+	s.Count(self, now, plan, cost)
+	return answer.after(s, now, plan)
+}
+
+// GiveBack takes back what self leased age ago; Allowed is the amount taken back.
+func GiveBack(s State, self Replica, now int64, plan Plan, amount, age int64) Answer {
+	return Answer{Allowed: s.GiveBack(self, now, plan, amount, age)}.after(s, now, plan)
+}
+
+func (a Answer) after(s State, now int64, plan Plan) Answer {
+	a.Remaining = max(s.Room(now, plan), 0)
+	a.Reset = s.Reset(now, plan)
+	return a
+}
+
+func delay(s State, now int64, plan Plan) int64 {
+	if plan.Algorithm == LeakyBucket {
+		return s.Reset(now, plan)
+	}
+	return 0
+}

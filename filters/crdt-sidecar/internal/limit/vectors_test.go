@@ -1,0 +1,71 @@
+package limit
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// vectors are the shared ones that hold the languages together; times in microseconds.
+type vectors struct {
+	Cases []struct {
+		Name string
+		Plan struct {
+			Limit, Window, Burst int64
+			SubWindows           int64 `json:"sub_windows"`
+		}
+		Requests [][2]int64
+		Answers  [][5]any
+	}
+}
+
+// roundUp turns nanoseconds into the vectors' microseconds; Never stays what it is.
+func roundUp(nanoseconds int64) int64 {
+	if nanoseconds < 0 {
+		return nanoseconds
+	}
+	return (nanoseconds + microsecond - 1) / microsecond
+}
+
+// close is equal but for the last microsecond of a duration: a unit's emission is rounded up to a nanosecond.
+func close(got, expected [5]any) bool {
+	for i := 2; i < 5; i++ {
+		if difference := got[i].(float64) - expected[i].(float64); difference < 0 || difference > 1 {
+			return false
+		}
+	}
+	return got[0] == expected[0] && got[1] == expected[1]
+}
+
+func TestTheSharedVectorsHold(t *testing.T) {
+	for name, algorithm := range Names {
+		text, err := os.ReadFile(fmt.Sprintf("../../../../contracts/ratelimit/vectors/%s.json", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read vectors
+		if err := json.Unmarshal(text, &read); err != nil || len(read.Cases) == 0 {
+			t.Fatal(name, err)
+		}
+		for _, c := range read.Cases {
+			parameter := map[Algorithm]int64{SlidingWindowCounter: c.Plan.SubWindows}[algorithm]
+			if algorithm >= TokenBucket {
+				parameter = c.Plan.Burst
+			}
+			plan, err := NewPlan(algorithm, c.Plan.Limit, c.Plan.Window/1000, parameter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state := NewState(plan)
+			for i, r := range c.Requests {
+				a := Take(state, 1, r[0]*microsecond, plan, r[1])
+				got := [5]any{a.Allowed == 1, float64(a.Remaining), float64(roundUp(a.Reset)), float64(roundUp(a.RetryAfter)), float64(roundUp(a.Delay))}
+				if !close(got, c.Answers[i]) {
+					t.Errorf("%s, %s, request %d %v: got %v, expected %v", name, c.Name, i, r, got, c.Answers[i])
+					break
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+--- Asks a store, behind its breaker, and counts how that went.
+
+local breaker = require("ratelimit.breaker")
+local clock = require("ratelimit.clock")
+local metrics = require("ratelimit.metrics")
+
+local M = {}
+
+local kinds = {
+  memory = require("ratelimit.stores.memory"),
+  redis = require("ratelimit.stores.redis"),
+  mariadb = require("ratelimit.stores.mariadb"),
+  crdt = require("ratelimit.stores.crdt"),
+}
+
+local stores = {}
+
+--- Makes the stores of a plan ready; a breaker outlives a reload.
+function M.prepare(plan)
+  local old = stores
+  stores = {}
+  for name, config in pairs(plan.stores) do
+    local store, err = kinds[config.kind].new({ address = config.address, timeout = config.timeout_seconds })
+    if not store then
+      error(("ratelimit: store %s %s"):format(name, err), 0)
+    end
+    stores[name] = {
+      store = store,
+      breaker = old[name] and old[name].breaker or breaker.new(config.breaker),
+      histogram = metrics.histogram(name),
+      skipped = metrics.series("ratelimit_store_skipped_total", "store", name),
+      name = name,
+    }
+  end
+end
+
+local function reason(err)
+  err = tostring(err)
+  return err:find("timeout") and "timeout" or err:find("refused") and "refused" or err:find("no memory") and "full"
+    or err:find("closed") and "closed" or err:find("^FULL") and "full" or "error"
+end
+
+local function failed(each, err, now)
+  local why = reason(err)
+  metrics.add(metrics.series("ratelimit_store_failures_total", "store", each.name, "reason", why))
+  if why == "full" then
+    metrics.add("ratelimit_refused_keys_total")
+    return
+  end
+  local was_open = each.breaker:is_open(now)
+  each.breaker:failed(now)
+  if not was_open and each.breaker:is_open(now) then
+    ngx.log(ngx.WARN, "ratelimit: store ", each.name, " is not asked for a while: ", err)
+  end
+end
+
+--- Asks `name` to decide `requests` together: answers, or nil and a reason. Never takes longer than the store's timeout.
+function M.ask(name, requests)
+  local each, began = stores[name], clock.steady()
+  if not each.breaker:allows(began) then
+    metrics.add(each.skipped)
+    return nil, "breaker open"
+  end
+  local ok, answers, err = pcall(each.store.decide, each.store, requests)
+  local now = clock.steady()
+  if ok and answers then
+    each.breaker:succeeded()
+    metrics.observe(each.histogram, (now - began) / 1e6)
+    return answers
+  end
+  failed(each, ok and err or answers, now)
+  return nil, ok and err or answers
+end
+
+local warm_connections = 4
+
+local function warm(each)
+  local threads = {}
+  for i = 1, warm_connections do
+    threads[i] = ngx.thread.spawn(each.store.warm, each.store)
+  end
+  local done
+  for _, thread in ipairs(threads) do
+    local _, reply = ngx.thread.wait(thread)
+    done = done or reply
+  end
+  each.warmed = done
+end
+
+--- Makes connections ahead for stores that have none yet or that failed: a request's own deadline may be too short for
+-- greeting a store that is far away.
+function M.warm()
+  for _, each in pairs(stores) do
+    if each.store.warm and (not each.warmed or each.breaker.failures > 0) then
+      warm(each)
+    end
+  end
+end
+
+--- Lets stores that need it forget expired state.
+function M.purge()
+  for _, each in pairs(stores) do
+    if each.store.purge then
+      each.store:purge()
+    end
+  end
+end
+
+return M

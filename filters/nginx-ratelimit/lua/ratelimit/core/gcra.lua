@@ -1,0 +1,54 @@
+--- Generic cell rate algorithm: one cell each window/limit, `burst` of them at once.
+--
+-- State (array of numbers, all zero when new): the theoretical arrival time as [1] whole microseconds and
+-- [2] a fraction in 1/limit microseconds, so that window/limit never rounds (exact while burst * window < 2^53).
+-- The formula: tat' = max(now, tat) + cost * window/limit; admit when tat' - now <= burst * window/limit.
+-- Example: limit 60 per 60 s, burst 2: at 0 s two pass, the third is told to retry after 1 s.
+-- The published pseudocode compares tat - burst * window/limit with now and so admits burst + 1; here burst means burst.
+-- Admits the same requests as a token bucket of the same burst; after a step back of the clock it
+-- assumes no more than an empty bucket.
+
+local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
+
+local M = { name = "gcra", leasable = false }
+
+--- Numbers of state that one key needs.
+function M.size()
+  return 2
+end
+
+--- Microseconds after the last change when the state equals a new one.
+function M.ttl(plan)
+  return ceil(plan.burst * plan.window / plan.limit)
+end
+
+-- How far the theoretical arrival time lies ahead of now, in 1/limit microseconds.
+local function backlog(state, now, plan)
+  return min(max(0, (state[1] - now) * plan.limit + state[2]), plan.burst * plan.window)
+end
+
+local function advance(state, now, plan, ahead)
+  state[1], state[2] = now + floor(ahead / plan.limit), ahead % plan.limit
+end
+
+local function retry_after(ahead, plan, cost)
+  if cost > plan.burst then
+    return -1
+  end
+  return ceil((ahead + (cost - plan.burst) * plan.window) / plan.limit)
+end
+
+--- Admits or rejects a request of `cost` units; a rejection takes nothing.
+-- @return allowed, remaining (units), reset, retry_after (-1: never), delay (microseconds)
+function M.decide(state, now, plan, cost)
+  local ahead, room = backlog(state, now, plan), plan.burst * plan.window
+  local allowed = cost == 0 or ahead + cost * plan.window <= room
+  local wait = allowed and 0 or retry_after(ahead, plan, cost)
+  if allowed then
+    ahead = ahead + cost * plan.window
+    advance(state, now, plan, ahead)
+  end
+  return allowed, max(0, floor((room - ahead) / plan.window)), ceil(ahead / plan.limit), wait, 0
+end
+
+return M

@@ -1,0 +1,395 @@
+--- A plan: which limits hold for which requests. Reads JSON text into checked and ready tables, or lists every problem.
+--
+-- contracts/ratelimit/plan.schema.json describes the same for editors. Durations become microseconds.
+-- Pure but for `secret_file` and `password_file`, which `read` supplies.
+
+local cjson = require("cjson.safe")
+local cores = require("ratelimit.core")
+local shape = require("ratelimit.shape")
+
+local M = {}
+
+local object, word, whole, text = shape.object, shape.word, shape.whole, shape.text
+local name = text("^[%w_%-]+$", "letters, digits, _ and -")
+
+local source = object({
+  from = { word("header", "query", "jwt", "address", "variable", "everyone"), required = true },
+  name = { shape.any_text },
+  claim = { shape.any_text },
+  secret_file = { shape.any_text },
+  verified = { shape.boolean, default = false },
+})
+
+local function one_or_more(item)
+  local list = shape.list(item, 1)
+  return function(value, path, problems)
+    if type(value) == "table" and #value > 0 then
+      return list(value, path, problems)
+    end
+    return { item(value, path, problems) }
+  end
+end
+
+local store = object({
+  kind = { word("memory", "redis", "mariadb", "crdt"), required = true },
+  address = { text("^[^:]+:%S+$", '"host:port" or "unix:/path"') },
+  timeout = { shape.duration("1ms", "1s"), default = 50e3 },
+  user = { shape.any_text },
+  password = { shape.any_text },
+  password_file = { shape.any_text },
+  database = { shape.any_text },
+  tls = { object({ verify = { shape.boolean, default = true }, server_name = { shape.any_text } }) },
+  pool = { whole(1, 10000) },
+  idle = { shape.duration("1s", "1h"), default = 60e6 },
+  breaker = {
+    object({ failures = { whole(1, 1000), default = 5 }, open_for = { shape.duration("10ms", "1m"), default = 1e6 } }),
+    default = { failures = 5, open_for = 1e6 },
+  },
+})
+
+local quantity = whole(1, 1e9)
+local window = shape.duration("1ms", "1d")
+
+local limit = object({
+  name = { name, required = true },
+  match = {
+    object({
+      path_prefix = { text("^/", "a path that begins with /") },
+      methods = { shape.list(text("^%u+$", "a method in capitals"), 1) },
+    }),
+    default = {},
+  },
+  key = { one_or_more(source), required = true },
+  missing_key = { word("reject", "skip", "address"), default = "address" },
+  algorithm = { word(unpack(cores.names)), required = true },
+  limit = { quantity, required = true },
+  window = { window, required = true },
+  burst = { quantity },
+  sub_windows = { whole(1, 60), default = 5 },
+  store = { name, default = "memory" },
+  when_store_fails = { word("open", "closed", "local") },
+  cost = {
+    shape.either(object({
+      from = { word("header", "variable"), required = true },
+      name = { shape.any_text, required = true },
+      default = { whole(1, 1e6), default = 1 },
+      most = { whole(1, 1e6), required = true },
+    }), whole(1, 1e6)),
+    default = 1,
+  },
+  tiers = {
+    shape.map("^[%w_%-]+$", "letters, digits, _ and -",
+      object({ limit = { quantity, required = true }, window = { window }, burst = { quantity } })),
+    default = {},
+  },
+  tier = { source },
+  clients = { shape.map("^.", "a key", name), default = {} },
+  shadow = { shape.boolean, default = false },
+  allow = { shape.list(shape.any_text), default = {} },
+  deny = { shape.list(shape.any_text), default = {} },
+  lease = {
+    object({
+      mode = { word("lazy", "eager"), required = true },
+      share = { shape.share, default = 0.5 },
+      most = { whole(1, 1e6), default = 1e6 },
+      size = { word("static", "dynamic"), default = "static" },
+      expires = { shape.duration("10ms", "1m"), default = 1e6 },
+    }),
+  },
+})
+
+local plan = object({
+  ["$schema"] = { shape.any_text },
+  version = { whole(1, 1), required = true },
+  balancer = { text("^[%w_.%-]+$", "letters, digits, _ . and -"), default = "balancer" },
+  balancers = { whole(1, 10000), default = 1 },
+  stores = { shape.map("^[%w_%-]+$", "letters, digits, _ and -", store), default = {} },
+  limits = { shape.list(limit), required = true },
+  fields = { word("draft", "legacy", "both", "off"), default = "draft" },
+  decision_log = { object({ folder = { shape.any_text, required = true } }) },
+})
+
+-- What the shape alone can't say. -----------------------------------------------------------------------------------
+
+local needs_name = { header = true, query = true, variable = true }
+
+local function check_source(each, path, problems)
+  if needs_name[each.from] and not each.name then
+    shape.problem(problems, path .. ".name", nil, ('is missing: the name of the %s'):format(each.from))
+  elseif each.from == "jwt" and not each.claim then
+    shape.problem(problems, path .. ".claim", nil, 'is missing: the claim that names the client, such as "sub"')
+  elseif each.from == "jwt" and not each.secret_file and not each.verified then
+    shape.problem(problems, path .. ".secret_file", nil, "is missing: an unverified token lets a client pose as another; "
+      .. 'give the file of the HS256 secret, or "verified": true when nginx has checked the token before')
+  end
+end
+
+local has_burst = { token_bucket = true, leaky_bucket = true, gcra = true }
+
+local function check_algorithm(each, path, problems)
+  if each.burst and not has_burst[each.algorithm] then
+    shape.problem(problems, path .. ".burst", each.burst, "only token_bucket, leaky_bucket and gcra have a burst")
+  end
+  local burst = each.burst or each.limit
+  if has_burst[each.algorithm] and burst and each.window and burst * each.window > 2 ^ 53 then
+    shape.problem(problems, path .. ".burst", burst, "burst x window is too large to count exactly; shorten one")
+  end
+  if each.algorithm == "leaky_bucket" and each.limit and each.window and burst * each.window / each.limit > 60e6 then
+    shape.problem(problems, path .. ".burst", burst, "the last request in the bucket would wait longer than a minute")
+  end
+  if each.algorithm == "sliding_window_log" and each.limit and each.limit > 100000 then
+    shape.problem(problems, path .. ".limit", each.limit, "a sliding_window_log remembers every request; at most 100000")
+  end
+end
+
+local function check_lease(each, path, problems)
+  local core = each.lease and cores[each.algorithm]
+  if core and not core.leasable then
+    shape.problem(problems, path .. ".lease", each.algorithm,
+      "can't be leased; allowed: fixed_window, sliding_window_log, sliding_window_counter, token_bucket")
+  end
+end
+
+local function check_store(each, path, problems, stores)
+  local used = each.store == "memory" and not stores.memory and { kind = "memory" } or stores[each.store]
+  if not used then
+    local known = { "memory" }
+    for key in pairs(stores) do
+      known[#known + 1] = key
+    end
+    table.sort(known)
+    return shape.problem(problems, path .. ".store", each.store, "no such store; allowed: " .. table.concat(known, ", "))
+  end
+  if used.kind == "memory" and each.when_store_fails == "local" then
+    shape.problem(problems, path .. ".when_store_fails", "local", "the memory store is local already; allowed: open, closed")
+  end
+end
+
+local function check_tiers(each, path, problems)
+  for client, tier in pairs(each.clients) do
+    if not each.tiers[tier] then
+      shape.problem(problems, path .. ".clients." .. client, tier, "no such tier")
+    end
+  end
+  for tier, values in pairs(each.tiers) do
+    local whole_tier = setmetatable(values, { __index = each })
+    check_algorithm(whole_tier, path .. ".tiers." .. tier, problems)
+  end
+end
+
+local function check_limit(each, path, problems, stores)
+  for i, from in ipairs(each.key or {}) do
+    check_source(from, ("%s.key[%d]"):format(path, i - 1), problems)
+  end
+  if each.tier then
+    check_source(each.tier, path .. ".tier", problems)
+  end
+  check_algorithm(each, path, problems)
+  check_lease(each, path, problems)
+  check_store(each, path, problems, stores)
+  check_tiers(each, path, problems)
+end
+
+local function check_address(each, path, problems)
+  if each.kind ~= "memory" and not each.address then
+    shape.problem(problems, path .. ".address", nil, 'is missing: "host:port" or "unix:/path"')
+  end
+  if each.kind == "mariadb" then
+    for _, field in ipairs({ "user", "database" }) do
+      if not each[field] then
+        shape.problem(problems, path .. "." .. field, nil, "is missing")
+      end
+    end
+  end
+end
+
+local function check(value, problems)
+  for key, each in pairs(value.stores) do
+    check_address(each, "stores." .. key, problems)
+  end
+  local seen = {}
+  for i, each in ipairs(value.limits) do
+    local path = ("limits[%d]"):format(i - 1)
+    if seen[each.name] then
+      shape.problem(problems, path .. ".name", each.name, "another limit has this name")
+    end
+    seen[each.name] = true
+    check_limit(each, path, problems, value.stores)
+  end
+end
+
+-- From checked to ready. ---------------------------------------------------------------------------------------------
+
+local function secrets(value, problems, read)
+  local function load(holder, path, field, target)
+    if holder[field] then
+      local content, err = read(holder[field])
+      if not content then
+        return shape.problem(problems, path .. "." .. field, holder[field], "can't be read: " .. tostring(err))
+      end
+      holder[target] = content:gsub("%s+$", "")
+    end
+  end
+  for key, each in pairs(value.stores) do
+    load(each, "stores." .. key, "password_file", "password")
+  end
+  for i, each in ipairs(value.limits) do
+    local path = ("limits[%d]"):format(i - 1)
+    for k, from in ipairs(each.key) do
+      load(from, ("%s.key[%d]"):format(path, k - 1), "secret_file", "secret")
+    end
+    if each.tier then
+      load(each.tier, path .. ".tier", "secret_file", "secret")
+    end
+  end
+end
+
+local function set(list)
+  local out = {}
+  for _, each in ipairs(list) do
+    out[each] = true
+  end
+  return out
+end
+
+-- The part of a storage key that tells limits and algorithms apart: no two share state, whatever they are called.
+local function tag(each)
+  local parts = { each.name, each.algorithm, ("%.0f"):format(each.window) }
+  if each.algorithm == "sliding_window_counter" then
+    parts[4] = tostring(each.sub_windows)
+  elseif each.algorithm == "sliding_window_log" then
+    parts[4] = ("%.0f"):format(each.limit)
+  end
+  return table.concat(parts, ":")
+end
+
+--- A limit with what the decision core and the stores need, computed once.
+function M.ready(each)
+  local core = cores[each.algorithm]
+  each.burst = each.burst or each.limit
+  each.size, each.ttl = core.size(each), core.ttl(each)
+  each.seconds = each.ttl / 1e6 + 1
+  each.leasable = core.leasable
+  each.tag = tag(each)
+  each.quota = ('"%s";q=%d;w=%d'):format(each.label or each.name, each.limit, math.ceil(each.window / 1e6))
+  return each
+end
+
+local function copy(each, changes)
+  local out = {}
+  for key, value in pairs(each) do
+    out[key] = value
+  end
+  for key, value in pairs(changes) do
+    out[key] = value
+  end
+  return out
+end
+
+-- What one of `balancers` allows on its own while the store is away.
+local function localized(each, balancers)
+  return M.ready(copy(each, {
+    label = each.name, name = each.name .. ".local", lease = false,
+    limit = math.max(1, math.floor(each.limit / balancers)),
+    burst = math.max(1, math.floor((each.burst or each.limit) / balancers)),
+  }))
+end
+
+local function prepare(each, balancers, stores)
+  local kind = (stores[each.store] or { kind = "memory" }).kind
+  each.when_store_fails = each.when_store_fails or (kind == "memory" and "closed" or "local")
+  each.binding = not each.shadow
+  each.allow, each.deny = set(each.allow), set(each.deny)
+  each.methods = each.match.methods and set(each.match.methods)
+  each.prefix = each.match.path_prefix
+  each.localized = localized(each, balancers)
+  local tiers = {}
+  for tier, values in pairs(each.tiers) do
+    local changed = { limit = values.limit, window = rawget(values, "window"), burst = rawget(values, "burst") or values.limit }
+    tiers[tier] = M.ready(copy(each, changed))
+    tiers[tier].localized = localized(tiers[tier], balancers)
+  end
+  each.by_tier = tiers
+  return M.ready(each)
+end
+
+-- Connections a worker; few for MariaDB, where they would queue for a row's lock anyway.
+local pools = { redis = 64, crdt = 64, mariadb = 8 }
+
+local function address(each)
+  local out = {
+    timeout = each.timeout / 1e6, pool_size = each.pool or pools[each.kind], idle = each.idle / 1e6, tls = each.tls,
+    user = each.user or "", password = each.password or "", database = each.database or "",
+  }
+  if each.address:sub(1, 5) == "unix:" then
+    out.path = each.address:sub(6)
+  else
+    out.host, out.port = each.address:match("^%[?(.-)%]?:(%d+)$")
+    out.port = tonumber(out.port)
+  end
+  out.pool = table.concat({ each.kind, each.address, out.user, out.database, each.tls and "tls" or "" }, "|")
+  return out
+end
+
+local function greeting(each)
+  local list = {}
+  if each.password then
+    list[1] = each.user and { "AUTH", each.user, each.password } or { "AUTH", each.password }
+  end
+  if each.kind == "redis" and each.database then
+    list[#list + 1] = { "SELECT", each.database }
+  end
+  return list
+end
+
+local function prepare_store(each)
+  each.timeout_seconds = each.timeout / 1e6
+  if each.kind ~= "memory" then
+    each.address = address(each)
+    each.address.greeting = greeting(each)
+  end
+  return each
+end
+
+-- Line and column of a character, so that an editor can go there.
+local function place(json, message)
+  local at = tonumber(message:match("at character (%d+)"))
+  if not at then
+    return message
+  end
+  local before = json:sub(1, at - 1)
+  local _, lines = before:gsub("\n", "")
+  return ("line %d, column %d: %s"):format(lines + 1, #before:match("[^\n]*$") + 1, message:gsub(" at character %d+", ""))
+end
+
+--- Checks and prepares a plan.
+-- @param json the text of the file
+-- @param read a function from a file's name to its content, or nil and a reason
+-- @return a plan, or nil and a list of problems
+function M.parse(json, read)
+  local problems = {}
+  local value, err = cjson.decode(json)
+  if value == nil then
+    return nil, { { path = "", message = "is not JSON: " .. place(json, err) } }
+  end
+  local checked = plan(value, "", problems)
+  if #problems == 0 then
+    check(checked, problems)
+  end
+  if #problems == 0 then
+    secrets(checked, problems, read)
+  end
+  if #problems > 0 then
+    return nil, problems
+  end
+  for _, each in ipairs(checked.limits) do
+    prepare(each, checked.balancers, checked.stores)
+  end
+  checked.stores.memory = checked.stores.memory or store({ kind = "memory" }, "", {})
+  for _, each in pairs(checked.stores) do
+    prepare_store(each)
+  end
+  return checked
+end
+
+return M

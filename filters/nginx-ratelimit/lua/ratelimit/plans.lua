@@ -1,0 +1,65 @@
+--- The plan in force: read when nginx starts, looked at again every second; a bad one never replaces a good one.
+
+local metrics = require("ratelimit.metrics")
+local plan = require("ratelimit.plan")
+local shape = require("ratelimit.shape")
+
+local M = {}
+
+local path, text, on_change
+
+local function read(name)
+  local file, err = io.open(name, "rb")
+  if not file then
+    return nil, err
+  end
+  local content = file:read("*a")
+  file:close()
+  return content
+end
+
+M.read = read
+
+--- Reads and checks a file: a plan, or nil and an explanation of all problems.
+function M.load(name)
+  local content, err = read(name)
+  if not content then
+    return nil, name .. " can't be read: " .. tostring(err)
+  end
+  local parsed, problems = plan.parse(content, read)
+  if not parsed then
+    return nil, name .. " is not a plan:\n" .. shape.describe(problems), content
+  end
+  return parsed, nil, content
+end
+
+--- Reads the plan before the workers start; nginx does not start on a bad one.
+function M.start(name, changed)
+  local parsed, err, content = M.load(name)
+  if not parsed then
+    error("ratelimit: " .. err, 0)
+  end
+  path, text, on_change = name, content, changed
+  M.current = parsed
+  on_change(parsed)
+end
+
+--- Looks at the file again; takes it over when it has changed and is good.
+function M.refresh()
+  local content = read(path)
+  if content == text or not content then
+    return
+  end
+  text = content
+  local parsed, err = M.load(path)
+  metrics.add(metrics.series("ratelimit_plan_reloads_total", "result", parsed and "ok" or "bad"))
+  if not parsed then
+    ngx.log(ngx.ERR, "ratelimit: the plan in force stays: ", err)
+    return
+  end
+  M.current = parsed
+  on_change(parsed)
+  ngx.log(ngx.NOTICE, "ratelimit: took over ", path)
+end
+
+return M

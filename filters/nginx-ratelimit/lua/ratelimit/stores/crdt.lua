@@ -1,0 +1,110 @@
+--- State in the sidecar beside this load balancer (contracts/ratelimit/sidecar.md), which gossips with the others.
+--
+-- One round trip for a limit. Several limits on one request are asked one after another; what a later one rejects is given
+-- back to the earlier ones where the algorithm can. The sidecar counts whole milliseconds and does not say its time.
+
+local clock = require("ratelimit.clock")
+local connection = require("ratelimit.wire.connection")
+local resp = require("ratelimit.wire.resp")
+
+local M = {}
+M.__index = M
+
+--- A store on the sidecar of `config.address`.
+function M.new(config)
+  return setmetatable({ address = config.address }, M)
+end
+
+--- Makes a pooled connection ahead of the requests.
+function M:warm()
+  return resp.call(connection.patient(self.address, 2), { "PING" })
+end
+
+local verbs = { take = "PB.TAKE", reserve = "PB.LEASE", report = "PB.REPORT", refund = "PB.GIVE" }
+
+local function parameter(limit)
+  if limit.algorithm == "sliding_window_counter" then
+    return limit.sub_windows
+  elseif limit.algorithm == "fixed_window" or limit.algorithm == "sliding_window_log" then
+    return 0
+  end
+  return limit.burst
+end
+
+--- The command for a request.
+function M.command(request, now)
+  local limit = request.limit
+  local verb = verbs[request.verb]
+  if request.amount == 0 then
+    verb = "PB.PEEK"
+  end
+  local list = {
+    verb, request.key, limit.algorithm, limit.limit, math.max(1, math.floor(limit.window / 1000)),
+    math.max(1, request.amount), parameter(limit),
+  }
+  if verb == "PB.GIVE" then
+    list[8] = math.max(0, math.floor((now - request.at) / 1000))
+  end
+  return list
+end
+
+local function micro(milliseconds)
+  return milliseconds < 0 and -1 or milliseconds * 1000
+end
+
+--- The answer to a request in a reply of the sidecar.
+function M.answer(request, reply)
+  local first, remaining = reply[1], reply[2]
+  local leased = request.verb == "reserve"
+  local allowed = first > 0
+  if request.verb == "report" then
+    allowed = remaining > 0
+  elseif request.verb == "refund" or request.amount == 0 then
+    allowed = true
+  end
+  return {
+    allowed = allowed, remaining = remaining, reset = micro(reply[3]), retry_after = micro(reply[4]),
+    delay = micro(reply[5]), granted = leased and first or request.verb == "take" and first * request.amount or 0,
+  }
+end
+
+local function ask(self, request)
+  local reply, err = resp.call(self.address, M.command(request, clock.now()))
+  if not reply then
+    return nil, err
+  elseif reply.error then
+    return nil, reply.error
+  end
+  return M.answer(request, reply)
+end
+
+local function give_back(self, requests, answers, count)
+  local now = clock.now()
+  for i = 1, count do
+    if answers[i].granted > 0 and requests[i].limit.leasable then
+      ask(self, {
+        verb = "refund", key = requests[i].key, limit = requests[i].limit, amount = answers[i].granted, at = now,
+      })
+    end
+  end
+end
+
+--- Decides requests in order; stops at the first binding rejection.
+function M:decide(requests)
+  local answers = { time = clock.now() }
+  for i = 1, #requests do
+    local answer, err = ask(self, requests[i])
+    if not answer then
+      give_back(self, requests, answers, i - 1)
+      return nil, err
+    end
+    answers[i] = answer
+    if requests[i].binding and not answer.allowed then
+      give_back(self, requests, answers, i - 1)
+      break
+    end
+  end
+  return answers
+end
+
+return M

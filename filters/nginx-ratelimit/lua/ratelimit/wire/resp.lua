@@ -1,0 +1,141 @@
+--- The Redis protocol, RESP2: encoding, decoding, and one call over a pooled connection.
+--
+-- An error reply is a table { error = text }; a null reply is `false`.
+
+local connection = require("ratelimit.wire.connection")
+
+local concat, byte, sub = table.concat, string.byte, string.sub
+
+local M = {}
+
+local longest_bulk = 1048576
+local longest_array = 4096
+
+--- Encodes a command; arguments are strings or numbers (whole numbers without exponent).
+function M.encode(arguments)
+  local parts, n = { "*", #arguments, "\r\n" }, 3
+  for i = 1, #arguments do
+    local argument = arguments[i]
+    local text = type(argument) == "number" and M.number(argument) or argument
+    parts[n + 1], parts[n + 2], parts[n + 3], parts[n + 4], parts[n + 5] = "$", #text, "\r\n", text, "\r\n"
+    n = n + 5
+  end
+  return concat(parts)
+end
+
+--- Writes a number so that no digit is lost: microseconds since 1970 have sixteen.
+function M.number(value)
+  return value == math.floor(value) and string.format("%.0f", value) or string.format("%.17g", value)
+end
+
+local readers = {}
+
+--- Reads one reply from anything with `receive`; nil and a reason when the connection or the protocol broke.
+function M.decode(source)
+  local line, err = source:receive("*l")
+  if not line then
+    return nil, err
+  end
+  local reader = readers[byte(line)]
+  if not reader then
+    return nil, "not a RESP reply"
+  end
+  return reader(sub(line, 2), source)
+end
+
+readers[byte("+")] = function(text)
+  return text
+end
+
+readers[byte("-")] = function(text)
+  return { error = text }
+end
+
+readers[byte(":")] = function(text)
+  return tonumber(text)
+end
+
+readers[byte("$")] = function(text, source)
+  local length = tonumber(text)
+  if not length or length > longest_bulk then
+    return nil, "bulk string too long"
+  elseif length < 0 then
+    return false
+  end
+  local bytes, err = source:receive(length + 2)
+  return bytes and sub(bytes, 1, length), err
+end
+
+readers[byte("*")] = function(text, source)
+  local length = tonumber(text)
+  if not length or length > longest_array then
+    return nil, "array too long"
+  end
+  local list = {}
+  for i = 1, length do
+    local item, err = M.decode(source)
+    if item == nil then
+      return nil, err
+    end
+    list[i] = item
+  end
+  return list
+end
+
+local function greet(open, address)
+  for _, command in ipairs(address.greeting) do
+    local ok, err = open:send(M.encode(command))
+    local reply
+    if ok then
+      reply, err = M.decode(open)
+    end
+    if type(reply) == "table" and reply.error then
+      return nil, command[1] .. ": " .. reply.error
+    elseif not reply then
+      return nil, err
+    end
+  end
+  return true
+end
+
+local function exchange(open, request)
+  local ok, err = open:send(request)
+  if not ok then
+    return nil, err
+  end
+  return M.decode(open)
+end
+
+local function attempt(address, request)
+  local open, err = connection.open(address)
+  if not open then
+    return nil, err
+  end
+  local reused, ok = open.reused, true
+  if not reused then
+    ok, err = greet(open, address)
+  end
+  local reply
+  if ok then
+    reply, err = exchange(open, request)
+  end
+  if reply == nil then
+    open:close()
+    return nil, err, reused
+  end
+  open:keep()
+  return reply
+end
+
+--- Sends one command and returns its reply.
+-- A pooled connection that the server has closed meanwhile is replaced once; nothing else is retried.
+function M.call(address, arguments)
+  local request = M.encode(arguments)
+  local reply, err, stale = attempt(address, request)
+  if reply == nil and stale and err ~= "timeout" then
+    reply, err = attempt(address, request)
+  end
+  return reply, err
+end
+
+return M

@@ -1,0 +1,206 @@
+local cores = require("ratelimit.core")
+local leases = require("ratelimit.leases")
+local support = require("support")
+local verbs = require("ratelimit.core.verbs")
+
+-- A store and `holders` lease holders in simulated time; requests fall on random holders.
+local function world(algorithm, plan, lease, holders)
+  local limit = setmetatable({ algorithm = algorithm, lease = lease }, { __index = plan })
+  local core = cores[algorithm]
+  local self = { state = support.fresh(core, plan), held = {}, asked = 0, served = 0 }
+
+  local function ask(now, verb, amount, at)
+    self.asked = self.asked + 1
+    local allowed, remaining, reset, retry, _, granted = verbs[verb](core, self.state, now, plan, amount, lease.share, at)
+    return { allowed = allowed, remaining = remaining, reset = reset, retry_after = retry, granted = granted }
+  end
+
+  local function settle(held, now)
+    local verb, amount = leases.settle(held, now, limit)
+    if verb then
+      ask(now, verb, amount, held.at)
+    end
+  end
+
+  local function sweep(now)
+    for _, held in pairs(self.held) do
+      if now >= held.expires then
+        settle(held, now)
+      end
+    end
+  end
+
+  function self.request(now, holder)
+    sweep(now)
+    self.served = self.served + 1
+    local held = self.held[holder] or leases.new(now)
+    self.held[holder] = held
+    if leases.take(held, now, 1) then
+      return true
+    end
+    local verb, amount = leases.request(held, now, limit, 1)
+    leases.fill(held, now, limit, ask(now, verb, amount), amount, now)
+    return leases.take(held, now, 1)
+  end
+
+  function self.run(random, count, gap)
+    local now, admitted = support.base, {}
+    for _ = 1, count do
+      now = now + random(gap)
+      if self.request(now, random(holders)) then
+        admitted[#admitted + 1] = now
+      end
+    end
+    return admitted
+  end
+
+  return self
+end
+
+local function peak(times, length)
+  local most, first = 0, 1
+  for last = 1, #times do
+    while times[last] - times[first] >= length do
+      first = first + 1
+    end
+    most = math.max(most, last - first + 1)
+  end
+  return most
+end
+
+local function per_window(times, window)
+  local most, counts = 0, {}
+  for _, time in ipairs(times) do
+    local index = math.floor(time / window)
+    counts[index] = (counts[index] or 0) + 1
+    most = math.max(most, counts[index])
+  end
+  return most
+end
+
+local plan = { limit = 60, window = 10e6, burst = 40, sub_windows = 5 }
+
+local function each_case(mode, body)
+  for seed = 1, 8 do
+    for _, holders in ipairs({ 1, 2, 4, 16 }) do
+      for _, most in ipairs({ 1, 5, 30 }) do
+        local lease = { mode = mode, share = 0.5, most = most, size = "static", expires = 1e6 }
+        body(lease, holders, most, support.random(seed * 7919), ("seed %d, N %d, n %d"):format(seed, holders, most))
+      end
+    end
+  end
+end
+
+describe("an eager lease", function()
+  it("never admits more than the limit in a fixed window", function()
+    each_case("eager", function(lease, holders, _, random, where)
+      local admitted = world("fixed_window", plan, lease, holders).run(random, 800, 60000)
+      assert.is_true(per_window(admitted, plan.window) <= plan.limit, where)
+    end)
+  end)
+
+  for _, name in ipairs({ "sliding_window_log", "sliding_window_counter" }) do
+    it("admits at most limit + N n in any window with " .. name, function()
+      each_case("eager", function(lease, holders, most, random, where)
+        local slack = name == "sliding_window_counter" and plan.limit or 0
+        local admitted = world(name, plan, lease, holders).run(random, 800, 60000)
+        assert.is_true(peak(admitted, plan.window) <= plan.limit + slack + holders * most, where)
+      end)
+    end)
+  end
+
+  it("admits at most burst + rate x time + N n with a token bucket", function()
+    each_case("eager", function(lease, holders, most, random, where)
+      local admitted = world("token_bucket", plan, lease, holders).run(random, 400, 60000)
+      for i = 1, #admitted do
+        local elapsed = admitted[i] - admitted[1]
+        assert.is_true(i <= plan.burst + elapsed * plan.limit / plan.window + holders * most, where)
+      end
+    end)
+  end)
+
+  it("leaves at most (N - 1) n of the limit unused while its time lasts", function()
+    each_case("eager", function(lease, holders, most, random, where)
+      lease.expires = 10e6
+      local admitted = world("fixed_window", plan, lease, holders).run(random, 2000, 5)
+      assert.is_true(#admitted >= plan.limit - (holders - 1) * most, where)
+    end)
+  end)
+
+  it("gives back what it did not use", function()
+    local lease = { mode = "eager", share = 0.5, most = 30, size = "static", expires = 1e6 }
+    for _, name in ipairs({ "fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket" }) do
+      local one = world(name, plan, lease, 1)
+      one.request(support.base, 0)
+      one.request(support.base + 1.5e6, 0)
+      local _, remaining = cores[name].decide(one.state, support.base + 1.5e6, plan, 0)
+      local capacity = name == "token_bucket" and plan.burst or plan.limit
+      local batch = math.ceil((capacity - 1) * lease.share)
+      assert.is_true(remaining >= capacity - 2 - batch, name)
+    end
+  end)
+end)
+
+describe("a lazy lease", function()
+  it("admits at most limit + (N - 1) n in a fixed window", function()
+    each_case("lazy", function(lease, holders, most, random, where)
+      local admitted = world("fixed_window", plan, lease, holders).run(random, 800, 60000)
+      assert.is_true(per_window(admitted, plan.window) <= plan.limit + (holders - 1) * most, where)
+    end)
+  end)
+
+  it("admits at most limit + (N - 1) n in any window with a sliding log", function()
+    each_case("lazy", function(lease, holders, most, random, where)
+      local admitted = world("sliding_window_log", plan, lease, holders).run(random, 800, 60000)
+      assert.is_true(peak(admitted, plan.window) <= plan.limit + (holders - 1) * most, where)
+    end)
+  end)
+
+  it("admits at most burst + rate x time + (N - 1) n with a token bucket", function()
+    each_case("lazy", function(lease, holders, most, random, where)
+      local admitted = world("token_bucket", plan, lease, holders).run(random, 400, 60000)
+      for i = 1, #admitted do
+        local elapsed = admitted[i] - admitted[1]
+        assert.is_true(i <= plan.burst + elapsed * plan.limit / plan.window + (holders - 1) * most, where)
+      end
+    end)
+  end)
+
+  it("exceeds the limit when several hold the same rest, so that its bound is no idle talk", function()
+    local lease = { mode = "lazy", share = 0.5, most = 30, size = "static", expires = 10e6 }
+    local admitted = world("fixed_window", plan, lease, 4).run(support.random(7), 2000, 5)
+    assert.is_true(#admitted > plan.limit)
+  end)
+end)
+
+describe("any lease", function()
+  it("keeps more than nine requests of ten away from the store at a share of a half", function()
+    for _, mode in ipairs({ "lazy", "eager" }) do
+      local wide = { limit = 1000, window = 10e6, burst = 1000, sub_windows = 5 }
+      local lease = { mode = mode, share = 0.5, most = 1e6, size = "static", expires = 1e6 }
+      local one = world("fixed_window", wide, lease, 2)
+      local admitted = one.run(support.random(3), 900, 2000)
+      assert.equal(900, #admitted)
+      assert.is_true(one.asked <= 90, one.asked .. " of " .. one.served)
+    end
+  end)
+
+  it("of dynamic size follows the client's recent rate", function()
+    local config = { mode = "eager", share = 1, most = 1e6, size = "dynamic", expires = 1e6 }
+    local lease = leases.new(0)
+    for i = 1, 100 do
+      leases.take(lease, i * 1e4, 1)
+    end
+    assert.equal(100, leases.most(lease, 1e6, config, 1))
+    assert.equal(50, leases.most(lease, 2e6, config, 1))
+  end)
+
+  it("puts back what another limit rejected", function()
+    local lease = leases.new(0)
+    lease.credits, lease.expires = 2, 10
+    assert.is_true(leases.take(lease, 1, 2))
+    leases.put_back(lease, 2)
+    assert.is_true(leases.take(lease, 1, 2))
+    assert.is_false(leases.take(lease, 1, 1))
+  end)
+end)

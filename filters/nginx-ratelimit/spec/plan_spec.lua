@@ -1,0 +1,89 @@
+local cjson = require("cjson")
+local plan = require("ratelimit.plan")
+local shape = require("ratelimit.shape")
+
+local function read(name)
+  local file, err = io.open(name)
+  if not file then
+    return nil, err
+  end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local plans = cjson.decode((read("../../contracts/ratelimit/vectors/plans.json")))
+
+local function changed(case)
+  local value = cjson.decode(cjson.encode(plans.base))
+  for key, each in pairs(case.change or {}) do
+    value[key] = each ~= cjson.null and each or nil
+  end
+  for key, each in pairs(case.limit or {}) do
+    value.limits[1][key] = each
+  end
+  local text = cjson.encode(value)
+  return (text:gsub('"limits":{}', '"limits":[]'):gsub('"limit":{}', '"limit":[]'))
+end
+
+describe("a plan", function()
+  for _, case in ipairs(plans.good) do
+    it("is taken with " .. case.name, function()
+      local parsed, problems = plan.parse(changed(case), read)
+      assert.is_truthy(parsed, problems and shape.describe(problems))
+    end)
+  end
+
+  for _, list in ipairs({ plans.bad, plans.bad_beyond_the_schema }) do
+    for _, case in ipairs(list) do
+      it("is refused with " .. case.name .. ", naming the place", function()
+        local parsed, problems = plan.parse(changed(case), read)
+        assert.is_nil(parsed)
+        assert.equal(case.path, problems[1].path)
+      end)
+    end
+  end
+
+  it("lists all problems at once", function()
+    local _, problems = plan.parse(changed({ limit = { limit = -1, window = "x", algorithm = "y" } }), read)
+    assert.equal(3, #problems)
+  end)
+
+  it("says line and column of what is not JSON", function()
+    local _, problems = plan.parse('{\n  "version": 1,\n  oops\n}', read)
+    assert.is_truthy(problems[1].message:find("line 3, column 3", 1, true), problems[1].message)
+  end)
+
+  it("survives values of every kind in every place", function()
+    local values = { 1, -1, 0.5, "", "x", true, cjson.null, {}, { 1 }, { a = 1 }, ("x"):rep(1000) }
+    local function each_place(value, path, visit)
+      for key, inner in pairs(value) do
+        visit(value, key)
+        if type(inner) == "table" then
+          each_place(inner, path .. "." .. key, visit)
+        end
+      end
+    end
+    local text = read("examples/plan.json")
+    each_place(cjson.decode(text), "", function(_, key)
+      for _, value in ipairs(values) do
+        local copy = cjson.decode(text)
+        each_place(copy, "", function(holder, name)
+          if name == key then
+            holder[name] = value
+          end
+        end)
+        local parsed, problems = plan.parse(cjson.encode(copy), read)
+        assert.is_true(parsed ~= nil or #shape.describe(problems) > 0)
+      end
+    end)
+  end)
+
+  it("is the example's", function()
+    local parsed, problems = plan.parse(read("examples/plan.json"), read)
+    assert.is_truthy(parsed, problems and shape.describe(problems))
+    assert.equal(1000, parsed.limits[1].by_tier.gold.limit)
+    assert.equal(50, parsed.limits[1].localized.limit)
+    assert.equal(50000, parsed.stores.shared.timeout)
+  end)
+end)

@@ -1,0 +1,83 @@
+local cjson = require("cjson")
+local cores = require("ratelimit.core")
+
+local folder = "../../contracts/ratelimit/vectors/"
+
+local function read(algorithm)
+  local file = assert(io.open(folder .. algorithm .. ".json"))
+  local text = file:read("*a")
+  file:close()
+  return cjson.decode(text)
+end
+
+local function fresh(core, plan)
+  local state = {}
+  for i = 1, core.size(plan) do
+    state[i] = 0
+  end
+  return state
+end
+
+describe("the shared vectors", function()
+  for _, algorithm in ipairs(cores.names) do
+    for _, case in ipairs(read(algorithm).cases) do
+      local plan = case.plan
+      it(("%s decides %s (limit %d, burst %d, %d sub-windows) like the definition"):format(
+        algorithm, case.name, plan.limit, plan.burst, plan.sub_windows), function()
+        local core = cores[algorithm]
+        local state = fresh(core, plan)
+        for i, request in ipairs(case.requests) do
+          local answer = { core.decide(state, request[1], plan, request[2]) }
+          assert.are.same(case.answers[i], answer, "request " .. i)
+        end
+      end)
+    end
+  end
+end)
+
+describe("the published pseudocode", function()
+  local function admitted(list)
+    local count = 0
+    for _, each in ipairs(list) do
+      count = count + (each and 1 or 0)
+    end
+    return count
+  end
+
+  local function burst_of(algorithm)
+    local case = read(algorithm).cases[1]
+    local ours = {}
+    for i, answer in ipairs(case.answers) do
+      ours[i] = answer[1]
+    end
+    return admitted(ours), admitted(case.paper), case.plan
+  end
+
+  it("admits burst + 1 with GCRA, where this core admits burst", function()
+    local ours, paper, plan = burst_of("gcra")
+    assert.equal(plan.burst, ours)
+    assert.equal(plan.burst + 1, paper)
+  end)
+
+  for _, algorithm in ipairs({ "fixed_window", "token_bucket" }) do
+    it("agrees with this core in every vector of " .. algorithm, function()
+      for _, case in ipairs(read(algorithm).cases) do
+        for i, expected in ipairs(case.paper or {}) do
+          assert.equal(expected, case.answers[i][1], case.name .. ", request " .. i)
+        end
+      end
+    end)
+  end
+
+  it("exceeds the limit by a fraction with the sliding window counter, and never admits less than this core", function()
+    for _, case in ipairs(read("sliding_window_counter").cases) do
+      if case.paper then
+        local ours = {}
+        for i, answer in ipairs(case.answers) do
+          ours[i] = answer[1]
+        end
+        assert.is_true(admitted(case.paper) >= admitted(ours))
+      end
+    end
+  end)
+end)

@@ -1,0 +1,135 @@
+_G.ngx = _G.ngx or {}
+local breaker = require("ratelimit.breaker")
+local crypto = require("ratelimit.wire.crypto")
+local keys = require("ratelimit.keys")
+local mysql = require("ratelimit.wire.mysql")
+local resp = require("ratelimit.wire.resp")
+
+-- A source that gives bytes like a socket.
+local function source(bytes)
+  local at = 1
+  return {
+    receive = function(_, what)
+      if what == "*l" then
+        local stop = bytes:find("\r\n", at, true)
+        if not stop then
+          return nil, "closed"
+        end
+        local line = bytes:sub(at, stop - 1)
+        at = stop + 2
+        return line
+      end
+      if at + what - 1 > #bytes then
+        return nil, "closed"
+      end
+      local part = bytes:sub(at, at + what - 1)
+      at = at + what
+      return part
+    end,
+  }
+end
+
+local function hex(bytes)
+  return (bytes:gsub(".", function(c)
+    return ("%02x"):format(c:byte())
+  end))
+end
+
+local function unhex(text)
+  return (text:gsub("..", function(pair)
+    return string.char(tonumber(pair, 16))
+  end))
+end
+
+describe("the Redis protocol", function()
+  it("writes numbers of sixteen digits whole", function()
+    assert.equal("*2\r\n$1\r\nx\r\n$16\r\n1700000000123456\r\n", resp.encode({ "x", 1700000000123456 }))
+  end)
+
+  it("reads every kind of reply", function()
+    assert.equal("OK", resp.decode(source("+OK\r\n")))
+    assert.are.same({ error = "NOSCRIPT x" }, resp.decode(source("-NOSCRIPT x\r\n")))
+    assert.equal(-7, resp.decode(source(":-7\r\n")))
+    assert.equal("a\r\nb", resp.decode(source("$4\r\na\r\nb\r\n")))
+    assert.equal(false, resp.decode(source("$-1\r\n")))
+    assert.are.same({ 1, "x", { 2 } }, resp.decode(source("*3\r\n:1\r\n$1\r\nx\r\n*1\r\n:2\r\n")))
+  end)
+
+  it("gives a reason for what is broken, cut short or too long, and never an error", function()
+    for _, bytes in ipairs({ "", "?\r\n", "*2\r\n:1\r\n", "$5\r\nab", "$99999999\r\n", "*99999999\r\n", "$x\r\n", "*x\r\n" }) do
+      local reply, err = resp.decode(source(bytes))
+      assert.is_nil(reply)
+      assert.is_string(err)
+    end
+  end)
+end)
+
+describe("Ed25519", function()
+  -- RFC 8032, section 7.1, tests 1 and 2.
+  it("signs like the RFC's examples", function()
+    local first = unhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+    assert.equal("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
+      .. "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b", hex(crypto.ed25519(first, "")))
+    local second = unhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
+    assert.equal("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+      .. "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00", hex(crypto.ed25519(second, "r")))
+  end)
+end)
+
+describe("the MySQL protocol", function()
+  it("reads numbers of every length", function()
+    assert.equal(250, (mysql.length_encoded("\250", 1)))
+    assert.equal(515, (mysql.length_encoded("\252\3\2", 1)))
+    assert.is_nil((mysql.length_encoded("\251", 1)))
+  end)
+
+  it("reads rows with nulls", function()
+    assert.are.same({ "ab", false, "" }, mysql.row("\2ab\251\0", 3))
+  end)
+
+  it("quotes any bytes so that nothing can end the literal", function()
+    assert.equal("x'273b2d2d00ff'", mysql.quote("';--\0\255"))
+  end)
+
+  it("names an authentication that it does not speak", function()
+    local proof, err = mysql.switch({ password = "x" }, "\254caching_sha2_password\0abc")
+    assert.is_nil(proof)
+    assert.is_truthy(err:find("caching_sha2_password", 1, true))
+  end)
+end)
+
+describe("a client's name", function()
+  it("is itself when short and plain, else a digest, and the two never meet", function()
+    assert.equal("alice-1.x_Y", keys.client("alice-1.x_Y"))
+    for _, value in ipairs({ "", "a b", "{a}", "h:x", ("k"):rep(65), "\0\1", ("k"):rep(1e7) }) do
+      assert.is_truthy(keys.client(value):find("^h:%x+$"))
+      assert.is_true(#keys.client(value) <= 64)
+    end
+  end)
+end)
+
+describe("a breaker", function()
+  it("opens after failures in a row, lets one try after the pause, and closes on success", function()
+    local it = breaker.new({ failures = 2, open_for = 100 })
+    it:failed(0)
+    assert.is_true(it:allows(1))
+    it:failed(1)
+    assert.is_false(it:allows(50))
+    assert.is_true(it:allows(101))
+    assert.is_false(it:allows(102))
+    it:failed(103)
+    assert.is_false(it:allows(202))
+    assert.is_true(it:allows(203))
+    it:succeeded()
+    assert.is_true(it:allows(204))
+  end)
+
+  it("forgets failures that a success has followed", function()
+    local it = breaker.new({ failures = 2, open_for = 100 })
+    for time = 1, 10 do
+      it:failed(time)
+      it:succeeded()
+    end
+    assert.is_true(it:allows(11))
+  end)
+end)

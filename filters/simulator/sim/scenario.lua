@@ -1,0 +1,95 @@
+--- Runs one scenario: its clients one after another, as they share no state, each through its requests in order of time.
+
+local arrivals = require("sim.arrivals")
+local judge = require("sim.judge")
+local random = require("sim.random")
+local routing = require("sim.routing")
+
+local M = {}
+
+--- Simulated time begins here (microseconds since the Unix epoch), so that windows are aligned as they are in life.
+M.start = 1700000000000000
+
+local stores = { central = require("sim.stores.central"), crdt = require("sim.stores.crdt") }
+local synchronisations = {
+  request = require("sim.synchronisation.request"), lazy = require("sim.synchronisation.lease"),
+  eager = require("sim.synchronisation.lease"), share = require("sim.synchronisation.share"),
+  none = require("sim.synchronisation.none"),
+}
+
+local function plan_of(scenario)
+  return {
+    algorithm = scenario.algorithm, limit = scenario.limit, window = scenario.window_us,
+    burst = scenario.burst, sub_windows = scenario.sub_windows,
+    lease = scenario.lease and {
+      mode = scenario.synchronisation, size = scenario.lease.size, share = scenario.lease.share,
+      most = scenario.lease.most, expires = scenario.lease.expires_us,
+    },
+  }
+end
+
+local function limiter_of(scenario, number)
+  local plan = plan_of(scenario)
+  local store = stores[scenario.store].new(plan, scenario, random.new(scenario.seed, 3 * number + 2))
+  return synchronisations[scenario.synchronisation].new(store, plan, scenario)
+end
+
+-- One client through its requests; `emit` hears of every decision.
+local function run_client(scenario, group, number, limiter, emit)
+  local gap = 60e6 / group.per_minute
+  local next_time = arrivals[group.arrivals](random.new(scenario.seed, 3 * number), gap)
+  local next_balancer = routing[scenario.routing](random.new(scenario.seed, 3 * number + 1), scenario.balancers)
+  local cost = group.cost
+  local time = next_time()
+  while time < scenario.duration_us do
+    local now = M.start + time
+    emit(now, cost, limiter:decide(now, next_balancer(), cost))
+    time = next_time()
+  end
+end
+
+local function each_client(scenario, act)
+  local number = 0
+  for _, group in ipairs(scenario.clients) do
+    for _ = 1, group.clients do
+      number = number + 1
+      act(group, number)
+    end
+  end
+end
+
+--- Runs a scenario; returns the judge's summary and the share of requests (percent) that waited for the store.
+-- @param write (optional) hears of every decision: client number, time, cost, allowed
+function M.run(scenario, write)
+  local verdict = judge.new(scenario.limit, scenario.window_us, scenario.tolerance_us)
+  local asked = 0
+  each_client(scenario, function(group, number)
+    local log, limiter = verdict:client(), limiter_of(scenario, number)
+    run_client(scenario, group, number, limiter, function(now, cost, allowed)
+      judge.add(log, now, cost, allowed)
+      if write then
+        write(number, now, cost, allowed)
+      end
+    end)
+    verdict:done(log)
+    asked = asked + limiter.asked
+  end)
+  local summary = verdict:summary()
+  summary.asked_store = summary.requests == 0 and 0 or 100 * asked / summary.requests
+  return summary
+end
+
+local function with(scenario, changes)
+  return setmetatable(changes, { __index = scenario })
+end
+
+--- The ends of the judge's scale on the same arrivals: no limiter, and an exact log asked for every request.
+function M.scale(scenario)
+  local exact = { algorithm = "sliding_window_log", store = "central", synchronisation = "request", balancers = 1 }
+  return {
+    ["no limiter"] = M.run(with(scenario, { synchronisation = "none", store = "central" })),
+    ["exact log"] = M.run(with(scenario, exact)),
+  }
+end
+
+return M

@@ -1,0 +1,122 @@
+local arrivals = require("sim.arrivals")
+local random = require("sim.random")
+local routing = require("sim.routing")
+local simulation = require("sim.scenario")
+
+local second = 1e6
+
+local function scenario(changes)
+  local base = {
+    algorithm = "fixed_window", limit = 100, window_us = 60 * second, burst = 100, sub_windows = 5, balancers = 4,
+    routing = "round_robin", store = "central", synchronisation = "request", staleness_us = 0,
+    duration_us = 120 * second, tolerance_us = 20000, seed = 1,
+    clients = { { clients = 3, per_minute = 600, arrivals = "poisson", cost = 1 } },
+    lease = { size = "static", share = 0.5, most = 20, expires_us = 5 * second },
+  }
+  for name, value in pairs(changes) do
+    base[name] = value
+  end
+  return base
+end
+
+-- Runs a scenario and gives each client's admitted units by fixed window, and the largest of them.
+local function admitted_by_window(changes)
+  local run, sums, most = scenario(changes), {}, 0
+  local summary = simulation.run(run, function(client, time, cost, allowed)
+    local key = client .. "/" .. math.floor(time / run.window_us)
+    sums[key] = (sums[key] or 0) + (allowed and cost or 0)
+    most = math.max(most, sums[key])
+  end)
+  return most, summary
+end
+
+describe("arrivals", function()
+  for _, kind in ipairs(arrivals.names) do
+    it("of kind " .. kind .. " keep their mean rate and their order", function()
+      local count, clients, seconds = 0, 200, 600
+      for client = 1, clients do
+        local next_time = arrivals[kind](random.new(7, client), second)
+        local time = next_time()
+        local last = 0
+        while time < seconds * second do
+          assert.is_true(time >= last)
+          count, last = count + 1, time
+          time = next_time()
+        end
+      end
+      assert.is_near(1, count / (clients * seconds), 0.05)
+    end)
+  end
+
+  it("are the same for the same seed and others for another", function()
+    local function first(seed)
+      return arrivals.poisson(random.new(seed, 1), second)()
+    end
+    assert.are.equal(first(1), first(1))
+    assert.are_not.equal(first(1), first(2))
+  end)
+end)
+
+describe("routing", function()
+  it("in turn gives every balancer the same number of requests", function()
+    local next_balancer, seen = routing.round_robin(random.new(1, 1), 4), { 0, 0, 0, 0 }
+    for _ = 1, 400 do
+      local balancer = next_balancer()
+      seen[balancer] = seen[balancer] + 1
+    end
+    assert.are.same({ 100, 100, 100, 100 }, seen)
+  end)
+end)
+
+describe("a simulated limiter", function()
+  it("with one store admits exactly the limit in every fixed window", function()
+    assert.are.equal(100, (admitted_by_window({})))
+  end)
+
+  it("with an eager lease never admits more than the limit in a fixed window", function()
+    local most, summary = admitted_by_window({ synchronisation = "eager" })
+    assert.is_true(most <= 100)
+    assert.is_true(summary.asked_store < 50)
+  end)
+
+  it("with a lazy lease admits at most limit + (balancers - 1) x lease in a fixed window, and more than the limit", function()
+    local most = admitted_by_window({ synchronisation = "lazy" })
+    assert.is_true(most > 100)
+    assert.is_true(most <= 100 + 3 * 20)
+  end)
+
+  it("with a share each never admits more than the limit", function()
+    assert.is_true(admitted_by_window({ synchronisation = "share" }) <= 100)
+  end)
+
+  for _, staleness in ipairs({ 0, 10000, 100000, 1000000 }) do
+    it("with copies stale by " .. staleness .. " us stays within limit + rate x staleness x (N - 1) / N + N - 1", function()
+      local rate, balancers = 10, 4
+      local most = admitted_by_window({
+        store = "crdt", staleness_us = staleness, clients = { { clients = 5, per_minute = 60 * rate, arrivals = "steady", cost = 1 } },
+      })
+      assert.is_true(most >= 100)
+      assert.is_true(most <= 100 + rate * staleness / second * (balancers - 1) / balancers + balancers - 1)
+    end)
+  end
+
+  for _, algorithm in ipairs(require("ratelimit.core").names) do
+    it("of algorithm " .. algorithm .. " decides the same with copies that are never stale as with one store", function()
+      local log = { central = {}, crdt = {} }
+      for store, decisions in pairs(log) do
+        simulation.run(scenario({ store = store, algorithm = algorithm, burst = 7 }), function(_, time, _, allowed)
+          decisions[#decisions + 1] = time .. tostring(allowed)
+        end)
+      end
+      assert.are.same(log.central, log.crdt)
+    end)
+  end
+
+  it("is judged between a scale whose exact end never deviates", function()
+    local scale = simulation.scale(scenario({ balancers = 8 }))
+    assert.are.equal(0, scale["exact log"].deviation)
+    assert.is_true(scale["exact log"].peak <= 1)
+    assert.is_true(scale["no limiter"].deviation > 50)
+    assert.are.equal(100, scale["no limiter"].allowed / scale["no limiter"].requests * 100)
+  end)
+end)

@@ -1,0 +1,181 @@
+"""``patternbench simulate-limits``: the accuracy map of rate limiting, in simulated time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from patternbench.cli import output
+from patternbench.drivers.limit_simulator import SimulatorError, simulate
+from patternbench.plan.limit_map import ALGORITHMS, ARRIVALS, PAPER_CLIENTS, SYNCHRONISATIONS, Group, Lease, Map
+from patternbench.plan.limit_map import left_out as combinations_left_out
+from patternbench.plan.limit_map import scenarios as scenarios_of
+from patternbench.study.units import Duration
+
+DEFAULT = Map()
+FILE_WIDTH = 140
+
+
+class Listed(click.ParamType[Any]):
+    """A comma-separated list of things of one kind."""
+
+    def __init__(self, name: str, one: Callable[[str], Any], example: str) -> None:
+        """Name the kind, how one is read (ValueError when it can't be), and what to type."""
+        self.name, self._one, self._example = name, one, example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read all of them."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return tuple(self._one(part.strip()) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of {self.name}; write for example {self._example}", param, ctx)
+
+
+class One(click.ParamType[Any]):
+    """A single duration."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read it."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return Duration.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def listed(values: tuple[Any, ...]) -> str:
+    """The values as a user would type them."""
+    return ",".join(map(str, values))
+
+
+WORDS = Listed("words", str, "token_bucket,gcra")
+COUNTS = Listed("counts", int, "1,2,4")
+DURATIONS = Listed("durations", Duration.parse, "0ms,10ms,1s")
+GROUPS = Listed("groups, clients x requests a minute", Group.parse, "5x120,95x30")
+
+
+@click.command("simulate-limits", epilog="Example: patternbench simulate-limits --balancers 2,8 --staleness 0ms,100ms")
+@click.option("--algorithm", "algorithms", type=WORDS, default=listed(ALGORITHMS), show_default=True, metavar="LIST")
+@click.option(
+    "--synchronisation",
+    "synchronisations",
+    type=WORDS,
+    default=listed(SYNCHRONISATIONS),
+    show_default=True,
+    metavar="LIST",
+    help="request: ask the store each time; lazy, eager: leases; share: limit / balancers each.",
+)
+@click.option("--balancers", type=COUNTS, default=listed(DEFAULT.balancers), show_default=True, metavar="LIST")
+@click.option(
+    "--staleness",
+    type=DURATIONS,
+    default=listed(DEFAULT.staleness),
+    show_default=True,
+    metavar="LIST",
+    help="0ms: one store for all; above: a copy at every balancer, that late (CRDT).",
+)
+@click.option(
+    "--arrivals",
+    type=WORDS,
+    default=listed(DEFAULT.arrivals),
+    show_default=True,
+    metavar="LIST",
+    help=f"Of {', '.join(ARRIVALS)}.",
+)
+@click.option(
+    "--clients",
+    type=GROUPS,
+    default=",".join(f"{g.clients}x{g.per_minute:g}" for g in PAPER_CLIENTS),
+    show_default=True,
+    metavar="LIST",
+    help="Groups of clients x requests a minute of each.",
+)
+@click.option("--limit", type=int, default=DEFAULT.limit, show_default=True, help="Units in a window.")
+@click.option("--window", type=One(), default=str(DEFAULT.window), show_default=True)
+@click.option("--burst", type=int, default=DEFAULT.burst, show_default=True, help="Of the buckets and GCRA.")
+@click.option("--sub-windows", type=int, default=DEFAULT.sub_windows, show_default=True, help="Of the sliding counter.")
+@click.option("--duration", type=One(), default=str(DEFAULT.duration), show_default=True, help="Simulated time.")
+@click.option("--tolerance", type=One(), default=str(DEFAULT.tolerance), show_default=True, help="The judge's band.")
+@click.option("--routing", default=DEFAULT.routing, show_default=True, help="round_robin, random or sticky.")
+@click.option("--lease-size", default=DEFAULT.lease.size, show_default=True, help="static or dynamic.")
+@click.option("--lease-share", type=float, default=DEFAULT.lease.share, show_default=True, help="Of what remains.")
+@click.option("--lease-most", type=int, default=DEFAULT.lease.most, show_default=True, help="Units in a lease.")
+@click.option("--lease-expires", type=One(), default=str(DEFAULT.lease.expires), show_default=True)
+@click.option("--seed", type=int, default=DEFAULT.seed, show_default=True)
+@click.option("--json", "json_", is_flag=True, help="Print every scenario and its verdict as one JSON object.")
+def simulate_limits(
+    json_: bool, lease_size: str, lease_share: float, lease_most: int, lease_expires: Duration, **declared: Any
+) -> None:
+    """Map how accurate rate limiting is, by algorithm, synchronisation, load balancers and staleness.
+
+    Runs the filter's own decision code in simulated time and judges it by an exact sliding log. Nothing listens,
+    nothing is sent. The defaults are the workload of Kalyanasundaram et al. 2025.
+    """
+    limit_map = Map(**declared, lease=Lease(lease_size, lease_share, lease_most, lease_expires))
+    planned = scenarios_of(limit_map)
+    try:
+        answers = simulate(planned, workers=os.cpu_count() or 1)
+    except SimulatorError as error:
+        raise click.ClickException(str(error)) from None
+    rows = [{**scenario, **answer} for scenario, answer in zip(planned, answers, strict=True)]
+    if json_:
+        output.as_json({"left_out": combinations_left_out(limit_map), "scenarios": rows})
+    else:
+        show(limit_map, rows)
+
+
+def show(limit_map: Map, rows: list[dict[str, Any]]) -> None:
+    """Print the map for people: a table for each kind of arrivals, between the ends of the judge's scale."""
+    console = Console()
+    if not console.is_terminal:  # a file has no width that a table must fit
+        console.width = FILE_WIDTH
+    for arrivals in limit_map.arrivals:
+        own = [row for row in rows if row["arrivals"] == arrivals]
+        if own:
+            console.print(table(f"{arrivals} arrivals", own))
+    requests = sum(row["measured"]["requests"] for row in rows)
+    console.print(
+        f"Percent of requests decided other than by an exact log; tolerant: also with a window {limit_map.tolerance} "
+        "shorter and longer.\n+ wrongly allowed, - wrongly rejected; peak: most admitted in any window / limit."
+    )
+    for note in combinations_left_out(limit_map):
+        console.print(f"Left out: {note}.")
+    console.print(f"{len(rows)} scenarios, {requests:,} requests, {sum(row['cpu_s'] for row in rows):.1f} s of CPU.")
+
+
+HEADINGS = ("algorithm", "sync", "balancers", "staleness")
+MEASURES = ("tolerant", "exact", "+", "-", "client mean", "peak", "asked store")
+
+
+def table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """The table of one kind of arrivals."""
+    printed = Table(title=title, title_justify="left", box=None)
+    for heading in HEADINGS[:2]:
+        printed.add_column(heading)
+    for heading in HEADINGS[2:] + MEASURES:
+        printed.add_column(heading, justify="right")
+    for end, summary in sorted(rows[0]["scale"].items(), reverse=True):
+        printed.add_row(end, "", "", "", *measures(summary)[:-1], "", style="dim")
+    for row in rows:
+        factors = (row["algorithm"], row["synchronisation"], str(row["balancers"]), str(Duration(row["staleness_us"])))
+        printed.add_row(*factors, *measures(row["measured"]))
+    return printed
+
+
+def measures(summary: dict[str, Any]) -> list[str]:
+    """One summary as cells."""
+    percentages = ("deviation_tolerant", "deviation", "wrongly_allowed", "wrongly_rejected", "client_mean")
+    return [f"{summary[name]:.2f}" for name in percentages] + [
+        f"{summary['peak']:.2f}",
+        f"{summary['asked_store']:.0f} %",
+    ]

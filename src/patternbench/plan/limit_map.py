@@ -1,0 +1,202 @@
+"""Which simulations make up an accuracy map of rate limiting: every algorithm by every way of sharing its state.
+
+Pure: declared values in, scenarios for the simulator of limits (`filters/simulator`) out, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+ALGORITHMS = (
+    "fixed_window",
+    "sliding_window_log",
+    "sliding_window_counter",
+    "token_bucket",
+    "leaky_bucket",
+    "gcra",
+)
+SYNCHRONISATIONS = ("request", "lazy", "eager", "share")
+LEASES = ("lazy", "eager")
+#: Leases need an algorithm that counts; these two compute times.
+NOT_LEASABLE = ("leaky_bucket", "gcra")
+ARRIVALS = ("steady", "poisson", "bursty", "on_off")
+ROUTINGS = ("round_robin", "random", "sticky")
+LEASE_SIZES = ("static", "dynamic")
+MOST_BALANCERS = 64
+MOST_PER_MINUTE = 1_000_000
+AT_ONCE = Duration(0)
+WINDOW, RUN, BAND, LEASE_LIFE = (Duration.parse(text) for text in ("60s", "10m", "20ms", "5s"))
+LATENESS = tuple(Duration.parse(text) for text in ("0ms", "10ms", "1s"))
+
+
+@dataclass(frozen=True)
+class Group:
+    """A population of clients that send at one mean rate, each by itself."""
+
+    clients: int
+    per_minute: float
+
+    @classmethod
+    def parse(cls, text: str) -> Group:
+        """Read `70x30`: 70 clients of 30 requests a minute each; raises ValueError when it is not that."""
+        clients, cross, rate = text.partition("x")
+        if not cross or not clients.strip().isdigit() or int(clients) < 1 or not 0 < float(rate) <= MOST_PER_MINUTE:
+            raise ValueError(text)
+        return cls(int(clients), float(rate))
+
+
+#: Table III of Kalyanasundaram et al. 2025 with 100 clients. Its percentages (5, 25, 75) add to 105;
+#: here the low group takes what the two others leave.
+PAPER_CLIENTS = (Group(5, 120), Group(25, 90), Group(70, 30))
+
+
+@dataclass(frozen=True)
+class Lease:
+    """How a balancer leases: a share (0 to 1) of what remains, at most `most` units, for a time."""
+
+    size: str = "static"
+    share: float = 0.5
+    most: int = 50
+    expires: Duration = LEASE_LIFE
+
+
+@dataclass(frozen=True)
+class Map:
+    """What an accuracy map varies, and what it holds fixed.
+
+    A staleness of 0 means one store that all balancers ask; above 0, a copy at every balancer that hears of the
+    others' grants at the end of an interval that long. The defaults are Tables III and IV of the paper.
+    """
+
+    algorithms: tuple[str, ...] = ALGORITHMS
+    synchronisations: tuple[str, ...] = SYNCHRONISATIONS
+    balancers: tuple[int, ...] = (2, 8, 64)
+    staleness: tuple[Duration, ...] = LATENESS
+    arrivals: tuple[str, ...] = ("steady", "bursty")
+    clients: tuple[Group, ...] = PAPER_CLIENTS
+    limit: int = 100
+    window: Duration = WINDOW
+    burst: int = 5
+    sub_windows: int = 5
+    duration: Duration = RUN
+    tolerance: Duration = BAND
+    routing: str = "round_robin"
+    lease: Lease = Lease()
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise InputError with everything that is wrong."""
+        problems = list(self._problems())
+        if problems:
+            raise InputError(problems)
+
+    def _problems(self) -> Iterator[Problem]:
+        yield from _unknown("algorithm", self.algorithms, ALGORITHMS)
+        yield from _unknown("synchronisation", self.synchronisations, SYNCHRONISATIONS)
+        yield from _unknown("arrivals", self.arrivals, ARRIVALS)
+        yield from _unknown("routing", (self.routing,), ROUTINGS)
+        yield from _unknown("lease-size", (self.lease.size,), LEASE_SIZES)
+        yield from _outside("balancers", self.balancers, 1, MOST_BALANCERS)
+        for name, value in (("limit", self.limit), ("burst", self.burst), ("lease-most", self.lease.most)):
+            yield from _outside(name, (value,), 1, 1_000_000)
+        yield from _outside("sub-windows", (self.sub_windows,), 1, 60)
+        if not 0 < self.lease.share <= 1:
+            yield Problem("is out of range", "--lease-share", value=self.lease.share, allowed="above 0, at most 1")
+        if self.tolerance >= self.window:
+            yield Problem("is not below the window", "--tolerance", value=str(self.tolerance))
+        for name, length in (
+            ("window", self.window),
+            ("duration", self.duration),
+            ("lease-expires", self.lease.expires),
+        ):
+            if length.us == 0:
+                yield Problem("must be longer than nothing", f"--{name}", value=str(length))
+
+
+def _unknown(option: str, given: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Problem]:
+    for word in given:
+        if word not in known:
+            yield Problem("is not known", f"--{option}", value=word, allowed=", ".join(known))
+
+
+def _outside(option: str, given: tuple[int, ...], least: int, most: int) -> Iterator[Problem]:
+    for value in given:
+        if not least <= value <= most:
+            yield Problem("is out of range", f"--{option}", value=value, allowed=f"{least} to {most}")
+
+
+def scenarios(limit_map: Map) -> list[dict[str, Any]]:
+    """List the scenarios of a map; combinations that mean nothing, or the same as another one, are not in it."""
+    factors = product(
+        limit_map.arrivals,
+        limit_map.algorithms,
+        limit_map.synchronisations,
+        limit_map.balancers,
+        limit_map.staleness,
+    )
+    wanted = [levels for levels in factors if _has_meaning(limit_map, *levels[1:])]
+    return [{"id": i, **_levels(*levels), **_fixed(limit_map, levels[0])} for i, levels in enumerate(wanted)]
+
+
+def left_out(limit_map: Map) -> list[str]:
+    """Say in words which combinations are not in a map."""
+    notes = []
+    buckets = [a for a in limit_map.algorithms if a in NOT_LEASABLE]
+    leases = [s for s in limit_map.synchronisations if s in LEASES]
+    if buckets and leases:
+        notes.append(f"{', '.join(buckets)} with {', '.join(leases)}: they compute times and can't be leased")
+    if "share" in limit_map.synchronisations and set(limit_map.staleness) != {AT_ONCE}:
+        notes.append("share with a staleness: its balancers tell each other nothing")
+    if 1 in limit_map.balancers and set(limit_map.staleness) != {AT_ONCE}:
+        notes.append("one balancer with a staleness: nobody else is there to be late")
+    return notes
+
+
+def _has_meaning(limit_map: Map, algorithm: str, synchronisation: str, balancers: int, staleness: Duration) -> bool:
+    if synchronisation in LEASES and algorithm in NOT_LEASABLE:
+        return False
+    tells_nobody = synchronisation == "share" or balancers == 1
+    return not tells_nobody or staleness == min(limit_map.staleness)
+
+
+def _levels(arrivals: str, algorithm: str, synchronisation: str, balancers: int, staleness: Duration) -> dict[str, Any]:
+    alone = synchronisation == "share" or balancers == 1
+    lateness = 0 if alone else staleness.us
+    return {
+        "arrivals": arrivals,
+        "algorithm": algorithm,
+        "synchronisation": synchronisation,
+        "balancers": balancers,
+        "staleness_us": lateness,
+        "store": "crdt" if lateness else "central",
+    }
+
+
+def _fixed(limit_map: Map, arrivals: str) -> dict[str, Any]:
+    lease = limit_map.lease
+    return {
+        "limit": limit_map.limit,
+        "window_us": limit_map.window.us,
+        "burst": limit_map.burst,
+        "sub_windows": limit_map.sub_windows,
+        "routing": limit_map.routing,
+        "duration_us": limit_map.duration.us,
+        "tolerance_us": limit_map.tolerance.us,
+        "seed": limit_map.seed,
+        "clients": [
+            {"clients": g.clients, "per_minute": g.per_minute, "arrivals": arrivals, "cost": 1}
+            for g in limit_map.clients
+        ],
+        "lease": {
+            "size": lease.size,
+            "share": lease.share,
+            "most": lease.most,
+            "expires_us": lease.expires.us,
+        },
+    }

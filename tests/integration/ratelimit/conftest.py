@@ -1,0 +1,56 @@
+"""Stores and a backend that the tests of the filter share."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ratelimit_rig import MariaDB, Nginx, Redis, backend, missing_programs
+
+NEEDED = ("nginx", "redis-server", "redis-cli", "mariadbd", "mariadb-install-db", "mariadb", "hey", "luajit")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = missing_programs(*NEEDED)
+    skip = pytest.mark.skip(reason=f"install {', '.join(missing)} (apt-get install)")
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+            if missing:
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def workshop() -> Iterator[Path]:
+    """Give a short path: a Unix socket's name has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="rl-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="session")
+def behind(workshop: Path) -> Iterator[Nginx]:
+    server = backend(workshop / "backend")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def redis(workshop: Path) -> Iterator[Redis]:
+    server = Redis(workshop / "redis").start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def mariadb(workshop: Path) -> Iterator[MariaDB]:
+    server = MariaDB(workshop / "mariadb").install()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def folder(workshop: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="t-", dir=workshop) as name:
+        Path(name).chmod(0o755)
+        yield Path(name)

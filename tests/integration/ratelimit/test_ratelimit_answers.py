@@ -1,0 +1,15 @@
+"""What a client sees of the filter."""
+
+from pathlib import Path
+
+from ratelimit_rig import Nginx, balancer, get, limit, plan, running
+
+
+def test_a_request_within_the_limit_passes_and_is_told_what_remains(folder: Path, behind: Nginx) -> None:
+    nginx = balancer(folder, plan(limit(limit=2)), behind.port)
+    with running(nginx):
+        answer = get(nginx)
+        assert answer.status_code == 200, nginx.errors()
+        assert answer.text == "ok\n"
+        assert answer.headers["RateLimit-Policy"] == '"per_client";q=2;w=86400'
+        assert answer.headers["RateLimit"].startswith('"per_client";r=1;t=')

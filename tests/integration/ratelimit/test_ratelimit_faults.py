@@ -1,0 +1,203 @@
+"""Stores that die, freeze, forget and return, and an nginx that is reloaded, under load.
+
+The filter never answers 5xx, follows the policy meanwhile, and recovers without a restart.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from ratelimit_rig import MariaDB, Nginx, Redis, balancer, eventually, get, limit, plan, running
+
+POLICIES = ("open", "closed", "local")
+
+
+@pytest.fixture(scope="module", params=["redis", "mariadb"])
+def store(request: pytest.FixtureRequest, workshop: Path) -> Iterator[Any]:
+    if request.param == "redis":
+        component: Any = Redis(workshop / "fragile-redis").start()
+    else:
+        component = MariaDB(workshop / "fragile-mariadb").install()
+    yield component
+    component.stop()
+
+
+@pytest.fixture(scope="module")
+def nginx(store: Any, workshop: Path, behind: Nginx) -> Iterator[Nginx]:
+    stores = {"shared": {**store.store(), "timeout": "50ms"}}
+    limits = [
+        limit(name=p, store="shared", when_store_fails=p, limit=10**6, match={"path_prefix": f"/{p}/"})
+        for p in POLICIES
+    ]
+    few = limit(
+        name="few", store="shared", when_store_fails="local", limit=10, match={"path_prefix": "/few/"}
+    )
+    name = f"fragile-{type(store).__name__}"
+    nginx = balancer(workshop / name, plan(*limits, few, stores=stores, balancers=2), behind.port)
+    with running(nginx):
+        yield nginx
+
+
+@contextmanager
+def load(nginx: Nginx) -> Iterator[Callable[[], Counter[tuple[str, int]]]]:
+    """Send requests of every policy until the block ends; give a view of (policy, status) counts."""
+    seen: Counter[tuple[str, int]] = Counter()
+    stop = threading.Event()
+
+    def user(policy: str) -> None:
+        with httpx.Client(headers={"X-Api-Key": "loaded"}, timeout=10) as client:
+            while not stop.is_set():
+                seen[policy, client.get(f"{nginx.url}/{policy}/").status_code] += 1
+                time.sleep(0.005)
+
+    users = [threading.Thread(target=user, args=(p,)) for p in POLICIES for _ in range(2)]
+    for each in users:
+        each.start()
+    try:
+        yield lambda: Counter(seen)
+    finally:
+        stop.set()
+        for each in users:
+            each.join()
+
+
+def store_is_used(nginx: Nginx) -> bool:
+    answer = get(nginx, "probe", "/closed/")
+    return answer.status_code == 200
+
+
+def watch_outage(nginx: Nginx, begin: Callable[[], Any], end: Callable[[], Any]) -> Counter[tuple[str, int]]:
+    eventually(lambda: store_is_used(nginx))
+    with load(nginx) as seen:
+        eventually(lambda: seen()["closed", 200] > 5)
+        begin()
+        eventually(lambda: seen()["closed", 429] > 20)
+        end()
+        eventually(lambda: store_is_used(nginx), 30)
+        before = seen()["closed", 200]
+        eventually(lambda: seen()["closed", 200] > before + 5)
+        return seen()
+
+
+def no_server_error(seen: Counter[tuple[str, int]]) -> bool:
+    return all(status in (200, 429) for _, status in seen)
+
+
+def test_a_killed_store_is_survived_by_policy_and_taken_back_when_it_returns(
+    nginx: Nginx, store: Any
+) -> None:
+    seen = watch_outage(nginx, lambda: store.stop(signal.SIGKILL), store.start)
+    assert no_server_error(seen)
+    assert seen["open", 429] == 0
+    assert seen["local", 429] == 0
+
+
+def test_a_frozen_store_is_survived_by_policy_and_taken_back_when_it_thaws(nginx: Nginx, store: Any) -> None:
+    seen = watch_outage(nginx, lambda: store.send(signal.SIGSTOP), lambda: store.send(signal.SIGCONT))
+    assert no_server_error(seen)
+    assert seen["open", 429] == 0
+
+
+def test_a_frozen_store_is_asked_by_few_requests_because_its_breaker_opens(nginx: Nginx, store: Any) -> None:
+    eventually(lambda: store_is_used(nginx))
+    store.send(signal.SIGSTOP)
+    try:
+        skipped = nginx.metric("ratelimit_store_skipped_total")
+        for _ in range(60):
+            get(nginx, "slow", "/open/")
+        eventually(lambda: nginx.metric("ratelimit_store_skipped_total") > skipped + 20)
+    finally:
+        store.send(signal.SIGCONT)
+
+
+def test_a_flushed_store_begins_anew_without_an_error(nginx: Nginx, store: Any) -> None:
+    eventually(lambda: store_is_used(nginx))
+    with load(nginx) as seen:
+        for _ in range(3):
+            store.flush()
+            time.sleep(0.05)
+        eventually(lambda: sum(seen().values()) > 100)
+        assert no_server_error(seen())
+
+
+def test_the_local_policy_admits_the_limit_divided_by_the_balancers(nginx: Nginx, store: Any) -> None:
+    eventually(lambda: store_is_used(nginx))
+    store.stop(signal.SIGKILL)
+    try:
+        statuses = Counter(get(nginx, "alone", "/few/").status_code for _ in range(20))
+    finally:
+        store.start()
+    assert statuses == {200: 5, 429: 15}
+    eventually(lambda: nginx.metric("ratelimit_decided_by_total", by="policy_local") >= 20)
+
+
+def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path, behind: Nginx) -> None:
+    counted = limit(limit=10**6, name="counted")
+    with running(nginx := balancer(folder, plan(counted), behind.port)):
+        get(nginx, "kept")
+        with _hammer(nginx) as seen:
+            for _ in range(3):
+                nginx.send(signal.SIGHUP)
+                time.sleep(0.2)
+            eventually(lambda: seen[200] > 100, 30)
+        assert set(seen) == {200}
+        assert "r=999998" in get(nginx, "kept").headers["RateLimit"]
+
+
+def test_a_killed_worker_is_replaced_and_the_counts_stay(folder: Path, behind: Nginx) -> None:
+    with running(nginx := balancer(folder, plan(limit()), behind.port)):
+        for _ in range(10):
+            get(nginx, "kept")
+        os.kill(nginx.workers()[0], signal.SIGKILL)
+        eventually(lambda: len(nginx.workers()) == 2)
+        assert "r=89" in eventually(lambda: _survives(nginx, "kept"))
+
+
+def _survives(nginx: Nginx, client: str) -> str:
+    try:
+        return get(nginx, client).headers["RateLimit"]
+    except httpx.TransportError:
+        return ""
+
+
+def test_a_bad_plan_changes_nothing_and_its_problems_are_logged_with_their_places(
+    folder: Path, behind: Nginx
+) -> None:
+    with running(nginx := balancer(folder, plan(limit(limit=5)), behind.port)):
+        nginx.plan(plan(limit(limit=-1, algorithm="leaky"), stores={"r": {"kind": "redis"}}))
+        eventually(lambda: "the plan in force stays" in nginx.errors())
+        eventually(lambda: nginx.metric("ratelimit_plan_reloads_total", result="bad") >= 1)
+        assert "limits[0].limit: must be a whole number from 1" in nginx.errors()
+        assert "limits[0].algorithm: must be one of fixed_window" in nginx.errors()
+        assert get(nginx).headers["RateLimit-Policy"] == '"per_client";q=5;w=86400'
+
+
+@contextmanager
+def _hammer(nginx: Nginx) -> Iterator[Counter[int | str]]:
+    seen: Counter[int | str] = Counter()
+    stop = threading.Event()
+
+    def user() -> None:
+        while not stop.is_set():
+            try:
+                seen[get(nginx, "hammer").status_code] += 1
+            except httpx.TransportError as error:
+                seen[repr(error)] += 1
+
+    users = [threading.Thread(target=user) for _ in range(3)]
+    for each in users:
+        each.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        for each in users:
+            each.join()

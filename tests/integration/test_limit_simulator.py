@@ -1,0 +1,112 @@
+"""The simulator of limits runs the filter's own code, and its judge is the judge."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from patternbench.analyze.throttling import Rule, summarize, summarize_with_scale
+from patternbench.cli.simulate_limits import simulate_limits
+from patternbench.drivers import limit_simulator
+from patternbench.drivers.limit_simulator import SimulatorError, Worker, simulate
+from patternbench.plan.limit_map import ARRIVALS, Group, Map, scenarios
+from patternbench.study.problems import InputError
+from patternbench.study.units import Duration
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson"),
+]
+
+#: Small, but with every algorithm, way of sharing, staleness and kind of arrivals.
+SMALL = Map(
+    balancers=(3,),
+    staleness=(Duration.parse("0ms"), Duration.parse("500ms")),
+    arrivals=ARRIVALS,
+    clients=(Group(2, 120), Group(3, 40)),
+    duration=Duration.parse("3m"),
+    seed=11,
+)
+
+
+def test_its_judge_agrees_with_the_judge_on_every_decision(tmp_path: Path) -> None:
+    rule = Rule(SMALL.window.us, SMALL.limit, SMALL.tolerance.us)
+    planned = [{**each, "decisions": str(tmp_path / f"{each['id']}.csv")} for each in scenarios(SMALL)]
+    for scenario, answer in zip(planned, simulate(planned), strict=True):
+        decisions = pd.read_csv(scenario["decisions"])
+        assert_same(answer["measured"], summarize(decisions, rule))
+
+
+def test_the_ends_of_its_scale_are_those_of_the_judge(tmp_path: Path) -> None:
+    scenario = {**scenarios(SMALL)[0], "decisions": str(tmp_path / "decisions.csv")}
+    (answer,) = simulate([scenario])
+    scale = summarize_with_scale(
+        pd.read_csv(scenario["decisions"]), Rule(SMALL.window.us, SMALL.limit, SMALL.tolerance.us)
+    )
+    for end in ("no limiter", "exact log"):
+        assert_same(answer["scale"][end], scale.loc[end])
+
+
+def assert_same(simulated: dict[str, Any], judged: pd.Series) -> None:
+    assert {name: simulated[name] for name in judged.index} == pytest.approx(judged.to_dict())
+
+
+def test_the_same_seed_gives_the_same_answers_by_one_worker_or_two() -> None:
+    planned = scenarios(SMALL)[:12]
+    assert [each["measured"] for each in simulate(planned, 1)] == [each["measured"] for each in simulate(planned, 2)]
+
+
+def test_the_published_workload_lands_near_the_published_ends() -> None:
+    """Without a limiter the paper's authors measured a mean over clients of 4.55 %; with the log 0.01 %."""
+    paper = Map(
+        algorithms=("sliding_window_log",),
+        synchronisations=("request",),
+        balancers=(2,),
+        staleness=(Duration.parse("0ms"),),
+        arrivals=("steady",),
+    )
+    (answer,) = simulate(scenarios(paper))
+    assert answer["scale"]["no limiter"]["client_mean"] == pytest.approx(4.55, abs=0.05)
+    assert answer["measured"]["client_mean"] == pytest.approx(0.01, abs=0.02)
+
+
+def test_a_scenario_that_makes_no_sense_is_an_error_that_names_it() -> None:
+    with Worker() as worker, pytest.raises(SimulatorError, match="scenario 7: "):
+        worker.run({"id": 7, "algorithm": "none"})
+
+
+def test_without_luajit_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit_simulator.shutil, "which", lambda _name: None)
+    with pytest.raises(InputError, match="apt-get install luajit2 lua-cjson"):
+        Worker()
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(simulate_limits, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_verb_prints_a_map_between_the_ends_of_the_scale() -> None:
+    printed = run(
+        "--algorithm", "gcra", "--balancers", "2", "--duration", "1m", "--arrivals", "bursty", "--clients", "3x120"
+    )
+    for word in ("bursty arrivals", "no limiter", "exact log", "request", "share", "1s", "scenarios"):
+        assert word in printed
+    assert "Left out: leaky_bucket" not in printed
+
+
+def test_the_verb_prints_json_that_names_everything() -> None:
+    printed = json.loads(run("--json", "--algorithm", "fixed_window", "--balancers", "2", "--duration", "1m"))
+    first = printed["scenarios"][0]
+    assert {"algorithm", "seed", "clients", "measured", "scale", "cpu_s"} <= set(first)
+
+
+def test_a_bad_list_is_told_with_an_example() -> None:
+    result = CliRunner().invoke(simulate_limits, ["--staleness", "5"])
+    assert result.exit_code == 2
+    assert "write for example 0ms,10ms,1s" in result.output
