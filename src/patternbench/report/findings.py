@@ -63,8 +63,7 @@ def findings(report: RunReport, arrangement: Layout) -> Findings:
     known = [name for name in HEADLINES if name in report.rounds.columns] if len(pairs) else []
     values = {name: _values(report.done, name) for name in known}
     tables = {
-        kind: _joined([_changes(pairs, by, values[name], name) for name in known])
-        for kind, by in _GROUPS.items()
+        kind: _joined([_changes(pairs, by, values[name], name) for name in known]) for kind, by in _GROUPS.items()
     }
     return Findings(arrangement.reference, tables["scenario"], tables["level"], tables["item"])
 
@@ -105,10 +104,7 @@ def _values(rounds: pd.DataFrame, response: str) -> dict[Any, _Floats]:
 def _changes(pairs: pd.DataFrame, by: list[str], values: dict[Any, _Floats], response: str) -> pd.DataFrame:
     """Compare the groups of pairs in one response, and adjust the p values for their number."""
     relative = all((found > 0).all() for found in values.values())
-    rows = [
-        {**_identity(part, by), **_change(part, values, relative)}
-        for _, part in pairs.groupby(by, sort=False)
-    ]
+    rows = [{**_identity(part, by), **_change(part, values, relative)} for _, part in pairs.groupby(by, sort=False)]
     table = pd.DataFrame(rows).assign(response=response, relative=relative)
     table["p"] = _adjusted(table["p"].to_numpy(float))
     table["verdict"] = [_verdict(row, RESPONSES[response].better) for row in table.itertuples()]

@@ -44,7 +44,7 @@ def system_problems(study: Study, beside: Path) -> list[Problem]:
         for level in study.system.settings[name]
         for problem in system.problems({name: level})
     ]
-    return found + bench.needs_problems(system)
+    return found + bench.needs_problems(system, study.system.settings)
 
 
 def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
