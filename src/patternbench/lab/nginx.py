@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -26,6 +27,8 @@ NO_LIMITER = "no_limiter"
 MEMORY = "memory"
 WITH_BURST = ("token_bucket", "leaky_bucket", "gcra")
 GRACE_S = 5.0
+SERIOUS = re.compile(r"\[(emerg|alert|crit|error)\]")
+MOST_LINES = 5
 
 
 class Nginx(Settings):
@@ -165,7 +168,8 @@ def _quit(process: Process, pid_file: Path) -> None:
 
 
 def _why_not(process: Process, errors: Path) -> str:
-    """What nginx wrote to its own log of errors, when that says more."""
+    """What nginx wrote to its own log of errors from its first error on, when that says more."""
     lines = errors.read_text(errors="replace").splitlines() if errors.exists() else []
-    serious = [line for line in lines if "[emerg]" in line or "[error]" in line or "[alert]" in line]
-    return f"{process.name} did not come up: {serious[-1]}" if serious else process.why_not()
+    serious = dropwhile(lambda line: not SERIOUS.search(line), lines)
+    told = " | ".join(line.strip() for line in islice(serious, MOST_LINES))
+    return f"{process.name} did not come up: {told}" if told else process.why_not()

@@ -18,7 +18,7 @@ from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import attempts
+from patternbench.records import attempts, component_logs
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, WARM_UP, Entry, Journal
 from patternbench.run import doubts
@@ -100,11 +100,18 @@ class Runner:
         busy, stolen = Meter.read().since(before)
         self._check(measured, body)
         attempts.write(self._folder.attempts_of(blank.file), measured.table)
+        self._keep_logs(blank.file)
         cores = os.cpu_count() or 1
         cpu = measured.end.cpu_us / 1e6
         found = doubts.of_round(cpu / max(seconds, 1e-9), busy, stolen, cores)
         rows = measured.table.num_rows
         return replace(blank, status=DONE, seconds=seconds, rows=rows, cpu_seconds=cpu, doubts=found)
+
+    def _keep_logs(self, name: str) -> None:
+        """Keep what components wrote in a round, where any does."""
+        logs = self._stage.finished_logs()
+        if logs:
+            component_logs.keep(self._folder, name, logs)
 
     def _check(self, measured: Measured, body: dict[str, Any]) -> None:
         """A round counts when every user got what it was asked for within the time, and the system lived through it."""
