@@ -72,7 +72,8 @@ class Nginx(Settings):
         decisions = _new_folder(prefix) / "decisions"
         decisions.mkdir()
         plan = self.plan(name, place.urls, decisions)
-        (prefix / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
+        for place_of_plan in (prefix, decisions):  # nginx reads the one, the round's records keep the other
+            (place_of_plan / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
         (prefix / "nginx.conf").write_text(self.config(prefix, port, place.urls), encoding="utf-8")
         errors = str(prefix / "error.log")
         command = [debian.program("nginx"), "-p", str(prefix), "-c", str(prefix / "nginx.conf"), "-e", errors]

@@ -17,7 +17,7 @@ from patternbench.analyze.metrics import latency_curve, round_metrics
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, html, summary, svg
+from patternbench.report import csv, html, rate_limits, summary, svg
 from patternbench.report.model import RunReport
 from patternbench.study.units import Duration
 
@@ -55,6 +55,7 @@ def gather(run: RunFolder) -> RunReport:
         rounds=rounds,
         latencies=latencies,
         left_out=[{"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()],
+        sections=rate_limits.sections(run, stored["scenarios"], rounds),
     )
 
 
