@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from patternbench.drivers.contract import Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.drivers.driver import DriverError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.processes import Process, StartError
 
@@ -20,7 +21,7 @@ SILENCE_S = 15.0
 """How long after its time limit a client may stay silent before it counts as hung."""
 
 
-class ClientError(Exception):
+class ClientError(DriverError):
     """A client could not do its round: it died, hung, refused it or broke the contract."""
 
 

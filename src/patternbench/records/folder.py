@@ -19,6 +19,7 @@ class RunFolder:
         self.path = Path(path).resolve()
         self.attempts = self.path / "attempts"
         self.component_logs = self.path / "component-logs"
+        self.load = self.path / "load"
         self.journal = self.path / "journal.jsonl"
         self.plan = self.path / "plan.json"
         self.manifest = self.path / "manifest.json"

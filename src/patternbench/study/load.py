@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import types
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Union, get_args, get_origin
 
@@ -53,6 +56,26 @@ def loads(text: str, file: str) -> Study:
     if resiliencebench.recognises(document.value):
         document = resiliencebench.convert(document)
     return typing.cast(Study, validated(Study, document))
+
+
+@contextmanager
+def placed(text: str, file: str) -> Iterator[None]:
+    """Give problems that are found later, and know their path in the study alone, its file and their line."""
+    try:
+        yield
+    except InputError as error:
+        document = parse(without_comments(text) if file.endswith(".json") else text, file)
+        raise InputError([_placed(problem, document) for problem in error.problems]) from None
+
+
+def _placed(problem: Problem, document: Document) -> Problem:
+    known = {dotted(path): line for path, line in document.lines.items() if path}
+    around = problem.path
+    while around and around not in known:
+        around = around[: max(around.rfind("."), around.rfind("["), 0)]
+    if problem.file or not around:
+        return problem
+    return replace(problem, file=document.file, line=known[around])
 
 
 def read_text(path: str | FilePath) -> str:
@@ -140,7 +163,7 @@ def _keys(model: Any, path: Path) -> list[str]:
         if isinstance(step, int):
             continue
         node = _model_in(node.model_fields[step].annotation) if node and step in node.model_fields else None
-    return list(node.model_fields) if node else []
+    return [field.alias or name for name, field in node.model_fields.items()] if node else []
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

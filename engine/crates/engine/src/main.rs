@@ -5,6 +5,7 @@
 mod client;
 mod delay_proxy;
 mod guard;
+mod load;
 mod target;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +29,7 @@ enum Verb {
     Client(client::Arguments),
     DelayProxy(delay_proxy::Arguments),
     Guard(guard::Arguments),
+    Load(load::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Verb::Client(arguments) => client::run(&arguments),
         Verb::DelayProxy(arguments) => delay_proxy::run(&arguments),
         Verb::Guard(arguments) => guard::run(&arguments),
+        Verb::Load(arguments) => load::run(&arguments),
     };
     result.unwrap_or_else(|message| {
         eprintln!("error: {message}");

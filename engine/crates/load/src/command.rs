@@ -1,0 +1,109 @@
+//! `patternbench-engine load`: a job in, files and progress out.
+
+use crate::doubts::doubts;
+use crate::job::{Job, Workload, folder_of};
+use crate::limits::descriptors;
+use crate::progress::Progress;
+use crate::run::{Finished, run};
+use crate::summary::{Frame, histograms, summary};
+use patternbench_attemptlog::{AttemptLog, Settings};
+use patternbench_schedule::Problem;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Why the command could not do its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandError {
+    /// The job is wrong; nothing was started.
+    Problems(Vec<Problem>),
+    /// Something else went wrong, in a sentence.
+    Failed(String),
+}
+
+impl CommandError {
+    /// As one line of JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Failed(message) => json!({"error": message}),
+            Self::Problems(problems) => {
+                let problem = |problem: &Problem| json!({"path": problem.path, "value": problem.value, "allowed": problem.allowed, "message": problem.message});
+                json!({"problems": problems.iter().map(problem).collect::<Vec<_>>()})
+            }
+        }
+    }
+
+    /// The exit code of the process: 2 for a wrong job, 1 for everything else.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        if matches!(self, Self::Problems(_)) { 2 } else { 1 }
+    }
+}
+
+/// Runs the job in a file, writes `attempts.parquet`, `histograms.json` and `summary.json` into a folder, and lines of
+/// progress to `progress`; returns the summary. When `stop` becomes true the load ends early, and all is written as usual.
+///
+/// # Errors
+/// When the job is wrong, or something can't be read, written or started.
+pub fn command(
+    job: &Path,
+    out: &Path,
+    progress: impl Write + Send + 'static,
+    stop: &AtomicBool,
+) -> Result<Value, CommandError> {
+    let text = fs::read_to_string(job).map_err(|error| failed(job, "read", &error))?;
+    let parsed = Job::parse(&text, &folder_of(job)).map_err(CommandError::Problems)?;
+    let descriptors = descriptors(&parsed).map_err(CommandError::Problems)?;
+    fs::create_dir_all(out).map_err(|error| failed(out, "created", &error))?;
+    let groups: Vec<String> = parsed.groups.iter().map(|group| group.name.clone()).collect();
+    let steps = parsed.step_names.clone();
+    let open = parsed
+        .groups
+        .iter()
+        .any(|group| matches!(group.workload, Workload::Open(_)));
+    let settings = Settings {
+        file: parsed.log_attempts.then(|| out.join("attempts.parquet")),
+        groups: groups.clone(),
+        steps: steps.clone(),
+        observer: Some(Box::new(Progress::new(progress))),
+    };
+    let before = process_cpu();
+    let log = AttemptLog::start(settings).map_err(|error| CommandError::Failed(error.0))?;
+    let finished = run(parsed, log, stop).map_err(|error| CommandError::Failed(error.0))?;
+    let frame = Frame {
+        groups: &groups,
+        steps: &steps,
+        descriptors,
+        process_cpu: process_cpu() - before,
+    };
+    write_results(out, &finished, &frame, open)
+}
+
+fn write_results(
+    out: &Path,
+    finished: &Finished,
+    frame: &Frame<'_>,
+    open: bool,
+) -> Result<Value, CommandError> {
+    let doubts = doubts(finished, &finished.written.tally.counts(), open);
+    let summary = summary(finished, frame, &doubts);
+    write(&out.join("histograms.json"), &histograms(finished, frame))?;
+    write(&out.join("summary.json"), &summary)?;
+    Ok(summary)
+}
+
+fn write(path: &Path, value: &Value) -> Result<(), CommandError> {
+    fs::write(path, format!("{value:#}\n")).map_err(|error| failed(path, "written", &error))
+}
+
+fn failed(path: &Path, what: &str, error: &std::io::Error) -> CommandError {
+    CommandError::Failed(format!("{} can't be {what}: {error}", path.display()))
+}
+
+fn process_cpu() -> f64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
+}

@@ -1,0 +1,145 @@
+//! Why the numbers of a round may not be trusted, as values with a remedy.
+
+use crate::run::Finished;
+use patternbench_attemptlog::{Counts, Outcome, percentile};
+use patternbench_wire::Failure;
+use serde_json::{Value, json};
+
+/// Above this share of one CPU the thread that drives the load has no room for what comes at once.
+const BUSY: f64 = 0.9;
+/// Above this lateness, in microseconds at the 99th percentile, the load isn't the one that was asked for.
+const LATE_P99_US: u64 = 1000;
+/// Above this share of arrivals that were dropped the offered load isn't the one that was asked for.
+const DROPPED: f64 = 0.01;
+
+/// One reason to doubt a round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubt {
+    /// Its name.
+    pub name: &'static str,
+    /// What was measured.
+    pub value: f64,
+    /// What it may be at most.
+    pub bound: f64,
+    /// Whether the round is invalid because of it.
+    pub invalidates: bool,
+    /// What it means, in a sentence.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl Doubt {
+    /// As it is stored.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name, "value": self.value, "bound": self.bound, "invalidates": self.invalidates,
+            "message": self.message, "remedy": self.remedy,
+        })
+    }
+}
+
+/// All reasons to doubt a round.
+#[must_use]
+pub fn doubts(finished: &Finished, counts: &Counts, open: bool) -> Vec<Doubt> {
+    [
+        saturated(finished, open),
+        late(finished),
+        dropped(counts),
+        exhausted(finished),
+        stalled(finished),
+        abandoned(finished),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The share of one CPU that the thread which drives the load has used.
+#[must_use]
+pub fn cpu_share(finished: &Finished) -> f64 {
+    finished.loop_cpu.as_secs_f64() / finished.elapsed.as_secs_f64().max(1e-9)
+}
+
+/// A closed workload without pauses goes as fast as the generator can, which is no reason for doubt unless there is no limit but it.
+fn saturated(finished: &Finished, open: bool) -> Option<Doubt> {
+    let value = cpu_share(finished);
+    (value > BUSY).then(|| Doubt {
+        name: "generator_saturated",
+        value,
+        bound: BUSY,
+        invalidates: open,
+        message: format!("the generator used {:.0} % of its CPU: times hold its own queueing", value * 100.0),
+        remedy: "lower the rate or the users, or give the generator a core that the system under test doesn't use",
+    })
+}
+
+fn late(finished: &Finished) -> Option<Doubt> {
+    let value = percentile(finished.written.tally.lateness(), 99.0)?;
+    (value > LATE_P99_US).then(|| Doubt {
+        name: "late_schedule",
+        value: value as f64 / 1000.0,
+        bound: LATE_P99_US as f64 / 1000.0,
+        invalidates: true,
+        message: format!(
+            "one call in a hundred was sent more than {:.1} ms late by the generator itself",
+            value as f64 / 1000.0
+        ),
+        remedy: "lower the rate, or give the generator a core that the system under test doesn't use",
+    })
+}
+
+fn dropped(counts: &Counts) -> Option<Doubt> {
+    let dropped = counts.of(Outcome::Dropped);
+    let value = dropped as f64 / (dropped + counts.sent()).max(1) as f64;
+    (dropped > 0).then(|| Doubt {
+        name: "dropped_arrivals",
+        value,
+        bound: DROPPED,
+        invalidates: value > DROPPED,
+        message: format!(
+            "{dropped} arrivals ({:.2} %) were not sent because too many were in flight",
+            value * 100.0
+        ),
+        remedy: "raise max_in_flight, or lower the rate: the system is slower than the load that is offered",
+    })
+}
+
+fn exhausted(finished: &Finished) -> Option<Doubt> {
+    let count = finished.failures[Failure::Exhausted as usize];
+    (count > 0).then(|| Doubt {
+        name: "out_of_sockets",
+        value: count as f64,
+        bound: 0.0,
+        invalidates: true,
+        message: format!("{count} attempts found no free port, descriptor or buffer on this machine"),
+        remedy: "keep connections alive, widen net.ipv4.ip_local_port_range, or raise `ulimit -n` and net.core.somaxconn",
+    })
+}
+
+fn stalled(finished: &Finished) -> Option<Doubt> {
+    let value = finished.written.stalled.as_secs_f64() * 1000.0;
+    (value > 0.0).then(|| Doubt {
+        name: "log_stalled",
+        value,
+        bound: 0.0,
+        invalidates: value > 1.0,
+        message: format!("the generator waited {value:.1} ms for its own log to be written"),
+        remedy: "write the log to a faster disk, or lower the rate",
+    })
+}
+
+fn abandoned(finished: &Finished) -> Option<Doubt> {
+    let count = finished.abandoned;
+    (count > 0).then(|| Doubt {
+        name: "unanswered_at_the_end",
+        value: count as f64,
+        bound: 0.0,
+        invalidates: false,
+        message: format!(
+            "{count} attempts had no answer when the time for waiting was over; their times are lower bounds"
+        ),
+        remedy: "raise drain_us above the timeout of the steps",
+    })
+}

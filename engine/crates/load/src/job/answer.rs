@@ -1,0 +1,283 @@
+//! What is expected of answers, and what is kept of them.
+
+use super::fields::{Node, all};
+use crate::template::Names;
+use patternbench_wire::headers_of;
+use regex::Regex;
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+/// How much of a body is kept to look into it, unless a step says otherwise.
+const KEPT_BODY: usize = 1 << 20;
+
+/// What counts as success.
+pub struct Expectation {
+    statuses: Vec<(u16, u16)>,
+    contains: Option<String>,
+    matches: Option<Regex>,
+    json: Vec<(JsonPath, Option<Value>)>,
+}
+
+impl Default for Expectation {
+    fn default() -> Self {
+        Self {
+            statuses: vec![(200, 399)],
+            contains: None,
+            matches: None,
+            json: Vec::new(),
+        }
+    }
+}
+
+/// A value that later steps want to know.
+pub struct Capture {
+    /// Its place among the captured values.
+    pub place: usize,
+    source: Source,
+}
+
+enum Source {
+    Json(JsonPath),
+    Header(String),
+    Regex(Regex),
+    Cookie(String),
+}
+
+/// An answer as far as it was kept.
+pub struct Kept<'a> {
+    /// Its status.
+    pub status: u16,
+    /// Its head, when it was kept.
+    pub head: &'a [u8],
+    /// The beginning of its body, as much as was kept.
+    pub body: &'a [u8],
+}
+
+impl Expectation {
+    /// Whether a status is as expected.
+    #[inline]
+    pub fn allows(&self, status: u16) -> bool {
+        self.statuses
+            .iter()
+            .any(|(low, high)| (*low..=*high).contains(&status))
+    }
+
+    /// How much of the body has to be kept to judge it.
+    pub fn body_needed(&self) -> usize {
+        let looks = self.contains.is_some() || self.matches.is_some() || !self.json.is_empty();
+        if looks { KEPT_BODY } else { 0 }
+    }
+
+    /// Whether the body is as expected.
+    pub fn holds_for_body(&self, body: &[u8]) -> bool {
+        if self.body_needed() == 0 {
+            return true;
+        }
+        let text = String::from_utf8_lossy(body);
+        self.contains
+            .as_ref()
+            .is_none_or(|part| text.contains(part.as_str()))
+            && self.matches.as_ref().is_none_or(|regex| regex.is_match(&text))
+            && self.holds_for_json(body)
+    }
+
+    fn holds_for_json(&self, body: &[u8]) -> bool {
+        if self.json.is_empty() {
+            return true;
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(body) else {
+            return false;
+        };
+        self.json
+            .iter()
+            .all(|(path, wanted)| match (path.query(&value).first(), wanted) {
+                (Some(found), Some(wanted)) => found == wanted,
+                (found, None) => found.is_some(),
+                (None, Some(_)) => false,
+            })
+    }
+}
+
+impl Capture {
+    /// How much of the body has to be kept to find it.
+    pub fn body_needed(&self) -> usize {
+        if matches!(self.source, Source::Json(_) | Source::Regex(_)) {
+            KEPT_BODY
+        } else {
+            0
+        }
+    }
+
+    /// The value, when the answer has it.
+    pub fn find(&self, answer: &Kept<'_>) -> Option<String> {
+        match &self.source {
+            Source::Json(path) => json_text(path.query(&serde_json::from_slice(answer.body).ok()?).first()?),
+            Source::Regex(regex) => {
+                let text = String::from_utf8_lossy(answer.body);
+                let captures = regex.captures(&text)?;
+                captures
+                    .get(1)
+                    .or_else(|| captures.get(0))
+                    .map(|found| found.as_str().to_owned())
+            }
+            Source::Header(name) => header(answer.head, name),
+            Source::Cookie(name) => cookies(answer.head)
+                .into_iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value),
+        }
+    }
+}
+
+fn json_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+fn header(head: &[u8], name: &str) -> Option<String> {
+    let found = headers_of(head)
+        .into_iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| String::from_utf8_lossy(value).trim().to_owned())
+}
+
+/// The cookies that an answer sets; an empty value stands for one that it takes back.
+pub fn cookies(head: &[u8]) -> Vec<(String, String)> {
+    let is_set = |(name, _): &(&str, &[u8])| name.eq_ignore_ascii_case("set-cookie");
+    let lines = headers_of(head)
+        .into_iter()
+        .filter(is_set)
+        .map(|(_, value)| String::from_utf8_lossy(value).into_owned());
+    lines.filter_map(|line| cookie(&line)).collect()
+}
+
+fn cookie(line: &str) -> Option<(String, String)> {
+    let mut parts = line.split(';').map(str::trim);
+    let (name, value) = parts.next()?.split_once('=')?;
+    let ends = |part: &str| {
+        part.split_once('=').is_some_and(|(key, age)| {
+            key.eq_ignore_ascii_case("max-age") && age.trim().parse::<i64>().is_ok_and(|age| age <= 0)
+        })
+    };
+    let value = if parts.any(ends) { "" } else { value.trim() };
+    (!name.trim().is_empty()).then(|| (name.trim().to_owned(), value.to_owned()))
+}
+
+pub fn expectation(node: &Node<'_>) -> Option<Expectation> {
+    let object = node.object(&["statuses", "body_contains", "body_matches", "json"])?;
+    let statuses = object.or("statuses", vec![(200, 399)], |node| {
+        all(node.list()?.iter().map(statuses))
+    });
+    let contains = object.maybe("body_contains", |node| node.text().map(str::to_owned));
+    let matches = object.maybe("body_matches", regex);
+    let json = object.or("json", Vec::new(), |node| {
+        all(node.list()?.iter().map(json_expectation))
+    });
+    Some(Expectation {
+        statuses: statuses?,
+        contains: contains?,
+        matches: matches?,
+        json: json?,
+    })
+}
+
+fn json_expectation(node: &Node<'_>) -> Option<(JsonPath, Option<Value>)> {
+    let object = node.object(&["path", "equals"])?;
+    let path = object.require("path").and_then(|node| json_path(&node));
+    let equals = object.get("equals").map(|node| node.value.clone());
+    Some((path?, equals))
+}
+
+/// A status, or a range of them as `"200-399"`.
+fn statuses(node: &Node<'_>) -> Option<(u16, u16)> {
+    let text = node
+        .value
+        .as_str()
+        .map_or_else(|| node.value.to_string(), str::to_owned);
+    let (low, high) = text.split_once('-').unwrap_or((&text, &text));
+    let status = |text: &str| {
+        text.trim()
+            .parse()
+            .ok()
+            .filter(|status| (100..=999).contains(status))
+    };
+    match (status(low), status(high)) {
+        (Some(low), Some(high)) if low <= high => Some((low, high)),
+        _ => {
+            node.wrong(
+                "a status from 100 to 999, or a range as \"200-399\"",
+                "this is no status",
+            );
+            None
+        }
+    }
+}
+
+fn regex(node: &Node<'_>) -> Option<Regex> {
+    match Regex::new(node.text()?) {
+        Ok(regex) => Some(regex),
+        Err(error) => {
+            let reason = error.to_string();
+            node.wrong("a regular expression", reason.lines().last().unwrap_or_default());
+            None
+        }
+    }
+}
+
+fn json_path(node: &Node<'_>) -> Option<JsonPath> {
+    match JsonPath::parse(node.text()?) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            node.wrong("a JSONPath as $.order.id (RFC 9535)", error.to_string());
+            None
+        }
+    }
+}
+
+/// The captures of a step, whose names later steps may use.
+pub fn captures(node: &Node<'_>, names: &mut Names) -> Option<Vec<Capture>> {
+    all(node
+        .entries()?
+        .into_iter()
+        .map(|(name, node)| capture(&name, &node, names)))
+}
+
+fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let taken =
+        ["user", "call", "uuid"].contains(&name) || names.constants.iter().any(|(known, _)| known == name);
+    if name.is_empty() || !name.bytes().all(plain) || taken {
+        node.wrong(
+            "letters, digits and _, and no name that means something else",
+            format!("{name} can't be the name of a captured value"),
+        );
+        return None;
+    }
+    let source = match node.choice(&["json", "header", "regex", "cookie"])? {
+        ("json", node) => Source::Json(json_path(&node)?),
+        ("header", node) => Source::Header(node.text()?.to_owned()),
+        ("regex", node) => Source::Regex(regex(&node)?),
+        (_, node) => Source::Cookie(node.text()?.to_owned()),
+    };
+    let known = names.captured.iter().position(|known| known == name);
+    let place = known.unwrap_or_else(|| {
+        names.captured.push(name.to_owned());
+        names.captured.len() - 1
+    });
+    Some(Capture { place, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_are_read_with_their_attributes_left_out() {
+        let head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/; HttpOnly\r\nset-cookie: c=d\r\nSet-Cookie: gone=x; Max-Age=0\r\n\r\n";
+        let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(cookies(head), [text("a", "b"), text("c", "d"), text("gone", "")]);
+    }
+}

@@ -1,0 +1,215 @@
+//! What users do: journeys of steps.
+
+use super::answer::{Capture, Expectation, captures, expectation};
+use super::fields::{Node, Object, all};
+use super::request::{StepRequest, request};
+use super::{Context, Nanos, few, positive_time, time};
+use crate::template::Names;
+use patternbench_wire::Expected;
+
+/// How often a step may be repeated.
+const MOST_REPEATS: u64 = 10_000;
+
+/// A list of steps that a user goes through, one after another.
+pub struct Journey {
+    /// How often it is taken, against the others of its group.
+    pub weight: u32,
+    /// Its steps, at least one.
+    pub steps: Vec<Step>,
+    /// The order of the steps, each as often as it is repeated.
+    pub order: Vec<usize>,
+    /// How many values its steps capture.
+    pub captured: usize,
+    /// Whether the user keeps cookies.
+    pub cookies: bool,
+    /// Whether the rest of the journey is left out after a call that failed.
+    pub stop_on_failure: bool,
+}
+
+/// One call of a journey.
+pub struct Step {
+    /// Its name in the records, by number.
+    pub name: u16,
+    /// What is sent.
+    pub request: StepRequest,
+    /// How long an attempt may take.
+    pub timeout: Nanos,
+    /// What counts as success.
+    pub expect: Expectation,
+    /// What later steps want to know of its answer.
+    pub captures: Vec<Capture>,
+    /// What is asked again and again afterwards, as part of the same call.
+    pub poll: Option<Poll>,
+    /// The pause before it, after the step before.
+    pub pause: Nanos,
+    /// What is to be kept of its answer.
+    pub expected: Expected,
+}
+
+/// Asking until an answer is as wanted: the call ends with it.
+pub struct Poll {
+    /// What is sent.
+    pub request: StepRequest,
+    /// The pause between an answer and the next request.
+    pub every: Nanos,
+    /// How long after the call's intended start it is given up.
+    pub limit: Nanos,
+    /// The answers that may come: with another the call has failed.
+    pub expect: Expectation,
+    /// The answer that is waited for.
+    pub until: Expectation,
+    /// What is to be kept of its answers.
+    pub expected: Expected,
+}
+
+impl Journey {
+    /// The step at a place of the order.
+    pub fn step(&self, place: usize) -> Option<&Step> {
+        self.order.get(place).map(|index| &self.steps[*index])
+    }
+
+    /// Whether users have something to remember on it.
+    pub fn is_scripted(&self) -> bool {
+        self.cookies
+            || self.captured > 0
+            || self
+                .steps
+                .iter()
+                .any(|step| step.poll.is_some() || step.request.is_templated())
+    }
+}
+
+pub fn journeys(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Option<Vec<Journey>> {
+    let nodes = few(node)?;
+    let journeys = all(nodes.iter().map(|node| journey(node, context, columns)))?;
+    if journeys.iter().all(|journey| journey.weight == 0) {
+        node.wrong(
+            "at least one journey with a weight above zero",
+            "no journey is ever taken",
+        );
+        return None;
+    }
+    Some(journeys)
+}
+
+fn journey(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Option<Journey> {
+    let object = node.object(&["weight", "steps", "cookies", "on_failure"])?;
+    let weight = object.or("weight", 1, |node| node.whole(0..=1_000_000));
+    let cookies = object.or("cookies", false, Node::flag);
+    let known = [("stop", true), ("continue", false)];
+    let stop_on_failure = object.or("on_failure", true, |node| node.one_of(&known));
+    let mut names = Names {
+        constants: context.constants.clone(),
+        columns: columns.to_vec(),
+        captured: Vec::new(),
+        counters: std::mem::take(&mut context.counters),
+    };
+    let nodes = object
+        .require("steps")
+        .and_then(|node| few(&node))
+        .unwrap_or_default();
+    let steps: Vec<_> = nodes
+        .iter()
+        .map(|node| step(node, context, &mut names, cookies.unwrap_or(false)))
+        .collect();
+    context.counters = names.counters;
+    let steps: Vec<(Step, usize)> = steps.into_iter().collect::<Option<_>>()?;
+    let order = steps
+        .iter()
+        .enumerate()
+        .flat_map(|(index, (_, repeat))| std::iter::repeat_n(index, *repeat))
+        .collect();
+    let steps: Vec<Step> = steps.into_iter().map(|(step, _)| step).collect();
+    let (weight, captured) = (u32::try_from(weight?).ok()?, names.captured.len());
+    let journey = Journey {
+        weight,
+        steps,
+        order,
+        captured,
+        cookies: cookies?,
+        stop_on_failure: stop_on_failure?,
+    };
+    (!journey.steps.is_empty()).then_some(journey)
+}
+
+const STEP: [&str; 15] = [
+    "name",
+    "method",
+    "path",
+    "query",
+    "headers",
+    "body",
+    "json",
+    "form",
+    "body_file",
+    "timeout_us",
+    "expect",
+    "capture",
+    "poll",
+    "pause_us",
+    "repeat",
+];
+
+fn step(
+    node: &Node<'_>,
+    context: &mut Context<'_>,
+    names: &mut Names,
+    cookies: bool,
+) -> Option<(Step, usize)> {
+    let object = node.object(&STEP)?;
+    let name = object.or("name", "request", Node::text);
+    let timeout = object.or("timeout_us", 30_000_000_000, positive_time);
+    let pause = object.or("pause_us", 0, time);
+    let repeat = object.or("repeat", 1, |node| node.whole(1..=MOST_REPEATS));
+    let expect = object.or("expect", Expectation::default(), expectation);
+    let request = request(&object, context, names);
+    let captures = object.or("capture", Vec::new(), |node| captures(node, names));
+    let poll = object.maybe("poll", |node| poll(node, context, names, cookies));
+    let (request, expect, captures) = (request?, expect?, captures?);
+    let needed = captures
+        .iter()
+        .map(Capture::body_needed)
+        .fold(expect.body_needed(), usize::max);
+    let expected = Expected {
+        to_head_request: request.is_head(),
+        keep_head: cookies || !captures.is_empty(),
+        keep_body: needed,
+    };
+    let (name, poll) = (context.step(name?), poll?);
+    let step = Step {
+        name,
+        request,
+        timeout: timeout?,
+        expect,
+        captures,
+        poll,
+        pause: pause?,
+        expected,
+    };
+    Some((step, usize::try_from(repeat?).ok()?))
+}
+
+fn poll(node: &Node<'_>, context: &mut Context<'_>, names: &mut Names, cookies: bool) -> Option<Poll> {
+    let object: Object<'_> = node.object(&[
+        "method", "path", "query", "headers", "every_us", "limit_us", "expect", "until",
+    ])?;
+    let every = object.require("every_us").and_then(|node| positive_time(&node));
+    let limit = object.require("limit_us").and_then(|node| positive_time(&node));
+    let expect = object.or("expect", Expectation::default(), expectation);
+    let until = object.require("until").and_then(|node| expectation(&node));
+    let request = request(&object, context, names);
+    let (request, expect, until) = (request?, expect?, until?);
+    let expected = Expected {
+        to_head_request: request.is_head(),
+        keep_head: cookies,
+        keep_body: expect.body_needed().max(until.body_needed()),
+    };
+    Some(Poll {
+        request,
+        every: every?,
+        limit: limit?,
+        expect,
+        until,
+        expected,
+    })
+}

@@ -1,0 +1,319 @@
+//! A job: what `contracts/load/job.schema.json` describes, parsed and checked before anything starts.
+
+mod answer;
+mod feeder;
+pub mod fields;
+mod journey;
+mod request;
+mod workload;
+
+pub use answer::{Capture, Expectation, Kept, cookies};
+pub use feeder::Feeder;
+pub use journey::{Journey, Poll, Step};
+pub use request::StepRequest;
+pub use workload::{Arrivals, Closed, Late, Open, Pace, Until, Workload};
+
+use fields::{Node, Problems, all};
+use patternbench_schedule::Problem;
+use patternbench_wire::{Limits, Target, TlsSettings};
+use std::path::{Path, PathBuf};
+
+/// The longest time that a job accepts, in microseconds: thirty days.
+const LONGEST_US: u64 = 30 * 24 * 3600 * 1_000_000;
+/// How many groups or targets a job may have.
+const MANY: usize = 1000;
+
+/// Nanoseconds, from the round's start or as a length of time.
+pub type Nanos = u64;
+
+/// All that one round of load needs to know.
+pub struct Job {
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// Where requests go, with weights; requests go round them in turn.
+    pub targets: Vec<(Target, u32)>,
+    /// What is accepted of an answer.
+    pub limits: Limits,
+    /// The first part of the round, recorded and marked.
+    pub warm_up: Nanos,
+    /// How long new calls begin after the warm-up; endless when only counts end the load.
+    pub duration: Nanos,
+    /// How long answers are waited for after the last call has begun.
+    pub drain: Nanos,
+    /// The populations of users.
+    pub groups: Vec<Group>,
+    /// Names of steps, over all groups.
+    pub step_names: Vec<String>,
+    /// How many counters templates name.
+    pub counters: usize,
+    /// Whether every attempt is written to a file.
+    pub log_attempts: bool,
+}
+
+/// A population of users who do the same.
+pub struct Group {
+    /// Its name in the records.
+    pub name: String,
+    /// When calls begin.
+    pub workload: Workload,
+    /// What its users do, each journey with a weight.
+    pub journeys: Vec<Journey>,
+    /// Where journeys take values from.
+    pub feeder: Feeder,
+}
+
+/// What parsing carries along.
+pub struct Context<'a> {
+    /// The folder that relative paths start from.
+    pub folder: &'a Path,
+    /// Names of steps so far.
+    pub step_names: Vec<String>,
+    /// Names and values that templates may use.
+    pub constants: Vec<(String, String)>,
+    /// Names of counters so far.
+    pub counters: Vec<String>,
+    /// The targets, for requests that can be rendered before the start.
+    pub targets: Vec<(Target, u32)>,
+}
+
+impl Context<'_> {
+    /// The number of a step's name; equal names are one step in the records.
+    pub fn step(&mut self, name: &str) -> u16 {
+        let known = self.step_names.iter().position(|known| known == name);
+        let index = known.unwrap_or_else(|| {
+            self.step_names.push(name.to_owned());
+            self.step_names.len() - 1
+        });
+        u16::try_from(index).unwrap_or(u16::MAX)
+    }
+
+    /// A file's text.
+    pub fn read(&self, node: &Node<'_>) -> Option<String> {
+        let path = self.folder.join(node.text()?);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                node.wrong(
+                    "a file that can be read, as UTF-8",
+                    format!("{} can't be read: {error}", path.display()),
+                );
+                None
+            }
+        }
+    }
+}
+
+impl Job {
+    /// Parses a job's text; relative paths in it start from `folder`. Files are read, hosts are resolved.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, Vec<Problem>> {
+        let value = serde_json::from_str(text).map_err(|error| {
+            vec![Problem::new(
+                "",
+                "this text",
+                "JSON as in contracts/load/job.schema.json",
+                error.to_string(),
+            )]
+        })?;
+        let problems = Problems::default();
+        let job = job(&Node::root(&value, &problems), folder);
+        let list = problems.into_list();
+        match job {
+            Some(job) if list.is_empty() => Ok(job),
+            _ => Err(list),
+        }
+    }
+}
+
+const JOB: [&str; 11] = [
+    "contract",
+    "seed",
+    "targets",
+    "tls",
+    "limits",
+    "warm_up_us",
+    "duration_us",
+    "drain_us",
+    "groups",
+    "log_attempts",
+    "constants",
+];
+
+fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
+    let object = node.object(&JOB)?;
+    let contract = object.require("contract").and_then(|node| node.whole(1..=1));
+    let seed = object.require("seed").and_then(|node| node.whole(0..=u64::MAX));
+    let tls = object.or("tls", TlsSettings::default(), |node| tls(node, folder));
+    let targets = object
+        .require("targets")
+        .and_then(|node| targets(&node, tls.as_ref()));
+    let limits = object.or("limits", Limits::default(), limits);
+    let warm_up = object.or("warm_up_us", 0, time);
+    let duration = object.maybe("duration_us", positive_time);
+    let drain = object.or("drain_us", 30_000_000_000, time);
+    let log_attempts = object.or("log_attempts", true, Node::flag);
+    let constants = object.or("constants", Vec::new(), constants);
+    let mut context = Context {
+        folder,
+        step_names: Vec::new(),
+        constants: constants.clone().unwrap_or_default(),
+        counters: Vec::new(),
+        targets: targets.clone().unwrap_or_default(),
+    };
+    let groups_node = object.require("groups");
+    let groups = groups_node.as_ref().and_then(|node| groups(node, &mut context));
+    let (groups, duration) = (groups?, duration?);
+    must_end(node, duration, &groups);
+    contract?;
+    constants?;
+    Some(Job {
+        counters: context.counters.len(),
+        seed: seed?,
+        targets: targets?,
+        limits: limits?,
+        warm_up: warm_up?,
+        duration: duration.unwrap_or(u64::MAX / 4),
+        drain: drain?,
+        groups,
+        step_names: context.step_names,
+        log_attempts: log_attempts?,
+    })
+}
+
+fn must_end(node: &Node<'_>, duration: Option<Nanos>, groups: &[Group]) {
+    if duration.is_none() {
+        for group in groups.iter().filter(|group| !group.workload.ends()) {
+            let message = format!("the workload of group {} never ends", group.name);
+            node.wrong("duration_us, or a count in every group's workload", message);
+        }
+    }
+}
+
+fn constants(node: &Node<'_>) -> Option<Vec<(String, String)>> {
+    node.texts()?
+        .into_iter()
+        .map(|(name, node)| Some((name, node.text()?.to_owned())))
+        .collect()
+}
+
+fn tls(node: &Node<'_>, folder: &Path) -> Option<TlsSettings> {
+    let object = node.object(&["ca_file", "verify", "server_name"])?;
+    let ca_file = object.maybe("ca_file", |node| Some(folder.join(node.text()?)));
+    let verify = object.or("verify", true, Node::flag);
+    let server_name = object.maybe("server_name", |node| node.text().map(str::to_owned));
+    Some(TlsSettings {
+        ca_file: ca_file?,
+        verify: verify?,
+        server_name: server_name?,
+    })
+}
+
+fn limits(node: &Node<'_>) -> Option<Limits> {
+    let object = node.object(&["head_bytes", "body_bytes"])?;
+    let default = Limits::default();
+    let head = object.or("head_bytes", default.head as u64, |node| {
+        node.whole(256..=16 << 20)
+    });
+    let body = object.or("body_bytes", default.body, |node| node.whole(0..=1 << 50));
+    Some(Limits {
+        head: usize::try_from(head?).ok()?,
+        body: body?,
+    })
+}
+
+fn targets(node: &Node<'_>, tls: Option<&TlsSettings>) -> Option<Vec<(Target, u32)>> {
+    let nodes = few(node)?;
+    let targets = all(nodes.iter().map(|node| target(node, tls)));
+    if targets
+        .as_ref()
+        .is_some_and(|targets| targets.iter().all(|(_, weight)| *weight == 0))
+    {
+        node.wrong(
+            "at least one target with a weight above zero",
+            "no target gets any request",
+        );
+        return None;
+    }
+    targets
+}
+
+fn target(node: &Node<'_>, tls: Option<&TlsSettings>) -> Option<(Target, u32)> {
+    let object = node.object(&["url", "weight"])?;
+    let weight = object.or("weight", 1, |node| node.whole(0..=1_000_000));
+    let url = object.require("url")?;
+    let target = url.text().and_then(|text| match Target::new(text, tls?) {
+        Ok(target) => Some(target),
+        Err(error) => {
+            url.wrong(error.allowed, error.message);
+            None
+        }
+    });
+    Some((target?, u32::try_from(weight?).ok()?))
+}
+
+fn groups(node: &Node<'_>, context: &mut Context<'_>) -> Option<Vec<Group>> {
+    let nodes = few(node)?;
+    let groups = all(nodes.iter().map(|node| group(node, context)))?;
+    for (index, group) in groups.iter().enumerate() {
+        if groups[..index].iter().any(|before| before.name == group.name) {
+            nodes[index].wrong(
+                "a name of its own for every group",
+                format!("{} is there twice", group.name),
+            );
+        }
+    }
+    Some(groups)
+}
+
+fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
+    let object = node.object(&["name", "workload", "journeys", "feeder"])?;
+    let name = object.or("name", "all".to_owned(), |node| node.text().map(str::to_owned));
+    let feeder = object.or("feeder", Feeder::default(), |node| feeder::feeder(node, context));
+    let columns = feeder
+        .as_ref()
+        .map(|feeder| feeder.columns.clone())
+        .unwrap_or_default();
+    let journeys = object
+        .require("journeys")
+        .and_then(|node| journey::journeys(&node, context, &columns));
+    let workload = object
+        .require("workload")
+        .and_then(|node| workload::workload(&node, context));
+    let (journeys, workload) = (journeys?, workload?);
+    Some(Group {
+        name: name?,
+        workload,
+        journeys,
+        feeder: feeder?,
+    })
+}
+
+fn few<'a>(node: &Node<'a>) -> Option<Vec<Node<'a>>> {
+    let nodes = node.list()?;
+    if nodes.len() > MANY {
+        node.wrong(
+            format!("at most {MANY} entries"),
+            format!("there are {}", nodes.len()),
+        );
+        return None;
+    }
+    Some(nodes)
+}
+
+/// A length of time in microseconds, possibly zero, as nanoseconds.
+pub fn time(node: &Node<'_>) -> Option<Nanos> {
+    node.whole(0..=LONGEST_US).map(|us| us * 1000)
+}
+
+/// A length of time in microseconds above zero, as nanoseconds.
+pub fn positive_time(node: &Node<'_>) -> Option<Nanos> {
+    node.whole(1..=LONGEST_US).map(|us| us * 1000)
+}
+
+/// The folder that a job file's relative paths start from.
+#[must_use]
+pub fn folder_of(file: &Path) -> PathBuf {
+    file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
+}

@@ -1,0 +1,273 @@
+//! What a step sends.
+
+use super::Context;
+use super::fields::{Node, Object, all};
+use crate::template::{Names, Place, Template, Values, query_text};
+use patternbench_wire::{Method, Request, Target};
+use rand_core::Rng;
+
+/// What a step sends.
+pub struct StepRequest {
+    /// The bytes by target, when nothing in them varies.
+    rendered: Option<Vec<Vec<u8>>>,
+    parts: Parts,
+}
+
+struct Parts {
+    method: Method,
+    /// None for the target's own path.
+    path: Option<Template>,
+    query: Vec<(String, Template)>,
+    headers: Vec<(String, Template)>,
+    body: Template,
+    body_place: Place,
+}
+
+impl StepRequest {
+    /// Whether the method is HEAD.
+    pub fn is_head(&self) -> bool {
+        self.parts.method == Method::Head
+    }
+
+    /// Whether it has to be rendered for every call.
+    pub fn is_templated(&self) -> bool {
+        self.rendered.is_none()
+    }
+
+    /// The bytes for a target, when nothing in them varies and nobody adds cookies.
+    #[inline]
+    pub fn fixed(&self, target: usize) -> Option<&[u8]> {
+        self.rendered.as_ref().map(|rendered| rendered[target].as_slice())
+    }
+
+    /// The bytes for a target with everything filled in, and a `Cookie` header when there are cookies.
+    pub fn render<R: Rng>(
+        &self,
+        target: &Target,
+        cookie: Option<String>,
+        values: &mut Values<'_, R>,
+    ) -> Vec<u8> {
+        self.parts.render(target, cookie, values)
+    }
+}
+
+impl Parts {
+    fn is_fixed(&self) -> bool {
+        let path = self.path.iter();
+        let lists = self
+            .query
+            .iter()
+            .chain(&self.headers)
+            .map(|(_, template)| template);
+        path.chain(lists)
+            .chain([&self.body])
+            .all(|template| template.as_text().is_some())
+    }
+
+    fn render<R: Rng>(&self, target: &Target, cookie: Option<String>, values: &mut Values<'_, R>) -> Vec<u8> {
+        let mut path = self
+            .path
+            .as_ref()
+            .map_or_else(|| target.path_and_query.clone(), |_| target.base_path.clone());
+        self.path
+            .iter()
+            .for_each(|template| template.render(Place::Path, values, &mut path));
+        for (name, template) in &self.query {
+            path.push(if path.contains('?') { '&' } else { '?' });
+            path.push_str(name);
+            path.push('=');
+            template.render(Place::Query, values, &mut path);
+        }
+        let mut headers: Vec<(String, String)> = Vec::with_capacity(self.headers.len() + 1);
+        for (name, template) in &self.headers {
+            let mut value = String::new();
+            template.render(Place::Header, values, &mut value);
+            headers.push((name.clone(), value));
+        }
+        headers.extend(cookie.map(|cookie| ("Cookie".to_owned(), cookie)));
+        let mut body = String::new();
+        self.body.render(self.body_place, values, &mut body);
+        Request {
+            method: self.method,
+            host: &target.host,
+            path: &path,
+            headers: &headers,
+            body: body.as_bytes(),
+        }
+        .render()
+    }
+}
+
+/// The request of a step or a poll, out of its fields.
+pub fn request(object: &Object<'_>, context: &Context<'_>, names: &mut Names) -> Option<StepRequest> {
+    let methods = Method::ALL.map(|method| (method.name(), method));
+    let method = object.or("method", Method::Get, |node| node.one_of(&methods));
+    let path = object.maybe("path", |node| path(node, names));
+    let query = object.or("query", Vec::new(), |node| query(node, names));
+    let headers = object.or("headers", Vec::new(), |node| headers(node, names));
+    let body = body(object, context, names);
+    let (mut headers, (body, body_place, kind)) = (headers?, body?);
+    if let Some(kind) = kind.filter(|_| {
+        !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+    }) {
+        headers.push((
+            "Content-Type".to_owned(),
+            Template::parse(kind, &mut Names::default()).ok()?,
+        ));
+    }
+    let parts = Parts {
+        method: method?,
+        path: path?,
+        query: query?,
+        headers,
+        body,
+        body_place,
+    };
+    let rendered = parts.is_fixed().then(|| {
+        context
+            .targets
+            .iter()
+            .map(|(target, _)| fixed(&parts, target))
+            .collect()
+    });
+    Some(StepRequest { rendered, parts })
+}
+
+fn fixed(parts: &Parts, target: &Target) -> Vec<u8> {
+    // Nothing is drawn for a text without places.
+    let mut random = rand_pcg::Pcg64::new(0, 0);
+    let mut values = Values {
+        user: 0,
+        call: 0,
+        counters: &mut [],
+        columns: &[],
+        captured: &[],
+        random: &mut random,
+    };
+    parts.render(target, None, &mut values)
+}
+
+fn template(node: &Node<'_>, names: &mut Names) -> Option<Template> {
+    match Template::parse(node.text()?, names) {
+        Ok(template) => Some(template),
+        Err(message) => {
+            node.wrong("texts with places as ${user}; write $${ for ${ itself", message);
+            None
+        }
+    }
+}
+
+fn path(node: &Node<'_>, names: &mut Names) -> Option<Template> {
+    let text = node.text()?;
+    let begins = text.starts_with('/') || text.starts_with("${");
+    if !begins || text.bytes().any(|byte| !byte.is_ascii_graphic()) {
+        node.wrong(
+            "/ and then visible ASCII characters, others as %XX",
+            "this is no path of a request",
+        );
+        return None;
+    }
+    template(node, names)
+}
+
+fn query(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>> {
+    all(node
+        .texts()?
+        .into_iter()
+        .map(|(name, node)| Some((query_text(&name), template(&node, names)?))))
+}
+
+fn headers(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>> {
+    let mut header = |(name, node): (String, Node<'_>)| {
+        let text = node.text()?;
+        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        if name.is_empty()
+            || !name.bytes().all(token)
+            || text.bytes().any(|byte| byte < 32 && byte != 9 || byte == 127)
+        {
+            node.wrong(
+                "a header's name, and a value without line breaks",
+                "this is no header",
+            );
+            return None;
+        }
+        Some((name, template(&node, names)?))
+    };
+    all(node.texts()?.into_iter().map(&mut header))
+}
+
+type Body = (Template, Place, Option<&'static str>);
+
+/// The body, from the one field that gives it.
+fn body(object: &Object<'_>, context: &Context<'_>, names: &mut Names) -> Option<Body> {
+    let given: Vec<(&str, Node<'_>)> = ["body", "json", "form", "body_file"]
+        .into_iter()
+        .filter_map(|key| Some((key, object.get(key)?)))
+        .collect();
+    if let [_, (_, second), ..] = given.as_slice() {
+        second.wrong("one of body, json, form, body_file", "a request has one body");
+        return None;
+    }
+    let Some((key, node)) = given.first() else {
+        return Some((Template::parse("", names).ok()?, Place::Raw, None));
+    };
+    match *key {
+        "body" => Some((template(node, names)?, Place::Raw, None)),
+        "json" => json(node, names),
+        "form" => form(node, names),
+        _ => Some((literal(&context.read(node)?, names)?, Place::Raw, None)),
+    }
+}
+
+/// JSON with places inside its strings; numbers from places are strings, as JSON text has no other way to say it.
+fn json(node: &Node<'_>, names: &mut Names) -> Option<Body> {
+    match Template::parse(&node.value.to_string(), names) {
+        Ok(template) => Some((template, Place::Json, Some("application/json"))),
+        Err(message) => {
+            node.wrong("JSON with places as ${user} in its strings", message);
+            None
+        }
+    }
+}
+
+/// A form: names and values are encoded, places are filled in with encoded values.
+fn form(node: &Node<'_>, names: &mut Names) -> Option<Body> {
+    let fields = node.texts()?;
+    let mut whole = String::new();
+    for (name, value) in &fields {
+        template(value, names)?;
+        let joint = if whole.is_empty() { "" } else { "&" };
+        whole.push_str(&format!(
+            "{joint}{}={}",
+            query_text(name),
+            encoded_around_places(value.text()?)
+        ));
+    }
+    Some((
+        Template::parse(&whole, names).ok()?,
+        Place::Query,
+        Some("application/x-www-form-urlencoded"),
+    ))
+}
+
+/// Encodes what is outside of places.
+fn encoded_around_places(text: &str) -> String {
+    let mut encoded = String::new();
+    let mut rest = text;
+    while let Some((before, (inside, after))) = rest
+        .split_once("${")
+        .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        encoded.push_str(&query_text(before));
+        encoded.push_str(&format!("${{{inside}}}"));
+        rest = after;
+    }
+    encoded + &query_text(rest)
+}
+
+/// A file's text, in which nothing is a place.
+fn literal(text: &str, names: &mut Names) -> Option<Template> {
+    Template::parse(&text.replace("${", "$${"), names).ok()
+}

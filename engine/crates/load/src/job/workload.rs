@@ -1,0 +1,303 @@
+//! When calls begin: closed and open workloads.
+
+use super::fields::{Node, all};
+use super::{Context, Nanos, positive_time, time};
+use patternbench_schedule::{Curve, Schedule, Spacing, Trace};
+
+/// How many users a group may have.
+const MOST_USERS: u64 = 1_000_000;
+
+/// When the calls of a group begin.
+pub enum Workload {
+    /// Users who wait for their answers.
+    Closed(Closed),
+    /// Arrivals that wait for nobody.
+    Open(Open),
+}
+
+/// A fixed number of virtual users.
+pub struct Closed {
+    /// How many.
+    pub users: u32,
+    /// The pause between an answer and the next journey.
+    pub think: Nanos,
+    /// A constant rate per user instead of a pause.
+    pub pace: Option<Pace>,
+    /// The time over which the users begin, evenly.
+    pub start_over: Nanos,
+    /// What ends the load before the time does.
+    pub until: Option<Until>,
+}
+
+/// A constant rate per user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// From one journey's intended start to the next.
+    pub every: Nanos,
+    /// What happens when an answer took longer than that.
+    pub late: Late,
+}
+
+/// What a paced user does who is late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Late {
+    /// Keeps the schedule: what is overdue is sent at once, and its wait is counted.
+    CatchUp,
+    /// Moves the schedule: the next pace begins with the late call, as JMeter's constant throughput timer does.
+    Shift,
+}
+
+/// What ends a closed workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// So many calls of all users together.
+    Calls(u64),
+    /// So many calls of each user.
+    CallsPerUser(u64),
+    /// So many good calls of each user.
+    SuccessesPerUser(u64),
+}
+
+/// Arrivals on a schedule.
+pub struct Open {
+    /// When they are due.
+    pub arrivals: Arrivals,
+    /// As whom arrivals come, in turn; a trace may say so itself.
+    pub users: u32,
+    /// How many may be in flight; what exceeds it is dropped.
+    pub max_in_flight: u32,
+    /// How many arrivals there are at most.
+    pub calls: u64,
+}
+
+/// When arrivals are due.
+pub enum Arrivals {
+    /// As a curve says.
+    Schedule(Schedule),
+    /// As a file says; for every arrival the number of the journey to take, or none for any.
+    Trace(Trace, Vec<Option<u16>>),
+}
+
+impl Workload {
+    /// Whether it comes to an end by itself.
+    pub fn ends(&self) -> bool {
+        match self {
+            Self::Closed(closed) => closed.until.is_some(),
+            Self::Open(Open {
+                arrivals: Arrivals::Trace(..),
+                ..
+            }) => true,
+            Self::Open(open) => open.calls < u64::MAX,
+        }
+    }
+
+    /// How many connections it may need at once.
+    pub fn connections(&self) -> u64 {
+        match self {
+            Self::Closed(closed) => u64::from(closed.users),
+            Self::Open(open) => u64::from(open.max_in_flight),
+        }
+    }
+}
+
+pub fn workload(node: &Node<'_>, context: &mut Context<'_>) -> Option<Workload> {
+    match node.choice(&["closed", "open"])? {
+        ("closed", node) => closed(&node).map(Workload::Closed),
+        (_, node) => open(&node, context).map(Workload::Open),
+    }
+}
+
+fn closed(node: &Node<'_>) -> Option<Closed> {
+    let object = node.object(&["users", "think_us", "pace", "start_over_us", "until"])?;
+    let users = object
+        .require("users")
+        .and_then(|node| node.whole(1..=MOST_USERS));
+    let think = object.or("think_us", 0, time);
+    let pace_node = object.get("pace");
+    let pace = object.maybe("pace", pace);
+    let start_over = object.or("start_over_us", 0, time);
+    let until = object.maybe("until", until);
+    let (think, pace) = (think?, pace?);
+    if let Some(node) = pace_node.filter(|_| think > 0) {
+        node.wrong(
+            "either pace or think_us",
+            "a user can't both pause and keep a pace",
+        );
+    }
+    Some(Closed {
+        users: u32::try_from(users?).ok()?,
+        think,
+        pace,
+        start_over: start_over?,
+        until: until?,
+    })
+}
+
+fn pace(node: &Node<'_>) -> Option<Pace> {
+    let object = node.object(&["every_us", "late"])?;
+    let every = object.require("every_us").and_then(|node| positive_time(&node));
+    let known = [("catch_up", Late::CatchUp), ("shift", Late::Shift)];
+    let late = object.or("late", Late::CatchUp, |node| node.one_of(&known));
+    Some(Pace {
+        every: every?,
+        late: late?,
+    })
+}
+
+fn until(node: &Node<'_>) -> Option<Until> {
+    let (kind, node) = node.choice(&["calls", "calls_per_user", "successes_per_user"])?;
+    let count = node.whole(1..=u64::MAX)?;
+    Some(match kind {
+        "calls" => Until::Calls(count),
+        "calls_per_user" => Until::CallsPerUser(count),
+        _ => Until::SuccessesPerUser(count),
+    })
+}
+
+fn open(node: &Node<'_>, context: &mut Context<'_>) -> Option<Open> {
+    let object = node.object(&["schedule", "spacing", "users", "max_in_flight", "calls"])?;
+    let known = [("regular", Spacing::Regular), ("poisson", Spacing::Poisson)];
+    let spacing = object.or("spacing", Spacing::Regular, |node| node.one_of(&known));
+    let users = object.or("users", 1, |node| node.whole(1..=MOST_USERS));
+    let max_in_flight = object.or("max_in_flight", 1000, |node| node.whole(1..=MOST_USERS));
+    let calls = object.or("calls", u64::MAX, |node| node.whole(1..=u64::MAX));
+    let arrivals = object
+        .require("schedule")
+        .and_then(|node| arrivals(&node, spacing?, context));
+    let arrivals = arrivals?;
+    let users = match &arrivals {
+        Arrivals::Trace(trace, _) => u64::from(users_of(trace)).max(users?),
+        Arrivals::Schedule(_) => users?,
+    };
+    let (users, max_in_flight) = (u32::try_from(users).ok()?, u32::try_from(max_in_flight?).ok()?);
+    Some(Open {
+        arrivals,
+        users,
+        max_in_flight,
+        calls: calls?,
+    })
+}
+
+fn users_of(trace: &Trace) -> u32 {
+    trace
+        .arrivals
+        .iter()
+        .filter_map(|arrival| arrival.user)
+        .max()
+        .map_or(1, |most| most.saturating_add(1))
+}
+
+fn arrivals(node: &Node<'_>, spacing: Spacing, context: &mut Context<'_>) -> Option<Arrivals> {
+    let known = ["constant", "ramp", "steps", "spike", "sine", "trace"];
+    let (kind, inner) = node.choice(&known)?;
+    if kind == "trace" {
+        return trace(&inner, context);
+    }
+    let curve = match kind {
+        "constant" => constant(&inner),
+        "ramp" => ramp(&inner),
+        "steps" => steps(&inner),
+        "spike" => spike(&inner),
+        _ => sine(&inner),
+    };
+    match curve? {
+        Ok(curve) => Some(Arrivals::Schedule(Schedule::new(curve, spacing))),
+        Err(problems) => {
+            inner.adopt(problems);
+            None
+        }
+    }
+}
+
+type Made = Option<Result<Curve, Vec<patternbench_schedule::Problem>>>;
+
+/// A time in microseconds as the seconds that curves want; what it may be is checked by the curve.
+fn seconds(node: &Node<'_>) -> Option<f64> {
+    node.number().map(|us| us / 1e6)
+}
+
+fn constant(node: &Node<'_>) -> Made {
+    let object = node.object(&["rate"])?;
+    let rate = object.require("rate").and_then(|node| node.number());
+    Some(Curve::constant(rate?))
+}
+
+fn ramp(node: &Node<'_>) -> Made {
+    let object = node.object(&["from", "to", "over_us"])?;
+    let from = object.require("from").and_then(|node| node.number());
+    let to = object.require("to").and_then(|node| node.number());
+    let over = object.require("over_us").and_then(|node| seconds(&node));
+    Some(Curve::ramp(from?, to?, over?))
+}
+
+fn steps(node: &Node<'_>) -> Made {
+    let level = |node: &Node<'_>| {
+        let object = node.object(&["rate", "for_us"])?;
+        let rate = object.require("rate").and_then(|node| node.number());
+        let lasting = object.require("for_us").and_then(|node| seconds(&node));
+        Some((rate?, lasting?))
+    };
+    let levels = all(node.list()?.iter().map(level))?;
+    Some(Curve::steps(&levels))
+}
+
+fn spike(node: &Node<'_>) -> Made {
+    let object = node.object(&["base", "peak", "at_us", "for_us"])?;
+    let base = object.require("base").and_then(|node| node.number());
+    let peak = object.require("peak").and_then(|node| node.number());
+    let at = object.require("at_us").and_then(|node| seconds(&node));
+    let lasting = object.require("for_us").and_then(|node| seconds(&node));
+    Some(Curve::spike(base?, peak?, at?, lasting?))
+}
+
+fn sine(node: &Node<'_>) -> Made {
+    let object = node.object(&["mean", "amplitude", "period_us"])?;
+    let mean = object.require("mean").and_then(|node| node.number());
+    let amplitude = object.require("amplitude").and_then(|node| node.number());
+    let period = object.require("period_us").and_then(|node| seconds(&node));
+    Some(Curve::sine(mean?, amplitude?, period?))
+}
+
+fn trace(node: &Node<'_>, context: &mut Context<'_>) -> Option<Arrivals> {
+    let object = node.object(&["file"])?;
+    let file = object.require("file")?;
+    let text = context.read(&file)?;
+    let trace = match Trace::parse(&text) {
+        Ok(trace) => trace,
+        Err(problems) => {
+            file.adopt(problems);
+            return None;
+        }
+    };
+    if u64::from(users_of(&trace)) > MOST_USERS {
+        file.wrong(
+            format!("users from 0 to {}", MOST_USERS - 1),
+            "a user of the trace is beyond that",
+        );
+        return None;
+    }
+    let steps: Vec<Option<u16>> = trace
+        .steps
+        .iter()
+        .map(|name| known_step(name, &file, context))
+        .collect();
+    let journeys = trace.arrivals.iter().map(|arrival| {
+        arrival
+            .step
+            .and_then(|step| steps.get(usize::from(step)).copied().flatten())
+    });
+    let journeys = journeys.collect();
+    Some(Arrivals::Trace(trace, journeys))
+}
+
+/// The number of a step that a trace names.
+fn known_step(name: &str, file: &Node<'_>, context: &Context<'_>) -> Option<u16> {
+    let found = context.step_names.iter().position(|known| known == name);
+    if found.is_none() {
+        file.wrong(
+            context.step_names.join(", "),
+            format!("the trace sends {name}, which is no step of a journey"),
+        );
+    }
+    found.and_then(|index| u16::try_from(index).ok())
+}

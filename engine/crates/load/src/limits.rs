@@ -1,0 +1,44 @@
+//! How many file descriptors the process may have.
+
+use crate::job::Job;
+use patternbench_schedule::Problem;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Descriptors that the process needs besides its connections.
+const OTHERS: u64 = 64;
+
+/// Raises the limit as far as the job needs it, and returns it.
+///
+/// # Errors
+/// When the hard limit is below what the job needs.
+pub fn descriptors(job: &Job) -> Result<u64, Vec<Problem>> {
+    let connections: u64 = job.groups.iter().map(|group| group.workload.connections()).sum();
+    // A user keeps one connection to each of several targets.
+    let needed = connections
+        .saturating_mul(job.targets.len() as u64)
+        .saturating_add(OTHERS);
+    let limit = getrlimit(Resource::Nofile);
+    let soft = limit.current.unwrap_or(u64::MAX);
+    if soft >= needed {
+        return Ok(soft);
+    }
+    let hard = limit.maximum.unwrap_or(u64::MAX);
+    let raised = Rlimit {
+        current: Some(needed.min(hard)),
+        maximum: limit.maximum,
+    };
+    if needed <= hard && setrlimit(Resource::Nofile, raised).is_ok() {
+        return Ok(needed);
+    }
+    Err(vec![Problem::new(
+        "groups",
+        format!(
+            "{connections} connections to each of {} targets",
+            job.targets.len()
+        ),
+        format!("at most {hard} file descriptors"),
+        format!(
+            "the job needs {needed} file descriptors: lower users or max_in_flight, or run `ulimit -Hn {needed}` as root first"
+        ),
+    )])
+}

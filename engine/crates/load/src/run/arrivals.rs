@@ -1,0 +1,180 @@
+//! Arrivals of open workloads: due when their schedule says, whoever waits.
+
+use super::Runner;
+use super::session::Session;
+use crate::job::{Arrivals, Job, Nanos, Open, Workload};
+use patternbench_attemptlog::{Outcome, Row};
+use patternbench_schedule::{Schedule, Trace};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+
+/// Arrivals that are handled before sockets are looked at again, so that a burst doesn't keep answers waiting.
+const AT_ONCE: usize = 64;
+
+/// Where arrivals come from.
+enum Source {
+    Schedule(Schedule, Pcg64),
+    Trace(Trace, Vec<Option<u16>>, usize),
+}
+
+/// An arrival that is due.
+#[derive(Debug, Clone, Copy)]
+pub struct Due {
+    pub at: Nanos,
+    user: Option<u32>,
+    step: Option<u16>,
+}
+
+/// The arrivals of one group.
+pub struct Arriving {
+    group: usize,
+    source: Source,
+    users: u32,
+    max_in_flight: u32,
+    left: u64,
+    count: u64,
+    pub next: Option<Due>,
+}
+
+/// The arrivals of all groups that have an open workload; schedules are taken out of the job, since they change.
+pub fn all(job: &mut Job) -> Vec<Arriving> {
+    let (seed, end) = (job.seed, job.warm_up.saturating_add(job.duration));
+    let groups = job.groups.iter_mut().enumerate();
+    groups
+        .filter_map(|(index, group)| Some(Arriving::new(index, open_of(&mut group.workload)?, seed, end)))
+        .collect()
+}
+
+fn open_of(workload: &mut Workload) -> Option<&mut Open> {
+    match workload {
+        Workload::Open(open) => Some(open),
+        Workload::Closed(_) => None,
+    }
+}
+
+impl Arriving {
+    fn new(group: usize, open: &mut Open, seed: u64, end: Nanos) -> Self {
+        // Every group draws from a stream of its own, so that adding one doesn't change the others.
+        let random = Pcg64::seed_from_u64(seed ^ (group as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let source = match &mut open.arrivals {
+            Arrivals::Schedule(schedule) => Source::Schedule(schedule.clone(), random),
+            Arrivals::Trace(trace, steps) => Source::Trace(std::mem::take(trace), std::mem::take(steps), 0),
+        };
+        let mut arriving = Self {
+            group,
+            source,
+            users: open.users,
+            max_in_flight: open.max_in_flight,
+            left: open.calls,
+            count: 0,
+            next: None,
+        };
+        arriving.advance(end);
+        arriving
+    }
+
+    /// When the next arrival is due.
+    pub fn next_at(&self) -> Option<Nanos> {
+        self.next.map(|due| due.at)
+    }
+
+    /// Draws the next arrival, or none when the time or the count is over.
+    fn advance(&mut self, end: Nanos) {
+        let due = if self.left == 0 { None } else { self.source.next() };
+        self.left = self.left.saturating_sub(1);
+        self.next = due.filter(|due| due.at < end);
+    }
+
+    /// The user that an arrival comes as.
+    fn user(&mut self, due: Due) -> u32 {
+        self.count += 1;
+        due.user
+            .unwrap_or(((self.count - 1) % u64::from(self.users)) as u32)
+    }
+}
+
+impl Source {
+    fn next(&mut self) -> Option<Due> {
+        match self {
+            Self::Schedule(schedule, random) => schedule.next(random).map(|at| Due {
+                at,
+                user: None,
+                step: None,
+            }),
+            Self::Trace(trace, steps, place) => {
+                let arrival = trace.arrivals.get(*place)?;
+                let step = steps.get(*place).copied().flatten();
+                *place += 1;
+                Some(Due {
+                    at: arrival.at,
+                    user: arrival.user,
+                    step,
+                })
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// Lets everything arrive that is due.
+    pub(super) fn arrive(&mut self, job: &Job, now: Nanos) {
+        for index in 0..self.arriving.len() {
+            for _ in 0..AT_ONCE {
+                let Some(due) = self.arriving[index].next.filter(|due| due.at <= now) else {
+                    break;
+                };
+                let end = self.end;
+                self.arriving[index].advance(end);
+                self.arrive_one(job, index, due);
+            }
+        }
+    }
+
+    fn arrive_one(&mut self, job: &Job, index: usize, due: Due) {
+        let arriving = &mut self.arriving[index];
+        let user = arriving.user(due);
+        let (group, room) = (arriving.group, arriving.max_in_flight);
+        let journey = self.journey_for(job, group, due.step);
+        if self.groups[group].in_flight >= room {
+            return self.drop_arrival(job, group, journey, due.at, user);
+        }
+        let session = self.add_session(Session::arrival(group, user, journey));
+        self.begin_journey(job, session, Some(journey));
+        self.begin_call(job, session, due.at, due.at);
+    }
+
+    fn journey_for(&mut self, job: &Job, group: usize, step: Option<u16>) -> usize {
+        let begins_with = |name: u16| {
+            job.groups[group]
+                .journeys
+                .iter()
+                .position(|journey| journey.steps[0].name == name)
+        };
+        step.and_then(begins_with)
+            .unwrap_or_else(|| self.groups[group].journeys.next())
+    }
+
+    fn drop_arrival(&mut self, job: &Job, group: usize, journey: usize, due: Nanos, user: u32) {
+        let call = self.groups[group].next_call(user);
+        let moment = (due / 1000) as i64;
+        self.log.push(Row {
+            user,
+            group: group as u16,
+            step: job.groups[group].journeys[journey].steps[0].name,
+            call,
+            attempt: 0,
+            status: 0,
+            outcome: Outcome::Dropped,
+            success: false,
+            warm_up: due < self.warm_up,
+            intended_us: moment,
+            start_us: moment,
+            first_byte_us: -1,
+            end_us: moment,
+            bytes: Row::NO_BYTES,
+            lateness_us: 0,
+            call_response_us: 0,
+            call_success: false,
+        });
+    }
+}

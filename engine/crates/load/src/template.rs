@@ -1,0 +1,349 @@
+//! Texts with places that are filled in for every call: `${user}`, `${random:1-100}`, `${feed.name}`, `${captured}`.
+
+use rand_core::Rng;
+use std::fmt::Write as _;
+
+/// What templates may name.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Constants of the job, with their values.
+    pub constants: Vec<(String, String)>,
+    /// Columns of the group's feeder.
+    pub columns: Vec<String>,
+    /// Values that steps capture; a template may name those of the steps before it.
+    pub captured: Vec<String>,
+    /// Counters, in the order in which they were first named; they are the round's, not a user's.
+    pub counters: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    User,
+    Call,
+    Counter(usize),
+    Random(u64, u64),
+    Uuid,
+    Column(usize),
+    Captured(usize),
+}
+
+/// A text with places to fill in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template(Vec<Piece>);
+
+/// How a value is written so that it can't break out of its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// As it is.
+    Raw,
+    /// In a path: what no URL may contain is percent-encoded, slashes and the like are kept.
+    Path,
+    /// As one value of a query or a form: everything but letters, digits and `-._~` is percent-encoded.
+    Query,
+    /// Inside a JSON string.
+    Json,
+    /// In a header line: control characters are left out.
+    Header,
+}
+
+/// What places are filled with.
+pub struct Values<'a, R> {
+    /// The virtual user.
+    pub user: u32,
+    /// The number of the user's call.
+    pub call: u32,
+    /// The round's counters.
+    pub counters: &'a mut [u64],
+    /// The feeder's present line.
+    pub columns: &'a [String],
+    /// What this user has captured.
+    pub captured: &'a [String],
+    /// Where random values come from.
+    pub random: &'a mut R,
+}
+
+impl Template {
+    /// Parses a text; `$${` stands for `${` itself.
+    ///
+    /// # Errors
+    /// What is wrong, in a sentence: a name that names nothing, a place without an end.
+    pub fn parse(text: &str, names: &mut Names) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            if rest[..at].ends_with('$') {
+                push(&mut pieces, &rest[..at - 1]);
+                push(&mut pieces, "${");
+                rest = &rest[at + 2..];
+                continue;
+            }
+            push(&mut pieces, &rest[..at]);
+            let inside = &rest[at + 2..];
+            let end = inside
+                .find('}')
+                .ok_or("a place begins with ${ and has no } at its end")?;
+            match named(&inside[..end], names)? {
+                Piece::Text(constant) => push(&mut pieces, &constant),
+                piece => pieces.push(piece),
+            }
+            rest = &inside[end + 1..];
+        }
+        push(&mut pieces, rest);
+        Ok(Self(pieces))
+    }
+
+    /// The text, when there is nothing to fill in.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Appends the filled-in text.
+    pub fn render<R: Rng>(&self, place: Place, values: &mut Values<'_, R>, into: &mut String) {
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => into.push_str(text),
+                Piece::User => number(u64::from(values.user), into),
+                Piece::Call => number(u64::from(values.call), into),
+                Piece::Counter(index) => {
+                    number(values.counters[*index], into);
+                    values.counters[*index] += 1;
+                }
+                Piece::Random(low, high) => number(within(*low, *high, values.random), into),
+                Piece::Uuid => uuid(values.random, into),
+                Piece::Column(index) => escape(&values.columns[*index], place, into),
+                Piece::Captured(index) => escape(&values.captured[*index], place, into),
+            }
+        }
+    }
+}
+
+fn push(pieces: &mut Vec<Piece>, text: &str) {
+    match pieces.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Piece::Text(before)) => before.push_str(text),
+        _ => pieces.push(Piece::Text(text.to_owned())),
+    }
+}
+
+fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
+    if let Some((_, value)) = names.constants.iter().find(|(known, _)| known == name) {
+        return Ok(Piece::Text(value.clone()));
+    }
+    if let Some(range) = name.strip_prefix("random:") {
+        return range_of(range).ok_or_else(|| format!("${{{name}}} is no range: write ${{random:1-100}}"));
+    }
+    if let Some(counter) = name.strip_prefix("counter:") {
+        return Ok(Piece::Counter(counter_of(counter, names)));
+    }
+    let place = |known: &[String], name: &str| known.iter().position(|known| known == name);
+    let column = name
+        .strip_prefix("feed.")
+        .and_then(|name| place(&names.columns, name))
+        .map(Piece::Column);
+    let found = match name {
+        "user" => Some(Piece::User),
+        "call" => Some(Piece::Call),
+        "uuid" => Some(Piece::Uuid),
+        _ => column.or_else(|| place(&names.captured, name).map(Piece::Captured)),
+    };
+    found.ok_or_else(|| format!("${{{name}}} names nothing; known here: {}", known(names)))
+}
+
+fn known(names: &Names) -> String {
+    let fixed = ["user", "call", "uuid", "random:1-100", "counter:NAME"].map(str::to_owned);
+    let columns = names.columns.iter().map(|column| format!("feed.{column}"));
+    let constants = names.constants.iter().map(|(name, _)| name.clone());
+    fixed
+        .into_iter()
+        .chain(constants)
+        .chain(columns)
+        .chain(names.captured.clone())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn range_of(text: &str) -> Option<Piece> {
+    let (low, high) = text.split_once('-')?;
+    let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+    (low <= high).then_some(Piece::Random(low, high))
+}
+
+fn counter_of(name: &str, names: &mut Names) -> usize {
+    names
+        .counters
+        .iter()
+        .position(|known| known == name)
+        .unwrap_or_else(|| {
+            names.counters.push(name.to_owned());
+            names.counters.len() - 1
+        })
+}
+
+fn number(number: u64, into: &mut String) {
+    // Writing to a string can't fail.
+    let _ = write!(into, "{number}");
+}
+
+/// A whole number from `low` to `high`, both included, by the multiplication of Lemire (whose bias is below 2^-64 of the range).
+fn within(low: u64, high: u64, random: &mut impl Rng) -> u64 {
+    let span = u128::from(high - low) + 1;
+    low + ((u128::from(random.next_u64()) * span) >> 64) as u64
+}
+
+/// A random UUID (version 4 of RFC 9562).
+fn uuid(random: &mut impl Rng, into: &mut String) {
+    let bits = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+    let bits = bits & !(0xF << 76 | 0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{bits:032x}");
+    let _ = write!(
+        into,
+        "{}-{}-{}-{}-{}",
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..]
+    );
+}
+
+fn escape(value: &str, place: Place, into: &mut String) {
+    match place {
+        Place::Raw => into.push_str(value),
+        Place::Path => percent(
+            value,
+            |byte| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte),
+            into,
+        ),
+        Place::Query => percent(
+            value,
+            |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte),
+            into,
+        ),
+        Place::Header => into.extend(value.chars().filter(|character| !character.is_control())),
+        Place::Json => {
+            let quoted = serde_json::Value::from(value).to_string();
+            into.push_str(&quoted[1..quoted.len() - 1]);
+        }
+    }
+}
+
+fn percent(value: &str, keep: impl Fn(u8) -> bool, into: &mut String) {
+    for byte in value.bytes() {
+        if keep(byte) {
+            into.push(char::from(byte));
+        } else {
+            let _ = write!(into, "%{byte:02X}");
+        }
+    }
+}
+
+/// A text as one value of a query or a form.
+#[must_use]
+pub fn query_text(value: &str) -> String {
+    let mut text = String::new();
+    escape(value, Place::Query, &mut text);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
+    fn names() -> Names {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        Names {
+            constants: vec![("round".to_owned(), "3".to_owned())],
+            columns: texts(&["name"]),
+            captured: texts(&["id"]),
+            counters: Vec::new(),
+        }
+    }
+
+    fn rendered(text: &str, place: Place, id: &str) -> String {
+        let mut names = names();
+        let template = Template::parse(text, &mut names).unwrap();
+        let mut counters = vec![0; names.counters.len()];
+        let (columns, captured) = (["Ann & Bob".to_owned()], [id.to_owned()]);
+        let mut random = Pcg64::seed_from_u64(1);
+        let mut values = Values {
+            user: 7,
+            call: 9,
+            counters: &mut counters,
+            columns: &columns,
+            captured: &captured,
+            random: &mut random,
+        };
+        let mut into = String::new();
+        template.render(place, &mut values, &mut into);
+        into
+    }
+
+    #[test]
+    fn places_are_filled_in() {
+        assert_eq!(
+            rendered(
+                "/${user}/${call}/${round}/${id}?x=${counter:a}${counter:a}",
+                Place::Path,
+                "42"
+            ),
+            "/7/9/3/42?x=01"
+        );
+    }
+
+    #[test]
+    fn values_cannot_break_out_of_their_place() {
+        assert_eq!(rendered("a=${feed.name}", Place::Query, ""), "a=Ann%20%26%20Bob");
+        assert_eq!(rendered("/x${id}", Place::Path, "/a b?c\r\n"), "/x/a%20b?c%0D%0A");
+        assert_eq!(rendered("${id}", Place::Header, "a\r\nEvil: 1"), "aEvil: 1");
+        assert_eq!(
+            rendered("{\"x\": \"${id}\"}", Place::Json, "\"\n"),
+            "{\"x\": \"\\\"\\n\"}"
+        );
+    }
+
+    #[test]
+    fn a_dollar_before_a_place_makes_it_text() {
+        assert_eq!(rendered("$${user} $5", Place::Raw, ""), "${user} $5");
+    }
+
+    #[test]
+    fn a_name_that_names_nothing_is_refused_with_what_is_known() {
+        let error = Template::parse("${usr}", &mut names()).unwrap_err();
+        assert!(
+            error.contains("usr") && error.contains("feed.name") && error.contains("id"),
+            "{error}"
+        );
+        assert!(Template::parse("${user", &mut names()).is_err());
+        assert!(Template::parse("${random:9-1}", &mut names()).is_err());
+    }
+
+    #[test]
+    fn a_uuid_has_its_version_and_variant() {
+        let text = rendered("${uuid}", Place::Raw, "");
+        assert_eq!((text.len(), &text[14..15]), (36, "4"));
+        assert!("89ab".contains(&text[19..20]), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn random_values_stay_in_their_range(low in any::<u64>(), more in any::<u64>(), seed in any::<u64>()) {
+            let high = low.saturating_add(more);
+            let value = within(low, high, &mut Pcg64::seed_from_u64(seed));
+            prop_assert!((low..=high).contains(&value));
+        }
+
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "[a-z$}{:.\\-0-9é]{0,30}") {
+            let _ = Template::parse(&text, &mut names());
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Closed and open workloads against servers that follow a script.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Reply, Server, after, job, ok, run, status, with};
+use serde_json::json;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_closed_workload_ends_after_so_many_calls_of_all_users() {
+    let server = Server::start(|_| ok("hello"));
+    let outcome = run(&job(
+        &server.url(),
+        json!({"closed": {"users": 7, "until": {"calls": 100}}}),
+        json!([{}]),
+    ));
+    assert_eq!((server.count(), outcome.attempts.len()), (100, 100));
+    assert_eq!(outcome.summary["requests"], 100);
+    assert_eq!(outcome.summary["bytes"], 500);
+    assert!(
+        outcome
+            .attempts
+            .iter()
+            .all(|attempt| attempt.success && attempt.status == Some(200) && attempt.bytes == Some(5))
+    );
+}
+
+#[test]
+fn every_user_makes_so_many_calls_and_numbers_them() {
+    let server = Server::start(|_| ok(""));
+    let outcome = run(&job(
+        &server.url(),
+        json!({"closed": {"users": 5, "until": {"calls_per_user": 20}}}),
+        json!([{}]),
+    ));
+    for user in 0..5 {
+        let calls: Vec<u32> = outcome
+            .attempts
+            .iter()
+            .filter(|row| row.user == user)
+            .map(|row| row.call)
+            .collect();
+        assert_eq!(calls, (0..20).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn users_go_on_until_they_have_their_successes() {
+    // Every third answer is a failure: four good calls of one user take five.
+    let server = Server::start(|seen| {
+        if seen.number % 3 == 2 {
+            status(503, "", "")
+        } else {
+            ok("")
+        }
+    });
+    let workload = json!({"closed": {"users": 1, "until": {"successes_per_user": 4}}});
+    let outcome = run(&job(&server.url(), workload, json!([{}])));
+    assert_eq!(
+        outcome
+            .attempts
+            .iter()
+            .map(|row| row.status.unwrap())
+            .collect::<Vec<_>>(),
+        [200, 200, 503, 200, 200]
+    );
+    assert_eq!(
+        (&outcome.summary["successes"], &outcome.summary["errors"]),
+        (&json!(4), &json!(1))
+    );
+}
+
+#[test]
+fn users_pause_between_calls() {
+    let server = Server::start(|_| ok(""));
+    let workload = json!({"closed": {"users": 2, "think_us": 20_000, "until": {"calls_per_user": 5}}});
+    let outcome = run(&job(&server.url(), workload, json!([{}])));
+    for user in 0..2 {
+        let rows: Vec<_> = outcome.attempts.iter().filter(|row| row.user == user).collect();
+        assert!(
+            rows.windows(2)
+                .all(|pair| pair[1].intended_us >= pair[0].end_us + 19_999)
+        );
+    }
+}
+
+#[test]
+fn an_open_workload_sends_as_the_schedule_says_whoever_waits() {
+    // Every answer takes longer than ten arrivals.
+    let server = Server::start(|_| after(Duration::from_millis(50), ""));
+    let workload = json!({"open": {"schedule": {"constant": {"rate": 200}}}});
+    let outcome = run(&with(
+        job(&server.url(), workload, json!([{}])),
+        json!({"duration_us": 500_000}),
+    ));
+    let mut intended: Vec<i64> = outcome.attempts.iter().map(|row| row.intended_us).collect();
+    intended.sort_unstable();
+    assert_eq!(intended, (0..100).map(|k| k * 5000).collect::<Vec<i64>>());
+    assert!(
+        outcome
+            .attempts
+            .iter()
+            .all(|row| row.start_us >= row.intended_us && row.end_us >= row.start_us + 50_000)
+    );
+    assert_eq!(outcome.summary["calls"], 100);
+}
+
+#[test]
+fn arrivals_beyond_the_cap_are_dropped_and_counted_exactly() {
+    let server = Server::start(|_| after(Duration::from_secs(1), ""));
+    let workload =
+        json!({"open": {"schedule": {"constant": {"rate": 100}}, "max_in_flight": 5, "calls": 40}});
+    let outcome = run(&job(&server.url(), workload, json!([{}])));
+    let dropped = outcome.with("dropped");
+    assert_eq!((dropped.len(), outcome.with("answered").len()), (35, 5));
+    assert!(
+        dropped
+            .iter()
+            .all(|row| row.attempt == 0 && row.status.is_none() && row.first_byte_us.is_none())
+    );
+    assert_eq!(
+        (&outcome.summary["dropped"], &outcome.summary["requests"]),
+        (&json!(35), &json!(5))
+    );
+    assert_eq!(outcome.summary["valid"], false);
+    assert!(
+        outcome.has_doubt("dropped_arrivals"),
+        "{}",
+        outcome.summary["doubts"]
+    );
+}
+
+#[test]
+fn arrivals_come_as_one_user_after_another() {
+    let server = Server::start(|_| ok(""));
+    let workload = json!({"open": {"schedule": {"constant": {"rate": 1000}}, "users": 3, "calls": 9}});
+    let mut rows = run(&job(&server.url(), workload, json!([{}]))).attempts;
+    rows.sort_by_key(|row| row.intended_us);
+    let identities: Vec<(u32, u32)> = rows.iter().map(|row| (row.user, row.call)).collect();
+    assert_eq!(identities, (0..9).map(|k| (k % 3, k / 3)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_trace_is_replayed_with_its_users_and_steps() {
+    let server = Server::start(|_| ok(""));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.csv");
+    std::fs::write(
+        &file,
+        "at_us,user,step\n0,4,look\n10000,2,buy\n10000,4,look\n30500,2,look\n",
+    )
+    .unwrap();
+    let mut job = job(
+        &server.url(),
+        json!({"open": {"schedule": {"trace": {"file": file}}}}),
+        json!([]),
+    );
+    job["groups"][0]["journeys"] =
+        json!([{"steps": [{"name": "look", "path": "/look"}]}, {"steps": [{"name": "buy", "path": "/buy"}]}]);
+    let mut rows = run(&job).attempts;
+    rows.sort_by_key(|row| (row.intended_us, row.user));
+    let sent: Vec<_> = rows
+        .iter()
+        .map(|row| (row.intended_us, row.user, row.step.as_str(), row.call))
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            (0, 4, "look", 0),
+            (10_000, 2, "buy", 0),
+            (10_000, 4, "look", 1),
+            (30_500, 2, "look", 1)
+        ]
+    );
+}
+
+#[test]
+fn warm_up_is_recorded_and_marked_and_left_out_of_the_summary() {
+    let server = Server::start(|_| ok(""));
+    let workload = json!({"open": {"schedule": {"constant": {"rate": 500}}}});
+    let job = with(
+        job(&server.url(), workload, json!([{}])),
+        json!({"warm_up_us": 200_000, "duration_us": 300_000}),
+    );
+    let outcome = run(&job);
+    let warm = outcome.attempts.iter().filter(|row| row.warm_up).count();
+    assert_eq!((outcome.attempts.len(), warm), (250, 100));
+    assert!(
+        outcome
+            .attempts
+            .iter()
+            .all(|row| row.warm_up == (row.intended_us < 200_000))
+    );
+    assert_eq!(
+        (&outcome.summary["requests"], &outcome.summary["warm_up_rows"]),
+        (&json!(150), &json!(100))
+    );
+    assert_eq!(outcome.histograms["histograms"][1]["count"], 150);
+}
+
+/// Three populations with rates per user of 120, 90 and 30 a minute, as in Table III of the rate-limiting paper, whose
+/// percentages add up to 105; here 5, 25 and 70 users. Time runs ten times as fast.
+#[test]
+fn groups_keep_the_rates_of_their_users_within_half_a_percent() {
+    let server = Server::start(|_| after(Duration::from_millis(2), ""));
+    let group = |name: &str, users: u32, per_minute: u32| {
+        let every_us = 60_000_000 / u64::from(per_minute) / 10;
+        let workload =
+            json!({"closed": {"users": users, "pace": {"every_us": every_us}, "start_over_us": every_us}});
+        json!({"name": name, "workload": workload, "journeys": [{"steps": [{}]}]})
+    };
+    let groups = json!([
+        group("high", 5, 120),
+        group("moderate", 25, 90),
+        group("low", 70, 30)
+    ]);
+    let outcome = run(&with(
+        job(&server.url(), json!(null), json!([])),
+        json!({"groups": groups, "duration_us": 3_000_000}),
+    ));
+    for (name, users, per_minute) in [("high", 5, 120.0), ("moderate", 25, 90.0), ("low", 70, 30.0)] {
+        for user in 0..users {
+            let mut starts: Vec<i64> = outcome
+                .attempts
+                .iter()
+                .filter(|row| row.group == name && row.user == user)
+                .map(|row| row.start_us)
+                .collect();
+            starts.sort_unstable();
+            let minutes = (starts[starts.len() - 1] - starts[0]) as f64 / 60e6 * 10.0;
+            let rate = (starts.len() - 1) as f64 / minutes;
+            // A user's own rate may be off by what its last call was late; the schedule itself is exact.
+            assert!((rate / per_minute - 1.0).abs() < 0.05, "{name} {user}: {rate}");
+        }
+        let mut intended: Vec<(u32, i64)> = outcome
+            .attempts
+            .iter()
+            .filter(|row| row.group == name)
+            .map(|row| (row.user, row.intended_us))
+            .collect();
+        intended.sort_unstable();
+        let gaps: Vec<i64> = intended
+            .windows(2)
+            .filter(|pair| pair[0].0 == pair[1].0)
+            .map(|pair| pair[1].1 - pair[0].1)
+            .collect();
+        let mean = gaps.iter().sum::<i64>() as f64 / gaps.len() as f64;
+        assert!((6e6 / mean / per_minute - 1.0).abs() < 0.005, "{name}: {mean}");
+    }
+}
+
+#[test]
+fn a_late_user_catches_up_or_shifts_as_asked() {
+    let run_with = |late: &str| {
+        // The first answer takes as long as five calls.
+        let server =
+            Server::start(|seen| after(Duration::from_millis(if seen.number == 0 { 105 } else { 0 }), ""));
+        let workload = json!({"closed": {"users": 1, "pace": {"every_us": 20_000, "late": late}, "until": {"calls": 8}}});
+        run(&job(&server.url(), workload, json!([{}]))).attempts
+    };
+    let caught_up = run_with("catch_up");
+    assert_eq!(
+        caught_up.iter().map(|row| row.intended_us).collect::<Vec<_>>(),
+        (0..8).map(|k| k * 20_000).collect::<Vec<_>>()
+    );
+    assert!(caught_up[1].start_us - caught_up[1].intended_us >= 80_000);
+    let shifted = run_with("shift");
+    assert!(shifted[1].intended_us >= 105_000);
+    assert!(
+        shifted
+            .iter()
+            .skip(1)
+            .all(|row| row.start_us - row.intended_us < 80_000)
+    );
+}
+
+#[test]
+fn requests_go_round_the_targets_in_proportion_to_their_weights() {
+    let servers = [
+        Server::start(|_| ok("")),
+        Server::start(|_| ok("")),
+        Server::start(|_| ok("")),
+    ];
+    let targets: Vec<_> = servers
+        .iter()
+        .zip([3, 1, 0])
+        .map(|(server, weight)| json!({"url": server.url(), "weight": weight}))
+        .collect();
+    let workload = json!({"closed": {"users": 4, "until": {"calls": 100}}});
+    let outcome = run(&with(job("", workload, json!([{}])), json!({"targets": targets})));
+    assert_eq!(servers.each_ref().map(Server::count), [75, 25, 0]);
+    assert!(outcome.summary["generator"]["connections"].as_u64().unwrap() <= 8);
+}
+
+#[test]
+fn an_answer_that_does_not_come_in_time_is_a_timeout_on_time() {
+    let server =
+        Server::start(|seen| after(Duration::from_millis(if seen.number == 1 { 2000 } else { 0 }), ""));
+    let workload = json!({"closed": {"users": 1, "until": {"calls": 3}}});
+    let outcome = run(&job(&server.url(), workload, json!([{"timeout_us": 60_000}])));
+    let outcomes: Vec<&str> = outcome.attempts.iter().map(|row| row.outcome.as_str()).collect();
+    assert_eq!(outcomes, ["answered", "timeout", "answered"]);
+    let slow = &outcome.attempts[1];
+    assert!(
+        (60_000..1_000_000).contains(&(slow.end_us - slow.start_us)),
+        "{slow:?}"
+    );
+    assert_eq!((slow.status, slow.bytes, slow.success), (None, None, false));
+}
+
+#[test]
+fn what_is_unanswered_when_the_waiting_is_over_is_recorded_and_doubted() {
+    let server = Server::start(|_| after(Duration::from_secs(20), ""));
+    let workload = json!({"open": {"schedule": {"constant": {"rate": 100}}}});
+    let before = Instant::now();
+    let outcome = run(&with(
+        job(&server.url(), workload, json!([{}])),
+        json!({"duration_us": 100_000, "drain_us": 200_000}),
+    ));
+    assert!(before.elapsed() < Duration::from_secs(10));
+    assert_eq!(outcome.with("cancelled").len(), 10);
+    assert!(
+        outcome.has_doubt("unanswered_at_the_end"),
+        "{}",
+        outcome.summary["doubts"]
+    );
+}
+
+#[test]
+fn a_server_that_hangs_up_or_is_not_there_is_a_connection_error() {
+    let server = Server::start(|seen| {
+        if seen.number % 2 == 1 {
+            Reply::HangUp
+        } else {
+            ok("")
+        }
+    });
+    let workload = json!({"closed": {"users": 1, "until": {"calls": 10}}});
+    let outcome = run(&job(&server.url(), workload.clone(), json!([{}])));
+    assert_eq!(
+        (
+            outcome.with("connection_error").len(),
+            outcome.with("answered").len()
+        ),
+        (5, 5)
+    );
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let outcome = run(&job(&format!("http://{address}"), workload, json!([{}])));
+    assert_eq!(outcome.with("connection_error").len(), 10);
+    assert_eq!(outcome.summary["socket_errors"]["refused"], 10);
+}
+
+#[test]
+fn a_connection_that_the_server_does_not_keep_is_opened_again() {
+    let server = Server::start(|_| status(200, "Connection: close\r\n", "x"));
+    let workload = json!({"closed": {"users": 2, "until": {"calls": 20}}});
+    let outcome = run(&job(&server.url(), workload, json!([{}])));
+    assert_eq!(outcome.with("answered").len(), 20);
+    assert_eq!(outcome.summary["generator"]["connections"], 20);
+}
+
+#[test]
+fn users_keep_their_connections() {
+    let server = Server::start(|_| ok("x"));
+    let workload = json!({"closed": {"users": 6, "until": {"calls": 600}}});
+    let outcome = run(&job(&server.url(), workload, json!([{}])));
+    assert_eq!(outcome.summary["generator"]["connections"], 6);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_poisson_arrivals() {
+    let server = Server::start(|_| ok(""));
+    let workload = json!({"open": {"schedule": {"sine": {"mean": 500, "amplitude": 400, "period_us": 100_000}}, "spacing": "poisson"}});
+    let job = with(
+        job(&server.url(), workload, json!([{}])),
+        json!({"duration_us": 300_000}),
+    );
+    let intended = || {
+        let mut times: Vec<i64> = run(&job).attempts.iter().map(|row| row.intended_us).collect();
+        times.sort_unstable();
+        times
+    };
+    assert_eq!(intended(), intended());
+}

@@ -1,0 +1,250 @@
+//! Connections against servers that follow a script, over real sockets.
+
+use patternbench_wire::{
+    Answer, Connection, Expected, Failure, Limits, Poller, Progress, Target, TlsSettings,
+};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Serves connections one after another: for each request on one, the next piece of text; then closes it.
+fn serve<S: Read + Write>(mut stream: S, answers: &[&str]) {
+    let mut buffer = [0; 4096];
+    for answer in answers {
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            match stream.read(&mut buffer) {
+                Ok(0) | Err(_) => return,
+                Ok(read) => request.extend_from_slice(&buffer[..read]),
+            }
+        }
+        stream.write_all(answer.as_bytes()).unwrap();
+    }
+}
+
+fn tcp(answers: &'static [&'static str]) -> Target {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || serve(listener.accept().unwrap().0, answers));
+    Target::new(&format!("http://{address}"), &TlsSettings::default()).unwrap()
+}
+
+/// Drives a connection until something has come of its exchange.
+struct Driver {
+    connection: Connection,
+    poller: Poller,
+    buffer: Vec<u8>,
+}
+
+impl Driver {
+    fn new(target: &Target) -> Self {
+        let connection = Connection::open(target, Limits::default()).unwrap();
+        let poller = Poller::new().unwrap();
+        poller.add(&connection, 7).unwrap();
+        Self {
+            connection,
+            poller,
+            buffer: vec![0; 16],
+        }
+    }
+
+    fn exchange(&mut self) -> Result<Progress, Failure> {
+        self.connection
+            .send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Expected::default())?;
+        self.until_something()
+    }
+
+    fn until_something(&mut self) -> Result<Progress, Failure> {
+        for _ in 0..100 {
+            let ready: Vec<_> = self.poller.wait(Duration::from_secs(5)).unwrap().collect();
+            assert!(!ready.is_empty(), "nothing came for five seconds");
+            for readiness in ready {
+                assert_eq!(readiness.key, 7);
+                match self.connection.ready(readiness, &mut self.buffer)? {
+                    Progress::Waiting | Progress::Begun => {}
+                    progress => return Ok(progress),
+                }
+            }
+        }
+        panic!("a hundred events and no answer")
+    }
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n0123456789012345678901234";
+
+#[test]
+fn a_connection_carries_one_request_after_another_and_then_notices_its_end() {
+    let mut driver = Driver::new(&tcp(&[OK, OK]));
+    let answer = Answer {
+        status: 200,
+        bytes: 25,
+        keep_alive: true,
+    };
+    assert_eq!(driver.exchange(), Ok(Progress::Done(answer)));
+    // The server closes after its last answer; that can be seen with the answer or after it.
+    match driver.exchange() {
+        Ok(Progress::Done(Answer { keep_alive: true, .. })) => {
+            assert_eq!(driver.until_something(), Ok(Progress::Gone))
+        }
+        other => assert_eq!(
+            other,
+            Ok(Progress::Done(Answer {
+                keep_alive: false,
+                ..answer
+            }))
+        ),
+    }
+}
+
+#[test]
+fn an_answer_that_ends_with_the_connection_is_complete() {
+    let mut driver = Driver::new(&tcp(&[
+        "HTTP/1.0 200 OK\r\n\r\nall that there is to say about it",
+    ]));
+    let answer = Answer {
+        status: 200,
+        bytes: 33,
+        keep_alive: false,
+    };
+    assert_eq!(driver.exchange(), Ok(Progress::Done(answer)));
+}
+
+#[test]
+fn a_server_that_hangs_up_in_the_middle_is_a_failure() {
+    let mut driver = Driver::new(&tcp(&["HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n0123"]));
+    assert_eq!(driver.exchange(), Err(Failure::Closed));
+}
+
+#[test]
+fn a_port_where_nobody_listens_refuses() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let target = Target::new(&format!("http://{address}"), &TlsSettings::default()).unwrap();
+    assert_eq!(Driver::new(&target).exchange(), Err(Failure::Refused));
+}
+
+#[test]
+fn a_unix_socket_is_spoken_to_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || serve(listener.accept().unwrap().0, &[OK, OK]));
+    let target = Target::new(&format!("unix:{}", path.display()), &TlsSettings::default()).unwrap();
+    assert!(matches!(
+        Driver::new(&target).exchange(),
+        Ok(Progress::Done(Answer { status: 200, .. }))
+    ));
+}
+
+/// A TLS server for `localhost`, and the PEM text of the certificate that it shows.
+fn tls(answers: &'static [&'static str]) -> (std::net::SocketAddr, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = rustls_pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let session = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+        serve(
+            rustls::StreamOwned::new(session, listener.accept().unwrap().0),
+            answers,
+        );
+    });
+    (address, made.cert.pem())
+}
+
+#[test]
+fn tls_with_a_custom_certificate_authority_carries_requests() {
+    let (address, pem) = tls(&[OK, OK, OK]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, pem).unwrap();
+    let settings = TlsSettings {
+        ca_file: Some(file),
+        server_name: Some("localhost".to_owned()),
+        ..TlsSettings::default()
+    };
+    let mut driver = Driver::new(&Target::new(&format!("https://{address}"), &settings).unwrap());
+    for _ in 0..2 {
+        assert!(matches!(
+            driver.exchange(),
+            Ok(Progress::Done(Answer {
+                status: 200,
+                bytes: 25,
+                keep_alive: true
+            }))
+        ));
+    }
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for_is_refused_unless_verification_is_off() {
+    let (trusted, pem) = tls(&[OK]);
+    drop(std::net::TcpStream::connect(trusted));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.pem");
+    std::fs::write(&file, pem).unwrap();
+    let settings = TlsSettings {
+        ca_file: Some(file),
+        server_name: Some("localhost".to_owned()),
+        verify: true,
+    };
+    let (address, _) = tls(&[OK]);
+    let target = Target::new(&format!("https://{address}"), &settings).unwrap();
+    assert_eq!(Driver::new(&target).exchange(), Err(Failure::Tls));
+    let (address, _) = tls(&[OK]);
+    let target = Target::new(
+        &format!("https://{address}"),
+        &TlsSettings {
+            verify: false,
+            ..settings
+        },
+    )
+    .unwrap();
+    assert!(matches!(
+        Driver::new(&target).exchange(),
+        Ok(Progress::Done(Answer { status: 200, .. }))
+    ));
+}
+
+#[test]
+fn a_server_that_does_not_speak_tls_is_a_failure_of_tls() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        let _ = stream.read(&mut [0; 1024]);
+    });
+    let settings = TlsSettings {
+        verify: false,
+        ..TlsSettings::default()
+    };
+    let target = Target::new(&format!("https://{address}"), &settings).unwrap();
+    assert_eq!(Driver::new(&target).exchange(), Err(Failure::Tls));
+}
+
+#[test]
+fn a_ca_file_without_certificates_is_a_problem_before_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("empty.pem");
+    std::fs::write(&file, "nothing\n").unwrap();
+    let settings = TlsSettings {
+        ca_file: Some(file),
+        ..TlsSettings::default()
+    };
+    assert!(
+        Target::new("https://127.0.0.1:1", &settings)
+            .err()
+            .unwrap()
+            .message
+            .contains("no certificate")
+    );
+}
