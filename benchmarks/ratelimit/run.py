@@ -1,10 +1,10 @@
 """What a rate limit costs: latency and CPU of every algorithm and store, beside nginx's and Envoy's own.
 
 `python benchmarks/ratelimit/run.py --rounds 5 --seconds 2 --out result.json` runs all variants in one go,
-interleaved, in a shuffled order with a recorded seed. Each visit of a variant is one round: a closed loop of one
-connection for latency, then sixteen for throughput and CPU. Every request passes (limits are high), over 1,000
-clients. Added latency is the difference to "no filter" of the same round; the table gives medians over rounds and,
-in brackets, the smallest and largest round. CPU is that of the balancer's worker, not of the store.
+interleaved, in a shuffled order with a recorded seed. Each visit of a variant is one round: a closed loop of
+one connection for latency, then sixteen for throughput and CPU. Every request passes (limits are high), over
+1,000 clients. Added latency is the difference to "no filter" of the same round; the table gives medians over
+rounds and, in brackets, the smallest and largest. CPU is that of the balancer's worker, not of the store.
 """
 
 import argparse
@@ -36,6 +36,7 @@ from ratelimit_rig import (  # noqa: E402
     limit,
     listens,
     plan,
+    quiet_folder,
 )
 
 CLIENTS = """
@@ -120,7 +121,7 @@ class Envoy(Component):
 def generous(algorithm: str, **more: Any) -> dict[str, Any]:
     """Return a limit that a client of this benchmark never reaches; a log of 1,000 entries."""
     many = 1000 if algorithm == "sliding_window_log" else 1_000_000
-    return limit(algorithm, limit=many, window="1s", **more)
+    return limit(algorithm, limit=many, **{"window": "1s", **more})
 
 
 def variants(folder: Path, behind: int, stores: dict[str, Any]) -> dict[str, Any]:
@@ -149,9 +150,10 @@ def variants(folder: Path, behind: int, stores: dict[str, Any]) -> dict[str, Any
             name = f"{algorithm}, {store}"
             made[name] = nginx(name, plan(generous(algorithm, store=store), stores=stores))
     for mode in ("lazy", "eager"):
-        lease = {"mode": mode, "share": 0.5, "most": 1000}
+        lease = {"mode": mode, "share": 0.5, "most": 1000, "expires": "10s"}
         made[f"fixed_window, redis, {mode} lease"] = nginx(
-            f"lease {mode}", plan(generous("fixed_window", store="redis", lease=lease), stores=stores)
+            f"lease {mode}",
+            plan(generous("fixed_window", store="redis", lease=lease, window="1m"), stores=stores),
         )
     envoy = Path(sys.executable).parent / "envoy"
     if envoy.exists():
@@ -252,7 +254,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a regular expression on variants; baselines always run")
     parser.add_argument("--out", type=Path, default=Path("ratelimit-benchmark.json"))
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rlb-") as name:
+    with tempfile.TemporaryDirectory(prefix="rlb-", dir=quiet_folder()) as name:
         folder = Path(name)
         folder.chmod(0o755)
         script = folder / "clients.lua"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, backend, missing_programs
+from ratelimit_rig import MariaDB, Nginx, Redis, backend, missing_programs, quiet_folder
 
 NEEDED = ("nginx", "redis-server", "redis-cli", "mariadbd", "mariadb-install-db", "mariadb", "hey", "luajit")
 
@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def workshop() -> Iterator[Path]:
     """Give a short path: a Unix socket's name has at most 107 bytes."""
-    with tempfile.TemporaryDirectory(prefix="rl-") as name:
+    with tempfile.TemporaryDirectory(prefix="rl-", dir=quiet_folder()) as name:
         Path(name).chmod(0o755)
         yield Path(name)
 

@@ -17,7 +17,10 @@ http {{
   {installed}
   server {{
     listen 127.0.0.1:{port};
-    location / {{ access_by_lua_block {{ require("ratelimit").access() }} content_by_lua_block {{ ngx.say("ok") }} }}
+    location / {{
+      access_by_lua_block {{ require("ratelimit").access() }}
+      content_by_lua_block {{ ngx.say("ok") }}
+    }}
   }}
 }}
 """

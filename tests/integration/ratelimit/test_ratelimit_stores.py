@@ -90,7 +90,8 @@ def core_answers(ask: dict[str, Any]) -> list[list[Any]]:
 
 
 def lease_requests(rng: random.Random) -> list[list[Any]]:
-    now, taken, out = 1_700_000_000_000_000, [], []
+    now, out = 1_700_000_000_000_000, []
+    taken: list[int] = []
     for _ in range(120):
         now += rng.choice([0, 1, 200_000, 900_000, 4_000_000])
         verb = rng.choice(["take", "reserve", "report", "refund"])

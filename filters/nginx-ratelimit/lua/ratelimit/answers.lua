@@ -20,7 +20,7 @@ end
 local function item(outcome)
   local limit = outcome.limit
   local moment = outcome.allowed and seconds(outcome.reset) or outcome.retry_after < 0 and seconds(outcome.reset) or wait(outcome)
-  return ('"%s";r=%d;t=%d'):format(limit.label or limit.name, outcome.remaining, moment)
+  return limit.quoted .. outcome.remaining .. ";t=" .. moment
 end
 
 --- The values of RateLimit-Policy and RateLimit for a list of outcomes.

@@ -9,6 +9,7 @@ local clock = require("ratelimit.clock")
 local decisions = require("ratelimit.decisions")
 local keys = require("ratelimit.keys")
 local leasing = require("ratelimit.leasing")
+local lock = require("ratelimit.stores.lock")
 local metrics = require("ratelimit.metrics")
 local plans = require("ratelimit.plans")
 
@@ -60,6 +61,28 @@ local function key_of(limit)
   end
 end
 
+local most_known = 10000
+
+-- What a key's value leads to under a limit: worked out once, remembered for the keys seen last. The value is the only input.
+local function known_subject(limit, value)
+  local known = limit.known
+  if not known or limit.known_count >= most_known then
+    known = {}
+    limit.known, limit.known_count = known, 0
+  end
+  local client = keys.client(value)
+  local key = keys.storage(limit, client)
+  local found = { client = client, key = key, stripe = lock.stripe(key) }
+  if #value <= 256 then
+    known[value], limit.known_count = found, limit.known_count + 1
+  end
+  return found
+end
+
+-- Runs once a key; compiled into the path of every request it would break that path's trace at the pattern search.
+jit.off(known_subject, true)
+jit.off(keys.client)
+
 local function subject_of(limit)
   local value, refused = key_of(limit)
   if not value then
@@ -71,8 +94,9 @@ local function subject_of(limit)
     count_decision(limit, "denied")
     return nil, refusal(403, "Denied", "This client may not use this service.")
   end
-  local effective, client = tiered(limit, value), keys.client(value)
-  return { limit = effective, client = client, key = keys.storage(effective, client), cost = keys.cost(limit) }
+  local effective = tiered(limit, value)
+  local known = effective.known and effective.known[value] or known_subject(effective, value)
+  return { limit = effective, client = known.client, key = known.key, stripe = known.stripe, cost = keys.cost(limit) }
 end
 
 local function subjects_of(plan)
@@ -136,9 +160,11 @@ local function conclude(subject, answer, by, time)
   }
 end
 
-local function request_for(subject, limit)
-  return { key = subject.key, limit = limit or subject.limit, verb = "take", amount = subject.cost, binding = limit == nil
-    and subject.limit.binding }
+local function request_for(subject)
+  return {
+    key = subject.key, stripe = subject.stripe, limit = subject.limit, verb = "take", amount = subject.cost,
+    binding = subject.limit.binding,
+  }
 end
 
 local unknown = { remaining = 0, reset = 0, delay = 0 }
@@ -243,27 +269,38 @@ local function decide_many(subjects)
   return outcomes, stop
 end
 
+-- Shared memory and one limit: the common case, without lists.
+local function decide_one(subject)
+  local found = asking.ask(subject.limit.store, { request_for(subject) })
+  return found and conclude(subject, found[1], "store", found.time) or decide_without_store(subject)
+end
+
 -- Recording and acting. ----------------------------------------------------------------------------------------------
 
 local by_series = {}
 
-local function record(plan, outcomes)
-  for _, outcome in ipairs(outcomes) do
-    count_decision(outcome.limit, outcome.allowed and "allowed" or outcome.rejects and "rejected" or "shadow_rejected")
-    local by = by_series[outcome.by] or metrics.series("ratelimit_decided_by_total", "by", outcome.by)
-    by_series[outcome.by] = by
-    metrics.add(by)
-    if plan.decision_log then
-      decisions.add(plan, outcome)
-    end
+local function record(plan, outcome)
+  count_decision(outcome.limit, outcome.allowed and "allowed" or outcome.rejects and "rejected" or "shadow_rejected")
+  local by = by_series[outcome.by] or metrics.series("ratelimit_decided_by_total", "by", outcome.by)
+  by_series[outcome.by] = by
+  metrics.add(by)
+  if plan.decision_log then
+    decisions.add(plan, outcome)
   end
 end
 
+-- Whether a client is told: of no shadow limit, and of nothing that nobody counted.
+local function is_visible(outcome)
+  return outcome.limit.binding and (outcome.by ~= "policy_open")
+end
+
 local function visible(outcomes)
+  if outcomes[2] == nil then
+    return outcomes[1] and is_visible(outcomes[1]) and outcomes or {}
+  end
   local shown = {}
   for _, outcome in ipairs(outcomes) do
-    if outcome.limit.binding and (outcome.by == "store" or outcome.by == "lease" or outcome.by == "policy_local"
-      or not outcome.allowed) then
+    if is_visible(outcome) then
       shown[#shown + 1] = outcome
     end
   end
@@ -271,6 +308,9 @@ local function visible(outcomes)
 end
 
 local function longest_delay(outcomes)
+  if outcomes[2] == nil then
+    return outcomes[1] and outcomes[1].limit.binding and outcomes[1].delay or 0
+  end
   local longest = 0
   for _, outcome in ipairs(outcomes) do
     longest = outcome.limit.binding and math.max(longest, outcome.delay) or longest
@@ -278,7 +318,20 @@ local function longest_delay(outcomes)
   return longest
 end
 
-local function judge(plan)
+local function judge_one(plan, limit)
+  if (limit.prefix or limit.methods) and not matches(limit, ngx.var.uri, ngx.req.get_method()) then
+    return {}
+  end
+  local subject, refused = subject_of(limit)
+  if not subject then
+    return not refused and {} or nil, refused
+  end
+  local outcome = decide_one(subject)
+  record(plan, outcome)
+  return { outcome }, outcome.rejects
+end
+
+local function judge_many(plan)
   local subjects, refused = subjects_of(plan)
   if refused then
     return nil, refused
@@ -286,8 +339,19 @@ local function judge(plan)
     return {}
   end
   local outcomes, stop = decide_many(subjects)
-  record(plan, outcomes)
+  for _, outcome in ipairs(outcomes) do
+    record(plan, outcome)
+  end
   return outcomes, stop
+end
+
+local function judge(plan)
+  local limits = plan.limits
+  local only = limits[2] == nil and limits[1]
+  if only and only.store == "memory" and not only.lease then
+    return judge_one(plan, only)
+  end
+  return judge_many(plan)
 end
 
 local function act(plan, outcomes, stop)
@@ -335,8 +399,14 @@ local function every(seconds, work)
   end
 end
 
+-- OpenResty's own settings: with LuaJIT's smaller defaults, which Debian's build has, a whole decision is too long to compile.
+local function allow_long_traces()
+  require("jit.opt").start("maxrecord=16000", "maxtrace=8000", "maxirconst=2000")
+end
+
 --- Reads the plan; called once before the workers start. A bad plan stops nginx from starting.
 function M.start(path)
+  allow_long_traces()
   for _, name in ipairs({ "ratelimit_state", "ratelimit_locks", "ratelimit_cache", "ratelimit_metrics" }) do
     if not ngx.shared[name] then
       error(("ratelimit: nginx.conf lacks lua_shared_dict %s 10m; in the http block"):format(name), 0)

@@ -57,11 +57,10 @@ end
 
 --- Counts a duration in seconds.
 function M.observe(histogram, seconds)
-  for i = #bounds, 1, -1 do
-    if seconds > bounds[i] then
-      break
+  for i = 1, #bounds do
+    if seconds <= bounds[i] then
+      M.add(histogram.buckets[i])
     end
-    M.add(histogram.buckets[i])
   end
   M.add(histogram.all)
   M.add(histogram.count)

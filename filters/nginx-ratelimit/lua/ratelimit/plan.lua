@@ -5,6 +5,7 @@
 
 local cjson = require("cjson.safe")
 local cores = require("ratelimit.core")
+local crypto = require("ratelimit.wire.crypto")
 local shape = require("ratelimit.shape")
 
 local M = {}
@@ -32,7 +33,7 @@ end
 
 local store = object({
   kind = { word("memory", "redis", "mariadb", "crdt"), required = true },
-  address = { text("^[^:]+:%S+$", '"host:port" or "unix:/path"') },
+  address = { shape.any_text },
   timeout = { shape.duration("1ms", "1s"), default = 50e3 },
   user = { shape.any_text },
   password = { shape.any_text },
@@ -193,6 +194,9 @@ end
 local function check_address(each, path, problems)
   if each.kind ~= "memory" and not each.address then
     shape.problem(problems, path .. ".address", nil, 'is missing: "host:port" or "unix:/path"')
+  elseif each.address and not each.address:find("^unix:/") and not each.address:find("^[^%s:]+:%d+$")
+    and not each.address:find("^%[[%x:]+%]:%d+$") then
+    shape.problem(problems, path .. ".address", each.address, 'must be "host:port", "[IPv6]:port" or "unix:/path"')
   end
   if each.kind == "mariadb" then
     for _, field in ipairs({ "user", "database" }) do
@@ -271,6 +275,7 @@ function M.ready(each)
   each.seconds = each.ttl / 1e6 + 1
   each.leasable = core.leasable
   each.tag = tag(each)
+  each.quoted = ('"%s";r='):format(each.label or each.name)
   each.quota = ('"%s";q=%d;w=%d'):format(each.label or each.name, each.limit, math.ceil(each.window / 1e6))
   return each
 end
@@ -316,6 +321,15 @@ end
 -- Connections a worker; few for MariaDB, where they would queue for a row's lock anyway.
 local pools = { redis = 64, crdt = 64, mariadb = 8 }
 
+-- Connections are shared only by stores that greet alike: one that logged in or verified less must not serve another.
+local function pool_name(each, address)
+  local tls = each.tls and ("tls %s %s"):format(tostring(each.tls.verify), each.tls.server_name or "") or "plain"
+  local proof = crypto.sha256(address.password):gsub(".", function(c)
+    return ("%02x"):format(c:byte())
+  end)
+  return table.concat({ each.kind, each.address, address.user, address.database, tls, proof }, "|")
+end
+
 local function address(each)
   local out = {
     timeout = each.timeout / 1e6, pool_size = each.pool or pools[each.kind], idle = each.idle / 1e6, tls = each.tls,
@@ -327,7 +341,7 @@ local function address(each)
     out.host, out.port = each.address:match("^%[?(.-)%]?:(%d+)$")
     out.port = tonumber(out.port)
   end
-  out.pool = table.concat({ each.kind, each.address, out.user, out.database, each.tls and "tls" or "" }, "|")
+  out.pool = pool_name(each, out)
   return out
 end
 

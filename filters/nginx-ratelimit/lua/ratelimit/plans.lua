@@ -40,8 +40,8 @@ function M.start(name, changed)
     error("ratelimit: " .. err, 0)
   end
   path, text, on_change = name, content, changed
-  M.current = parsed
   on_change(parsed)
+  M.current = parsed
 end
 
 --- Looks at the file again; takes it over when it has changed and is good.
@@ -57,8 +57,8 @@ function M.refresh()
     ngx.log(ngx.ERR, "ratelimit: the plan in force stays: ", err)
     return
   end
-  M.current = parsed
   on_change(parsed)
+  M.current = parsed
   ngx.log(ngx.NOTICE, "ratelimit: took over ", path)
 end
 

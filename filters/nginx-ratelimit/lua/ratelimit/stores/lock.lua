@@ -10,6 +10,11 @@ local M = {}
 M.__index = M
 
 local stripes = 1021
+local names = {}
+for i = 0, stripes - 1 do
+  names[i] = tostring(i)
+end
+
 local spins = 40
 local expires = 0.5
 
@@ -18,18 +23,16 @@ function M.new(dict, patience)
   return setmetatable({ dict = dict, patience = patience * 1e6 }, M)
 end
 
-local function stripe(key)
+--- The stripe of one key.
+function M.stripe(key)
   return ngx.crc32_short(key) % stripes
 end
 
 --- The stripes of a list of requests, each once, in rising order.
 function M.stripes(requests)
-  if #requests == 1 then
-    return { stripe(requests[1].key) }
-  end
   local seen, list = {}, {}
   for _, request in ipairs(requests) do
-    local number = stripe(request.key)
+    local number = M.stripe(request.key)
     if not seen[number] then
       seen[number], list[#list + 1] = true, number
     end
@@ -38,27 +41,52 @@ function M.stripes(requests)
   return list
 end
 
-local function take(self, number, deadline)
-  local dict = self.dict
+local function wait(dict, name, deadline)
   for _ = 1, spins do
-    if dict:add(number, 1, expires) then
+    if dict:add(name, 1, expires) then
       return true
     end
   end
   while clock.steady() < deadline do
     ngx.sleep(0.001)
-    if dict:add(number, 1, expires) then
+    if dict:add(name, 1, expires) then
       return true
     end
   end
   return false
 end
 
+-- The first try stands apart from the loops: it nearly always succeeds, and so compiles to straight code.
+local function take(dict, number, deadline)
+  local name = names[number]
+  return dict:add(name, 1, expires) or wait(dict, name, deadline)
+end
+
+local function held_too_long(since)
+  return clock.steady() - since > expires * 0.9e6
+end
+
+--- Takes one stripe; returns when it was taken, or nil and a reason.
+function M:acquire_one(number)
+  local now = clock.steady()
+  if take(self.dict, number, now + self.patience) then
+    return now
+  end
+  return nil, "timeout waiting for a lock"
+end
+
+--- Gives one stripe back, unless it was held so long that another may hold it by now.
+function M:release_one(number, since)
+  if not held_too_long(since) then
+    self.dict:delete(names[number])
+  end
+end
+
 --- Takes all stripes or none; returns when they were taken, or nil and a reason.
 function M:acquire(list)
   local deadline = clock.steady() + self.patience
   for i = 1, #list do
-    if not take(self, list[i], deadline) then
+    if not take(self.dict, list[i], deadline) then
       self:release(list, i - 1)
       return nil, "timeout waiting for a lock"
     end
@@ -68,11 +96,11 @@ end
 
 --- Gives back the first `count` stripes, unless they were held so long that another may hold them by now.
 function M:release(list, count, since)
-  if since and clock.steady() - since > expires * 0.9e6 then
+  if since and held_too_long(since) then
     return
   end
   for i = count, 1, -1 do
-    self.dict:delete(list[i])
+    self.dict:delete(names[list[i]])
   end
 end
 

@@ -65,19 +65,23 @@ local function tidy(self)
   end
 end
 
+local function save_one(self, request, answer)
+  if not answer.packed then
+    return true
+  end
+  local ok, err = self.dict:safe_set(request.key, answer.packed, request.limit.seconds)
+  if not ok and err == "no memory" then
+    tidy(self)
+    ok, err = self.dict:safe_set(request.key, answer.packed, request.limit.seconds)
+  end
+  return ok, err
+end
+
 local function save(self, requests, answers)
   for i = 1, #requests do
-    local packed = answers[i].packed
-    if packed then
-      local key, seconds = requests[i].key, requests[i].limit.seconds
-      local ok, err = self.dict:safe_set(key, packed, seconds)
-      if not ok and err == "no memory" then
-        tidy(self)
-        ok, err = self.dict:safe_set(key, packed, seconds)
-      end
-      if not ok then
-        return nil, err
-      end
+    local ok, err = save_one(self, requests[i], answers[i])
+    if not ok then
+      return nil, err
     end
   end
   return true
@@ -108,8 +112,29 @@ local function run(self, requests)
   return answers
 end
 
+-- One request needs no lists; a rejected one has nothing to save.
+local function decide_one(self, request)
+  local stripe = request.stripe or lock.stripe(request.key)
+  local since, err = self.lock:acquire_one(stripe)
+  if not since then
+    return nil, err
+  end
+  local now = clock.now()
+  local answer = decide(self.dict, request, now)
+  local ok
+  ok, err = save_one(self, request, answer)
+  self.lock:release_one(stripe, since)
+  if not ok then
+    return nil, err
+  end
+  return { answer, time = now }
+end
+
 --- Decides all requests together: what one binding limit rejects is taken from none.
 function M:decide(requests)
+  if requests[2] == nil then
+    return decide_one(self, requests[1])
+  end
   local list = lock.stripes(requests)
   local since, err = self.lock:acquire(list)
   if not since then
