@@ -18,6 +18,7 @@ VERBS = {
     "resume": "Go on with a run that was interrupted.",
     "report": "Rebuild the report of a run from its records.",
     "export": "Write a run's records as CSV or Parquet.",
+    "load": "Drive load at a URL, and show what comes back.",
     "up": "Bring a system up and keep it up, to try it by hand.",
     "doctor": "Say what is missing here, and what will disturb measurements.",
     "schema": "Print the JSON Schema of a study file.",

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence
 from patternbench.records.journal import Doubt
 from patternbench.study.problems import InputError, Problem
-from patternbench.study.units import Duration
 
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
@@ -155,10 +155,12 @@ def shortfall(task: Task, summary: Summary) -> str | None:
     return None
 
 
-def located(problem: dict[str, Any], task: Task) -> Problem:
-    """A problem of a job as a problem of the study: the path as the study writes it."""
-    path = study_path(problem["path"], task.config["workload"])
-    return Problem(str(problem["message"]), path, value=problem.get("value"), allowed=str(problem.get("allowed") or ""))
+def as_problem(found: dict[str, Any], path: str) -> Problem:
+    """A problem that the engine found, under a path that the user knows; its value comes as JSON text."""
+    value = found.get("value")
+    with suppress(ValueError, TypeError):
+        value = json.loads(str(value))
+    return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
 
 
 def study_path(path: str, workload: jobs.Node) -> str:
@@ -193,9 +195,10 @@ def _journey_path(rest: str, sends: jobs.Node, start: str) -> str:
 def check(task: Task, logs: Path) -> list[Problem]:
     """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
     try:
-        return [located(problem, task) for problem in problems_of(jobs.job(task), logs)]
+        found = problems_of(jobs.job(task), logs)
+        return [as_problem(problem, study_path(problem["path"], task.config["workload"])) for problem in found]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 
 
-__all__ = ["Duration", "EngineDriver", "JobError", "Load", "check", "problems_of", "run"]
+__all__ = ["EngineDriver", "JobError", "Load", "as_problem", "check", "problems_of", "run"]
