@@ -65,7 +65,9 @@ class MariaDB(Settings):
         _done([*install, f"--user={getpass.getuser()}", "--auth-root-authentication-method=normal", "--skip-test-db"])
         script = (filters.FOLDER / self.script).read_text(encoding="utf-8") if self.script else ""
         tables = f"CREATE DATABASE {self.database};\nUSE {self.database};\n{script}"
-        _done([*_server(folder), "--bootstrap"], tables)
+        # What is made while MariaDB is set up belongs to nobody, and what belongs to nobody cannot be called.
+        owner = f"\nUPDATE mysql.proc SET definer = 'root@localhost' WHERE db = '{self.database}';\n"
+        _done([*_server(folder), "--bootstrap"], tables + owner)
         grant = f"GRANT ALL ON {self.database}.* TO '{USER}'@'%' IDENTIFIED BY '{PASSWORD}';\n"
         (folder / "users.sql").write_text(grant, encoding="utf-8")
 

@@ -32,22 +32,22 @@ def asked(bench: Bench, count: int = SENT, client: str = "ann") -> Counter[int]:
 @pytest.mark.parametrize("store", ["redis", "mariadb"])
 @pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_window_log", "gcra"])
 def test_two_balancers_together_admit_exactly_the_limit(shop: Up, store: str, algorithm: str) -> None:
-    bench = shop(algorithm=algorithm, store=store, limit=LIMIT, window="1h", store_timeout="1s")
+    bench = shop(algorithm=algorithm, store=store, limit=LIMIT, window="1h")
     assert asked(bench) == {200: LIMIT, 429: SENT - LIMIT}
 
 
 def test_a_bucket_admits_its_burst_and_no_more(shop: Up) -> None:
-    bench = shop(algorithm="token_bucket", limit=LIMIT, window="1h", burst=5, store_timeout="1s")
+    bench = shop(algorithm="token_bucket", limit=LIMIT, window="1h", burst=5)
     assert asked(bench) == {200: 5, 429: SENT - 5}
 
 
 def test_clients_do_not_share_a_limit(shop: Up) -> None:
-    bench = shop(limit=LIMIT, window="1h", store_timeout="1s")
+    bench = shop(limit=LIMIT, window="1h")
     assert asked(bench, 10, "ann")[200] + asked(bench, 10, "bob")[200] + asked(bench, 10, "cid")[200] == 30
 
 
 def test_sidecars_keep_one_limit_over_both_balancers_but_for_what_is_under_way(shop: Up) -> None:
-    bench = shop(algorithm="fixed_window", store="crdt", limit=LIMIT, window="1h", store_timeout="1s")
+    bench = shop(algorithm="fixed_window", store="crdt", limit=LIMIT, window="1h")
     statuses = asked(bench)
     assert LIMIT <= statuses[200] <= 2 * LIMIT
     time.sleep(0.2)  # longer than the gossip takes: now both know of all that was admitted
@@ -68,7 +68,7 @@ def test_without_a_limiter_everything_passes_and_no_store_is_started(shop: Up) -
 
 @pytest.mark.parametrize("store", ["redis", "mariadb"])
 def test_the_distance_to_a_store_is_paid_there_and_back_by_every_request(shop: Up, store: str) -> None:
-    bench = shop(store=store, store_delay="25ms", store_timeout="1s", window="1h")
+    bench = shop(store=store, store_delay="25ms", window="1h")
     asked(bench, 8)  # connections are made and kept
     begun = time.perf_counter()
     assert httpx.get(f"{bench.endpoint}/anything", headers={"X-Api-Key": "far"}).status_code == 200
@@ -76,12 +76,12 @@ def test_the_distance_to_a_store_is_paid_there_and_back_by_every_request(shop: U
 
 
 def test_an_eager_lease_never_admits_more_than_the_limit(shop: Up) -> None:
-    bench = shop(algorithm="fixed_window", synchronisation="eager", limit=LIMIT, window="1h", store_timeout="1s")
+    bench = shop(algorithm="fixed_window", synchronisation="eager", limit=LIMIT, window="1h")
     assert 0 < asked(bench)[200] <= LIMIT
 
 
 def test_the_balancers_decisions_are_kept_whole_and_name_every_request(shop: Up, tmp_path: Path) -> None:
-    bench = shop(limit=LIMIT, window="1h", store_timeout="1s")
+    bench = shop(limit=LIMIT, window="1h")
     statuses = asked(bench)
     run = RunFolder(tmp_path)
     component_logs.keep(run, "00000", bench.finished_logs())
@@ -94,7 +94,7 @@ def test_the_balancers_decisions_are_kept_whole_and_name_every_request(shop: Up,
 
 
 def test_nothing_is_left_when_the_system_is_taken_down(shop: Up, folder: Path) -> None:
-    with shop(store="mariadb", store_delay="25ms", store_timeout="1s") as bench:
+    with shop(store="mariadb", store_delay="25ms") as bench:
         assert len(left_behind(str(folder))) > 0
     assert bench.running == {}
     assert left_behind(str(folder)) == []
