@@ -14,6 +14,7 @@ from patternbench.records import component_logs
 from patternbench.records.folder import RunFolder
 
 PLAN = "plan.json.gz"
+POLICY = "policy_"
 _KINDS = {"time_us": "int64", "client": "string", "allowed": "int64", "cost": "int64", "decided_by": "string"}
 
 
@@ -24,6 +25,11 @@ class Decisions:
 
     table: pd.DataFrame
     limit: dict[str, Any]
+
+    @property
+    def without_store(self) -> int:
+        """How many were made by the policy for a store that does not answer."""
+        return int(self.table["decided_by"].str.startswith(POLICY).sum())
 
 
 def read(run: RunFolder, round_name: str) -> Decisions | None:

@@ -64,7 +64,13 @@ def _row(
         for end, summary in judge.judged(table, rule).items()
         for name, value in summary.items()
     }
-    cost = {"limited": found is not None, COST: getattr(row, COST) * MILLI, "throughput": row.Throughput}
+    missing = 100 * found.without_store / max(len(found.table), 1) if found else 0.0
+    cost = {
+        "missing": missing,
+        "limited": found is not None,
+        COST: getattr(row, COST) * MILLI,
+        "throughput": row.Throughput,
+    }
     return {"round": row.round, **_names(settings, found), **cost, **values}
 
 
@@ -127,7 +133,7 @@ def _costs(costs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 def _exactness(rows: pd.DataFrame, side: str = BALANCERS) -> pd.DataFrame:
     """One row a configuration between the ends of the scale, which are computed on the same arrivals."""
-    shown = {name: f"{side}.{MEASURED}.{name}" for name in _SHOWN}
+    shown = {name: f"{side}.{MEASURED}.{name}" for name in _SHOWN if name != "missing"} | {"missing": "missing"}
     mine = rows[rows[f"{side}.{MEASURED}.deviation"].notna()]
     measured = judge.typical(mine, BY, list(shown.values())).rename(columns={v: k for k, v in shown.items()})
     measured = measured[measured["algorithm"] != NO_LIMITER]
@@ -144,11 +150,13 @@ _SHOWN = {
     "deviation_least": "window ±20 ms, least",
     "deviation_most": "most",
     "peak": "peak / limit",
+    "missing": "decided without the store",
 }
 
 
 def _end(rows: pd.DataFrame, side: str, end: str) -> pd.DataFrame:
-    values = {name: [rows[f"{side}.{end}.{name}"].median()] for name in _SHOWN}
+    values = {name: [rows[f"{side}.{end}.{name}"].median()] for name in _SHOWN if name != "missing"}
+    values["missing"] = [0.0]
     return pd.DataFrame({"algorithm": [end], "store": ["-"], "synchronisation": ["-"], "distance": ["-"]} | values)
 
 
@@ -168,6 +176,9 @@ def _words(costs: pd.DataFrame, exactness: pd.DataFrame) -> list[str]:
 
 def _choice(distance: Any, part: pd.DataFrame) -> str:
     where = f"With {distance} of way to the store"
+    part = part[part["decided without the store"] <= ENOUGH]
+    if part.empty:
+        return f"{where}, no store answered: there is nothing to choose from."
     good = part[part["beyond ±20 ms"] <= ENOUGH]
     if good.empty:
         nearest = part.sort_values("beyond ±20 ms").iloc[0]

@@ -17,9 +17,9 @@ from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import component_logs
+from patternbench.records import component_logs, decisions
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Entry, Journal
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Doubt, Entry, Journal
 from patternbench.run import doubts
 from patternbench.run.stage import Stage
 from patternbench.study.models import Study
@@ -95,14 +95,17 @@ class Runner:
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)
-        self._keep_logs(blank.file)
+        found += self._keep_logs(blank.file)
         return replace(entry, status=DONE, doubts=(measured.doubts or []) + found)
 
-    def _keep_logs(self, name: str) -> None:
-        """Keep what components wrote in a round, where any does."""
+    def _keep_logs(self, name: str) -> list[Doubt]:
+        """Keep what components wrote in a round, where any does; the doubts that it raises."""
         logs = self._stage.finished_logs()
-        if logs:
-            component_logs.keep(self._folder, name, logs)
+        if not logs:
+            return []
+        component_logs.keep(self._folder, name, logs)
+        made = decisions.read(self._folder, name)
+        return doubts.of_decisions(len(made.table), made.without_store) if made else []
 
     def _cause(self, measured: Measured) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""

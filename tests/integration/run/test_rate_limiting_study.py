@@ -83,6 +83,7 @@ def test_the_balancers_decided_every_request_that_was_sent_and_took_turns(finish
         found = decisions.read(run, entry["file"])
         if found is not None:
             assert len(found.table) == len(attempts.read(run.attempts_of(entry["file"])))
+            assert found.without_store == 0
             assert found.table["client"].nunique() == 8
             assert found.table["balancer"].value_counts().min() > 0.4 * len(found.table)
 

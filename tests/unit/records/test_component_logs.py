@@ -31,6 +31,16 @@ def test_decisions_are_read_back_as_they_were_made(tmp_path: Path) -> None:
     assert found.table["client"].tolist() == ["NA", '"a']
     assert found.table["allowed"].tolist() == [False, True]
     assert found.table["cost"].tolist() == [1, 2]
+    assert found.without_store == 0
+
+
+def test_decisions_by_policy_are_those_made_without_the_store(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    lines = [f"1\tb1\t0\ta\tl\tgcra\t1\t1\t0\t{by}\n" for by in ("policy_local", "store", "policy_open", "lease")]
+    component_logs.keep(run, "00000", written(tmp_path / "log", *lines))
+    found = decisions.read(run, "00000")
+    assert found is not None
+    assert found.without_store == 2
 
 
 def test_a_balancer_that_decided_nothing_still_says_which_limit_held(tmp_path: Path) -> None:
