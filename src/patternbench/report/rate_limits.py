@@ -218,40 +218,45 @@ def _noise(choices: pd.DataFrame) -> list[str]:
 
 def _figures(rows: pd.DataFrame) -> list[Figure]:
     limited = rows[rows["limited"]]
-    by_store = rows[~rows["limited"] | (rows["synchronisation"] == PER_REQUEST)]
-    leased = set(limited.loc[limited["synchronisation"] != PER_REQUEST, "store"])
-    by_lease = limited[limited["store"].isin(leased)]
-    deviation = f"{BALANCERS}.{MEASURED}.deviation"
+    by_store = limited[limited["synchronisation"] == PER_REQUEST]
+    leased = limited[limited["store"].isin(limited.loc[limited["synchronisation"] != PER_REQUEST, "store"])]
+    unlimited = rows[~rows["limited"]]
+    ends = [unlimited.assign(distance=distance) for distance in limited["distance"].unique()]
     drawn = [
-        ("Latency by algorithm and store (Figure 4)", by_store, COST, "store", "latency (ms)"),
-        (
-            "Throttling deviation by algorithm and store (Figure 5)",
-            by_store[by_store["limited"]],
-            deviation,
-            "store",
-            PERCENT,
-        ),
-        ("Latency of leases beside per request (Figure 6)", by_lease, COST, "synchronisation", "latency (ms)"),
+        ("Latency by algorithm and store (Figure 4)", [*ends, by_store], COST, "store"),
+        ("Throttling deviation by algorithm and store (Figure 5)", [_scale(by_store), by_store], DEVIATION, "store"),
+        ("Latency of leases beside per request (Figure 6)", [*ends, leased], COST, "synchronisation"),
         (
             "Throttling deviation of leases beside per request (Figure 7)",
-            by_lease,
-            deviation,
+            [_scale(leased), leased],
+            DEVIATION,
             "synchronisation",
-            PERCENT,
         ),
     ]
-    return [Figure(title, _bars(part, *rest), CAPTION) for title, part, *rest in drawn if len(part)]
+    return [
+        Figure(title, _bars(pd.concat(parts), response, color), CAPTION)
+        for title, parts, response, color in drawn
+        if len(parts[-1])
+    ]
 
 
-PERCENT = "deviation (% of requests)"
+def _scale(limited: pd.DataFrame) -> pd.DataFrame:
+    """The upper end of the scale as rows to be drawn: the same arrivals, all let through."""
+    values = limited[["distance"]].assign(algorithm=NO_LIMITER, store="-", synchronisation="-")
+    return values.assign(**{DEVIATION: limited[f"{BALANCERS}.{NO_LIMITER}.deviation"]})
+
+
+DEVIATION = f"{BALANCERS}.{MEASURED}.deviation"
+TITLES = {COST: "latency (ms)", DEVIATION: "deviation (% of requests)"}
 CAPTION = "Medians of the rounds with their intervals; one panel for each distance to the store (one way)."
 
 
-def _bars(rows: pd.DataFrame, response: str, color: str, title: str) -> dict[str, Any]:
-    points = judge.spread(rows, list(dict.fromkeys(["algorithm", "distance", color])), response)
+def _bars(rows: pd.DataFrame, response: str, color: str) -> dict[str, Any]:
+    named = rows.assign(distance=rows["distance"] + " to the store")
+    points = judge.spread(named, ["algorithm", "distance", color], response)
     x = alt.X("algorithm:N", title=None, sort=None, axis=alt.Axis(labelAngle=-30))
     base = alt.Chart().encode(x=x, xOffset=alt.XOffset(f"{color}:N", sort=None))
-    bars = base.mark_bar().encode(y=alt.Y("median:Q", title=title), color=alt.Color(f"{color}:N", sort=None))
+    bars = base.mark_bar().encode(y=alt.Y("median:Q", title=TITLES[response]), color=alt.Color(f"{color}:N", sort=None))
     whiskers = base.mark_rule().encode(y="low:Q", y2="high:Q")
     chart = alt.layer(bars, whiskers, data=alt.NamedData(name="points")).properties(width=320, height=220)
     spec: dict[str, Any] = chart.facet(column=alt.Column("distance:N", title=None)).to_dict()
