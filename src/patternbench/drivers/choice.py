@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from patternbench.study.problems import Problem
+from patternbench.study.problems import InputError, Problem
 
 NATIVE = "native"
 """The client whose workloads the load engine may drive."""
@@ -37,3 +37,10 @@ def problems(config: Mapping[str, Any]) -> list[Problem]:
         message = f"client {NATIVE} cannot use {strategy} under {what}"
         return [Problem(message, path="strategies", value=strategy, allowed=", ".join(DRIVEN))]
     return []
+
+
+def check(configs: Iterable[Mapping[str, Any]]) -> None:
+    """Raise InputError naming every client that is given a workload which it cannot drive."""
+    found = {str(problem): problem for config in configs for problem in problems(config)}
+    if found:
+        raise InputError(list(found.values()))

@@ -33,7 +33,12 @@ class LibraryDriver:
     def warm_up(self, task: Task, into: Path) -> Measured:
         """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""
         body = rounds.body(task.config, task.target, task.warm_up, task.seed)
-        body |= {"successes": None, "max_attempts": None, "strategy": {"baseline": {}}}
+        body |= {
+            "successes": None,
+            "max_attempts": None,
+            "time_limit_us": task.warm_up.us,
+            "strategy": {"baseline": {}},
+        }
         delivery = self.client.run(body)
         table = attempts.from_batches(delivery.batches, warm_up=True)
         attempts.write(into, table)

@@ -24,6 +24,7 @@ class RunFolder:
         self.plan = self.path / "plan.json"
         self.manifest = self.path / "manifest.json"
         self.rounds = self.path / "rounds.parquet"
+        self.steps = self.path / "steps.parquet"
         self.report = self.path / "report.html"
         self.logs = self.path / "logs"
         self._lock: IO[str] | None = None

@@ -118,13 +118,6 @@ def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study)
         raise InputError(list(problems.values()))
 
 
-def check_drivers(scenarios: Iterable[Scenario]) -> None:
-    """Raise InputError naming every client that is given a workload which it cannot drive."""
-    found = {str(problem): problem for scenario in scenarios for problem in choice.problems(scenario.config)}
-    if found:
-        raise InputError(list(found.values()))
-
-
 def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> Iterator[tuple[Task, Scenario]]:
     """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
     seen = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from patternbench.drivers import choice
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import Round, rounds_of
 from patternbench.records import folder as files
@@ -96,7 +97,7 @@ def reopen(out: Path) -> Session:
 
 def _examined(study: Study, beside: Path, skip_unavailable: bool) -> tuple[Plan, Cast]:
     plan = expand(study)
-    preflight.check_drivers(plan.scenarios)
+    choice.check(scenario.config for scenario in plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
     problems = preflight.system_problems(study, beside)
     if problems:

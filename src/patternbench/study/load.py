@@ -65,7 +65,8 @@ def placed(text: str, file: str) -> Iterator[None]:
         yield
     except InputError as error:
         document = parse(without_comments(text) if file.endswith(".json") else text, file)
-        raise InputError([_placed(problem, document) for problem in error.problems]) from None
+        found = [_placed(problem, document) for problem in error.problems]
+        raise InputError(sorted(found, key=lambda problem: problem.line or 0)) from None
 
 
 def _placed(problem: Problem, document: Document) -> Problem:
@@ -116,7 +117,7 @@ def _problem(error: Any, model: type[BaseModel], document: Document) -> Problem:
     if kind == "missing":
         return Problem(f"`{path[-1]}` is missing", **place)
     if kind == "extra_forbidden":
-        known = _keys(model, path[:-1])
+        known = _keys(model, error["loc"][:-1])
         return Problem("unknown key", **place, allowed=", ".join(known), hint=did_you_mean(str(path[-1]), known))
     value = error["input"] if not isinstance(error["input"], (dict, BaseModel)) else None
     if isinstance(value, (list, tuple)) and len(value) == 1 and not isinstance(document.at(path), list):
@@ -156,13 +157,13 @@ def dotted(path: Path) -> str:
     return text.lstrip(".")
 
 
-def _keys(model: Any, path: Path) -> list[str]:
-    """The keys that the model at a path knows."""
+def _keys(model: Any, loc: tuple[str | int, ...]) -> list[str]:
+    """The keys that the model at a location knows; what pydantic adds to a location is passed over."""
     node: Any = model
-    for step in path:
-        if isinstance(step, int):
-            continue
-        node = _model_in(node.model_fields[step].annotation) if node and step in node.model_fields else None
+    for step in loc:
+        fields = {field.alias or name: field for name, field in node.model_fields.items()} if node else {}
+        if step in fields:
+            node = _model_in(fields[step].annotation)
     return [field.alias or name for name, field in node.model_fields.items()] if node else []
 
 
