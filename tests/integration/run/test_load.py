@@ -19,7 +19,7 @@ import pytest
 from tests.integration.run.conftest import command, entries, left_behind, patternbench
 from tests.integration.run.test_bad_input import refused
 
-from patternbench.drivers.driver import Task
+from patternbench.drivers.driver import DriverError, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.lab import engine
 from patternbench.lab.processes import Process
@@ -95,6 +95,26 @@ def test_the_warm_up_is_recorded_and_marked(tmp_path: Path) -> None:
         rows, _ = drive(text, url, tmp_path, warm_up="500ms")
     assert Counter(rows["warm_up"]) == {True: 25, False: 50}
     assert (rows["warm_up"] == (rows["intended_us"] < 500_000)).all()
+
+
+@pytest.mark.parametrize(
+    ("says", "cause"),
+    [
+        ('{"progress": {}}', "the load engine died"),
+        ("no json", "the load engine broke its contract"),
+        ('{"error": "the disk is full"}', "gave up: the disk is full"),
+        ('{"problems": [{"path": "seed", "message": "is odd"}]}', "refused its job: seed: is odd"),
+    ],
+)
+def test_an_engine_that_fails_is_a_cause_and_no_crash(
+    says: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "engine"
+    stand_in.write_text(f"#!/bin/sh\nif [ $1 = load ]; then echo '{says}'; exit 3; fi\nexec {engine.binary()} \"$@\"\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATTERNBENCH_ENGINE", str(stand_in))
+    with pytest.raises(DriverError, match=cause):
+        drive("workload: {open: {rate: 5, duration: 1s}}", "http://127.0.0.1:1", tmp_path)
 
 
 class Shop(BaseHTTPRequestHandler):
