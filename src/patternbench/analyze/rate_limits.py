@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.intervals import difference, median_interval
-from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER, Rule, summarize_with_scale
+from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER, Rule, by_client, summarize_with_scale
 
 REJECTED = 429
 MEASURED = "measured"
@@ -53,6 +53,15 @@ def judged(decisions: pd.DataFrame, rule: Rule) -> dict[str, dict[str, float]]:
     """The judge's summary of what was measured, and of both ends of the scale on the same arrivals."""
     table = summarize_with_scale(decisions, rule, MEASURED)
     return {name: {column: float(table.loc[name, column]) for column in JUDGED} for name in table.index}
+
+
+def by_group(decisions: pd.DataFrame, rule: Rule) -> dict[str, float]:
+    """The deviation in percent of each group's requests, for decisions made by `of_attempts`."""
+    clients = by_client(decisions, rule)
+    group = clients["client"].str.rsplit(" ", n=1).str[0]
+    sums = clients[["requests", "wrongly_allowed", "wrongly_rejected"]].groupby(group, sort=False).sum()
+    wrong = sums["wrongly_allowed"] + sums["wrongly_rejected"]
+    return {str(name): float(share) for name, share in (100 * wrong / sums["requests"]).items()}
 
 
 def typical(rows: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
@@ -98,4 +107,4 @@ def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame
     return pd.DataFrame(found)
 
 
-__all__ = ["EXACT_LOG", "MEASURED", "NO_LIMITER", "judged", "of_attempts", "overheads", "spread", "typical"]
+__all__ = ["EXACT_LOG", "MEASURED", "NO_LIMITER", "by_group", "judged", "of_attempts", "overheads", "spread", "typical"]

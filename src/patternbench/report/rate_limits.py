@@ -26,6 +26,7 @@ from patternbench.study.units import Duration
 BY = ["algorithm", "store", "synchronisation", "distance"]
 PER_REQUEST = "per request"
 BALANCERS, CLIENTS = "balancers", "clients"
+GROUP = "group."
 ENOUGH = 1.0
 """Percent of requests outside the band of tolerance up to which a limiter counts as accurate enough."""
 COST = "AverageSuccessTime"
@@ -64,6 +65,7 @@ def _row(
         for end, summary in judge.judged(table, rule).items()
         for name, value in summary.items()
     }
+    groups = {f"{GROUP}{name}": share for name, share in judge.by_group(sides[CLIENTS], rule).items()}
     missing = 100 * found.without_store / max(len(found.table), 1) if found else 0.0
     cost = {
         "missing": missing,
@@ -71,7 +73,7 @@ def _row(
         COST: getattr(row, COST) * MILLI,
         "throughput": row.Throughput,
     }
-    return {"round": row.round, **_names(settings, found), **cost, **values}
+    return {"round": row.round, **_names(settings, found), **cost, **values, **groups}
 
 
 def _names(settings: Mapping[str, Any], found: Decisions | None) -> dict[str, str]:
@@ -105,6 +107,7 @@ def _section(rows: pd.DataFrame, limits: dict[int, dict[str, Any]]) -> Section:
             "Throttling deviation by the balancers' own clocks: percent of requests, median of the rounds", exactness
         ),
         Table("The same as the clients saw it", _exactness(rows, CLIENTS)),
+        Table("The same for each group of clients: percent of its requests", _of_groups(rows)),
     ]
     return Section("rate-limiting", "Rate limiting", _words(costs, exactness), tables, _figures(rows))
 
@@ -152,6 +155,13 @@ _SHOWN = {
     "peak": "peak / limit",
     "missing": "decided without the store",
 }
+
+
+def _of_groups(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a configuration, one column a group; ``no limiter`` is what was measured without one, if it was."""
+    groups = [name for name in rows.columns if str(name).startswith(GROUP)]
+    table = judge.typical(rows, BY, groups)
+    return table.rename(columns={name: str(name).removeprefix(GROUP) for name in groups})
 
 
 def _end(rows: pd.DataFrame, side: str, end: str) -> pd.DataFrame:

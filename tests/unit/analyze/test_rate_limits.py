@@ -36,6 +36,13 @@ def test_the_ends_of_the_scale_are_judged_on_the_same_arrivals() -> None:
     assert found["exact log"]["deviation"] == 0
 
 
+def test_each_group_is_judged_by_its_own_requests() -> None:
+    # Three requests of one user at once on a limit of two, all let through; another group stays below the limit.
+    clients = ["far off 0", "far off 0", "far off 0", "low 0", "low 1"]
+    table = pd.DataFrame({"client": clients, "time_us": [0, 1, 2, 3, 4], "allowed": [True] * 5})
+    assert rate_limits.by_group(table, RULE) == {"far off": pytest.approx(100 / 3), "low": 0}
+
+
 def test_the_overhead_is_the_difference_to_the_rounds_without_a_limiter() -> None:
     rows = pd.DataFrame({"algorithm": ["none", "none", "gcra", "gcra"], "ms": [10.0, 12.0, 13.0, 15.0]})
     found = rate_limits.overheads(rows, ["algorithm"], rows["algorithm"] == "none", "ms").set_index("algorithm")
