@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,15 @@ func run(t *testing.T, arguments ...string) *sidecar {
 	t.Cleanup(c.stop)
 	return c
 }
+
+// window is one of an hour or more, in milliseconds, that began lately, so that none ends while a test runs.
+var window = func() string {
+	length := int64(3_600_000)
+	for time.Now().UnixMilli()%length > length/2 {
+		length += 60_000
+	}
+	return strconv.FormatInt(length, 10)
+}()
 
 type client struct {
 	t      *testing.T
@@ -93,10 +103,10 @@ func (c *client) read() string {
 
 func TestTheVerbsDoWhatTheContractSays(t *testing.T) {
 	c := dial(t, run(t))
-	hour := []string{"100", "3600000"}
+	plan := []string{"100", window}
 	limiting := func(verb, algorithm string, more ...string) string {
-		answer := c.ask(append(append([]string{verb, "k", algorithm}, hour...), more...)...)
-		return strings.Join(strings.Fields(answer)[:2], " ") // allowed and remaining; the rest depends on the hour
+		answer := c.ask(append(append([]string{verb, "k", algorithm}, plan...), more...)...)
+		return strings.Join(strings.Fields(answer)[:2], " ") // allowed and remaining; the rest depends on the time
 	}
 	for algorithm := range limit.Names {
 		steps := [][2]string{
@@ -138,7 +148,7 @@ func TestARedisClientIsWelcomed(t *testing.T) {
 func TestStatsCountWhatHappened(t *testing.T) {
 	c := dial(t, run(t, "-max-keys", "2"))
 	for _, key := range []string{"k", "k", "l", "m"} {
-		c.ask("PB.TAKE", key, "fixed_window", "1", "3600000", "1")
+		c.ask("PB.TAKE", key, "fixed_window", "1", window, "1")
 	}
 	info := c.ask("INFO")
 	for _, line := range []string{"keys:2", "max_keys:2", "taken:2", "rejected:1", "refused_keys:1", "name:a", "nodes:1", "interval_us:10000"} {
@@ -205,11 +215,11 @@ func TestWhatIsNotTheProtocolIsToldAndCutOff(t *testing.T) {
 func TestAKeyOfTheLongestLengthWorks(t *testing.T) {
 	c := dial(t, run(t))
 	long := strings.Repeat("k", 65_536)
-	c.ask("PB.TAKE", long, "fixed_window", "1", "3600000", "1")
-	if answer := c.ask("PB.TAKE", long, "fixed_window", "1", "3600000", "1"); !strings.HasPrefix(answer, "0 0 ") {
+	c.ask("PB.TAKE", long, "fixed_window", "1", window, "1")
+	if answer := c.ask("PB.TAKE", long, "fixed_window", "1", window, "1"); !strings.HasPrefix(answer, "0 0 ") {
 		t.Error(answer)
 	}
-	if answer := c.ask("PB.TAKE", long[1:], "fixed_window", "1", "3600000", "1"); !strings.HasPrefix(answer, "1 0 ") {
+	if answer := c.ask("PB.TAKE", long[1:], "fixed_window", "1", window, "1"); !strings.HasPrefix(answer, "1 0 ") {
 		t.Error(answer)
 	}
 }
@@ -218,7 +228,7 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	c := dial(t, run(t))
 	var all bytes.Buffer
 	for range 500 {
-		all.WriteString(encode("PB.TAKE", "k", "sliding_window_log", "500", "3600000", "1"))
+		all.WriteString(encode("PB.TAKE", "k", "sliding_window_log", "500", window, "1"))
 	}
 	_, _ = c.conn.Write(all.Bytes())
 	for i := range 500 {
@@ -282,9 +292,9 @@ func TestTwoSidecarsWithASecretShareALimit(t *testing.T) {
 	first := run(t, "-secret-file", secret)
 	second := run(t, "-name", "b", "-secret-file", secret, "-join", first.node.Address())
 	a, b := dial(t, first), dial(t, second)
-	a.ask("PB.TAKE", "k", "fixed_window", "1", "3600000", "1")
+	a.ask("PB.TAKE", "k", "fixed_window", "1", window, "1")
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if answer := b.ask("PB.PEEK", "k", "fixed_window", "1", "3600000", "1"); strings.HasPrefix(answer, "0 0 ") {
+		if answer := b.ask("PB.PEEK", "k", "fixed_window", "1", window, "1"); strings.HasPrefix(answer, "0 0 ") {
 			return
 		}
 		if time.Now().After(deadline) {

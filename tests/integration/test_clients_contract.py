@@ -21,9 +21,9 @@ import pytest
 from click.testing import CliRunner
 
 from patternbench.cli.check_client import check_client as check_client_command
-from patternbench.drivers.contract_bench import RULES
-from patternbench.drivers.contract_check import ClientUnreachableError, Finding, check_client
-from patternbench.drivers.reference_breaker import ReferenceBreaker, Result
+from patternbench.drivers.conformance.bench import RULES
+from patternbench.drivers.conformance.check import ClientUnreachableError, Finding, check_client
+from patternbench.drivers.conformance.reference_breaker import ReferenceBreaker, Result
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -75,16 +75,17 @@ def median_table(
 ) -> pd.DataFrame:
     """Estimate the median of each response for each group of rounds.
 
-    One row a group and response: the columns of `by`, then `response`, `median`, `low`, `high`, `rounds`,
+    One row a response and group: the columns of `by`, then `response`, `median`, `low`, `high`, `rounds`,
     `coverage`. Groups keep the order of their first round.
     """
+    order, starts, keys = _groups(rounds, list(by))
     found = [
-        (*key, response, *_fields(median_interval(group[response].to_numpy(float), confidence)))
-        for key, group in rounds.groupby(list(by), sort=False, dropna=False)
+        (response, *_fields(median_interval(values, confidence)))
         for response in responses
+        for values in np.split(rounds[response].to_numpy(float)[order], starts)[1:]
     ]
-    names = [*by, "response", "median", "low", "high", "rounds", "coverage"]
-    return pd.DataFrame.from_records(found, columns=names)
+    measured = pd.DataFrame.from_records(found, columns=["response", "median", "low", "high", "rounds", "coverage"])
+    return pd.concat([pd.concat([keys] * len(responses), ignore_index=True), measured], axis=1)
 
 
 def ratio(pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], confidence: float = CONFIDENCE) -> Comparison:
@@ -132,11 +133,19 @@ def _with_interval(
 
 @lru_cache(maxsize=1024)
 def _order_statistics(count: int, confidence: float) -> tuple[int, float]:
-    """Choose how many observations to cut off at each end, and say what coverage that leaves."""
+    """Choose how many observations to cut off at each end, and what coverage that leaves."""
     cut = max(int(stats.binom.ppf((1 - confidence) / 2, count, 0.5)) - 1, 0)
     while 1 - 2 * stats.binom.cdf(cut + 1, count, 0.5) >= confidence:
         cut += 1
     return cut, float(1 - 2 * stats.binom.cdf(cut, count, 0.5))
+
+
+def _groups(rounds: pd.DataFrame, by: list[str]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], pd.DataFrame]:
+    """Give an order of rows that brings groups together, where each starts in it, and the groups' keys."""
+    number = rounds.groupby(by, sort=False, dropna=False).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+    return order, starts, rounds.iloc[order[starts]][by].reset_index(drop=True)
 
 
 def _fields(found: MedianInterval) -> tuple[float, float, float, int, float]:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from patternbench.drivers import contract_check
-from patternbench.drivers.contract_check import ClientUnreachableError, Finding
+from patternbench.drivers.conformance import check
+from patternbench.drivers.conformance.check import ClientUnreachableError, Finding
 
 COLOURS = {"passed": "green", "failed": "red", "not applicable": "yellow"}
 
@@ -40,7 +40,7 @@ def check_client(url: str, as_json: bool) -> None:
 
 def _checked(url: str) -> list[Finding]:
     with Console(stderr=True).status("checking") as status:
-        return contract_check.check_client(url, lambda finding: status.update(f"checked: {finding.rule}"))
+        return check.check_client(url, lambda finding: status.update(f"checked: {finding.rule}"))
 
 
 def _print(findings: list[Finding]) -> None:

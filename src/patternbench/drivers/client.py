@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,14 @@ SILENCE_S = 15.0
 
 
 class ClientError(DriverError):
-    """A client could not do its round: it died, hung, refused it or broke the contract."""
+    """A client could not do its round: it died, hung, refused it or broke the contract; or the system died on it.
+
+    ``batches`` holds the attempts that it had delivered by then.
+    """
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.batches: list[Batch] = []
 
 
 @dataclass(frozen=True)
@@ -70,17 +78,27 @@ class Client:
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             raise ClientError(f"client {self.name} broke the contract at POST /check: {error!r}") from None
 
-    def run(self, body: dict[str, Any]) -> Delivery:
-        """Drive one round and return all that happened in it; raises ClientError."""
+    def run(self, body: dict[str, Any], died: Callable[[], list[str]] = list) -> Delivery:
+        """Drive one round and return all that happened in it; raises ClientError.
+
+        ``died`` is asked whenever attempts arrive. Once it names something, the round is over: a client whose
+        target is gone would fail as fast as it can until its time limit.
+        """
+        batches: list[Batch] = []
+        try:
+            return Delivery(batches, self._collect(body, died, batches))
+        except ClientError as error:
+            error.batches = batches
+            raise
+
+    def _collect(self, body: dict[str, Any], died: Callable[[], list[str]], batches: list[Batch]) -> End:
         silence = body["time_limit_us"] / 1e6 + SILENCE_S
         timeout = httpx.Timeout(10.0, read=silence)
         try:
             with self._http.stream("POST", "/rounds", json=body, timeout=timeout) as answer:
                 self._check_accepted(answer)
-                stream = read_rows(split_lines(answer.iter_raw()), body["users"])
-                batches = list(stream)
-            assert stream.end is not None
-            return Delivery(batches, stream.end)
+                stream = read_rows(split_lines(_while_alive(answer.iter_raw(), died)), body["users"])
+                batches.extend(stream)
         except httpx.ReadTimeout:
             raise ClientError(f"client {self.name} hung: it sent nothing for {silence:.0f} s") from None
         except httpx.HTTPError as error:
@@ -89,6 +107,8 @@ class Client:
             raise ClientError(f"client {self.name} gave up: {error}") from None
         except ContractViolation as error:
             raise ClientError(f"client {self.name} broke the contract: {error}") from None
+        assert stream.end is not None
+        return stream.end
 
     def _check_accepted(self, answer: httpx.Response) -> None:
         if answer.status_code == OK:
@@ -110,3 +130,11 @@ class Client:
             self._http.close()
         if self.process:
             self.process.close()
+
+
+def _while_alive(chunks: Iterable[bytes], died: Callable[[], list[str]]) -> Iterator[bytes]:
+    for chunk in chunks:
+        dead = died()
+        if dead:
+            raise ClientError(f"the system died: {' '.join(dead)}")
+        yield chunk

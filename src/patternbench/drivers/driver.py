@@ -6,7 +6,7 @@ Two drivers stand beside this file: ``library`` (a resilience-library client, by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,14 @@ from patternbench.study.units import Duration
 
 
 class DriverError(Exception):
-    """A driver could not do its round: it died, hung, refused it or broke its contract."""
+    """A driver could not do its round: it died, hung, refused it or broke its contract; or the system died on it.
+
+    ``rows`` is how many attempts are on disk all the same.
+    """
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.rows = 0
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,7 @@ class Task:
     """One round to drive: a scenario's configuration, where the system is, and what the round may take.
 
     ``beside`` is the study's folder, from which the files that it names are found; ``number`` is the repetition.
+    ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
     ``targets`` are the URLs that load goes to in turn when they are several (the engine alone can do that).
     """
 
@@ -34,6 +42,7 @@ class Task:
     seed: int
     number: int
     beside: Path
+    died: Callable[[], list[str]] = list
     targets: tuple[str, ...] = ()
 
 

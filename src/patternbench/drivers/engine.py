@@ -83,11 +83,12 @@ class Load:
         self._scratch.cleanup()
 
 
-def run(job: jobs.Job, out: Path, logs: Path, listen: Callable[[Progress], None] = lambda _: None) -> Summary:
-    """Run a job to its end and return the summary; raises JobError or DriverError."""
+def run(job: jobs.Job, out: Path, logs: Path, died: Callable[[], list[str]] = list) -> Summary:
+    """Run a job to its end, or until something has ``died``, and return the summary; raises JobError or DriverError."""
     with Load(job, out, logs) as load:
-        for progress in load.progress():
-            listen(progress)
+        for _ in load.progress():
+            if died():
+                load.stop()
     assert load.summary is not None
     return load.summary
 
@@ -117,7 +118,7 @@ class EngineDriver:
         """Drive one round; its attempts become the file ``into``."""
         out = self.summaries / into.stem
         try:
-            summary = run(jobs.job(task), out, self.logs)
+            summary = run(jobs.job(task), out, self.logs, task.died)
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {error}") from None
         _take(out / ATTEMPTS, into)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from patternbench.drivers import rounds
-from patternbench.drivers.client import Client
+from patternbench.drivers.client import Client, ClientError
 from patternbench.drivers.driver import Measured, Task
 from patternbench.records import attempts
 from patternbench.study.units import Duration
@@ -23,9 +23,13 @@ class LibraryDriver:
     client: Client
 
     def drive(self, task: Task, into: Path) -> Measured:
-        """Drive one round and write its attempts; raises ClientError."""
+        """Drive one round and write its attempts; raises ClientError when what was delivered is not the whole round."""
         body = rounds.body(task.config, task.target, task.time_limit, task.seed)
-        delivery = self.client.run(body)
+        try:
+            delivery = self.client.run(body, task.died)
+        except ClientError as error:
+            _keep(error, into)
+            raise
         table = attempts.from_batches(delivery.batches, warm_up=False)
         attempts.write(into, table)
         return Measured(table.num_rows, delivery.end.cpu_us / 1e6, shortfall(table, body))
@@ -43,6 +47,16 @@ class LibraryDriver:
         table = attempts.from_batches(delivery.batches, warm_up=True)
         attempts.write(into, table)
         return Measured(table.num_rows, delivery.end.cpu_us / 1e6)
+
+
+def _keep(error: ClientError, into: Path) -> None:
+    """Write what a client had delivered before it failed; a disk that does not take it is a part of the cause."""
+    table = attempts.from_batches(error.batches, warm_up=False)
+    try:
+        attempts.write(into, table)
+        error.rows = table.num_rows
+    except OSError as failure:
+        error.args = (f"{error}; its attempts could not be written: {failure.strerror}",)
 
 
 def shortfall(table: pa.Table, body: dict[str, Any]) -> str | None:

@@ -211,7 +211,8 @@ def _no_gain(mine: pd.DataFrame, best: Any, reference: str) -> tuple[str, str]:
 
 
 def _against(row: Any, reference: str) -> str:
-    return f"{_amount(row)} {reference}"
+    """Say how far a line is from the reference, which is that of its own client."""
+    return f"{_amount(row)} {reference}{' of the same client' if row['client'] else ''}"
 
 
 def _basis(row: Any) -> str:

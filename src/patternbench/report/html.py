@@ -269,8 +269,13 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
         "drifts": _drifts(report),
         "levels": _levels(report),
         "detail": _details(report),
-        "sections": [[figure.spec for figure in section.figures] for section in report.sections],
+        "sections": [[_bare(figure.spec) for figure in section.figures] for section in report.sections],
     }
+
+
+def _bare(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what the page gives itself: the theme, and the address of the schema."""
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
 def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str, Any]:
@@ -289,7 +294,7 @@ def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str
 
 
 def _curves(report: RunReport, arrangement: Layout) -> dict[str, Any]:
-    """Pack the distributions: by kind and scenario, the median, least, greatest round at each quantile (ms)."""
+    """Pack the distributions: by kind and scenario, median, least, greatest round at each quantile (ms)."""
     if report.latencies.empty:
         return {}
     keys = ["kind", "scenario", "quantile"]

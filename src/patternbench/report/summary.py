@@ -17,7 +17,7 @@ _SHOWN = {
     "p50": "p50",
     "p95": "p95",
     "failure_rate": "failed",
-    "TotalExecutionTime": "exec. time",
+    "TotalExecutionTime": "execution",
     "amplification": "amplif.",
 }
 
@@ -28,10 +28,16 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
     With more scenarios than that, those of the highest level on the horizontal axis and in the last column
     come first, so that the rows that are shown can be compared; the caption says how many more there are.
     """
-    table = Table(title=report.study_name, caption=caption(report, limit), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(
+        title=report.study_name,
+        caption=caption(report, limit),
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        show_edge=False,
+    )
     table.title_justify = table.caption_justify = "left"
-    table.add_column("condition", min_width=14)
-    table.add_column("configuration", min_width=23)
+    table.add_column("condition")
+    table.add_column("configuration")
     known = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns}
     for title in known.values():
         table.add_column(title, justify="right", no_wrap=True)

@@ -19,6 +19,8 @@ from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport
 from patternbench.report.words import HEADLINES, RESPONSES
 
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
 
 def figures(report: RunReport) -> dict[str, str]:
     """Draw the paper's two figures and the headline responses; file stem to SVG text."""
@@ -39,7 +41,7 @@ def write_figures(report: RunReport, folder: Path) -> list[Path]:
 
 def draw(spec: Mapping[str, Any]) -> str:
     """Draw one Vega-Lite specification as SVG, in the light theme."""
-    themed = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", **spec, "config": config("light")}
+    themed = {**spec, "$schema": _SCHEMA, "config": config("light")}
     return str(vl_convert.vegalite_to_svg(themed))
 
 

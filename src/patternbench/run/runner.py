@@ -67,16 +67,19 @@ class Runner:
             driver = self._driver(scenario, task)
             bench.inject(scenario.config["faults"])
             return self._measure(driver, task, replace(blank, started=time.time()))
-        except (StartError, DriverError) as error:
+        except DriverError as error:
+            self._stage.drop_client(scenario.client)
+            return self._failed(blank, str(error), error.rows)
+        except StartError as error:
             self._stage.drop_client(scenario.client)
             return self._failed(blank, " ".join([str(error), *self._stage.dead()]))
         except OSError as error:
             return self._failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
     def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
-        study, seed, beside = self._study, self._seed(blank), self._stage.beside
+        study, stage, seed = self._study, self._stage, self._seed(blank)
         limits = (study.time_limit, study.warm_up, seed, blank.block)
-        return Task(scenario.config, targets[0], *limits, beside, tuple(targets))
+        return Task(scenario.config, targets[0], *limits, stage.beside, stage.dead, tuple(targets))
 
     def _driver(self, scenario: Scenario, task: Task) -> Driver:
         if needs_engine(scenario.config["workload"]):
@@ -112,8 +115,8 @@ class Runner:
         dead = self._stage.dead()
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
-    def _failed(self, blank: Entry, cause: str) -> Entry:
-        return replace(blank, seconds=time.time() - blank.started, cause=cause)
+    def _failed(self, blank: Entry, cause: str, rows: int = 0) -> Entry:
+        return replace(blank, seconds=time.time() - blank.started, cause=cause, rows=rows)
 
     def _warm_up(self, client: Client, scenario: Scenario, task: Task) -> None:
         """Let a client that has just started run until it is warm: recorded, marked, and in no summary."""

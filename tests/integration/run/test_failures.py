@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tests.integration.run.conftest import ROUNDS, TINY, command, entries, left_behind, patternbench
 from tests.integration.run.test_run import wait_for_rounds
@@ -34,6 +35,18 @@ def processes(mark: str, folder: Path) -> list[int]:
     return found
 
 
+def slowed(study: Path) -> None:
+    """Make rounds last most of a second, so that a kill falls into one."""
+    study.write_text(study.read_text().replace("successes: 3", "successes: 3, think_time: 250ms"))
+
+
+def kill_during_a_round(victim: str, folder: Path) -> None:
+    """Kill the programs that the mark names, well after the last round ended and well before the next does."""
+    time.sleep(0.2)
+    for pid in processes(victim, folder):
+        os.kill(pid, signal.SIGKILL)
+
+
 @contextmanager
 def running(study: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A run in the background; killed on leaving if it has not ended."""
@@ -50,15 +63,14 @@ def running(study: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize("victim", ["patternbench-engine client", "envoy -c", "patternbench-engine target"])
 def test_a_part_that_is_killed_costs_its_round_and_no_other(victim: str, tmp_path: Path, tiny: Path) -> None:
     folder = tmp_path / "run"
-    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 6"))
+    slowed(tiny)
     with running(tiny, folder) as process:
         wait_for_rounds(folder, 3)
-        for pid in processes(victim, folder):
-            os.kill(pid, signal.SIGKILL)
+        kill_during_a_round(victim, folder)
         out, errors = process.communicate(timeout=120)
     assert process.returncode == 1, errors
     told = json.loads(out)
-    assert told["rounds"] == ROUNDS * 2
+    assert told["rounds"] == ROUNDS
     assert 1 <= told["failed"] <= 2
     causes = [entry["cause"] for entry in entries(folder) if entry["status"] == "failed"]
     name = {"patternbench-engine client": "client", "envoy -c": "envoy", "patternbench-engine target": "target"}[victim]
@@ -68,11 +80,17 @@ def test_a_part_that_is_killed_costs_its_round_and_no_other(victim: str, tmp_pat
 
 def test_failed_rounds_run_again_when_asked(tmp_path: Path, tiny: Path) -> None:
     folder = tmp_path / "run"
+    slowed(tiny)
     with running(tiny, folder) as process:
         wait_for_rounds(folder, 3)
-        for pid in processes("patternbench-engine client", folder):
-            os.kill(pid, signal.SIGKILL)
+        kill_during_a_round("patternbench-engine client", folder)
         process.communicate(timeout=120)
+    rounds = pd.read_parquet(folder / "rounds.parquet").set_index("round")
+    failed = rounds[rounds["status"] == "failed"]
+    assert len(failed) == 1
+    assert failed[["scenario", "users", "client", "strategy", "cause"]].notna().all(axis=None), (
+        "a failure keeps its keys"
+    )
     done = patternbench("resume", str(folder), "--retry-failed", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["failed"] == 0

@@ -112,3 +112,26 @@ def test_the_stated_confidence_is_what_simulated_studies_show() -> None:
         found = ratio(pairs)
         hits += found.low <= np.exp(0.1) <= found.high
     assert 930 <= hits <= 970
+
+
+def test_the_median_table_of_no_rounds_is_empty() -> None:
+    nothing = pd.DataFrame({"scenario": pd.Series(dtype=str), "p95": pd.Series(dtype=float)})
+    table = median_table(nothing, ["scenario"], ["p95"])
+    assert table.empty
+    assert list(table.columns) == ["scenario", "response", "median", "low", "high", "rounds", "coverage"]
+
+
+def test_the_median_table_agrees_with_the_interval_of_each_group() -> None:
+    generator = np.random.default_rng(5)
+    rounds = pd.DataFrame(
+        {
+            "scenario": generator.integers(0, 5, 60),
+            "client": generator.choice(["a", "b"], 60),
+            "p95": generator.random(60),
+        }
+    )
+    table = median_table(rounds, ["scenario", "client"], ["p95"])
+    for row in table.itertuples():
+        chosen = rounds[(rounds["scenario"] == row.scenario) & (rounds["client"] == row.client)]["p95"]
+        expected = median_interval(chosen)
+        assert (row.median, row.low, row.high) == (expected.median, expected.low, expected.high)

@@ -21,7 +21,7 @@ class Asked:
     def __init__(self) -> None:
         self.body: dict[str, Any] = {}
 
-    def run(self, body: dict[str, Any]) -> Delivery:
+    def run(self, body: dict[str, Any], died: object = None) -> Delivery:
         self.body = body
         return Delivery([], End(rows=0, duration_us=0, cpu_us=0))
 

@@ -48,6 +48,12 @@ def test_the_summary_is_as_agreed(small: RunReport) -> None:
     golden("summary.txt", printed(small))
 
 
+def test_no_column_of_the_summary_is_lost_on_a_narrow_terminal(whole: RunReport, small: RunReport) -> None:
+    assert "3.48×" in printed(small, 80)
+    text = printed(whole, 80)
+    assert all(name in text for name in ("p50", "p95", "failed", "execution", "amplif.", "3.48×"))
+
+
 def test_a_long_summary_shows_the_hardest_conditions_and_counts_the_rest(whole: RunReport) -> None:
     text = printed(whole, 140)
     assert "195 more scenarios in the report" in text
@@ -119,12 +125,18 @@ def test_what_a_study_says_cannot_break_the_page(small: RunReport) -> None:
 
 
 def test_further_sections_are_shown_and_written(small: RunReport, tmp_path: Path) -> None:
-    spec = {"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"y": {"field": "a"}}}
+    spec = {
+        "$schema": "https://example.org",
+        "data": {"values": [{"a": 1}]},
+        "mark": "bar",
+        "encoding": {"y": {"field": "a"}},
+    }
     table = Table("Terms", pd.DataFrame({"name": ["users"], "estimate": [0.123456]}))
     section = Section("model-1", "A model", ["Twice the users take 38 % longer."], [table], [Figure("Bars", spec)])
     extended = replace(small, sections=[section])
     page = render(extended)
     assert all(text in page for text in ('id="model-1"', "Twice the users", "<td>0.123</td>", "Bars"))
+    assert "example.org" not in page
     assert "model-1-1" in csv.tables(extended)
     assert svg.figures(extended)["model-1-1"].startswith("<svg")
 

@@ -119,6 +119,11 @@ def test_the_published_shape_flips_along_the_fault_axis() -> None:
     ]  # fmt: skip
 
 
+def test_with_several_clients_each_is_compared_with_its_own_baseline() -> None:
+    _, lines = said(synthetic_run(rounds=3, users=[50], fault=[80]))
+    assert "below baseline of the same client." in plain(lines[1])
+
+
 @pytest.mark.parametrize("response", HEADLINES)
 def test_only_rounds_of_the_same_client_and_condition_are_compared(response: str) -> None:
     found, _ = said(synthetic_run(rounds=2, fault=[0, 80]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import jsonschema
 import pytest
 from tests.support.studies import ROOT, problems
 
 from patternbench.plan.expand import expand
+from patternbench.study.document import parse
 from patternbench.study.load import loads
 from patternbench.study.models import Study
 from patternbench.study.problems import Problem
+from patternbench.study.schema import study_schema
 
 AROUND = """\
 patternbench: 1
@@ -47,7 +50,9 @@ def problem(*lines: str) -> Problem:
     ],
 )
 def test_every_schedule_can_be_said(schedule: str) -> None:
-    assert expand(read(f"open: {{schedule: {{{schedule}}}, duration: 3s}}")).scenarios
+    line = f"open: {{schedule: {{{schedule}}}, duration: 3s}}"
+    assert expand(read(line)).scenarios
+    jsonschema.validate(parse(text(line), "x.yaml").value, study_schema())
 
 
 def test_a_rate_may_carry_its_unit() -> None:
@@ -149,5 +154,7 @@ def test_the_body_of_a_step_is_left_as_it_is() -> None:
 def test_the_example_of_the_documentation_is_a_study() -> None:
     page = (ROOT / "docs/study-file.md").read_text()
     block = page.split("```yaml\n")[1].split("```")[0]
-    (scenario,) = expand(loads(AROUND.removesuffix("workload:\n") + block, "x.yaml")).scenarios
+    whole = AROUND.removesuffix("workload:\n") + block
+    jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
+    (scenario,) = expand(loads(whole, "x.yaml")).scenarios
     assert [group["name"] for group in scenario.config["workload"]["groups"]] == ["high", "moderate", "low"]

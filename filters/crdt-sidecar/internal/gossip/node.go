@@ -8,6 +8,7 @@ package gossip
 import (
 	"io"
 	"log"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ import (
 const (
 	// packetSize keeps a message inside one unfragmented packet with memberlist's own overhead.
 	packetSize = 1300
+	// maxDatagram is the most that one packet can hold when it may be fragmented.
+	maxDatagram = 60 << 10
 	// chunkSize is the size of a message over a stream.
 	chunkSize = 256 << 10
 	// bulkSize is from how many changed bytes on an interval's messages go over a stream, which can't lose them.
@@ -62,10 +65,17 @@ type Node struct {
 	done    sync.WaitGroup
 	joined  chan *memberlist.Node
 
-	mu     sync.Mutex
-	cursor int
-	known  map[string]time.Time // addresses of members seen, by when they were last alive
-	skews  map[limit.Replica]skew
+	mu    sync.Mutex
+	live  map[string]*memberlist.Node // our own copies of the other live members: memberlist changes its own under way
+	known map[string]time.Time        // addresses of members seen, by when they were last alive
+
+	skewing sync.Mutex
+	skews   map[limit.Replica]skew
+
+	pushing sync.Mutex
+	cursor  int // the part of the table with which the next push/pull begins
+
+	streaming sync.Map // names of the members that something is being streamed to
 
 	Counters Counters
 }
@@ -85,7 +95,7 @@ func Start(config Config, self limit.Replica, held *table.Table, clk *clock.Cloc
 	node := &Node{
 		config: config, self: self, table: held, clock: clk,
 		log: log.New(config.Log, "", log.LstdFlags), stop: make(chan struct{}), joined: make(chan *memberlist.Node, 64),
-		known: map[string]time.Time{}, skews: map[limit.Replica]skew{},
+		live: map[string]*memberlist.Node{}, known: map[string]time.Time{}, skews: map[limit.Replica]skew{},
 	}
 	settings, err := node.settings()
 	if err != nil {
@@ -97,7 +107,7 @@ func Start(config Config, self limit.Replica, held *table.Table, clk *clock.Cloc
 	if len(config.Join) > 0 {
 		node.join(config.Join)
 	}
-	node.begin(node.disseminate, node.rejoin, node.welcome)
+	node.begin(node.disseminate, node.tidy, node.rejoin, node.welcome)
 	return node, nil
 }
 
@@ -137,6 +147,7 @@ func (n *Node) Stop() {
 	close(n.stop)
 	n.done.Wait()
 	n.flush()
+	n.done.Wait()
 	_ = n.members.Leave(300 * time.Millisecond)
 	_ = n.members.Shutdown()
 }
@@ -153,8 +164,8 @@ func (n *Node) Address() string { return n.members.LocalNode().Address() }
 
 // Names are the names of the live nodes, sorted, each once.
 func (n *Node) Names() []string {
-	var names []string
-	for _, member := range n.members.Members() {
+	names := []string{n.config.Name}
+	for _, member := range n.peers() {
 		name, _, _ := strings.Cut(member.Name, "@")
 		names = append(names, name)
 	}
@@ -163,31 +174,44 @@ func (n *Node) Names() []string {
 }
 
 // Live is how many nodes are alive, this one included.
-func (n *Node) Live() int { return len(n.members.Members()) }
+func (n *Node) Live() int { return len(n.peers()) + 1 }
 
 // Skew is the largest difference of a peer's clock from ours in nanoseconds, among the messages of the last minute.
 // A message's time under way counts as difference.
 func (n *Node) Skew() int64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.skewing.Lock()
+	defer n.skewing.Unlock()
 	largest := int64(0)
-	for _, s := range n.skews {
-		if n.clock.Monotonic()-s.at < int64(time.Minute) {
-			largest = max(largest, s.nanoseconds, -s.nanoseconds)
+	for sender, s := range n.skews {
+		if n.clock.Monotonic()-s.at > int64(time.Minute) {
+			delete(n.skews, sender)
+			continue
 		}
+		largest = max(largest, s.nanoseconds, -s.nanoseconds)
 	}
 	return largest
 }
 
-func (n *Node) disseminate() {
-	ticker := time.NewTicker(n.config.Interval)
+func (n *Node) disseminate() { n.every(n.config.Interval, n.flush) }
+
+// tidy drops what is old; Skew drops the skews of senders that are silent.
+func (n *Node) tidy() {
+	n.every(time.Second, func() {
+		n.table.Sweep()
+		n.Skew()
+	})
+}
+
+// every acts once an interval until the node stops.
+func (n *Node) every(interval time.Duration, act func()) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-n.stop:
 			return
 		case <-ticker.C:
-			n.flush()
+			act()
 		}
 	}
 }
@@ -202,18 +226,33 @@ func (n *Node) flush() {
 	}
 }
 
-func (n *Node) peers() []*memberlist.Node {
-	self := n.members.LocalNode().Name
-	return slices.DeleteFunc(n.members.Members(), func(m *memberlist.Node) bool { return m.Name == self })
+// send goes by packets, or by a stream when it is much. A stream may hang on a member that does, so it runs beside, one at
+// a time for each member; meanwhile the rest goes by packets.
+func (n *Node) send(to *memberlist.Node, chunks [][]byte, bulk bool) {
+	if !bulk && !slices.ContainsFunc(chunks, func(chunk []byte) bool { return len(chunk) > packetSize }) {
+		n.deliver(to, chunks, n.members.SendBestEffort)
+		return
+	}
+	if _, busy := n.streaming.LoadOrStore(to.Name, true); busy {
+		fitting := slices.DeleteFunc(slices.Clone(chunks), func(chunk []byte) bool { return len(chunk) > maxDatagram })
+		n.deliver(to, fitting, n.members.SendBestEffort)
+		return
+	}
+	n.begin(func() {
+		defer n.streaming.Delete(to.Name)
+		n.deliver(to, chunks, n.members.SendReliable)
+	})
 }
 
-func (n *Node) send(to *memberlist.Node, chunks [][]byte, bulk bool) {
+func (n *Node) peers() []*memberlist.Node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.live))
+}
+
+func (n *Node) deliver(to *memberlist.Node, chunks [][]byte, by func(*memberlist.Node, []byte) error) {
 	for _, chunk := range chunks {
-		deliver := n.members.SendBestEffort
-		if bulk || len(chunk) > packetSize {
-			deliver = n.members.SendReliable
-		}
-		if err := deliver(to, chunk); err != nil {
+		if err := by(to, chunk); err != nil {
 			n.log.Printf("[WARN] sidecar: a message of %d bytes to %s was not sent: %v", len(chunk), to.Name, err)
 			return
 		}
@@ -225,44 +264,36 @@ func (n *Node) send(to *memberlist.Node, chunks [][]byte, bulk bool) {
 // rejoin looks every second for members that are gone and for the ones it was told of: memberlist gives up on a dead
 // member after a while, but a partition may heal much later.
 func (n *Node) rejoin() {
-	ticker := time.NewTicker(rejoinEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-n.stop:
-			return
-		case <-ticker.C:
-			n.table.Sweep()
-			if missing := n.missing(); len(missing) > 0 {
-				n.join(missing)
-			}
+	n.every(rejoinEvery, func() {
+		if missing := n.missing(); len(missing) > 0 {
+			n.join(missing)
 		}
-	}
+	})
 }
 
 func (n *Node) missing() []string {
-	live := map[string]bool{}
-	for _, member := range n.members.Members() {
-		live[member.Address()] = true
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, member := range n.live {
+		n.known[member.Address()] = time.Now()
 	}
-	missing := n.lost(live)
-	if len(live) == 1 { // alone: names may resolve to other addresses by now
+	missing := n.lost()
+	if len(n.live) == 0 { // alone: names may resolve to other addresses by now
 		missing = append(missing, n.config.Join...)
 	}
 	return missing
 }
 
-func (n *Node) lost(live map[string]bool) []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// lost are the addresses that were alive once and are not now; it forgets the ones that have been gone for long.
+func (n *Node) lost() []string {
+	live := map[string]bool{}
+	for _, member := range n.live {
+		live[member.Address()] = true
+	}
+	maps.DeleteFunc(n.known, func(_ string, seen time.Time) bool { return time.Since(seen) > forgetAfter })
 	var lost []string
-	for address, seen := range n.known {
-		switch {
-		case live[address]:
-			n.known[address] = time.Now()
-		case time.Since(seen) > forgetAfter:
-			delete(n.known, address)
-		default:
+	for address := range n.known {
+		if !live[address] {
 			lost = append(lost, address)
 		}
 	}
@@ -291,35 +322,51 @@ func (n *Node) stream(to *memberlist.Node) {
 	for part := range table.Shards {
 		messages := &packer{size: chunkSize, header: wire.Header{Sender: n.self, Now: n.clock.Now()}}
 		n.table.Shard(part, messages.add)
-		n.send(to, messages.finish(), true)
+		n.deliver(to, messages.finish(), n.members.SendReliable)
 	}
+}
+
+func (n *Node) isSelf(member *memberlist.Node) bool {
+	return member.Name == n.config.Name+"@"+n.config.Life
 }
 
 // NotifyJoin is memberlist's: a member appeared or came back.
 func (n *Node) NotifyJoin(member *memberlist.Node) {
-	if member.Name == n.config.Name+"@"+n.config.Life {
+	if n.isSelf(member) {
 		return
 	}
-	n.mu.Lock()
-	n.known[member.Address()] = time.Now()
-	n.mu.Unlock()
+	copied := n.remember(member)
 	select {
-	case n.joined <- member:
+	case n.joined <- copied:
 	default: // 64 are waiting: push/pull will do
 	}
 }
 
-// NotifyLeave is memberlist's: a member left on purpose (it is forgotten) or died (we look for it).
-func (n *Node) NotifyLeave(member *memberlist.Node) {
-	if member.State == memberlist.StateLeft {
-		n.mu.Lock()
-		delete(n.known, member.Address())
-		n.mu.Unlock()
+// NotifyUpdate is memberlist's: a member's address may have changed.
+func (n *Node) NotifyUpdate(member *memberlist.Node) {
+	if !n.isSelf(member) {
+		n.remember(member)
 	}
 }
 
-// NotifyUpdate is memberlist's; nothing of ours depends on a member's description.
-func (n *Node) NotifyUpdate(*memberlist.Node) {}
+func (n *Node) remember(member *memberlist.Node) *memberlist.Node {
+	copied := &memberlist.Node{Name: member.Name, Addr: slices.Clone(member.Addr), Port: member.Port}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.live[member.Name] = copied
+	n.known[member.Address()] = time.Now()
+	return copied
+}
+
+// NotifyLeave is memberlist's: a member left on purpose (it is forgotten) or died (we look for it).
+func (n *Node) NotifyLeave(member *memberlist.Node) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.live, member.Name)
+	if member.State == memberlist.StateLeft {
+		delete(n.known, member.Address())
+	}
+}
 
 // NodeMeta is memberlist's; we describe nothing.
 func (n *Node) NodeMeta(int) []byte { return nil }
@@ -335,8 +382,8 @@ func (n *Node) MergeRemoteState(message []byte, _ bool) { n.receive(message) }
 
 // LocalState is memberlist's: our part of a push/pull, going on where the last one stopped when it is too much for one.
 func (n *Node) LocalState(bool) []byte {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.pushing.Lock()
+	defer n.pushing.Unlock()
 	message := wire.Start(wire.Header{Sender: n.self, Now: n.clock.Now()})
 	for range table.Shards {
 		n.table.Shard(n.cursor, func(item wire.Item) { message = wire.Append(message, item) })
@@ -356,10 +403,14 @@ func (n *Node) receive(message []byte) {
 	}
 	n.Counters.MessagesReceived.Add(1)
 	n.Counters.BytesReceived.Add(int64(len(message)))
-	n.mu.Lock()
-	n.skews[header.Sender] = skew{header.Now - n.clock.Now(), n.clock.Monotonic()}
-	n.mu.Unlock()
+	n.note(header)
 	n.table.Merge(items)
+}
+
+func (n *Node) note(header wire.Header) {
+	n.skewing.Lock()
+	defer n.skewing.Unlock()
+	n.skews[header.Sender] = skew{header.Now - n.clock.Now(), n.clock.Monotonic()}
 }
 
 // packer puts items into messages of about a size.

@@ -24,6 +24,7 @@ type cut struct {
 	*memberlist.NetTransport
 	mu      sync.Mutex
 	blocked map[string]bool
+	hang    map[string]chan struct{} // streams to these addresses wait until the channel closes
 }
 
 var errCut = errors.New("the network is cut")
@@ -44,6 +45,12 @@ func (c *cut) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error)
 func (c *cut) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
 	if c.isBlocked(to.Addr) {
 		return nil, errCut
+	}
+	c.mu.Lock()
+	hang := c.hang[to.Addr]
+	c.mu.Unlock()
+	if hang != nil {
+		<-hang
 	}
 	return c.NetTransport.DialAddressTimeout(to, timeout)
 }
@@ -67,7 +74,7 @@ func startMember(t *testing.T, name string, port int, interval time.Duration, jo
 	}
 	lives++
 	clk := clock.New(clock.Machine())
-	m := &member{table: table.New(limit.Replica(lives), clk, 100_000), wire: &cut{NetTransport: transport, blocked: map[string]bool{}}}
+	m := &member{table: table.New(limit.Replica(lives), clk, 100_000), wire: &cut{NetTransport: transport, blocked: map[string]bool{}, hang: map[string]chan struct{}{}}}
 	m.node, err = Start(Config{
 		Name: name, Life: fmt.Sprint(lives), Bind: fmt.Sprintf("127.0.0.1:%d", transport.GetAutoBindPort()), Join: join,
 		Interval: interval, PushPull: time.Second, Transport: m.wire, Log: io.Discard,
@@ -119,8 +126,17 @@ func setCut(group []*member, sides func(i int) bool, blocked bool) {
 	}
 }
 
+// windowMS is a window of an hour or more that began lately, so that none ends while a test runs.
+var windowMS = func() int64 {
+	window := int64(3_600_000)
+	for time.Now().UnixMilli()%window > window/2 {
+		window += 60_000
+	}
+	return window
+}()
+
 func planOf(algorithm limit.Algorithm, units int64) limit.Plan {
-	plan, err := limit.NewPlan(algorithm, units, 3_600_000, 0)
+	plan, err := limit.NewPlan(algorithm, units, windowMS, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -140,7 +156,6 @@ func (m *member) room(plan limit.Plan) int64 {
 	return m.table.Peek([]byte("client"), plan, 1).Remaining
 }
 
-// everyAlgorithm avoids the hour's end, at which a window of an hour would begin anew.
 func everyAlgorithm(t *testing.T, units int64, check func(t *testing.T, plan limit.Plan)) {
 	for name, algorithm := range limit.Names {
 		t.Run(name, func(t *testing.T) { check(t, planOf(algorithm, units)) })
@@ -284,6 +299,25 @@ func TestALateJoinerGetsMoreThanFitsIntoOnePacket(t *testing.T) {
 	group = append(group, startMember(t, "n2", 0, 5*time.Millisecond, group[1].node.Address()))
 	defer stopAll(group)
 	eventually(t, "the late joiner has every key", func() bool { return group[2].table.Keys() == 20_000 })
+}
+
+func TestAPeerThatHangsDoesNotHoldUpTheOthers(t *testing.T) {
+	group := startGroup(t, 3, 5*time.Millisecond)
+	defer stopAll(group)
+	hang := make(chan struct{})
+	defer close(hang)
+	group[0].wire.mu.Lock()
+	group[0].wire.hang[group[1].node.Address()] = hang
+	group[0].wire.mu.Unlock()
+	plan := planOf(limit.FixedWindow, 10)
+	for round := range 3 { // each much enough for a stream
+		for i := range 5_000 {
+			if _, err := group[0].table.Take(fmt.Append(nil, "client", i, " of ", round), plan, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "the third node has every key", func() bool { return group[2].table.Keys() == int64(5_000*(round+1)) })
+	}
 }
 
 func TestGarbageFromTheNetworkIsCountedAndIgnored(t *testing.T) {

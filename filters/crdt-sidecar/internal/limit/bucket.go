@@ -90,7 +90,8 @@ func (s *bucketState) GiveBack(self Replica, now int64, plan Plan, amount, age i
 }
 
 // Merge joins the cells and charges their growth to the TAT. The sender's TAT bounds the charge from above (its debt
-// and ours together) and, when cells are new to us, from below: a node that restarts takes the debt over as it is.
+// and ours together) and, when cells are new to us and all that it stands for are there, from below: a node that
+// restarts takes the debt over as it is.
 func (s *bucketState) Merge(now int64, cells Cells) {
 	charged, capacity, unknown := s.tat, int64(0), false
 	for _, theirs := range cells.Buckets {
@@ -102,7 +103,7 @@ func (s *bucketState) Merge(now int64, cells Cells) {
 	}
 	ceiling := max(s.tat, now) + max(cells.TAT-now, 0)
 	charged = min(charged, ceiling)
-	if unknown {
+	if unknown && cells.Whole {
 		charged = max(charged, cells.TAT)
 	}
 	s.tat = min(charged, max(s.tat, now+capacity))
@@ -124,7 +125,7 @@ func (s *bucketState) charge(tat, now int64, mine, theirs Bucket) int64 {
 }
 
 func (s *bucketState) Cells(own Replica) Cells {
-	cells := Cells{Kind: KindBucket, Window: s.window, TAT: s.tat}
+	cells := Cells{Kind: KindBucket, Whole: own == 0, Window: s.window, TAT: s.tat}
 	for _, cell := range s.cells {
 		if cell.Epoch > 0 && (own == 0 || cell.Replica == own) {
 			cells.Buckets = append(cells.Buckets, cell)

@@ -122,7 +122,7 @@ func (s *logState) prune(now int64) {
 
 // Cells is the whole log, or, for one replica, the entries not yet read twice: a lost message is made up by the next.
 func (s *logState) Cells(own Replica) Cells {
-	cells := Cells{Kind: KindLog, Window: s.window}
+	cells := Cells{Kind: KindLog, Whole: own == 0, Window: s.window}
 	if own == 0 {
 		cells.Entries = append(cells.Entries, s.entries...)
 		return cells

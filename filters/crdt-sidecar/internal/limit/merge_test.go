@@ -142,6 +142,40 @@ func TestNodesAgreeOnTheWindowsOnceEveryCellHasArrived(t *testing.T) {
 	})
 }
 
+func TestEveryGrantIsChargedExactlyOnceWhateverTheOrderOfNews(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		algorithm := Algorithm(rapid.IntRange(int(FixedWindow), int(GCRA)).Draw(t, "algorithm"))
+		plan, _ := NewPlan(algorithm, 1000, 60_000, 0)
+		states := []State{NewState(plan), NewState(plan), NewState(plan)}
+		granted, now := int64(0), testNow-testNow%plan.Window // a nanosecond a step: nothing refills
+		tell := func(from, to int, cells Cells) {
+			if from != to {
+				states[to].Merge(now, cells)
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now++
+			from, to := rapid.IntRange(0, 2).Draw(t, "from"), rapid.IntRange(0, 2).Draw(t, "to")
+			switch rapid.IntRange(0, 2).Draw(t, "what") {
+			case 0:
+				granted += Take(states[from], Replica(from+1), now, plan, 1).Allowed
+			case 1:
+				tell(from, to, states[from].Cells(Replica(from+1)))
+			default:
+				tell(from, to, states[from].Cells(0))
+			}
+		}
+		for i := range 9 {
+			tell(i/3, i%3, states[i/3].Cells(0))
+		}
+		for i, s := range states {
+			if room := s.Room(now, plan); room != plan.Limit-granted {
+				t.Fatalf("%+v: node %d has room for %d after %d grants", plan, i, room, granted)
+			}
+		}
+	})
+}
+
 func TestABucketIsNeverOwedMoreThanItsBurstAfterAMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states, plan, now := grow(t, 3)

@@ -134,7 +134,7 @@ func (s *ringState) Merge(_ int64, cells Cells) {
 }
 
 func (s *ringState) Cells(own Replica) Cells {
-	cells := Cells{Kind: KindRing, Window: s.window, Slots: s.slots}
+	cells := Cells{Kind: KindRing, Whole: own == 0, Window: s.window, Slots: s.slots}
 	for _, ring := range s.rings {
 		if own == 0 || ring.Replica == own {
 			cells.Rings = append(cells.Rings, Ring{ring.Replica, append([]Slot(nil), ring.Slots...)})

@@ -31,6 +31,7 @@ type State interface {
 // Cells is what travels between nodes: the cells of one key. One of the three lists is filled, by kind.
 type Cells struct {
 	Kind    Kind
+	Whole   bool  // every replica's cells that the sender has, not only one replica's
 	Window  int64 // nanoseconds
 	Slots   int   // slots of a ring; windows only
 	TAT     int64 // buckets only: the sender's theoretical arrival time

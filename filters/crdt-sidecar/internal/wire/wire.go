@@ -42,7 +42,7 @@ const HeaderSize = len(magic) + 16
 func Append(buffer []byte, item Item) []byte {
 	cells := item.Cells
 	buffer = append(buffer, item.Key[:]...)
-	buffer = append(buffer, byte(cells.Kind))
+	buffer = append(buffer, byte(cells.Kind)|wholeBit(cells.Whole))
 	buffer = binary.AppendUvarint(buffer, uint64(cells.Window))
 	switch cells.Kind {
 	case limit.KindRing:
@@ -52,6 +52,16 @@ func Append(buffer []byte, item Item) []byte {
 	default:
 		return appendEntries(buffer, cells)
 	}
+}
+
+// whole is the bit of the kind's byte that says that all replicas' cells follow.
+const whole = 0x80
+
+func wholeBit(isWhole bool) byte {
+	if isWhole {
+		return whole
+	}
+	return 0
 }
 
 func appendRings(buffer []byte, cells limit.Cells) []byte {
@@ -179,7 +189,8 @@ func (r *reader) within(value, least, most int64) int64 {
 
 func (r *reader) item() Item {
 	item := Item{Key: Key(r.take(16))}
-	cells := limit.Cells{Kind: limit.Kind(r.take(1)[0])}
+	kind := r.take(1)[0]
+	cells := limit.Cells{Kind: limit.Kind(kind &^ whole), Whole: kind&whole != 0}
 	cells.Window = r.within(r.number(), leastWindow, limit.MaxWindow)
 	switch cells.Kind {
 	case limit.KindRing:

@@ -14,7 +14,7 @@ func sample() []Item {
 		{Key{1}, limit.Cells{Kind: limit.KindRing, Window: 60e9, Slots: 2, Rings: []limit.Ring{
 			{Replica: 7, Slots: []limit.Slot{{Epoch: 10, Granted: 3}, {Epoch: 11, Granted: 4, Returned: 1}}},
 		}}},
-		{Key{2}, limit.Cells{Kind: limit.KindBucket, Window: 60e9, TAT: 5e18 / 2, Buckets: []limit.Bucket{
+		{Key{2}, limit.Cells{Kind: limit.KindBucket, Whole: true, Window: 60e9, TAT: 5e18 / 2, Buckets: []limit.Bucket{
 			{Replica: 8, Epoch: 2e18, Granted: 6e8, Returned: 1, Capacity: 3e9},
 		}}},
 		{Key{3}, limit.Cells{Kind: limit.KindLog, Window: 1e9, Entries: []limit.Entry{

@@ -22,12 +22,18 @@
   async function draw(element) {
     const spec = plots.get(element)();
     const options = {
-      mode: "vega-lite", renderer: "svg", config: data.themes[theme], tooltip: { theme },
+      mode: "vega-lite", renderer: "svg", config: themed(element), tooltip: { theme },
       actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
     };
     const result = await vegaEmbed(element, spec, options);
     element.dataset.drawn = theme;
     return result;
+  }
+  // Where there is little room, legends stand under each other.
+  function themed(element) {
+    const config = copy(data.themes[theme]);
+    if (room(element) < NARROW) config.legend.layout = { top: { direction: "vertical", anchor: "start", margin: 4 } };
+    return config;
   }
   function plot(element, spec) {
     plots.set(element, spec);
@@ -179,12 +185,17 @@
     };
     return places.sort(compare);
   }
+  // "60 ms" and "40 %" are one word each; a word matches from its beginning, so that "0 %" is not found in "40 %".
+  function wordsOf(text) {
+    const words = text.toLowerCase().replaceAll("\u00a0", " ").match(/[\d.]+ (?:us|µs|ms|s|m|h|%)(?!\S)|\S+/g) || [];
+    return words.map((word) => new RegExp(`(?:^|[^a-z0-9.])${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}`));
+  }
   function showList() {
-    const asked = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const asked = wordsOf(find.value);
     const words = data.levels.titles.length;
     const shown = order().filter((place) => {
       const text = `${data.names[place]} ${data.levels.rows[place].join(" ")} ${data.scenarios[place].scenario}`.toLowerCase().replaceAll("\u00a0", " ");
-      return asked.every((word) => text.includes(word));
+      return asked.every((word) => word.test(text));
     });
     const rows = shown.map((place) => [...data.levels.rows[place], ...data.detail.rows[place]]);
     fillTable(list, [...data.levels.titles, ...data.detail.titles], rows, words);
@@ -218,7 +229,7 @@
     if (!curve) return [];
     return curve.map(([median, low, high], at) => {
       const [tail, share] = data.curves.tails[at];
-      return { line: data.names[place], tail, share, median, low, high };
+      return { line: data.scenarios[place].line, tail, share, median, low, high };
     });
   }
   function detailSpec(element) {

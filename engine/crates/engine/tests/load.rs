@@ -1,0 +1,97 @@
+//! The verb `load` as a process: what it prints, how it exits, and that a signal ends it with everything written.
+#![allow(missing_docs)]
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn engine(folder: &Path, job: &Value) -> Command {
+    std::fs::write(folder.join("job.json"), job.to_string()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_patternbench-engine"));
+    command
+        .args(["load", "--job"])
+        .arg(folder.join("job.json"))
+        .arg("--out")
+        .arg(folder.join("out"));
+    command
+}
+
+/// A job against a port where nobody listens: every call fails at once, which is enough here.
+fn job(until: &Value) -> Value {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let workload = json!({"closed": {"users": 2, "think_us": 10_000, "until": until}});
+    json!({
+        "contract": 1, "seed": 1, "targets": [{"url": format!("http://{address}")}], "duration_us": 60_000_000,
+        "groups": [{"workload": workload, "journeys": [{"steps": [{}]}]}],
+    })
+}
+
+fn lines(output: &[u8]) -> Vec<Value> {
+    let text = String::from_utf8_lossy(output);
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_job_ends_with_its_summary_and_leaves_three_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = engine(folder.path(), &job(&json!({"calls": 10})))
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let end = &lines(&output.stdout).pop().unwrap()["end"];
+    assert_eq!(
+        (&end["requests"], &end["errors"], &end["interrupted"]),
+        (&json!(10), &json!(10), &json!(false))
+    );
+    for name in ["attempts.parquet", "histograms.json", "summary.json"] {
+        assert!(folder.path().join("out").join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_wrong_job_is_explained_twice_and_nothing_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = engine(folder.path(), &json!({"contract": 1, "sed": 1}))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(lines(&output.stdout)[0]["problems"][0]["path"], "sed");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("error: sed: no field has this name here"));
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn a_file_that_is_not_there_is_one_line() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_patternbench-engine"));
+    let output = command
+        .args(["load", "--job", "/no/such/job.json", "--out", "/no/such/folder"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn a_signal_ends_the_load_with_everything_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = engine(folder.path(), &job(&Value::Null))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    let progress: Value = serde_json::from_str(&line).unwrap();
+    assert!(progress["progress"]["requests"].as_u64().unwrap() > 0, "{line}");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = reader.lines().map(Result::unwrap).collect();
+    assert!(child.wait().unwrap().success());
+    let end: Value = serde_json::from_str(rest.last().unwrap()).unwrap();
+    assert_eq!(end["end"]["interrupted"], true);
+    assert!(folder.path().join("out/attempts.parquet").exists());
+}

@@ -1,0 +1,392 @@
+"""Compares scenarios round by round: two runs, or a run against its own baseline.
+
+The round is the unit: a response has one value a round, and intervals come from resampling rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from .formula import Floats
+from .problems import DataError, Note, Problem
+from .rounds import Roles, Scenario, level_of, roles, scenarios
+
+RESAMPLES = 2000
+#: From this many rounds a side the interval is a bootstrap; below it Welch's t interval stands in, and is
+#: named.
+BOOTSTRAP_FROM = 6
+_POWER = 0.8
+_SPLITS = 200
+#: Limits of Cliff's delta between negligible, small, medium and large (Romano et al. 2006).
+_DELTA_WORDS = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"), (1.01, "large"))
+_FEWEST = 2
+_TO_SPLIT = 4
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval and how it was made: bootstrap, welch, constant, or none (then both ends are None)."""
+
+    low: float | None
+    high: float | None
+    method: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One response of one scenario, B against A.
+
+    `difference` is mean(B) - mean(A) with its interval in the response's unit, `relative` the same as a
+    share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's, `p_adjusted`
+    after Holm over all differences. `delta` is Cliff's (-1 to 1). `detectable` is the smallest relative
+    difference in percent that these rounds would have found 80 times in 100. `verdict` is higher, lower or
+    undecided.
+    """
+
+    scenario: str
+    levels: Mapping[str, object]
+    response: str
+    rounds: tuple[int, int]
+    means: tuple[float, float]
+    difference: float
+    interval: Interval
+    relative: float | None
+    relative_interval: Interval
+    p: float | None
+    p_adjusted: float | None
+    delta: float | None
+    detectable: float | None
+    verdict: str
+
+    @property
+    def size(self) -> str:
+        """Cliff's delta in a word."""
+        if self.delta is None:
+            return "unknown"
+        return next(word for limit, word in _DELTA_WORDS if abs(self.delta) < limit)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All differences, the noise floor per response in percent, and what was not compared."""
+
+    differences: tuple[Difference, ...]
+    noise_floor: Mapping[str, float | None]
+    level: float
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class How:
+    """How to compare: confidence, seed, factor columns and responses (empty: as a run names them)."""
+
+    level: float = 0.95
+    seed: int = 1
+    by: tuple[str, ...] = ()
+    responses: tuple[str, ...] = ()
+
+
+def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Comparison:
+    """Compare every scenario that both tables hold, B against A.
+
+    Scenarios are matched by the levels of the factors that both have. Columns or scenarios that only one
+    side has are notes; nothing in common raises `DataError`.
+    """
+    how = how or How()
+    found, notes = _common_roles(a, b, how)
+    ours, theirs = ({s.name: s for s in scenarios(t, found)} for t in (a, b))
+    shared = [name for name in ours if name in theirs]
+    if not shared:
+        example = f"A has {next(iter(ours))}; B has {next(iter(theirs))}."
+        raise DataError(Problem("the two runs have no scenario in common.", "", example))
+    notes += _unmatched("A", ours, theirs) + _unmatched("B", theirs, ours)
+    pairs = [(ours[name], theirs[name]) for name in shared]
+    return _comparison(pairs, list(ours.values()), found, how, notes)
+
+
+def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str], how: How | None = None) -> Comparison:
+    """Compare every scenario of one table with its baseline, the one at the given levels.
+
+    The partner of a scenario is the baseline scenario with the same levels of all other factors that apply
+    to it.
+    """
+    how = how or How()
+    found = roles(table, how.by, how.responses)
+    wanted = dict(level_of(text, table, "--baseline") for text in baseline)
+    all_of_them = scenarios(table, found)
+    bases = [s for s in all_of_them if all(s.levels.get(k) == v for k, v in wanted.items())]
+    if not bases:
+        raise DataError(Problem(f"no scenario has {' and '.join(baseline)}.", "--baseline"))
+    pairs, lonely = _partners(all_of_them, bases, set(wanted))
+    notes = [Note("unmatched", f"{len(lonely)} scenarios have no baseline: {lonely[0]}, ...")] if lonely else []
+    return _comparison(pairs, all_of_them, found, how, notes)
+
+
+def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, list[Note]]:
+    left, right = roles(a, how.by, how.responses), roles(b, how.by, how.responses)
+    notes = []
+    for kind, ours, theirs in (
+        ("factor", left.factors, right.factors),
+        ("response", left.responses, right.responses),
+    ):
+        for side, one, other in (("A", ours, theirs), ("B", theirs, ours)):
+            missing = [name for name in one if name not in other]
+            if missing:
+                notes.append(Note("unequal_columns", f"Only {side} has {kind} {', '.join(missing)}: not compared."))
+    found = Roles(
+        tuple(name for name in left.factors if name in right.factors),
+        tuple(name for name in left.responses if name in right.responses),
+    )
+    if not found.responses:
+        raise DataError(Problem("the two runs have no response in common.", "", " ".join(n.text for n in notes)))
+    return found, notes
+
+
+def _only_in(side: str, kind: str, ours: Sequence[str], theirs: Sequence[str]) -> list[Note]:
+    missing = [name for name in ours if name not in theirs]
+    text = f"Only {side} has {kind} {', '.join(missing)}: not compared."
+    return [Note("unequal_columns", text)] if missing else []
+
+
+def _unmatched(side: str, ours: Mapping[str, Scenario], theirs: Mapping[str, Scenario]) -> list[Note]:
+    only = [name for name in ours if name not in theirs]
+    text = f"{len(only)} scenarios only in {side} are not compared: {only[0]}, ..." if only else ""
+    return [Note("unmatched", text)] if only else []
+
+
+def _partners(
+    every: Iterable[Scenario], bases: Sequence[Scenario], chosen: set[str]
+) -> tuple[list[tuple[Scenario, Scenario]], list[str]]:
+    pairs, lonely = [], []
+    for scenario in every:
+        if scenario in bases:
+            continue
+        base = next((b for b in bases if _same_place(scenario, b, chosen)), None)
+        if base is None:
+            lonely.append(scenario.name)
+        else:
+            pairs.append((base, scenario))
+    return pairs, lonely
+
+
+def _same_place(scenario: Scenario, base: Scenario, chosen: set[str]) -> bool:
+    return all(scenario.levels.get(k) == v for k, v in base.levels.items() if k not in chosen)
+
+
+def _comparison(
+    pairs: Sequence[tuple[Scenario, Scenario]],
+    every: Sequence[Scenario],
+    found: Roles,
+    how: How,
+    notes: list[Note],
+) -> Comparison:
+    rng = np.random.default_rng(how.seed)
+    raw = [difference(a, b, response, how.level, rng) for a, b in pairs for response in found.responses]
+    floors = {response: noise_floor(every, response, rng) for response in found.responses}
+    return Comparison(_adjusted(raw), floors, how.level, (*notes, *_interval_notes(raw)))
+
+
+def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
+    notes = []
+    if few := sum(d.interval.method == "welch" for d in raw):
+        text = f"{few} of {len(raw)} differences rest on fewer than {BOOTSTRAP_FROM} rounds a side:"
+        notes.append(Note("few_rounds", f"{text} Welch's t interval stands in for the bootstrap."))
+    if none := [d for d in raw if d.interval.method == "none"]:
+        text = f"{len(none)} of {len(raw)} differences have no interval: a side has fewer than two rounds"
+        notes.append(Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario})."))
+    return notes
+
+
+def difference(a: Scenario, b: Scenario, response: str, level: float, rng: np.random.Generator) -> Difference:
+    """Compare one response of two scenarios, B against A."""
+    x, y = a.values[response], b.values[response]
+    if not len(x) or not len(y):
+        return _absent(b, response, (len(x), len(y)))
+    plain, ratio = mean_intervals(x, y, level, rng)
+    p, delta = _rank_test(x, y)
+    mean_a, mean_b = float(x.mean()), float(y.mean())
+    return Difference(
+        scenario=b.name,
+        levels=b.levels,
+        response=response,
+        rounds=(len(x), len(y)),
+        means=(mean_a, mean_b),
+        difference=mean_b - mean_a,
+        interval=plain,
+        relative=(mean_b / mean_a - 1) * 100 if mean_a > 0 and mean_b > 0 else None,
+        relative_interval=ratio,
+        p=p,
+        p_adjusted=None,
+        delta=delta,
+        detectable=smallest_detectable(x, y, level),
+        verdict=_verdict(plain),
+    )
+
+
+def _absent(b: Scenario, response: str, rounds: tuple[int, int]) -> Difference:
+    nothing, gap = Interval(None, None, "none"), float("nan")
+    return Difference(
+        scenario=b.name,
+        levels=b.levels,
+        response=response,
+        rounds=rounds,
+        means=(gap, gap),
+        difference=gap,
+        interval=nothing,
+        relative=None,
+        relative_interval=nothing,
+        p=None,
+        p_adjusted=None,
+        delta=None,
+        detectable=None,
+        verdict="undecided",
+    )
+
+
+def _verdict(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return "undecided"
+    return "higher" if interval.low > 0 else "lower" if interval.high < 0 else "undecided"
+
+
+# --- intervals
+# -----------------------------------------------------------------------------------------------------
+
+
+def mean_intervals(x: Floats, y: Floats, level: float, rng: np.random.Generator) -> tuple[Interval, Interval]:
+    """Return the intervals of mean(y) - mean(x), and of 100 (mean(y) / mean(x) - 1), at confidence `level`.
+
+    Studentized bootstrap over rounds (Efron & Tibshirani 1993, section 12.5): each resample's error is
+    divided by its own standard error, so that few and skewed rounds are covered as often as claimed; the
+    ratio is treated on the log scale. Below `BOOTSTRAP_FROM` rounds a side, Welch's t interval; below two,
+    none.
+    """
+    if min(len(x), len(y)) < _FEWEST:
+        nothing = Interval(None, None, "none")
+        return nothing, nothing
+    if np.ptp(x) == 0 and np.ptp(y) == 0:
+        return _constant(x, y)
+    few = min(len(x), len(y)) < BOOTSTRAP_FROM
+    sides = _Sides.of(x[None, :], y[None, :])
+    draws = None if few else _resampled_sides(x, y, resamples_for(level), rng)
+    method = "welch" if few else "bootstrap"
+    gap = (draws.gap, draws.gap_error) if draws else None
+    plain = Interval(*_studentized((sides.gap, sides.gap_error), gap, sides.df, level), method)
+    if x.min() <= 0 or y.min() <= 0:
+        return plain, Interval(None, None, "none")
+    ratio = (draws.ratio, draws.ratio_error) if draws else None
+    low, high = _studentized((sides.ratio, sides.ratio_error), ratio, sides.df, level)
+    return plain, Interval(float(np.expm1(low) * 100), float(np.expm1(high) * 100), method)
+
+
+def resamples_for(level: float) -> int:
+    """Return how many resamples a confidence needs: 20 beyond each end, 2,000 to 100,000 in all."""
+    return int(np.clip(40 / (1 - level), RESAMPLES, 50 * RESAMPLES))
+
+
+def _resampled_sides(x: Floats, y: Floats, resamples: int, rng: np.random.Generator) -> _Sides:
+    return _Sides.of(_resampled(x, resamples, rng), _resampled(y, resamples, rng))
+
+
+def _constant(x: Floats, y: Floats) -> tuple[Interval, Interval]:
+    gap = float(y[0] - x[0])
+    share = Interval((y[0] / x[0] - 1) * 100, (y[0] / x[0] - 1) * 100, "constant") if x[0] > 0 and y[0] > 0 else None
+    return Interval(gap, gap, "constant"), share or Interval(None, None, "none")
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Differences and log ratios of means, with standard errors; one row a resample."""
+
+    gap: Floats
+    gap_error: Floats
+    ratio: Floats
+    ratio_error: Floats
+    df: float
+
+    @staticmethod
+    def of(x: Floats, y: Floats) -> _Sides:
+        mx, my = x.mean(axis=1), y.mean(axis=1)
+        vx, vy = x.var(axis=1, ddof=1) / x.shape[1], y.var(axis=1, ddof=1) / y.shape[1]
+        with np.errstate(all="ignore"):
+            ratio, relative = np.log(my / mx), np.sqrt(vx / mx**2 + vy / my**2)
+            df = (vx + vy) ** 2 / (vx**2 / (x.shape[1] - 1) + vy**2 / (y.shape[1] - 1))
+        return _Sides(my - mx, np.sqrt(vx + vy), ratio, relative, float(df[0]))
+
+
+def _resampled(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+    return values[rng.integers(0, len(values), (resamples, len(values)))]
+
+
+def _studentized(
+    seen: tuple[Floats, Floats], draws: tuple[Floats, Floats] | None, df: float, level: float
+) -> tuple[float, float]:
+    middle, spread = float(seen[0][0]), float(seen[1][0])
+    if draws is None:
+        margin = float(stats.t.ppf((1 + level) / 2, df)) * spread
+        return middle - margin, middle + margin
+    values, errors = draws
+    usable = errors > spread * 1e-6
+    t = (values[usable] - middle) / errors[usable]
+    high, low = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
+    return middle - float(low) * spread, middle - float(high) * spread
+
+
+def _rank_test(x: Floats, y: Floats) -> tuple[float | None, float | None]:
+    if min(len(x), len(y)) < _FEWEST:
+        return None, None
+    found = stats.mannwhitneyu(y, x, alternative="two-sided")
+    return float(found.pvalue), float(2 * found.statistic / (len(x) * len(y)) - 1)
+
+
+def _adjusted(raw: Sequence[Difference]) -> tuple[Difference, ...]:
+    """Correct p-values for how many were looked at (Holm 1979)."""
+    tested = [i for i, d in enumerate(raw) if d.p is not None]
+    found = list(raw)
+    if tested:
+        corrected = multipletests([raw[i].p for i in tested], method="holm")[1]
+        for i, p in zip(tested, corrected, strict=True):
+            found[i] = replace(raw[i], p_adjusted=float(p))
+    return tuple(found)
+
+
+def smallest_detectable(x: Floats, y: Floats, level: float) -> float | None:
+    """Return the smallest difference, in percent of mean(x), found with 80 % power by Welch's test.
+
+    (t(1 - alpha/2) + t(power)) standard errors of the difference (Cohen 1988).
+    """
+    if min(len(x), len(y)) < _FEWEST or x.mean() <= 0:
+        return None
+    error = np.sqrt(x.var(ddof=1) / len(x) + y.var(ddof=1) / len(y))
+    df = len(x) + len(y) - 2
+    return float((stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(_POWER, df)) * error / x.mean() * 100)
+
+
+def noise_floor(every: Iterable[Scenario], response: str, rng: np.random.Generator) -> float | None:
+    """Return how far, in percent, a scenario lies from itself: the 95th percentile over random splits.
+
+    Each scenario's rounds are split in half at random 200 times and the halves compared; halves hold half
+    the rounds, so the difference is divided by sqrt(2) to speak of as many rounds as the run has. None with
+    fewer than 4 rounds.
+    """
+    gaps = [_self_differences(s.values[response], rng) for s in every if len(s.values[response]) >= _TO_SPLIT]
+    usable = [g for g in gaps if g is not None]
+    if not usable:
+        return None
+    return float(np.quantile(np.concatenate(usable), 0.95) / np.sqrt(2) * 100)
+
+
+def _self_differences(values: Floats, rng: np.random.Generator) -> Floats | None:
+    if values.mean() <= 0:
+        return None
+    half = len(values) // 2
+    order = rng.permuted(np.tile(np.arange(len(values)), (_SPLITS, 1)), axis=1)
+    one, other = values[order[:, :half]].mean(axis=1), values[order[:, half : 2 * half]].mean(axis=1)
+    gaps: Floats = np.abs(one - other) / values.mean()
+    return gaps

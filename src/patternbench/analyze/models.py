@@ -1,0 +1,195 @@
+"""Fits formulas to a table and gathers everything a reader needs to trust or doubt each model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .crossval import (
+    CrossValidation,
+    Errors,
+    cross_validate,
+    prediction_errors,
+    residual_quantiles,
+    scenario_of_rows,
+)
+from .diagnostics import QuantilePoints, Test, chi_square_quantiles, henze_zirkler_test, residual_tests
+from .formula import Design, Floats, build_design
+from .influence import Influence, SuspiciousRow, influence, suspicious_rows
+from .linear import Factorization, LinearFit, exact_fit_note, factorize, fit_linear, generalized_inflation
+from .manova import TermTest, manova
+from .problems import DataError, Note, Problem, did_you_mean
+from .robust import Remedy, remedies
+
+_STRONG_INFLATION = 10.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to fit: confidence, the column that groups rows (random effect), the scenario column, the seed."""
+
+    level: float = 0.95
+    group: str | None = None
+    scenario: str | None = None
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """One response of one formula: fit, diagnostics, prediction errors, and remedies."""
+
+    fit: LinearFit
+    tests: tuple[Test, ...]
+    influence: Influence
+    suspicious: tuple[SuspiciousRow, ...]
+    flagged_rows: int
+    errors: Errors
+    cross_validation: CrossValidation
+    left_out_quantiles: tuple[float, float] | None
+    remedies: tuple[Remedy, ...]
+    term_inflation: dict[str, float]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class MultivariateResult:
+    """Several responses together: MANOVA per term, joint normality, correlated residuals."""
+
+    design: Design
+    tests: tuple[TermTest, ...]
+    normality: Test
+    quantiles: QuantilePoints | None
+    correlation: Floats
+    recommended: str
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All models of a table in the order of the formulas, and what formulas say of several responses."""
+
+    models: tuple[ModelResult, ...]
+    multivariate: tuple[MultivariateResult, ...]
+    settings: Settings
+    rows: int
+
+
+def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Settings | None = None) -> Analysis:
+    """Fit every formula to `table` (one row an observation) and diagnose each model.
+
+    Raises `DataError` listing what is wrong with each formula that cannot be fitted.
+    """
+    chosen = _resolved(table, settings or Settings())
+    designs = _designs(table, formulas)
+    models: list[ModelResult] = []
+    together: list[MultivariateResult] = []
+    for design in designs:
+        basis = factorize(design.x)
+        found = _models(design, basis, table, chosen)
+        models += found
+        if len(found) > 1:
+            together.append(_multivariate(design, basis, found, chosen))
+    return Analysis(tuple(models), tuple(together), chosen, len(table))
+
+
+def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
+    known = [str(name) for name in table.columns]
+    for option, name in (("group", settings.group), ("scenario", settings.scenario)):
+        if name is not None and name not in known:
+            raise DataError(Problem(f"no column is called {name}.", f"--{option}", did_you_mean(name, known)))
+    group = settings.group or ("block" if "block" in known else None)
+    scenario = settings.scenario or ("scenario" if "scenario" in known else None)
+    return Settings(settings.level, group, scenario, settings.seed)
+
+
+def _designs(table: pd.DataFrame, formulas: Sequence[str]) -> list[Design]:
+    designs, problems = [], []
+    for text in formulas:
+        try:
+            designs.append(build_design(text, table))
+        except DataError as found:
+            problems += list(found.problems)
+    if problems:
+        raise DataError(*problems)
+    return designs
+
+
+def _models(design: Design, basis: Factorization, table: pd.DataFrame, settings: Settings) -> list[ModelResult]:
+    groups = scenario_of_rows(design, table[settings.scenario] if settings.scenario else None)
+    if groups.max() == 0:
+        groups = np.arange(len(groups), dtype=np.int64)
+    validations = cross_validate(design, basis, groups, np.random.default_rng(settings.seed))
+    return [
+        _model(fit_linear(design, basis, j, settings.level), basis, validations[j], table, settings)
+        for j in range(design.y.shape[1])
+    ]
+
+
+def _model(
+    fit: LinearFit,
+    basis: Factorization,
+    validation: CrossValidation,
+    table: pd.DataFrame,
+    settings: Settings,
+) -> ModelResult:
+    tests = residual_tests(fit.residuals, basis.q)
+    found = influence(fit)
+    inflation = generalized_inflation(fit.design)
+    rows, flagged = suspicious_rows(fit, found)
+    notes = (*fit.design.notes, *exact_fit_note(fit), *_inflation_notes(inflation))
+    return ModelResult(
+        fit=fit,
+        tests=tests,
+        influence=found,
+        suspicious=rows,
+        flagged_rows=flagged,
+        errors=prediction_errors(fit.response, fit.y, fit.fitted),
+        cross_validation=validation,
+        left_out_quantiles=residual_quantiles(validation.residuals, settings.level),
+        remedies=remedies(fit, tests, table, settings.group),
+        term_inflation=inflation,
+        notes=notes,
+    )
+
+
+def _inflation_notes(inflation: dict[str, float]) -> list[Note]:
+    strong = [name for name, value in inflation.items() if value**2 > _STRONG_INFLATION]
+    if not strong:
+        return []
+    text = f"{', '.join(strong)} carry much of the same information (VIF above 10): their single effects are uncertain."
+    return [Note("collinear", text)]
+
+
+def _multivariate(
+    design: Design, basis: Factorization, models: Sequence[ModelResult], settings: Settings
+) -> MultivariateResult:
+    residuals = np.column_stack([model.fit.residuals for model in models])
+    normality = henze_zirkler_test(residuals, np.random.default_rng(settings.seed))
+    tests = manova(design, basis)
+    notes = [] if tests else [Note("singular", "The responses are linear combinations of each other: no MANOVA.")]
+    return MultivariateResult(
+        design=design,
+        tests=tests,
+        normality=normality,
+        quantiles=None if normality.p is None else chi_square_quantiles(residuals),
+        correlation=np.atleast_2d(np.corrcoef(residuals, rowvar=False)),
+        recommended=_recommended(normality),
+        notes=tuple(notes),
+    )
+
+
+def _recommended(normality: Test) -> str:
+    if normality.holds:
+        return "The residuals are compatible with joint normality: the four statistics may be read alike."
+    return "The residuals are not jointly normal: read Pillai's trace, which withstands this best."
+
+
+def shown_rows(n: int, most: int, seed: int) -> npt.NDArray[np.int64]:
+    """Choose the rows to draw: all up to `most`, else that many at random (seeded), in order."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))

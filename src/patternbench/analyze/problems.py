@@ -1,0 +1,60 @@
+"""What stops an analysis, in words a person can act on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: what, where, and what to do about it."""
+
+    what: str
+    where: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}{self.what}" + (f" {self.remedy}" if self.remedy else "")
+
+
+class DataError(ValueError):
+    """The data or the request cannot be analyzed; it lists every problem found at once."""
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something the analysis did on its own that the reader must know (a fallback taken, a caveat).
+
+    `kind` is a stable word for programs: missing, dropped_term, aliased, ...; `text` is the sentence.
+    """
+
+    kind: str
+    text: str
+
+
+def raise_if_any(problems: Iterable[Problem]) -> None:
+    """Raise one `DataError` that carries all of `problems`; do nothing when there are none."""
+    found = tuple(problems)
+    if found:
+        raise DataError(*found)
+
+
+def did_you_mean(name: str, allowed: Iterable[str]) -> str:
+    """Return the sentence that offers the nearest allowed names, or lists them when none is near."""
+    names = [str(one) for one in allowed]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    near = near or [one for one in names if one.lower() == name.lower()]
+    listed = ", ".join(names[:25]) + (", ..." if len(names) > len(names[:25]) else "")
+    return f"Did you mean {near[0]}?" if near else f"Known: {listed}."
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `count` and `noun` with its plural s: `1 row`, `1,200 rows`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

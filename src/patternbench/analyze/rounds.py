@@ -1,0 +1,143 @@
+"""Which columns of a table of rounds are factors, which are responses, and what a scenario is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from .formula import Floats
+from .problems import DataError, Problem, did_you_mean, raise_if_any
+
+#: Columns of a run's rounds that are neither factor nor response (contracts/records).
+BOOKKEEPING = ("round", "block", "scenario", "status", "cause", "warnings")
+#: Responses of a run's rounds whose unit is the second.
+SECONDS = frozenset(
+    [
+        *("TotalSuccessTime", "AverageSuccessTime", "TotalErrorTime", "AverageErrorTime"),
+        *("TotalExecutionTime", "TotalContentionTime"),
+        *(
+            f"{kind}{tail}"
+            for kind in ("", "success_", "error_")
+            for tail in ("p50", "p90", "p95", "p99", "p999", "max")
+        ),
+    ]
+)
+_COUNTED = frozenset(
+    [
+        *("SuccessfulCalls", "UnsuccessfulCalls", "TotalCalls"),
+        *("SuccessfulRequests", "UnsuccessfulRequests", "TotalRequests"),
+        *("Throughput", "ContentionRate", "amplification", "rejected_calls", "failure_rate", "goodput"),
+    ]
+)
+#: What is compared when nobody says what to compare.
+USUAL = ("p50", "p95", "p99", "failure_rate", "goodput", "TotalExecutionTime")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Factor columns and response columns of a table of rounds."""
+
+    factors: tuple[str, ...]
+    responses: tuple[str, ...]
+
+
+def roles(table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] = ()) -> Roles:
+    """Tell factors from responses: by the names a run uses, or as `by` and `responses` say.
+
+    Raises `DataError` when a name is no column, a response is not numeric, or nothing tells the scenarios
+    apart.
+    """
+    known = [str(name) for name in table.columns]
+    raise_if_any(_unknown(known, "--by", by) + _unknown(known, "--response", responses))
+    chosen = tuple(responses) or tuple(name for name in USUAL if name in known) or _numeric_rest(table, by)
+    factors = tuple(by) or tuple(name for name in known if _is_factor(name, chosen))
+    if not chosen:
+        raise DataError(Problem("no response is known in this table.", "", "Name one: --response p95."))
+    if not factors and "scenario" not in known:
+        raise DataError(Problem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy."))
+    raise_if_any(_not_numeric(table, chosen))
+    return Roles(factors, chosen)
+
+
+def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[Problem]:
+    wrong = [name for name in names if name not in known]
+    return [Problem(f"no column is called {name}.", option, did_you_mean(name, known)) for name in wrong]
+
+
+def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
+    if not by:
+        return ()
+    numeric = table.select_dtypes("number").columns
+    return tuple(str(name) for name in numeric if name not in by and name not in BOOKKEEPING)
+
+
+def _is_factor(name: str, responses: Sequence[str]) -> bool:
+    return name not in BOOKKEEPING and name not in SECONDS and name not in _COUNTED and name not in responses
+
+
+def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[Problem]:
+    wrong = [name for name in responses if not pd.api.types.is_numeric_dtype(table[name])]
+    return [Problem(f"response {name} holds text.", "", "Store it as numbers.") for name in wrong]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The rounds of one scenario: the levels that apply, and one array per response (rounds)."""
+
+    name: str
+    levels: Mapping[str, object]
+    values: Mapping[str, Floats]
+
+
+def scenarios(table: pd.DataFrame, found: Roles) -> list[Scenario]:
+    """Group rounds by scenario, in order of appearance, leaving out missing and infinite values."""
+    keys = list(found.factors) or ["scenario"]
+    groups = table.groupby(keys, sort=False, dropna=False)
+    return [_scenario(key, keys, rows, found) for key, rows in groups]
+
+
+def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, found: Roles) -> Scenario:
+    values = key if isinstance(key, tuple) else (key,)
+    levels = {name: _plain(v) for name, v in zip(keys, values, strict=True) if not _is_missing(v)}
+    return Scenario(label(levels), levels, {name: finite(rows[name]) for name in found.responses})
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value)) or value is pd.NA
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def finite(column: pd.Series) -> Floats:
+    """Return the finite values of a column."""
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    kept: Floats = values[np.isfinite(values)]
+    return kept
+
+
+def label(levels: Mapping[str, object]) -> str:
+    """Name a scenario by its levels: `strategy=retry, users=80`."""
+    return ", ".join(f"{name}={_short(value)}" for name, value in levels.items()) or "all"
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def level_of(text: str, table: pd.DataFrame, option: str) -> tuple[str, object]:
+    """Read `factor=level` and find that level in `table`; raises `DataError` with the levels there are."""
+    name, sign, value = text.partition("=")
+    name, value = name.strip(), value.strip()
+    if not sign or name not in table.columns:
+        remedy = did_you_mean(name, table.columns) if sign else "Write factor=level, such as strategy=baseline."
+        raise DataError(Problem(f"'{text}' names no level.", option, remedy))
+    known = [_plain(v) for v in table[name].dropna().unique()]
+    for one in known:
+        if _short(one) == value or str(one) == value:
+            return name, one
+    raise DataError(Problem(f"{name} has no level {value}.", option, did_you_mean(value, map(_short, known))))

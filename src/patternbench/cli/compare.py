@@ -1,0 +1,161 @@
+"""`patternbench compare`: two runs, or a run against its baseline, with intervals and a release gate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from patternbench.analyze.compare import Comparison, Difference, How, compare_runs, compare_with_baseline
+from patternbench.analyze.compare_json import comparison_json
+from patternbench.analyze.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
+from patternbench.analyze.problems import DataError, Problem
+from patternbench.analyze.words import number, p_value
+from patternbench.records.tables import read_table
+
+from .shared import (
+    JsonWish,
+    bad_input_exits,
+    by_option,
+    console,
+    json_options,
+    level_option,
+    responses_option,
+    seed_option,
+)
+
+_ROWS = 40
+_COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
+
+
+@click.command(epilog="Example: patternbench compare runs/before runs/after --fail-if 'p95 > +10%'")
+@click.argument("run_a", type=click.Path(path_type=Path))
+@click.argument("run_b", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--baseline",
+    multiple=True,
+    metavar="FACTOR=LEVEL",
+    help="Compare RUN_A's scenarios with this one of its own.",
+)
+@click.option(
+    "--fail-if",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="Such as 'p95 > +10%'; exit 1 when the intervals support it.",
+)
+@responses_option
+@by_option
+@level_option
+@seed_option
+@json_options
+@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@bad_input_exits
+def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **options: Any) -> None:
+    """Compare RUN_B with RUN_A scenario by scenario, or RUN_A with its own --baseline.
+
+    Each is a run folder, CSV or Parquet with one row a round.
+    """
+    conditions = [parse_condition(text) for text in options["conditions"]]
+    how = How(options["level"], options["seed"], options["by"], options["responses"])
+    how = _with_gated(how, [c.response for c in conditions])
+    tables = [read_table(path) for path in (run_a, run_b) if path is not None]
+    comparison = _compared(tables, baseline, how)
+    verdicts: Sequence[Verdict] = ()
+    if conditions:
+        strict = simultaneous_level(how.level, len({d.scenario for d in comparison.differences}), len(conditions))
+        gated = replace(how, level=strict, responses=tuple(dict.fromkeys(c.response for c in conditions)))
+        verdicts = judge(_compared(tables, baseline, gated), conditions)
+    _show(comparison, verdicts, options["json"], options["html"])
+    sys.exit(1 if any(v.outcome == "fail" for v in verdicts) else 0)
+
+
+def _with_gated(how: How, gated: Sequence[str]) -> How:
+    """Compare what the gate asks about too, when responses were named."""
+    return replace(how, responses=tuple(dict.fromkeys((*how.responses, *gated)))) if how.responses else how
+
+
+def _compared(tables: Sequence[pd.DataFrame], baseline: tuple[str, ...], how: How) -> Comparison:
+    if len(tables) == 1 and not baseline:
+        raise DataError(
+            Problem("one run is compared with nothing.", "", "Name a second run, or --baseline strategy=baseline.")
+        )
+    if len(tables) > 1 and baseline:
+        raise DataError(Problem("--baseline compares inside one run.", "", "Leave out the second run, or --baseline."))
+    return compare_with_baseline(tables[0], baseline, how) if baseline else compare_runs(tables[0], tables[1], how)
+
+
+def _show(comparison: Comparison, verdicts: Sequence[Verdict], json: JsonWish, html: Path | None) -> None:
+    json.fulfil(lambda: comparison_json(comparison, verdicts))
+    if html is not None:
+        _write_html(html, comparison, verdicts)
+    if not json.printed:
+        print_comparison(comparison, verdicts, console())
+
+
+def print_comparison(comparison: Comparison, verdicts: Sequence[Verdict], console: Console) -> None:
+    """Print the differences that matter first, then the noise floor, the gate and the notes."""
+    shown = sorted(comparison.differences, key=lambda d: (d.verdict == "undecided", -abs(d.relative or 0.0)))
+    table = Table(title=f"B against A, {comparison.level:.0%} intervals", title_justify="left")
+    for name in ("scenario", "response", "A", "B", "change", "interval", "p (Holm)", "size", "verdict"):
+        table.add_column(name, justify="left" if name in ("scenario", "response", "verdict") else "right")
+    for d in shown[:_ROWS]:
+        table.add_row(*_cells(d))
+    console.print(table)
+    if len(shown) > _ROWS:
+        console.print(f"... and {len(shown) - _ROWS} more (--json has all).", highlight=False)
+    _print_floor(comparison, console)
+    for note in comparison.notes:
+        console.print(f"! {note.text}", highlight=False, markup=False)
+    for verdict in verdicts:
+        _print_verdict(verdict, console)
+
+
+def _cells(d: Difference) -> tuple[str, ...]:
+    i = d.relative_interval if d.relative is not None else d.interval
+    unit = " %" if d.relative is not None else ""
+    change = d.relative if d.relative is not None else d.difference
+    interval = "none" if i.low is None or i.high is None else f"{i.low:+.3g} to {i.high:+.3g}{unit}"
+    p = "" if d.p_adjusted is None else p_value(d.p_adjusted)
+    return (
+        d.scenario,
+        d.response,
+        number(d.means[0]),
+        number(d.means[1]),
+        f"{change:+.3g}{unit}",
+        interval,
+        p,
+        d.size,
+        d.verdict,
+    )
+
+
+def _print_floor(comparison: Comparison, console: Console) -> None:
+    known = {r: f for r, f in comparison.noise_floor.items() if f is not None}
+    if known:
+        text = ", ".join(f"{name} {value:.2g} %" for name, value in known.items())
+        console.print(f"Noise floor (a scenario against itself, 95 of 100 times below): {text}.", highlight=False)
+
+
+def _print_verdict(verdict: Verdict, console: Console) -> None:
+    text = f"{verdict.outcome.upper()}: {verdict.condition.text} over {verdict.checked} scenarios"
+    console.print(f"[{_COLOURS[verdict.outcome]}]{text}[/]", highlight=False)
+    for d in verdict.failing:
+        console.print(f"  fails at {d.scenario}: {d.relative or 0.0:+.3g} %", highlight=False, markup=False)
+    for d in verdict.undecided[:5]:
+        needed = rounds_to_decide(d, verdict.condition)
+        more = f"; about {needed} rounds a side would decide" if needed else ""
+        console.print(f"  undecided at {d.scenario}{more}", highlight=False, markup=False)
+
+
+def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[Verdict]) -> None:
+    from patternbench.report.comparison_section import comparison_html  # noqa: PLC0415 - slow to import
+
+    path.write_text(comparison_html(comparison, verdicts), encoding="utf-8")

@@ -1,0 +1,115 @@
+"""`patternbench fit`: models of a table, with everything needed to trust or doubt them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from patternbench.analyze.fit_json import analysis_json
+from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
+from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option, seed_option
+from patternbench.records.tables import read_table
+
+
+@click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)' --save models.json")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "--formula",
+    "formulas",
+    multiple=True,
+    required=True,
+    help="Such as 'p95 + failure_rate ~ users + C(strategy)'; may be given several times.",
+)
+@click.option(
+    "--group",
+    help=("Column whose levels get a random effect when rows resemble their neighbours [default: block, if there]."),
+)
+@click.option(
+    "--scenario",
+    help="Column that names the scenario, for cross-validation [default: scenario, else the factor values].",
+)
+@level_option
+@seed_option
+@json_options
+@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@bad_input_exits
+def fit(data: Path, formulas: tuple[str, ...], json: JsonWish, html: Path | None, **how: Any) -> None:
+    """Fit linear models to DATA (a run folder, CSV or Parquet) and diagnose them.
+
+    Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
+    """
+    analysis = fit_formulas(read_table(data), formulas, Settings(**how))
+    json.fulfil(lambda: analysis_json(analysis))
+    if html is not None:
+        _write_html(html, analysis, data)
+    if not json.printed:
+        print_analysis(analysis, console())
+
+
+def _write_html(path: Path, analysis: Analysis, data: Path) -> None:
+    from patternbench.report.model_section import models_html  # noqa: PLC0415 - drawing is slow to import and rarely asked for
+
+    path.write_text(models_html(analysis, title=f"Models of {data.name}"), encoding="utf-8")
+
+
+def print_analysis(analysis: Analysis, console: Console) -> None:
+    """Print every model: words first, then the table, then what to doubt."""
+    for model in analysis.models:
+        _print_model(model, console)
+    for together in analysis.multivariate:
+        _print_multivariate(together, console)
+
+
+def _print_model(model: ModelResult, console: Console) -> None:
+    console.print(f"\n[bold]{model.fit.response}[/bold] in {model.fit.design.parsed.text}", highlight=False)
+    console.print(headline(model), highlight=False)
+    for effect in effects(model):
+        console.print(f"  - {effect.sentence}", highlight=False, markup=False)
+    console.print(_coefficient_table(model))
+    s = model.fit.summary
+    console.print(
+        f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; "
+        f"F({s.df_model}, {s.df_residual}) = {number(s.f)}, p {p_value(s.f_p)}; "
+        f"AIC {number(s.aic)}, BIC {number(s.bic)}",
+        highlight=False,
+    )
+    for test in model.tests:
+        console.print(
+            f"  {test.name}: {'not tested' if test.p is None else f'p {p_value(test.p)}'}. {test.note}",
+            highlight=False,
+            markup=False,
+        )
+    for doubt in doubts(model):
+        console.print(f"  ! {doubt}", highlight=False, markup=False)
+
+
+def _coefficient_table(model: ModelResult) -> Table:
+    found, kind = preferred(model)
+    table = Table(title=f"Coefficients ({kind})", title_justify="left")
+    for name in ("term", "estimate", "std. error", "from", "to", "t", "p", "VIF"):
+        table.add_column(name, justify="left" if name == "term" else "right")
+    for c in found:
+        cells = (c.estimate, c.std_error, c.ci_low, c.ci_high, c.t)
+        table.add_row(
+            c.name.replace("[", "\\["),
+            *(number(v) for v in cells),
+            p_value(c.p),
+            "" if c.vif is None else number(c.vif),
+        )
+    return table
+
+
+def _print_multivariate(result: MultivariateResult, console: Console) -> None:
+    table = Table(title=f"Together: {', '.join(result.design.responses)}", title_justify="left")
+    for name in ("term", "Pillai", "Wilks", "Hotelling-Lawley", "Roy", "p (Pillai)"):
+        table.add_column(name, justify="left" if name == "term" else "right")
+    for test in (t for t in result.tests if t.kind == "marginal"):
+        values = (number(test.statistics[k].value) for k in ("pillai", "wilks", "hotelling_lawley", "roy"))
+        table.add_row(test.term, *values, p_value(test.statistics["pillai"].p))
+    console.print(table)
+    console.print(result.recommended, highlight=False)

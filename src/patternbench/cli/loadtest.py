@@ -1,0 +1,95 @@
+"""`patternbench loadtest`: smoothing, status codes, linearity and knee of a request log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from patternbench.analyze.fit_json import notes_json, plain
+from patternbench.analyze.loadtest import Columns, LoadTest, analyze_load_test, in_words
+from patternbench.analyze.words import number
+from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, seed_option
+from patternbench.records.tables import read_table
+
+FORMAT = "patternbench/loadtest/1"
+_JMETER = Columns()
+
+
+@click.command(epilog="Example: patternbench loadtest results.csv --load allThreads")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--load", default=_JMETER.load, show_default=True, help="Column of the load level.")
+@click.option("--time", default=_JMETER.time, show_default=True, help="Column of the time of sending.")
+@click.option("--response", default=_JMETER.response, show_default=True, help="Column of the response time.")
+@click.option("--status", default=_JMETER.status, show_default=True, help="Column of the status code.")
+@click.option(
+    "--window",
+    type=click.IntRange(min=5),
+    help="Requests per smoothing window [default: a twentieth, at most 10,000].",
+)
+@seed_option
+@json_options
+@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@bad_input_exits
+def loadtest(data: Path, json: JsonWish, html: Path | None, window: int | None, seed: int, **names: Any) -> None:
+    """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet)."""
+    found = analyze_load_test(read_table(data), Columns(**names), window, seed)
+    json.fulfil(lambda: loadtest_json(found))
+    if html is not None:
+        _write_html(html, found)
+    if not json.printed:
+        _print(found)
+
+
+def _write_html(path: Path, found: LoadTest) -> None:
+    from patternbench.report.model_section_load import load_test_html  # noqa: PLC0415 - slow to import
+
+    path.write_text(load_test_html(found), encoding="utf-8")
+
+
+def loadtest_json(found: LoadTest) -> dict[str, Any]:
+    """Lay out a load test (keys: docs/analysis.md)."""
+    laid_out: dict[str, Any] = plain(
+        {
+            "format": FORMAT,
+            "in_words": list(in_words(found)),
+            "levels": found.levels.to_dict("records"),
+            "status_percent": {f"{load:g}": dict(row) for load, row in found.shares.iterrows()},
+            "linearity": None if found.linearity is None else vars(found.linearity),
+            "knee": vars(found.knee),
+            "smoothed": [
+                {
+                    "load": s.load,
+                    "window": s.window,
+                    "note": s.note,
+                    "times": s.times.tolist(),
+                    "values": s.values.tolist(),
+                }
+                for s in found.smoothed
+            ],
+            "notes": notes_json(found.notes),
+        }
+    )
+    return laid_out
+
+
+def _print(found: LoadTest) -> None:
+    for sentence in (*in_words(found), *(f"! {note.text}" for note in found.notes)):
+        console().print(sentence, highlight=False, markup=False)
+    table = Table()
+    statuses = [str(name) for name in found.shares.columns]
+    for name in ("load", "requests", "mean", "median", "p95", *(f"{status} %" for status in statuses)):
+        table.add_column(name, justify="right")
+    for _, row in found.levels.iterrows():
+        cells = (
+            row["load"],
+            row["requests"],
+            row["mean"],
+            row["median"],
+            row["p95"],
+            *found.shares.loc[row["load"]],
+        )
+        table.add_row(*(number(float(v)) for v in cells))
+    console().print(table)

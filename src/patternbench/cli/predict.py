@@ -1,0 +1,102 @@
+"""`patternbench predict`: what a saved model expects somewhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+from rich.console import Console
+
+from patternbench.analyze.fit_json import plain
+from patternbench.analyze.formula import variables_of
+from patternbench.analyze.predict import Prediction, read_models, read_point
+from patternbench.analyze.predict import predict as predicted
+from patternbench.analyze.problems import DataError, Problem, did_you_mean
+from patternbench.analyze.rounds import label
+from patternbench.analyze.words import number
+from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
+
+FORMAT = "patternbench/predictions/1"
+
+
+@click.command(epilog="Example: patternbench predict models.json --at users=80,strategy=retry")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--at",
+    "points",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUE,...",
+    help="Where to predict, such as users=80,bundle_size=25.",
+)
+@click.option("--response", help="Only the models of this response.")
+@level_option
+@json_options
+@bad_input_exits
+def predict(model: Path, points: tuple[str, ...], response: str | None, level: float, json: JsonWish) -> None:
+    """Predict from MODEL, a file that `patternbench fit --save` wrote."""
+    point = read_point(points)
+    models = _suiting(_chosen(read_models(_parsed(model)), response), point)
+    found = [predicted(one, point, level) for one in models]
+    json.fulfil(lambda: {"format": FORMAT, "predictions": [prediction_json(one) for one in found]})
+    if not json.printed:
+        for one in found:
+            _print(one, console())
+
+
+def _parsed(path: Path) -> object:
+    try:
+        return orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as cause:
+        raise DataError(
+            Problem(f"is not JSON: {cause}", str(path), "Make a model: patternbench fit ... --save FILE.")
+        ) from None
+
+
+def _chosen(models: list[dict[str, Any]], response: str | None) -> list[dict[str, Any]]:
+    names = [str(one["response"]) for one in models]
+    if response is not None and response not in names:
+        raise DataError(Problem(f"no model has the response {response}.", "--response", did_you_mean(response, names)))
+    return [one for one in models if response in (None, one["response"])]
+
+
+def _suiting(models: list[dict[str, Any]], point: dict[str, str]) -> list[dict[str, Any]]:
+    """Keep the models whose variables are those of the point; the first when none is, so that it explains."""
+    suiting = [one for one in models if set(variables_of(str(one["formula"]))) == set(point)]
+    return suiting or models[:1]
+
+
+def prediction_json(one: Prediction) -> dict[str, Any]:
+    """Lay out a prediction (keys: docs/analysis.md)."""
+    laid_out: dict[str, Any] = plain(
+        {
+            "response": one.response,
+            "formula": one.formula,
+            "at": dict(one.at),
+            "estimate": one.estimate,
+            "low": one.low,
+            "high": one.high,
+            "mean_low": one.mean_low,
+            "mean_high": one.mean_high,
+            "level": one.level,
+            "method": one.method,
+            "warnings": [{"kind": note.kind, "text": note.text} for note in one.warnings],
+        }
+    )
+    return laid_out
+
+
+def _print(one: Prediction, console: Console) -> None:
+    how = "" if one.method == "normal" else ", from the residuals on unseen scenarios"
+    console.print(
+        f"{one.response} at {label(one.at)}: {number(one.estimate)}, one observation between "
+        f"{number(one.low)} and "
+        f"{number(one.high)} ({one.level:.0%}{how}); the mean between {number(one.mean_low)} "
+        f"and {number(one.mean_high)}.",
+        highlight=False,
+        markup=False,
+    )
+    for note in one.warnings:
+        console.print(f"! {note.text}", highlight=False, markup=False)

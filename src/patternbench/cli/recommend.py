@@ -1,0 +1,114 @@
+"""`patternbench recommend`: the configuration to choose, how sure that is, and where the choice flips."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from patternbench.analyze.recommend import Choice, Flip, Recommendation, Wish
+from patternbench.analyze.recommend import recommend as choose
+from patternbench.analyze.recommend_json import recommendation_json
+from patternbench.analyze.rounds import label
+from patternbench.analyze.words import number
+from patternbench.records.tables import read_table
+
+from .shared import (
+    bad_input_exits,
+    by_option,
+    console,
+    json_options,
+    level_option,
+    names_of,
+    seed_option,
+)
+
+
+@click.command(epilog="Example: patternbench recommend runs/first --objective 'minimise p95'")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--objective",
+    "objectives",
+    multiple=True,
+    required=True,
+    help="Such as 'minimise p95'; the first decides, all span the Pareto front.",
+)
+@click.option("--subject-to", "limits", multiple=True, help="Such as 'failure_rate <= 1%' or 'p99 <= 200ms'.")
+@click.option(
+    "--given",
+    callback=names_of,
+    multiple=True,
+    metavar="FACTORS",
+    help=("Factors that the world sets: one choice for each of their levels [default: users, fault, ...]."),
+)
+@click.option("--baseline", multiple=True, metavar="FACTOR=LEVEL", help="What the choice is compared with.")
+@by_option
+@level_option
+@seed_option
+@json_options
+@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@bad_input_exits
+def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], **options: Any) -> None:
+    """Recommend a configuration from RUN (a run folder, CSV or Parquet with one row a round)."""
+    wish = Wish(
+        objectives=objectives,
+        limits=limits,
+        given=options["given"] or None,
+        baseline=options["baseline"],
+        by=options["by"],
+        seed=options["seed"],
+        level=options["level"],
+    )
+    found = choose(read_table(run), wish)
+    options["json"].fulfil(lambda: recommendation_json(found))
+    if options["html"] is not None:
+        _write_html(options["html"], found)
+    if not options["json"].printed:
+        print_recommendation(found, console())
+
+
+def _write_html(path: Path, found: Recommendation) -> None:
+    from patternbench.report.comparison_section import recommendation_html  # noqa: PLC0415 - slow to import
+
+    path.write_text(recommendation_html(found), encoding="utf-8")
+
+
+def print_recommendation(found: Recommendation, console: Console) -> None:
+    """Print the choice under every set of given conditions, what it costs, and where it flips."""
+    limits = f", subject to {' and '.join(one.text for one in found.limits)}" if found.limits else ""
+    console.print(f"To {found.objectives[0].words}{limits}:", highlight=False, markup=False)
+    for choice in found.choices:
+        _print_choice(choice, console)
+    for flip in found.flips:
+        console.print(f"  {flip_words(flip)}", highlight=False, markup=False)
+    for note in found.notes:
+        console.print(f"  ! {note.text}", highlight=False, markup=False)
+
+
+def _print_choice(choice: Choice, console: Console) -> None:
+    console.print(f"- {choice.text}", highlight=False, markup=False)
+    if choice.chosen is not None:
+        means = ", ".join(f"{name} {number(value)}" for name, value in choice.chosen.means.items())
+        kept = f"; keeps the limits in {choice.chosen.feasible_share:.0%} of resamples"
+        console.print(f"    {means}{kept if choice.chosen.feasible_share < 1 else ''}", highlight=False, markup=False)
+    for one in choice.against_baseline:
+        ends = one.relative_interval
+        if one.relative is not None and ends.low is not None and ends.high is not None:
+            text = f"{one.response} {one.relative:+.3g} % ({ends.low:+.3g} to {ends.high:+.3g})"
+            console.print(f"    against {one.baseline}: {text}", highlight=False, markup=False)
+    front = [c for c in choice.candidates if c.on_front and c is not choice.chosen]
+    if front:
+        console.print(f"    also on the Pareto front: {len(front)} (--json has them)", highlight=False, markup=False)
+
+
+def flip_words(flip: Flip) -> str:
+    """Say where a choice flips."""
+    where = f" at {label(flip.others)}" if flip.others else ""
+    doubt = "" if flip.sure else " (not sure on both sides)"
+    low, high = flip.between
+    return (
+        f"Between {flip.factor} {low} and {high}{where} the choice flips from "
+        f"{flip.choices[0]} to {flip.choices[1]}{doubt}."
+    )

@@ -1,0 +1,106 @@
+"""Options and endings that the analysis commands share."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import orjson
+from rich.console import Console
+
+from patternbench.analyze.problems import DataError
+from patternbench.records.tables import TableError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+#: Exit code for input that cannot be used; 1 is kept for a release gate that fails.
+BAD_INPUT = 2
+_PIPED_WIDTH = 150
+
+
+def bad_input_exits(command: _Command) -> _Command:
+    """Turn bad input into its plain sentences on standard error and exit code 2."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (DataError, TableError) as problem:
+            click.echo(f"error: {problem}", err=True)
+        except OSError as problem:
+            click.echo(f"error: {problem.filename}: {problem.strerror}.", err=True)
+        sys.exit(BAD_INPUT)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def console() -> Console:
+    """Return the console to print on: as wide as the terminal, wide enough for tables without one."""
+    return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
+
+
+@dataclass(frozen=True)
+class JsonWish:
+    """Where a command's result is wanted as JSON: on standard output, instead of words, and in a file."""
+
+    printed: bool
+    file: Path | None
+
+    def fulfil(self, value: Callable[[], object]) -> None:
+        """Write the result where it is wanted, as indented JSON; it is made only when it is."""
+        if not self.printed and self.file is None:
+            return
+        text = orjson.dumps(value(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        if self.file:
+            self.file.write_bytes(text)
+        if self.printed:
+            sys.stdout.buffer.write(text)
+
+
+def json_options(command: _Command) -> _Command:
+    """Give a command `--json` and `--save FILE`; both arrive as one argument `json`, a JsonWish."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, printed: bool, save: Path | None, **kwargs: Any) -> Any:
+        return command(*args, json=JsonWish(printed, save), **kwargs)
+
+    path = click.Path(path_type=Path, dir_okay=False)
+    save = click.option("--save", type=path, metavar="FILE", help="Write everything as JSON to FILE, too.")
+    flag = click.option("--json", "printed", is_flag=True, help="Print everything as one JSON object.")
+    return flag(save(wrapped))  # type: ignore[return-value]
+
+
+level_option = click.option(
+    "--level",
+    type=click.FloatRange(0.5, 0.999),
+    default=0.95,
+    show_default=True,
+    help="Confidence of intervals.",
+)
+seed_option = click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything drawn at random.")
+
+
+def names_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split comma-separated names."""
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+by_option = click.option(
+    "--by",
+    multiple=True,
+    callback=names_of,
+    metavar="FACTORS",
+    help="Columns that tell scenarios apart [default: a run's factors].",
+)
+responses_option = click.option(
+    "--response",
+    "responses",
+    multiple=True,
+    callback=names_of,
+    metavar="NAMES",
+    help=("Responses to look at [default: p50, p95, p99, failure_rate, goodput, TotalExecutionTime]."),
+)

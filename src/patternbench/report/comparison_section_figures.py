@@ -1,0 +1,128 @@
+"""Figures of comparisons and recommendations: differences with intervals, trade-offs, shares of wins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from patternbench.analyze.compare import Comparison, Difference
+from patternbench.analyze.recommend import Choice, configuration
+
+from .model_section_figures import COLOURS, Spec, spec
+
+_VERDICTS = {"higher": COLOURS[1], "lower": COLOURS[2], "undecided": "#8a8f98"}
+#: At most this many scenarios are drawn: those that changed most.
+SHOWN = 60
+
+
+def differences_figure(comparison: Comparison, response: str) -> Spec | None:
+    """Draw the relative change of one response per scenario, its interval, and the noise floor behind."""
+    chosen = drawn_differences(comparison, response)
+    if not chosen:
+        return None
+    table = pd.DataFrame([_row(d) for d in chosen])
+    base = alt.Chart(table).encode(y=alt.Y("scenario:N", title=None, sort=None, axis=alt.Axis(labelLimit=340)))
+    colour = alt.Color("verdict:N", scale=alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values())))
+    bars = base.mark_rule(strokeWidth=2.5).encode(
+        x=alt.X("low:Q", title=f"change of {response} in %"), x2="high:Q", color=colour
+    )
+    points = base.mark_point(filled=True, size=60).encode(x="change:Q", color=colour, tooltip=list(table.columns))
+    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 3], color="#888").encode(x="x:Q")
+    layers = [*_floor(comparison, response), zero, bars, points]
+    return spec(alt.layer(*layers).properties(width=430, height=alt.Step(22)))
+
+
+def drawn_differences(comparison: Comparison, response: str) -> list[Difference]:
+    """Return the differences of one response to draw: those with a relative interval, the largest `SHOWN`."""
+    usable = [d for d in comparison.differences if d.response == response and d.relative_interval.low is not None]
+    largest = sorted(usable, key=lambda d: -abs(d.relative or 0.0))[:SHOWN]
+    return [d for d in usable if d in largest]
+
+
+def _row(d: Difference) -> dict[str, Any]:
+    return {
+        "scenario": d.scenario,
+        "change": d.relative,
+        "low": d.relative_interval.low,
+        "high": d.relative_interval.high,
+        "verdict": d.verdict,
+        "rounds": min(d.rounds),
+    }
+
+
+def _floor(comparison: Comparison, response: str) -> list[alt.Chart]:
+    floor = comparison.noise_floor.get(response)
+    if floor is None:
+        return []
+    band = pd.DataFrame({"x": [-floor], "x2": [floor]})
+    return [alt.Chart(band).mark_rect(opacity=0.15, color="#888").encode(x="x:Q", x2="x2:Q")]
+
+
+def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
+    """Draw the first two responses of every configuration, the Pareto front joined and the choice ringed."""
+    names = list(choice.candidates[0].means)
+    if len(names) < 2:  # noqa: PLR2004 - a trade-off has two sides
+        return None
+    x, y = names[:2]
+    table = pd.DataFrame([_point(choice, i, x, y, given) for i in range(len(choice.candidates))])
+    base = alt.Chart(table).encode(
+        x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False)),
+        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+    )
+    kind = alt.Color(
+        "kind:N",
+        title=None,
+        scale=alt.Scale(domain=["on the front", "beaten", "breaks a limit"], range=[COLOURS[0], "#8a8f98", COLOURS[1]]),
+    )
+    dots = base.mark_circle(size=70).encode(color=kind, tooltip=["configuration", "x", "y", "wins"])
+    front = (
+        base.transform_filter("datum.front")
+        .mark_line(color=COLOURS[0], opacity=0.5, interpolate="step-after")
+        .encode(order="x:Q")
+    )
+    ring = base.transform_filter("datum.chosen").mark_point(size=260, strokeWidth=2.5, color=COLOURS[2])
+    return spec((front + dots + ring).properties(width=420, height=280))
+
+
+def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> dict[str, Any]:
+    c = choice.candidates[i]
+    kind = "breaks a limit" if not c.feasible else "on the front" if c.on_front else "beaten"
+    return {
+        "x": c.means[x],
+        "y": c.means[y],
+        "configuration": configuration(c.scenario, given),
+        "kind": kind,
+        "front": c.on_front,
+        "chosen": c is choice.chosen,
+        "wins": c.wins,
+    }
+
+
+def wins_figure(choices: tuple[Choice, ...], given: tuple[str, ...]) -> Spec:
+    """Draw in which share of resamples each configuration is chosen, a bar per given condition."""
+    rows = [
+        {
+            "given": ", ".join(f"{k}={v}" for k, v in choice.given.items()) or "all",
+            "configuration": configuration(c.scenario, given),
+            "wins": c.wins,
+        }
+        for choice in choices
+        for c in choice.candidates
+        if c.wins > 0
+    ]
+    table = pd.DataFrame(rows or [{"given": "all", "configuration": "nothing keeps the limits", "wins": 1.0}])
+    x = alt.X(
+        "wins:Q",
+        title="share of resamples in which it is chosen",
+        axis=alt.Axis(format="%"),
+        scale=alt.Scale(domain=[0, 1]),
+    )
+    colour = alt.Color("configuration:N", scale=alt.Scale(range=COLOURS), legend=alt.Legend(labelLimit=300))
+    bars = (
+        alt.Chart(table)
+        .mark_bar()
+        .encode(x=x, y=alt.Y("given:N", title=None, sort=None), color=colour, tooltip=list(table.columns))
+    )
+    return spec(bars.properties(width=430, height=alt.Step(24)))

@@ -1,0 +1,73 @@
+"""A service that already runs is measured behind the same fault proxy, with its own headers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pandas as pd
+import pytest
+from tests.integration.run.conftest import patternbench
+
+STUDY = """\
+patternbench: 1
+name: mine
+system: {{url: "{url}", ready: /health, headers: {{Authorization: "Bearer ${{env:TOKEN}}"}}}}
+rounds: 1
+warm_up: 0ms
+workload: {{closed: {{users: 2, successes: 20}}, request: {{path: /work}}}}
+faults: [{{abort: {{percentage: [0, 50], status: 500}}}}]
+strategies: [{{client: native, baseline: {{}}}}]
+"""
+
+
+class Guarded(BaseHTTPRequestHandler):
+    """Answers 200 to those who bring the token, 401 to others."""
+
+    protocol_version = "HTTP/1.1"
+    seen: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.seen.append(self.path)
+        self.send_response(200 if self.headers.get("Authorization") == "Bearer secret" else 401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def service() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_a_service_at_a_url_is_measured_with_faults_in_front_of_it(tmp_path: Path, service: str) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text(STUDY.format(url=service))
+    folder = tmp_path / "run"
+    done = patternbench("run", str(study), "--out", str(folder), "--json", TOKEN="secret")
+    assert done.returncode == 0, done.stderr
+    rounds = pd.read_parquet(folder / "rounds.parquet").set_index("abort.percentage")
+    assert rounds.loc[0, "UnsuccessfulRequests"] == 0
+    assert rounds.loc[50, "UnsuccessfulRequests"] > 0
+    assert Guarded.seen.count("/health") == 1
+    assert Guarded.seen.count("/work") == 80
+
+
+def test_the_token_stands_in_no_record(tmp_path: Path, service: str) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text(STUDY.format(url=service))
+    folder = tmp_path / "run"
+    assert patternbench("run", str(study), "--out", str(folder), "--json", TOKEN="secret").returncode == 0
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert b"Bearer secret" not in path.read_bytes(), path
+    assert json.loads((folder / "plan.json").read_text())

@@ -1,0 +1,277 @@
+"""The analysis commands end to end: exit codes, words, JSON, pages."""
+
+import json
+import os
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from patternbench.cli.compare import compare
+from patternbench.cli.fit import fit
+from patternbench.cli.loadtest import loadtest
+from patternbench.cli.predict import predict
+from patternbench.cli.recommend import recommend
+
+ROOT = Path(__file__).parents[3]
+TABLE = str(ROOT / "studies" / "published" / "elmalki-zdun-2021-table2.csv")
+GOLDEN = ROOT / "tests" / "golden" / "analysis"
+MODEL_1 = "total_time ~ inmem_time + db_time + dist_time + request_bundle + method"
+
+
+def run(command: click.Command, *arguments: str) -> Result:
+    result = CliRunner().invoke(command, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def rounds(path: Path, slower: float = 1.0, seed: int = 1) -> Path:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (
+            b,
+            "done",
+            strategy,
+            users,
+            users * 0.01 * factor * slower * np.exp(rng.normal(0, 0.03)),
+            rng.uniform(0, 2),
+        )
+        for b in range(10)
+        for users in (10, 80)
+        for strategy, factor in (("baseline", 1.0), ("retry", 0.7))
+    ]
+    pd.DataFrame(rows, columns=["block", "status", "strategy", "users", "p95", "failure_rate"]).to_parquet(path)
+    return path
+
+
+def run_folder(folder: Path, slower: float = 1.0, seed: int = 1) -> str:
+    folder.mkdir()
+    rounds(folder / "rounds.parquet", slower, seed)
+    return str(folder)
+
+
+def rounded(value: object) -> object:
+    """Keep nine significant digits: the last ones differ between linear algebra libraries."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def test_the_json_of_a_fit_is_the_golden_one(tmp_path: Path) -> None:
+    result = run(
+        fit,
+        TABLE,
+        "--formula",
+        MODEL_1,
+        "--formula",
+        "total_time + db_time ~ dist_calls + C(method)",
+        "--json",
+    )
+    assert result.exit_code == 0
+    found = rounded(json.loads(result.stdout_bytes))
+    golden = GOLDEN / "fit.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(json.dumps(found, indent=1) + "\n")
+    expected = json.loads(golden.read_text())
+    assert json.loads(json.dumps(found), parse_float=lambda t: pytest.approx(float(t), rel=1e-5, abs=1e-12)) == expected
+
+
+def test_a_fit_prints_words_first_and_the_table_after(tmp_path: Path) -> None:
+    text = run(fit, TABLE, "--formula", MODEL_1).stdout
+    assert text.index("The model explains 97.5%") < text.index("Coefficients (robust HC3")
+    assert "request_bundle = Y instead of N cuts total_time by 294" in text
+
+
+def test_bad_input_is_a_sentence_and_exit_2_never_a_trace(tmp_path: Path) -> None:
+    empty, text, folder = tmp_path / "empty.csv", tmp_path / "notes.md", tmp_path / "folder"
+    empty.write_text("a,b\n")
+    text.write_text("hello")
+    folder.mkdir()
+    bogus = tmp_path / "bogus.parquet"
+    bogus.write_text("not parquet")
+    cases = [
+        (["missing.csv"], "does not exist"),
+        ([str(empty)], "holds no rows"),
+        ([str(text)], "neither a run folder nor"),
+        ([str(folder)], "has no rounds.parquet"),
+        ([str(bogus)], "not a Parquet file"),
+    ]
+    for arguments, said in cases:
+        result = run(fit, *arguments, "--formula", "a ~ b")
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert "Traceback" not in result.output
+
+
+def test_a_formula_that_names_no_column_exits_2_with_the_nearest_name() -> None:
+    result = run(fit, TABLE, "--formula", "total_tim ~ db_time")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: formula 'total_tim ~ db_time': no column is called total_tim. Did you mean total_time?\n",
+    )
+
+
+def test_a_saved_model_predicts(tmp_path: Path) -> None:
+    saved = tmp_path / "models.json"
+    run(fit, TABLE, "--formula", "total_time ~ dist_calls + C(method)", "--save", str(saved))
+    result = run(predict, str(saved), "--at", "dist_calls=25,method=Get", "--json")
+    found = json.loads(result.stdout_bytes)["predictions"][0]
+    assert found["low"] < found["estimate"] < found["high"]
+    assert "dist_calls = 80 lies outside" in run(predict, str(saved), "--at", "dist_calls=80,method=Get").stdout
+
+
+def test_a_prediction_from_no_model_exits_2(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    assert "is not JSON" in run(predict, str(broken), "--at", "a=1").stderr
+    assert run(predict, TABLE, "--at", "a=1").exit_code == 2
+
+
+def test_the_gate_exits_1_only_when_the_interval_supports_it(tmp_path: Path) -> None:
+    a, same, slow = (
+        run_folder(tmp_path / "a"),
+        run_folder(tmp_path / "b", 1.0, 2),
+        run_folder(tmp_path / "c", 1.3, 3),
+    )
+    assert run(compare, a, slow, "--fail-if", "p95 > +10%").exit_code == 1
+    assert run(compare, a, same, "--fail-if", "p95 > +10%").exit_code == 0
+    assert run(compare, a, slow, "--fail-if", "p95 > +29%").exit_code == 0
+
+
+def test_a_run_is_compared_with_its_baseline(tmp_path: Path) -> None:
+    result = run(
+        compare,
+        run_folder(tmp_path / "a"),
+        "--baseline",
+        "strategy=baseline",
+        "--response",
+        "p95",
+        "--json",
+    )
+    found = json.loads(result.stdout_bytes)
+    assert [d["verdict"] for d in found["differences"]] == ["lower", "lower"]
+    assert found["noise_floor_percent"]["p95"] > 0
+
+
+def test_comparing_one_run_with_nothing_says_what_to_type(tmp_path: Path) -> None:
+    result = run(compare, run_folder(tmp_path / "a"))
+    assert result.exit_code == 2
+    assert "--baseline strategy=baseline" in result.stderr
+
+
+def test_a_recommendation_is_printed_and_written(tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    result = run(
+        recommend,
+        run_folder(tmp_path / "a"),
+        "--objective",
+        "minimise p95",
+        "--baseline",
+        "strategy=baseline",
+        "--save",
+        str(out),
+    )
+    assert "At users=10: clearly strategy=retry" in result.stdout
+    assert json.loads(out.read_text())["choices"][0]["chosen"] == "strategy=retry"
+
+
+def test_a_run_whose_rounds_all_failed_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "failed"
+    folder.mkdir()
+    pd.DataFrame({"status": ["failed"], "p95": [1.0]}).to_parquet(folder / "rounds.parquet")
+    assert "no finished round" in run(recommend, str(folder), "--objective", "minimise p95").stderr
+
+
+def test_a_jmeter_log_is_analyzed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    load = np.repeat(np.arange(10, 101, 10), 100)
+    log = pd.DataFrame(
+        {
+            "timeStamp": np.arange(1000),
+            "elapsed": load + rng.normal(0, 1, 1000),
+            "responseCode": 200,
+            "allThreads": load,
+        }
+    )
+    log.to_csv(tmp_path / "results.csv", index=False)
+    result = run(loadtest, str(tmp_path / "results.csv"))
+    assert result.exit_code == 0
+    assert "in a straight line with the load (Pearson 1.000" in result.stdout
+
+
+def test_pages_are_self_contained_and_light(tmp_path: Path) -> None:
+    a = run_folder(tmp_path / "a")
+    pages = {name: tmp_path / f"{name}.html" for name in ("fit", "compare", "recommend")}
+    run(fit, TABLE, "--formula", MODEL_1, "--html", str(pages["fit"]))
+    run(compare, a, "--baseline", "strategy=baseline", "--html", str(pages["compare"]))
+    run(
+        recommend,
+        a,
+        "--objective",
+        "minimise p95",
+        "--subject-to",
+        "failure_rate <= 2%",
+        "--html",
+        str(pages["recommend"]),
+    )
+    for page in pages.values():
+        text = page.read_text()
+        assert len(text) < 10_000_000
+        assert "<link" not in text
+        assert 'src="http' not in text
+
+
+@pytest.mark.browser
+def test_every_figure_of_every_page_is_drawn_without_errors_or_requests(tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where a browser is wanted
+
+    a, b = run_folder(tmp_path / "a"), run_folder(tmp_path / "b", 1.2, 2)
+    pages = [tmp_path / f"{name}.html" for name in ("fit", "compare", "recommend")]
+    run(
+        fit,
+        TABLE,
+        "--formula",
+        "total_time + db_time ~ inmem_calls + dist_calls * request_bundle + method",
+        "--html",
+        str(pages[0]),
+    )
+    run(compare, a, b, "--fail-if", "p95 > +10%", "--html", str(pages[1]))
+    run(
+        recommend,
+        a,
+        "--objective",
+        "minimise p95",
+        "--subject-to",
+        "failure_rate <= 2%",
+        "--html",
+        str(pages[2]),
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+        )
+        for page in pages:
+            for scheme in ("light", "dark"):
+                _check(browser.new_page(color_scheme=scheme), page)
+        browser.close()
+
+
+def _check(tab, page: Path) -> None:
+    errors: list[str] = []
+    asked: list[str] = []
+    tab.on("console", lambda m: errors.append(m.text) if m.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda e: errors.append(str(e)))
+    tab.on("request", lambda r: asked.append(r.url))
+    tab.goto(page.as_uri())
+    tab.wait_for_function("document.body.dataset.drawn !== undefined", timeout=60_000)
+    plots = tab.locator(".plot")
+    assert plots.count() > 0
+    assert all(plots.nth(i).locator("svg").count() == 1 for i in range(plots.count()))
+    assert errors == []
+    assert asked == [page.as_uri()]
+    tab.close()

@@ -1,0 +1,166 @@
+"""A formula and a table become a design, or a sentence that says what is wrong and where."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from patternbench.analyze.formula import build_design, parse_formula
+from patternbench.analyze.problems import DataError
+
+
+def table(rows: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"y": rng.normal(10, 1, rows), "x": rng.normal(0, 1, rows)})
+    frame["method"] = np.resize(["get", "put", "post"], rows)
+    frame["twice"] = 2 * frame["x"] + 1
+    frame["three"] = 3
+    frame["one_level"] = "only"
+    frame["zero"] = 0.0
+    frame["fault.percentage"] = np.resize([0, 25, 50], rows)
+    return frame
+
+
+def problem(formula: str, frame: pd.DataFrame | None = None) -> str:
+    with pytest.raises(DataError) as raised:
+        build_design(formula, table() if frame is None else frame)
+    return str(raised.value)
+
+
+def test_several_responses_and_categories_are_laid_out_by_name() -> None:
+    design = build_design("y + log(y) ~ x * C(`fault.percentage`) + method", table())
+    assert design.responses == ("y", "log(y)")
+    assert design.y.shape == (40, 2)
+    assert design.levels["method"] == ("get", "post", "put")
+    assert design.levels["fault.percentage"] == (0, 25, 50)
+    assert set(design.ranges) == {"x"}
+
+
+def test_a_name_that_is_no_column_is_answered_with_the_nearest_one() -> None:
+    assert problem("y ~ metod") == "formula 'y ~ metod': no column is called metod. Did you mean method?"
+
+
+def test_all_unknown_names_are_listed_at_once() -> None:
+    assert problem("yy ~ metod").count("no column is called") == 2
+
+
+def test_a_constant_column_is_left_out_and_named() -> None:
+    design = build_design("y ~ x + three", table())
+    assert design.columns == ("Intercept", "x")
+    assert design.notes[0].text.startswith("Term three left out: three is 3 in every row")
+
+
+def test_a_category_with_one_level_is_left_out_and_named() -> None:
+    assert "one_level is only in every row" in build_design("y ~ x + one_level", table()).notes[0].text
+
+
+def test_a_formula_without_any_varying_column_is_refused() -> None:
+    assert "No term is left" in problem("y ~ three + C(one_level)")
+
+
+def test_perfect_collinearity_is_resolved_as_in_R_and_the_combination_is_named() -> None:
+    design = build_design("y ~ x + twice", table())
+    assert design.columns == ("Intercept", "x")
+    assert design.notes[0].text.startswith("twice left out: it is exactly 1 x Intercept + 2 x x")
+
+
+def test_fewer_rows_than_terms_are_refused_with_the_number_needed() -> None:
+    frame = table(6)
+    frame["z"], frame["w"] = frame["x"] ** 2, frame["x"] ** 3
+    assert "6 complete rows cannot carry 6 coefficients" in problem("y ~ x + z + w + method", frame)
+
+
+def test_missing_values_are_left_out_counted_and_located() -> None:
+    frame = table()
+    frame.loc[[4, 9], "y"] = np.nan
+    design = build_design("y ~ x", frame)
+    assert len(design.x) == 38
+    assert 4 not in design.rows
+    assert design.notes[0].text == "2 rows left out because y is missing (row 5, 10)."
+
+
+def test_infinite_values_are_left_out_counted_and_located() -> None:
+    frame = table()
+    frame.loc[7, "x"] = np.inf
+    assert build_design("y ~ x", frame).notes[0].text == "1 row left out because x is infinite (row 8)."
+
+
+def test_a_table_without_a_complete_row_is_refused() -> None:
+    frame = table()
+    frame["y"] = np.nan
+    assert "no row is complete: y lacks 40 values" in problem("y ~ x", frame)
+
+
+def test_text_among_numbers_is_located() -> None:
+    frame = table()
+    frame["x"] = frame["x"].astype(object)
+    frame.loc[3, "x"] = "12ms"
+    assert problem("y ~ x", frame) == "row 4: column x must hold numbers but holds '12ms'. Correct or remove it."
+
+
+def test_a_text_response_is_refused() -> None:
+    assert "column method must hold numbers but holds 'get'" in problem("method ~ x")
+
+
+def test_a_response_that_is_all_zero_is_refused() -> None:
+    assert "zero is zero in every row" in problem("zero ~ x")
+
+
+def test_a_constant_response_is_refused() -> None:
+    assert "three is 3 in every row" in problem("three ~ x")
+
+
+def test_the_log_of_a_negative_number_is_located() -> None:
+    frame = table()
+    frame.loc[11, "y"] = -1
+    assert "row 12: log(y) has no finite value there" in problem("log(y) ~ x", frame)
+
+
+def test_a_power_that_would_silently_mean_an_interaction_is_refused_with_what_to_type() -> None:
+    assert "write I(x**2)" in problem("y ~ x^2")
+    assert build_design("y ~ I(x**2)", table()).columns == ("Intercept", "I(x ** 2)")
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "y ~ {__import__('os').getcwd()}",
+        "y ~ I(x.__class__)",
+        "y ~ np.log(x)",
+        "y ~ C(x, 3)",
+        "y ~ I((lambda: x)())",
+        "y ~ x | method",
+        "y ~ (x",
+        "y ~",
+        "~ x",
+        "y",
+        "y ~ x ~ x",
+        "y ~ log()",
+    ],
+)
+def test_a_formula_that_is_malformed_or_runs_code_is_refused_in_words(formula: str) -> None:
+    with pytest.raises(DataError) as raised:
+        parse_formula(formula)
+    assert formula in str(raised.value)
+    assert "\x1b" not in str(raised.value)
+
+
+def test_sqrt_is_understood() -> None:
+    frame = table()
+    design = build_design("y ~ sqrt(y)", frame)
+    assert design.x[:, 1] == pytest.approx(np.sqrt(frame["y"]))
+
+
+def test_names_with_dots_are_written_in_backticks_on_both_sides() -> None:
+    frame = table().rename(columns={"y": "time.p95"})
+    design = build_design("`time.p95` ~ `fault.percentage` + three", frame)
+    assert design.columns == ("Intercept", "fault.percentage")
+    assert design.ranges == {"fault.percentage": (0.0, 50.0)}
+
+
+def test_a_formula_without_factors_is_refused() -> None:
+    assert "names no factor" in problem("y ~ 1")
+
+
+def test_a_column_too_large_to_square_is_refused_with_what_to_do() -> None:
+    assert "Change its unit" in problem("y ~ x", table().assign(y=lambda t: t["y"] * 1e200))
+    assert "Change its unit" in problem("y ~ x", table().assign(x=lambda t: t["x"] * 1e-200))

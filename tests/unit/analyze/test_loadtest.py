@@ -1,0 +1,103 @@
+"""What a load test shows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.signal import savgol_filter
+
+from patternbench.analyze.loadtest import Columns, analyze_load_test, in_words, knee, linearity
+from patternbench.analyze.problems import DataError
+
+LOADS = np.arange(10.0, 101.0, 10.0)
+
+
+def log(per_level: int = 400, bend_at: float = 1e9) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    parts = []
+    for load in LOADS:
+        mean = 5 + load + 4 * max(0.0, load - bend_at)
+        codes = np.where(rng.uniform(size=per_level) < load / 400, 500, 200)
+        times = np.arange(per_level) * 100 + load * 1e6
+        parts.append(
+            pd.DataFrame(
+                {
+                    "allThreads": load,
+                    "timeStamp": times,
+                    "elapsed": rng.gamma(20, mean / 20, per_level),
+                    "responseCode": codes,
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_pearson_and_its_interval_are_a_worked_example() -> None:
+    # r = 0.8 over 12 levels: atanh(0.8) = 1.0986 +- 1.96 / 3, back: 0.4185 to 0.9419
+    x = np.arange(12.0)
+    noise = np.random.default_rng(1).normal(size=12)
+    noise -= np.polyval(np.polyfit(x, noise, 1), x)
+    line = x - x.mean()
+    y = 0.8 * line / np.linalg.norm(line) + 0.6 * noise / np.linalg.norm(noise)
+    found = linearity(x, y)
+    assert (found.r, found.low, found.high) == pytest.approx((0.8, 0.4185, 0.9419), abs=1e-3)
+
+
+def test_a_straight_rise_is_called_linear_and_has_no_knee() -> None:
+    found = analyze_load_test(log())
+    assert found.linearity.verdict == "linear"
+    assert found.linearity.r > 0.98
+    assert found.knee.load is None
+    assert "in a straight line" in in_words(found)[0]
+
+
+def test_a_bend_is_found_where_it_is() -> None:
+    found = analyze_load_test(log(bend_at=60))
+    assert found.linearity.verdict == "bends_up"
+    assert found.knee.low <= 60 <= found.knee.high
+    assert found.knee.slope_after / found.knee.slope_before == pytest.approx(5, rel=0.4)
+
+
+def test_a_bend_down_is_told_from_a_bend_up() -> None:
+    assert linearity(LOADS, np.sqrt(LOADS)).verdict == "bends_down"
+
+
+def test_noise_alone_has_a_knee_no_more_often_than_it_should() -> None:
+    found = sum(
+        knee(LOADS, LOADS + np.random.default_rng(seed).normal(0, 5, 10), np.random.default_rng(0)).load is not None
+        for seed in range(200)
+    )
+    # 5 % of 200 is 10; more than 20 would happen by chance less than once in 500 times
+    assert found <= 20
+
+
+def test_shares_of_status_codes_add_up_to_a_hundred() -> None:
+    shares = analyze_load_test(log()).shares
+    assert shares.sum(axis=1).tolist() == pytest.approx([100.0] * 10)
+    assert shares.loc[100.0, "500"] == pytest.approx(25, abs=5)
+
+
+def test_smoothing_is_that_of_scipy_and_names_its_window() -> None:
+    found = analyze_load_test(log(), window=21).smoothed[0]
+    expected = savgol_filter(log().query("allThreads == 10")["elapsed"], 21, 2)
+    assert found.window == 21
+    assert found.values == pytest.approx(expected)
+    assert found.note.startswith("Savitzky-Golay, 21 requests wide")
+
+
+def test_too_few_levels_are_said_not_judged() -> None:
+    found = analyze_load_test(log().query("allThreads <= 30"))
+    assert found.linearity is None
+    assert "3 load levels" in found.notes[0].text
+    assert "a knee needs at least 6" in found.knee.note
+
+
+def test_a_missing_column_is_named_with_its_option() -> None:
+    with pytest.raises(DataError, match="--load: no column is called users"):
+        analyze_load_test(log(), Columns(load="users"))
+
+
+def test_text_in_a_time_is_located() -> None:
+    table = log().astype({"elapsed": object})
+    table.loc[3, "elapsed"] = "slow"
+    with pytest.raises(DataError, match="row 4: column elapsed must hold numbers but holds 'slow'"):
+        analyze_load_test(table)

@@ -1,0 +1,107 @@
+"""The driver against clients that do not keep their side."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from patternbench.drivers import client as module
+from patternbench.drivers.client import Client, ClientError
+from patternbench.drivers.registry import ClientSpec
+from patternbench.lab.processes import StartError
+
+DESCRIPTION = {"contract": 1, "name": "x", "version": "1", "language": "-", "library": {}, "strategies": ["baseline"]}
+ROUND = {"users": 1, "time_limit_us": 1000}
+
+
+@contextmanager
+def scripted(description: object, answer: bytes, status: int = 200, hang: bool = False) -> Iterator[ClientSpec]:
+    """A client that answers every POST alike; one that hangs sends nothing until it is let go."""
+    release = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.reply(200, json.dumps(description).encode())
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            if hang:
+                release.wait(20)
+            self.reply(status, answer)
+
+        def reply(self, code: int, text: bytes) -> None:
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield ClientSpec("x", url=f"http://127.0.0.1:{server.server_port}")
+    finally:
+        release.set()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_round_is_collected_to_its_end(tmp_path: Path) -> None:
+    rows = {"user": [0], "call": [0], "attempt": [1], "start_us": [5], "duration_us": [10], "outcome": [200]}
+    stream = (
+        json.dumps({"batch": rows}) + "\n" + json.dumps({"end": {"rows": 1, "duration_us": 20, "cpu_us": 3}}) + "\n"
+    )
+    with scripted(DESCRIPTION, stream.encode()) as spec:
+        delivered = Client(spec, tmp_path).run(ROUND)
+    assert len(delivered.batches) == 1
+    assert delivered.end.cpu_us == 3
+
+
+def test_a_client_that_hangs_is_given_up_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SILENCE_S", 0.2)
+    with scripted(DESCRIPTION, b"", hang=True) as spec, pytest.raises(ClientError, match="client x hung"):
+        Client(spec, tmp_path).run(ROUND)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "message"),
+    [
+        (b'{"error": "out of memory"}\n', 200, "client x gave up: out of memory"),
+        (b"", 200, "broke the contract"),
+        (b"nonsense\n", 200, "broke the contract: line 1"),
+        (b'{"problems": [{"path": "a.b", "message": "cannot"}]}', 422, "a.b: cannot"),
+        (b'{"error": "busy"}', 409, "refused the round"),
+    ],
+)
+def test_what_a_client_does_wrong_is_said(answer: bytes, status: int, message: str, tmp_path: Path) -> None:
+    with scripted(DESCRIPTION, answer, status) as spec, pytest.raises(ClientError, match=message):
+        Client(spec, tmp_path).run(ROUND)
+
+
+@pytest.mark.parametrize("description", [{"contract": 2}, [], "x"])
+def test_another_version_of_the_contract_is_refused_at_the_start(description: object, tmp_path: Path) -> None:
+    with scripted(description, b"") as spec, pytest.raises(StartError, match="does not speak version 1"):
+        Client(spec, tmp_path)
+
+
+def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"client x at http://127\.0\.0\.1:1 does not answer"):
+        Client(ClientSpec("x", url="http://127.0.0.1:1"), tmp_path)
+
+
+def test_a_round_ends_as_soon_as_the_system_has_died_and_keeps_what_it_has(tmp_path: Path) -> None:
+    rows = {"user": [0], "call": [0], "attempt": [1], "start_us": [5], "duration_us": [10], "outcome": [200]}
+    line = json.dumps({"batch": rows}).encode() + b"\n"
+    with scripted(DESCRIPTION, line) as spec, pytest.raises(ClientError, match="the system died: envoy ended"):
+        Client(spec, tmp_path).run(ROUND, lambda: ["envoy ended"])
+    with scripted(DESCRIPTION, line) as spec, pytest.raises(ClientError) as caught:
+        Client(spec, tmp_path).run(ROUND)
+    assert len(caught.value.batches) == 1

@@ -1,0 +1,45 @@
+"""From a scenario to the round that a client is given."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from tests.support.studies import EXAMPLE, ROOT, study
+
+from patternbench.drivers.rounds import body, resolved
+from patternbench.plan.expand import expand
+from patternbench.study.problems import InputError
+from patternbench.study.units import Duration
+
+SCHEMA = json.loads((ROOT / "contracts/client/round.schema.json").read_text())
+OTHERS = """\
+  - {client: c, retry: {max_attempts: 2, backoff: {fixed: {delay: 0ms}}, jitter: [none, full, equal, 0.5]}}
+  - {client: c, retry: {max_attempts: 2, backoff: {linear: {initial: 1ms, increment: 2ms, max: 5ms}}}}
+  - client: c
+    circuit_breaker: {failure_rate: 50, window: {time: 2s}, minimum_calls: 2, open_for: 1s, half_open_calls: 3,
+                      slow_call: {rate: 10, duration: 100ms}, scope: user}
+"""
+
+
+def test_every_scenario_is_a_round_of_the_contract() -> None:
+    for scenario in expand(study(EXAMPLE + OTHERS)).scenarios:
+        jsonschema.validate(body(scenario.config, "http://127.0.0.1:1", Duration(1000), 5), SCHEMA)
+
+
+def test_durations_become_microseconds_and_nothing_else_changes() -> None:
+    scenario = expand(study()).scenarios[1]
+    given = body(scenario.config, "http://127.0.0.1:1", Duration(1000), 5)
+    backoff = {"exponential": {"initial_us": 20_000, "multiplier": 1.5, "max_us": None}}
+    assert given["strategy"] == {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": "none"}}
+    assert given["request"]["timeout_us"] == 10_000_000
+    assert given["rejected_pause_us"] == 1000
+
+
+def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "secret")
+    assert resolved("Bearer ${env:TOKEN}") == "Bearer secret"
+    monkeypatch.delenv("TOKEN")
+    with pytest.raises(InputError, match="export TOKEN"):
+        resolved("Bearer ${env:TOKEN}")

@@ -1,0 +1,50 @@
+"""The fault proxy's configuration and runtime values."""
+
+from __future__ import annotations
+
+import pytest
+
+from patternbench.lab.envoy import bootstrap, fraction, runtime
+from patternbench.study.units import Duration
+
+
+def test_no_fault_switches_everything_off() -> None:
+    values = runtime({})
+    assert values["fault.http.abort.abort_percent"] == "0"
+    assert values["fault.http.delay.fixed_delay_percent"] == "0"
+
+
+def test_both_faults_are_set_at_once() -> None:
+    faults = {"abort": {"percentage": 20, "status": 500}, "delay": {"percentage": 5, "duration": Duration(250_000)}}
+    assert runtime(faults) == {
+        "fault.http.abort.abort_percent": "20",
+        "fault.http.abort.http_status": "500",
+        "fault.http.delay.fixed_delay_percent": "5",
+        "fault.http.delay.fixed_duration_ms": "250",
+    }
+
+
+@pytest.mark.parametrize(
+    ("percentage", "text"),
+    [(0, "0"), (100.0, "100"), (0.5, '{"numerator":5000,"denominator":"MILLION"}')],
+)
+def test_a_fraction_of_a_percent_keeps_its_value(percentage: float, text: str) -> None:
+    assert fraction(percentage) == text
+
+
+def test_the_proxy_adds_no_limit_timeout_or_retry_of_its_own() -> None:
+    static = bootstrap("http://127.0.0.1:8080", 1, 2)["static_resources"]
+    limits = static["clusters"][0]["circuit_breakers"]["thresholds"][0]
+    assert min(limits.values()) >= 1_000_000
+    manager = static["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
+    route = manager["route_config"]["virtual_hosts"][0]["routes"][0]["route"]
+    assert route["timeout"] == "0s"
+    assert "retry_policy" not in route
+
+
+def test_a_remote_https_service_is_reached_by_its_name() -> None:
+    static = bootstrap("https://api.example.test", 1, 2)["static_resources"]
+    cluster = static["clusters"][0]
+    assert cluster["transport_socket"]["typed_config"]["sni"] == "api.example.test"
+    address = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]["address"]
+    assert address["socket_address"]["port_value"] == 443

@@ -1,0 +1,45 @@
+"""The journal: what it holds is done, whatever was being written when the power went."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Doubt, Entry, Journal, latest, read
+
+
+def entry(index: int, status: str = DONE) -> Entry:
+    doubts = [Doubt("cpu_stolen", "é\n", "rest")] if index % 2 else []
+    return Entry(index, 0, f"s{index}", status, f"{index:05d}", 1.0, 2.0, doubts=doubts)
+
+
+def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    for index in range(5):
+        journal.append(entry(index))
+    assert journal.entries() == [entry(index) for index in range(5)]
+
+
+@given(st.integers(0, 2000))
+def test_a_journal_cut_anywhere_keeps_every_whole_line(cut: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        journal = Journal(path)
+        for index in range(5):
+            journal.append(entry(index))
+        content = path.read_bytes()[:cut]
+        path.write_bytes(content)
+        whole = content.count(b"\n")
+        assert list(read(path)) == [entry(index) for index in range(whole)]
+        again = Journal(path)
+        again.append(entry(9))
+        assert again.entries()[-1] == entry(9)
+        assert len(again.entries()) == whole + 1
+
+
+def test_a_round_that_was_run_again_counts_once_and_warm_ups_never() -> None:
+    found = latest([entry(0, WARM_UP), entry(2), entry(1, FAILED), entry(1)])
+    assert [(e.round, e.status) for e in found] == [(1, DONE), (2, DONE)]

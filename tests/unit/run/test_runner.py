@@ -1,0 +1,51 @@
+"""What the runner concludes from what a client delivers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patternbench.drivers.contract import Batch
+from patternbench.drivers.library import finished_users
+from patternbench.records.attempts import from_batches
+from patternbench.run import doubts
+
+
+def batch(rows: list[tuple[int, int, int, int]]) -> Batch:
+    """Rows of (user, call, attempt, status), one microsecond each; status 0 stands for a rejected call."""
+    user, call, attempt, status = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    start = np.arange(len(rows)) * 10
+    outcome = np.where(status == 0, 3, 0).astype(np.int8)
+    return Batch(user, call, attempt, start, np.where(status == 0, 0, 1), outcome, status.astype(np.int16))
+
+
+def test_a_user_is_finished_by_its_successes_or_by_its_attempts() -> None:
+    rows = [(0, 0, 1, 200), (0, 1, 1, 200), (1, 0, 1, 503), (1, 1, 1, 503), (1, 2, 1, 503), (2, 0, 1, 200)]
+    table = from_batches([batch(rows)], warm_up=False)
+    assert finished_users(table, {"users": 3, "successes": 2, "max_attempts": 3}) == 2
+
+
+def test_rejected_calls_are_no_attempts() -> None:
+    table = from_batches([batch([(0, call, 0, 0) for call in range(5)])], warm_up=False)
+    assert finished_users(table, {"users": 1, "successes": 2, "max_attempts": 3}) == 0
+
+
+def test_a_user_that_made_no_attempt_is_not_finished() -> None:
+    table = from_batches([], warm_up=False)
+    assert finished_users(table, {"users": 4, "successes": 1, "max_attempts": None}) == 0
+
+
+@pytest.mark.parametrize(
+    ("shares", "kinds"),
+    [
+        ((0.5, 0.5, 0.0), []),
+        ((1.9, 0.5, 0.0), ["generator_saturated"]),
+        ((0.5, 0.99, 0.0), ["machine_saturated"]),
+        ((0.5, 0.5, 0.1), ["cpu_stolen"]),
+    ],
+)
+def test_doubts_are_stored_with_a_remedy(shares: tuple[float, float, float], kinds: list[str]) -> None:
+    generator, busy, stolen = shares
+    found = doubts.of_generator(generator, cores=2) + doubts.of_machine(busy, stolen)
+    assert [doubt.kind for doubt in found] == kinds
+    assert all(doubt.remedy for doubt in found)
