@@ -1,5 +1,4 @@
 """A complete client of patternbench's contract, in plain Python: baseline and retry. Needs `jsonschema`."""
-# ruff: noqa: D102, D103, PLR2004
 
 import contextlib
 import http.client
