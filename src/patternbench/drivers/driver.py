@@ -32,6 +32,7 @@ class Task:
 
     ``beside`` is the study's folder, from which the files that it names are found; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
+    ``targets`` are the URLs that load goes to in turn when they are several (the engine alone can do that).
     """
 
     config: Mapping[str, Any]
@@ -42,6 +43,7 @@ class Task:
     number: int
     beside: Path
     died: Callable[[], list[str]] = list
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def job(task: Task) -> Job:
     return {
         "contract": CONTRACT,
         "seed": task.seed,
-        "targets": [{"url": task.target}],
+        "targets": [{"url": url} for url in task.targets or (task.target,)],
         "constants": {"round": str(task.number)},
         "warm_up_us": task.warm_up.us,
         "duration_us": duration(workload, task).us,

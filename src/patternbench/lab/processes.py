@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from patternbench.lab import engine
 
@@ -61,13 +62,23 @@ class Process:
 
     def listening(self, timeout: float = 15.0) -> str:
         """The address of the line ``{"listening": "host:port"}`` that our own programs print when they are ready."""
+        return str(self.announced("listening", timeout))
+
+    def announced(self, name: str, timeout: float = 15.0) -> Any:
+        """What a program says under ``name`` in the line of JSON that it prints when it is ready."""
         assert self._guard.stdout is not None
         readable, _, _ = select.select([self._guard.stdout], [], [], timeout)
         line = self._guard.stdout.readline() if readable else b""
         try:
-            return str(json.loads(line)["listening"])
+            return json.loads(line)[name]
         except (ValueError, KeyError, TypeError):
             raise StartError(self.why_not()) from None
+
+    def ended(self, timeout: float) -> bool:
+        """Whether it ends by itself within this many seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guard.wait(timeout)
+        return not self.alive
 
     def lines(self, silence: float) -> Iterator[bytes]:
         """What it writes to its standard output, line by line, to the end; raises Silence when nothing comes."""

@@ -17,7 +17,7 @@ from patternbench.analyze.metrics import latency_curve, round_metrics, step_metr
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, html, steps, summary, svg
+from patternbench.report import csv, html, rate_limits, steps, summary, svg
 from patternbench.report.model import RunReport
 from patternbench.study.units import Duration
 
@@ -75,8 +75,11 @@ def gather(run: RunFolder) -> RunReport:
         scenarios=stored["scenarios"],
         rounds=measured.rounds,
         latencies=measured.latencies,
-        sections=steps.sections(measured.steps, stored["scenarios"]),
         left_out=[{"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()],
+        sections=[
+            *rate_limits.sections(run, stored["scenarios"], measured.rounds),
+            *steps.sections(measured.steps, stored["scenarios"]),
+        ],
     )
 
 

@@ -7,6 +7,8 @@ from patternbench.records.journal import Doubt
 BUSY_GENERATOR = 0.8
 BUSY_MACHINE = 0.97
 STOLEN = 0.02
+WITHOUT_STORE = 0.01
+"""Share of a balancer's decisions from which on it was not the store that limited."""
 
 
 def of_generator(cpu: float, cores: int) -> list[Doubt]:
@@ -15,6 +17,15 @@ def of_generator(cpu: float, cores: int) -> list[Doubt]:
         return []
     text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
     return [Doubt("generator_saturated", text, "use fewer users, or run the system on another machine")]
+
+
+def of_decisions(made: int, without_store: int) -> list[Doubt]:
+    """The doubts about a rate limit, from how many decisions were made, and made while the store did not answer."""
+    if not without_store:
+        return []
+    text = f"{without_store:,} of {made:,} decisions were made without the store, which failed or was too slow"
+    remedy = "see the log of the store and raise `store_timeout`"
+    return [Doubt("store_missing", text, remedy, without_store > WITHOUT_STORE * made)]
 
 
 def of_machine(busy: float, stolen: float) -> list[Doubt]:

@@ -15,6 +15,7 @@ from patternbench.drivers import choice, engine, registry, rounds
 from patternbench.drivers.driver import Task
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
+from patternbench.lab.systems import SystemFile
 from patternbench.plan.expand import Plan
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.run.stage import Stage
@@ -47,7 +48,15 @@ def system_problems(study: Study, beside: Path) -> list[Problem]:
         for level in study.system.settings[name]
         for problem in system.problems({name: level})
     ]
-    return found + bench.needs_problems(system)
+    return found + _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
+
+
+def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:
+    """Only the engine sends to several endpoints in turn; another client would leave all but the first idle."""
+    if len(system.endpoints) == 1 or study.workload.engine_only:
+        return []
+    message = f"system `{system.name}` takes load at {len(system.endpoints)} endpoints in turn"
+    return [Problem(message, path="workload", allowed="open, groups, or closed with a journey")]
 
 
 def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:

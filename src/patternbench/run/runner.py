@@ -17,8 +17,9 @@ from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
+from patternbench.records import component_logs, decisions
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Entry, Journal
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Doubt, Entry, Journal
 from patternbench.run import doubts
 from patternbench.run.stage import Stage
 from patternbench.study.models import Study
@@ -62,7 +63,7 @@ class Runner:
         blank = Entry(place.index, place.block, scenario.id, FAILED, name, time.time(), 0.0)
         try:
             bench = self._stage.bench(scenario.config["system"])
-            task = self._task(scenario, bench.endpoint, blank)
+            task = self._task(scenario, bench.targets, blank)
             driver = self._driver(scenario, task)
             bench.inject(scenario.config["faults"])
             return self._measure(driver, task, replace(blank, started=time.time()))
@@ -75,10 +76,10 @@ class Runner:
         except OSError as error:
             return self._failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
-    def _task(self, scenario: Scenario, target: str, blank: Entry) -> Task:
-        study, stage = self._study, self._stage
-        times = (study.time_limit, study.warm_up)
-        return Task(scenario.config, target, *times, self._seed(blank), blank.block, stage.beside, stage.dead)
+    def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
+        study, stage, seed = self._study, self._stage, self._seed(blank)
+        limits = (study.time_limit, study.warm_up, seed, blank.block)
+        return Task(scenario.config, targets[0], *limits, stage.beside, stage.dead, tuple(targets))
 
     def _driver(self, scenario: Scenario, task: Task) -> Driver:
         if needs_engine(scenario.config["workload"]):
@@ -97,7 +98,17 @@ class Runner:
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)
+        found += self._keep_logs(blank.file)
         return replace(entry, status=DONE, doubts=(measured.doubts or []) + found)
+
+    def _keep_logs(self, name: str) -> list[Doubt]:
+        """Keep what components wrote in a round, where any does; the doubts that it raises."""
+        logs = self._stage.finished_logs()
+        if not logs:
+            return []
+        component_logs.keep(self._folder, name, logs)
+        made = decisions.read(self._folder, name)
+        return doubts.of_decisions(len(made.table), made.without_store) if made else []
 
     def _cause(self, measured: Measured) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""

@@ -30,8 +30,8 @@ class Stage:
         self._clients: dict[str, Client] = {}
 
     def bench(self, system: Config) -> Bench:
-        """The system up with these settings: the one from before if it fits and lives, else a new one."""
-        if self._bench is None or self._system != system or self._bench.dead():
+        """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one."""
+        if self._bench is None or self._system != system or self._bench.keeps_logs or self._bench.dead():
             self._close_bench()
             self._bench = self._bring_up(system)
             self._system = system
@@ -52,6 +52,10 @@ class Stage:
         client = self._clients.pop(name, None)
         if client:
             client.close()
+
+    def finished_logs(self) -> dict[str, list[Path]]:
+        """The files of each component that keeps a log, whole; the round is over for such a system."""
+        return self._bench.finished_logs() if self._bench else {}
 
     def dead(self) -> list[str]:
         """What is known of components that have died."""

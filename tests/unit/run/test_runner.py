@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from patternbench.drivers.contract import Batch
+from patternbench.drivers.library import finished_users
 from patternbench.records.attempts import from_batches
 from patternbench.run import doubts
-from patternbench.drivers.library import finished_users
 
 
 def batch(rows: list[tuple[int, int, int, int]]) -> Batch:
