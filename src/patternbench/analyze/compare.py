@@ -46,10 +46,10 @@ class Difference:
     """One response of one scenario, B against A.
 
     `difference` is mean(B) - mean(A) with its interval in the response's unit, `relative` the same as a
-    share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's, or
-    Wilcoxon's signed-rank where rounds are paired by block; `p_adjusted` after Holm over all differences. `delta` is Cliff's (-1 to 1). `detectable` is the smallest relative
-    difference in percent that these rounds would have found 80 times in 100. `verdict` is higher, lower or
-    undecided.
+    share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's, or Wilcoxon's
+    signed-rank where rounds are paired by block; `p_adjusted` is after Holm over all differences. `delta` is
+    Cliff's (-1 to 1). `detectable` is the smallest relative difference in percent that these rounds would have
+    found 80 times in 100. `verdict` is higher, lower or undecided.
     """
 
     scenario: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,15 +12,21 @@ from pydantic import ValidationError
 
 from patternbench.lab import envoy
 from patternbench.lab.component import Faults, Place, Running, Settings
+from patternbench.lab.crdt_sidecar import CrdtSidecar
+from patternbench.lab.delay_proxy import DelayProxy
 from patternbench.lab.envoy import Envoy
+from patternbench.lab.mariadb import MariaDB
 from patternbench.lab.needs import Need
+from patternbench.lab.nginx import Nginx
 from patternbench.lab.processes import StartError
 from patternbench.lab.python_app import PythonApp
+from patternbench.lab.redis import Redis
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.target import Target
 from patternbench.study.problems import InputError, Problem
 
-KINDS: dict[str, type[Settings]] = {kind.kind: kind for kind in (Target, PythonApp, Envoy)}
+ALL: tuple[type[Settings], ...] = (Target, PythonApp, Envoy, Nginx, Redis, MariaDB, CrdtSidecar, DelayProxy)
+KINDS: dict[str, type[Settings]] = {kind.kind: kind for kind in ALL}  # type: ignore[attr-defined]
 EXTERNAL = "external"
 
 
@@ -29,10 +36,10 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.running: dict[str, Running] = {}
-        self.endpoint = ""
+        self.targets: list[str] = []
         self._http = httpx.Client(timeout=5.0)
 
-    def start(self, components: list[tuple[str, str, dict[str, Any]]], endpoint: str) -> None:
+    def start(self, components: list[tuple[str, str, dict[str, Any]]], endpoints: list[str]) -> None:
         """Start components given as (name, kind, settings); raise StartError, with none left, when one fails."""
         try:
             for name, kind, fields in components:
@@ -40,15 +47,22 @@ class Bench:
         except BaseException:
             self.close()
             raise
-        self.endpoint = self.running[endpoint].url
+        self.targets = [self.running[name].url for name in endpoints]
+
+    @property
+    def endpoint(self) -> str:
+        """Where load goes; the first place when it goes to several in turn."""
+        return self.targets[0]
 
     def _start(self, name: str, component: Any) -> None:
-        urls = {other: running.url for other, running in self.running.items()}
-        self.running[name] = component.start(name, Place(self.folder, urls))
+        self.running[name] = component.start(name, Place(self.folder, self._urls()))
 
     def endpoints(self) -> dict[str, str]:
         """Every URL by name; ``system`` is where load goes."""
-        found = {"system": self.endpoint}
+        return {"system": self.endpoint} | self._urls()
+
+    def _urls(self) -> dict[str, str]:
+        found = {}
         for name, running in self.running.items():
             found[name] = running.url
             found |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
@@ -65,6 +79,18 @@ class Bench:
             envoy.inject(self._http, proxy.endpoints["admin"], faults)
         except httpx.HTTPError as error:
             raise StartError(f"envoy did not take the faults: {error or type(error).__name__}") from None
+
+    @property
+    def keeps_logs(self) -> bool:
+        """Whether a component writes a log that belongs to the round."""
+        return any(running.log for running in self.running.values())
+
+    def finished_logs(self) -> dict[str, list[Path]]:
+        """The files of each component's log, whole; the components that write them are ended by this."""
+        logs = {name: running.log for name, running in self.running.items() if running.log}
+        for log in logs.values():
+            log.finish()
+        return {name: sorted(path for path in log.folder.iterdir() if path.is_file()) for name, log in logs.items()}
 
     def dead(self) -> list[str]:
         """What is known of each component that is no longer running."""
@@ -87,14 +113,14 @@ class Bench:
 def named(system: SystemFile, settings: dict[str, Any], folder: Path) -> Bench:
     """A system of a system file, up."""
     bench = Bench(folder)
-    bench.start(system.with_settings(settings), system.endpoint)
+    bench.start(system.with_settings(settings), system.endpoints)
     return bench
 
 
 def external(url: str, folder: Path) -> Bench:
     """A fault proxy in front of a service that already runs."""
     bench = Bench(folder)
-    bench.start([("envoy", "envoy", {"upstream": url})], "envoy")
+    bench.start([("envoy", "envoy", {"upstream": url})], ["envoy"])
     return bench
 
 
@@ -103,16 +129,16 @@ def needs(kinds: list[str]) -> list[Need]:
     return [need for kind in dict.fromkeys(kinds) for need in KINDS[kind].needs()]  # type: ignore[attr-defined]
 
 
-def needs_problems(system: SystemFile) -> list[Problem]:
-    """What a system needs that this machine lacks."""
+def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[Any]]) -> list[Problem]:
+    """What a system needs that this machine lacks, for the components that these levels of its settings call for."""
     message = "system `{}` cannot start: {} is missing"
-    lacking = [need for need in needs(system.kinds()) if not need.met]
+    lacking = [need for need in needs(system.kinds(levels)) if not need.met]
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
 
 
-def check_needs(system: SystemFile) -> None:
-    """Raise InputError naming what a system needs that this machine lacks."""
-    problems = needs_problems(system)
+def check_needs(system: SystemFile, settings: dict[str, Any]) -> None:
+    """Raise InputError naming what a system needs with these settings that this machine lacks."""
+    problems = needs_problems(system, {name: [value] for name, value in settings.items()})
     if problems:
         raise InputError(problems)
 

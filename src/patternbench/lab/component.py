@@ -5,7 +5,7 @@ One file per kind of component stands beside this one; all of them look alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -24,13 +24,25 @@ class Place:
     urls: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Log:
+    """What a component writes while it is measured: a folder of files, and what makes it write them to the end.
+
+    A system with such a component is brought up anew for every round, so that a log belongs to one round.
+    """
+
+    folder: Path
+    finish: Callable[[], None]
+
+
 @dataclass
 class Running:
-    """A component that is up: its process, the URL that others reach it by, further endpoints by name."""
+    """A component that is up: its process, the URL that others reach it by, further endpoints by name, its log."""
 
     process: Process
     url: str
     endpoints: dict[str, str] = field(default_factory=dict)
+    log: Log | None = None
 
 
 class Component(Protocol):

@@ -13,9 +13,10 @@ import select
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from patternbench.lab import engine
 
@@ -25,6 +26,10 @@ GRACE_S = 5.0
 
 class StartError(Exception):
     """A process did not come up: which, why, and the last lines that it wrote."""
+
+
+class Silence(Exception):  # noqa: N818
+    """A process has said nothing for longer than it may."""
 
 
 class Process:
@@ -57,13 +62,43 @@ class Process:
 
     def listening(self, timeout: float = 15.0) -> str:
         """The address of the line ``{"listening": "host:port"}`` that our own programs print when they are ready."""
+        return str(self.announced("listening", timeout))
+
+    def announced(self, name: str, timeout: float = 15.0) -> Any:
+        """What a program says under ``name`` in the line of JSON that it prints when it is ready."""
         assert self._guard.stdout is not None
         readable, _, _ = select.select([self._guard.stdout], [], [], timeout)
         line = self._guard.stdout.readline() if readable else b""
         try:
-            return str(json.loads(line)["listening"])
+            return json.loads(line)[name]
         except (ValueError, KeyError, TypeError):
             raise StartError(self.why_not()) from None
+
+    def ended(self, timeout: float) -> bool:
+        """Whether it ends by itself within this many seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guard.wait(timeout)
+        return not self.alive
+
+    def lines(self, silence: float) -> Iterator[bytes]:
+        """What it writes to its standard output, line by line, to the end; raises Silence when nothing comes."""
+        assert self._guard.stdout is not None
+        handle, rest = self._guard.stdout.fileno(), b""
+        while True:
+            readable, _, _ = select.select([handle], [], [], silence)
+            if not readable:
+                raise Silence
+            read = os.read(handle, 1 << 16)
+            *whole, rest = (rest + read).split(b"\n")
+            yield from whole
+            if not read:
+                return
+
+    def ask_to_end(self) -> None:
+        """Have it told to end (SIGTERM, and SIGKILL when it does not); returns at once."""
+        if self._guard.stdin:
+            with contextlib.suppress(OSError):
+                self._guard.stdin.close()
 
     def wait_for_port(self, port: int, timeout: float = 20.0) -> None:
         """Return once something listens on the loopback port; raise StartError when the process ends or time is up."""
@@ -88,9 +123,7 @@ class Process:
 
     def close(self) -> None:
         """End it and all that it started; returns when they are gone."""
-        if self._guard.stdin:
-            with contextlib.suppress(OSError):
-                self._guard.stdin.close()
+        self.ask_to_end()
         try:
             self._guard.wait(GRACE_S)
         except subprocess.TimeoutExpired:

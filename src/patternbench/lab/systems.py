@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from patternbench.study.document import parse
 from patternbench.study.load import read_text, validated
@@ -18,6 +20,7 @@ FOLDER = next(
     (place for place in (PACKAGE / "_systems", PACKAGE.parent.parent / "systems") if place.is_dir()),
     PACKAGE / "_systems",
 )
+WHEN, UNLESS = "when", "unless"
 REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
 
 
@@ -37,16 +40,41 @@ class SystemFile(Model):
     about: str
     settings: dict[str, SettingSpec] = Field(default_factory=dict)
     components: Annotated[list[dict[str, dict[str, Any]]], Field(min_length=1)]
-    endpoint: str
+    endpoint: str | list[str]
+
+    @model_validator(mode="after")
+    def _conditions_on_settings(self) -> SystemFile:
+        for kind, fields in self._entries():
+            for name in (*fields.get(WHEN, {}), *fields.get(UNLESS, {})):
+                if name not in self.settings:
+                    known = {"kind": kind, "name": name, "allowed": ", ".join(self.settings)}
+                    raise PydanticCustomError("no_setting", "{kind} depends on `{name}`, which is no setting", known)
+        return self
+
+    @property
+    def endpoints(self) -> list[str]:
+        """The components that load goes to, in turn."""
+        return [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
 
     def with_settings(self, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-        """The components as (name, kind, settings), every ``${setting}`` replaced by its level."""
-        values = {name: spec.default for name, spec in self.settings.items()} | given
-        return [(fields.get("name", kind), kind, _filled(fields, values)) for kind, fields in self._entries()]
+        """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level."""
+        values = self._values(given)
+        used = self._used({name: [value] for name, value in values.items()})
+        return [(fields.get("name", kind), kind, _filled(_own(fields), values)) for kind, fields in used]
 
-    def kinds(self) -> list[str]:
-        """The kinds of the components, in the order of starting."""
-        return [kind for kind, _ in self._entries()]
+    def kinds(self, levels: Mapping[str, Iterable[Any]] | None = None) -> list[str]:
+        """The kinds of the components in the order of starting: all, or those that some of the levels call for."""
+        if levels is None:
+            return [kind for kind, _ in self._entries()]
+        defaults = {name: [spec.default] for name, spec in self.settings.items()}
+        return [kind for kind, _ in self._used(defaults | {name: list(found) for name, found in levels.items()})]
+
+    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
+        return {name: spec.default for name, spec in self.settings.items()} | given
+
+    def _used(self, levels: Mapping[str, list[Any]]) -> list[tuple[str, dict[str, Any]]]:
+        """The entries whose ``when`` holds for some level of each of its settings, and ``unless`` not for all."""
+        return [(kind, fields) for kind, fields in self._entries() if _called_for(fields, levels)]
 
     def _entries(self) -> list[tuple[str, dict[str, Any]]]:
         return [next(iter(entry.items())) for entry in self.components]
@@ -89,9 +117,26 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
+def _called_for(fields: dict[str, Any], levels: Mapping[str, list[Any]]) -> bool:
+    when = (any(level in _several(values) for level in levels[name]) for name, values in fields.get(WHEN, {}).items())
+    unless = (
+        all(level in _several(values) for level in levels[name]) for name, values in fields.get(UNLESS, {}).items()
+    )
+    return all(when) and not any(unless)
+
+
+def _several(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else [values]
+
+
+def _own(fields: dict[str, Any]) -> dict[str, Any]:
+    """The settings of the component itself, without what the system file says about it."""
+    return {key: value for key, value in fields.items() if key not in ("name", WHEN, UNLESS)}
+
+
 def _filled(node: Any, values: dict[str, Any]) -> Any:
     if isinstance(node, dict):
-        return {key: _filled(value, values) for key, value in node.items() if key != "name"}
+        return {key: _filled(value, values) for key, value in node.items()}
     if not isinstance(node, str):
         return node
     whole = REFERENCE.fullmatch(node)

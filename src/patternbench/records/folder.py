@@ -18,10 +18,13 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).resolve()
         self.attempts = self.path / "attempts"
+        self.component_logs = self.path / "component-logs"
+        self.load = self.path / "load"
         self.journal = self.path / "journal.jsonl"
         self.plan = self.path / "plan.json"
         self.manifest = self.path / "manifest.json"
         self.rounds = self.path / "rounds.parquet"
+        self.steps = self.path / "steps.parquet"
         self.report = self.path / "report.html"
         self.logs = self.path / "logs"
         self._lock: IO[str] | None = None
@@ -70,6 +73,10 @@ class RunFolder:
     def attempts_of(self, name: str) -> Path:
         """The Parquet file of a round's attempts; ``name`` is its index of five digits, or a warm-up's name."""
         return self.attempts / f"{name}.parquet"
+
+    def component_logs_of(self, name: str) -> Path:
+        """The folder of what components wrote in a round, of the same name as its attempts."""
+        return self.component_logs / name
 
     def sweep(self) -> None:
         """Remove what an interrupted write left behind."""

@@ -7,14 +7,30 @@ from patternbench.records.journal import Doubt
 BUSY_GENERATOR = 0.8
 BUSY_MACHINE = 0.97
 STOLEN = 0.02
+WITHOUT_STORE = 0.01
+"""Share of a balancer's decisions from which on it was not the store that limited."""
 
 
-def of_round(generator: float, busy: float, stolen: float, cores: int) -> list[Doubt]:
-    """The doubts about a round, from shares of time: the generator's CPU use, the machine's, and what was stolen."""
+def of_generator(cpu: float, cores: int) -> list[Doubt]:
+    """The doubts about a generator that does not judge itself, from its CPU use in cores."""
+    if cpu <= BUSY_GENERATOR * cores:
+        return []
+    text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
+    return [Doubt("generator_saturated", text, "use fewer users, or run the system on another machine")]
+
+
+def of_decisions(made: int, without_store: int) -> list[Doubt]:
+    """The doubts about a rate limit, from how many decisions were made, and made while the store did not answer."""
+    if not without_store:
+        return []
+    text = f"{without_store:,} of {made:,} decisions were made without the store, which failed or was too slow"
+    remedy = "see the log of the store and raise `store_timeout`"
+    return [Doubt("store_missing", text, remedy, without_store > WITHOUT_STORE * made)]
+
+
+def of_machine(busy: float, stolen: float) -> list[Doubt]:
+    """The doubts about the machine, from shares of time: how busy it was, and what other machines took."""
     found = []
-    if generator > BUSY_GENERATOR * cores:
-        text = f"the load generator used {generator:.1f} of {cores} cores, so it may have measured itself"
-        found.append(Doubt("generator_saturated", text, "use fewer users, or run the system on another machine"))
     if busy > BUSY_MACHINE:
         text = f"the machine was {busy:.0%} busy, so generator and system held each other up"
         found.append(Doubt("machine_saturated", text, "use fewer users, or run the system on another machine"))

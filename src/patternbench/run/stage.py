@@ -22,16 +22,16 @@ class Stage:
     """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
 
     def __init__(self, folder: Path, clients: dict[str, ClientSpec], beside: Path) -> None:
-        self._folder = folder
-        self._beside = beside
+        self.folder = folder
+        self.beside = beside
         self._specs = clients
         self._system: Config | None = None
         self._bench: Bench | None = None
         self._clients: dict[str, Client] = {}
 
     def bench(self, system: Config) -> Bench:
-        """The system up with these settings: the one from before if it fits and lives, else a new one."""
-        if self._bench is None or self._system != system or self._bench.dead():
+        """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one."""
+        if self._bench is None or self._system != system or self._bench.keeps_logs or self._bench.dead():
             self._close_bench()
             self._bench = self._bring_up(system)
             self._system = system
@@ -43,7 +43,7 @@ class Stage:
         if client is not None and client.alive:
             return client
         self.drop_client(name)
-        fresh = self._clients[name] = Client(self._specs[name], self._folder)
+        fresh = self._clients[name] = Client(self._specs[name], self.folder)
         when_new(fresh)
         return fresh
 
@@ -52,6 +52,10 @@ class Stage:
         client = self._clients.pop(name, None)
         if client:
             client.close()
+
+    def finished_logs(self) -> dict[str, list[Path]]:
+        """The files of each component that keeps a log, whole; the round is over for such a system."""
+        return self._bench.finished_logs() if self._bench else {}
 
     def dead(self) -> list[str]:
         """What is known of components that have died."""
@@ -64,8 +68,8 @@ class Stage:
 
     def _bring_up(self, system: Config) -> Bench:
         if system.get("url"):
-            return lab.external(system["url"], self._folder)
-        return lab.named(systems.load(system["name"], self._beside), system["settings"], self._folder)
+            return lab.external(system["url"], self.folder)
+        return lab.named(systems.load(system["name"], self.beside), system["settings"], self.folder)
 
     def _close_bench(self) -> None:
         if self._bench:

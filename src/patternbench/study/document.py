@@ -75,10 +75,17 @@ def _plain(node: Any, path: Path, document: Document) -> Any:
     if len(path) > DEEPEST:
         raise InputError(Problem("is nested too deeply", file=document.file, line=document.line(path)))
     if isinstance(node, CommentedMap):
-        return {str(key): _child(node, node.lc.key(key), key, path, document) for key in node}
+        return {str(key): _child(node, _place(node, key), key, path, document) for key in node}
     if isinstance(node, CommentedSeq):
         return [_child(node, node.lc.item(i), i, path, document) for i in range(len(node))]
     return _scalar(node)
+
+
+def _place(node: CommentedMap, key: Any) -> tuple[int, int]:
+    """Where a key stands; one that came with a merge (``<<``) is placed where the map begins that it came to."""
+    own = node.lc.data is not None and key in node.lc.data
+    line, column = node.lc.key(key) if own else (node.lc.line, node.lc.col)
+    return int(line), int(column)
 
 
 def _child(node: Any, position: tuple[int, int], key: Any, path: Path, document: Document) -> Any:

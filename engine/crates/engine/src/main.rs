@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod delay_proxy;
 mod guard;
 mod load;
 mod target;
@@ -26,6 +27,7 @@ const EXAMPLE: &str = "Example:
 enum Verb {
     Target(target::Arguments),
     Client(client::Arguments),
+    DelayProxy(delay_proxy::Arguments),
     Guard(guard::Arguments),
     Load(load::Arguments),
 }
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     let result = match arguments.verb {
         Verb::Target(arguments) => target::run(arguments),
         Verb::Client(arguments) => client::run(&arguments),
+        Verb::DelayProxy(arguments) => delay_proxy::run(&arguments),
         Verb::Guard(arguments) => guard::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
     };

@@ -1,0 +1,43 @@
+"""What Debian's packages bring: programs that are found on PATH or where only root looks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from patternbench.lab.needs import Need
+from patternbench.lab.processes import StartError
+
+SYSTEM = "/usr/sbin:/sbin:/usr/local/sbin"
+
+
+def find(program: str) -> str | None:
+    """The program on PATH, or among those of the administrator, which PATH need not have."""
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM}")
+
+
+def need(name: str, present: bool, *packages: str) -> Need:
+    """The need of a component that Debian's packages bring."""
+    install = ("apt-get", "install", "-y", "--no-install-recommends", *packages)
+    command = install if os.geteuid() == 0 else ("sudo", *install)
+    hint = (
+        f"type `sudo apt-get install --no-install-recommends {' '.join(packages)}` (or `patternbench doctor --install`)"
+    )
+    return Need(name, name if present else None, hint, (command,))
+
+
+def required(need_of_it: Need) -> None:
+    """Raise StartError when a component's need is not met."""
+    if not need_of_it.met:
+        raise StartError(f"{need_of_it.name} is not installed; {need_of_it.how}")
+
+
+def program(name: str) -> str:
+    """The path of a program that a need has shown to be there."""
+    return find(name) or name
+
+
+def exists(*places: str) -> bool:
+    """Whether all the files are there."""
+    return all(Path(place).is_file() for place in places)

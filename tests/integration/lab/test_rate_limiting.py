@@ -1,0 +1,105 @@
+"""The shop behind two balancers: what is in use is started, limits for real, and is gone afterwards."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.integration.lab.conftest import Up
+from tests.integration.run.conftest import left_behind
+
+from patternbench.lab.bench import Bench
+from patternbench.lab.processes import StartError
+from patternbench.records import component_logs
+from patternbench.records.folder import RunFolder
+
+LIMIT, SENT = 20, 60
+
+
+def asked(bench: Bench, count: int = SENT, client: str = "ann") -> Counter[int]:
+    """The statuses of so many requests of a client, sent to the balancers in turn by several at a time."""
+    with httpx.Client(headers={"X-Api-Key": client}) as http, ThreadPoolExecutor(8) as pool:
+        urls = itertools.islice(itertools.cycle(bench.targets), count)
+        return Counter(pool.map(lambda url: http.get(f"{url}/anything/browse").status_code, urls))
+
+
+@pytest.mark.parametrize("store", ["redis", "mariadb"])
+@pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_window_log", "gcra"])
+def test_two_balancers_together_admit_exactly_the_limit(shop: Up, store: str, algorithm: str) -> None:
+    bench = shop(algorithm=algorithm, store=store, limit=LIMIT, window="1h")
+    assert asked(bench) == {200: LIMIT, 429: SENT - LIMIT}
+
+
+def test_a_bucket_admits_its_burst_and_no_more(shop: Up) -> None:
+    bench = shop(algorithm="token_bucket", limit=LIMIT, window="1h", burst=5)
+    assert asked(bench) == {200: 5, 429: SENT - 5}
+
+
+def test_clients_do_not_share_a_limit(shop: Up) -> None:
+    bench = shop(limit=LIMIT, window="1h")
+    assert asked(bench, 10, "ann")[200] + asked(bench, 10, "bob")[200] + asked(bench, 10, "cid")[200] == 30
+
+
+def test_sidecars_keep_one_limit_over_both_balancers_but_for_what_is_under_way(shop: Up) -> None:
+    bench = shop(algorithm="fixed_window", store="crdt", limit=LIMIT, window="1h")
+    statuses = asked(bench)
+    assert LIMIT <= statuses[200] <= 2 * LIMIT
+    time.sleep(0.2)  # longer than the gossip takes: now both know of all that was admitted
+    assert asked(bench) == {429: SENT}
+
+
+def test_each_balancer_limits_on_its_own_when_the_state_is_in_its_memory(shop: Up) -> None:
+    bench = shop(store="memory", limit=LIMIT, window="1h")
+    assert asked(bench) == {200: 2 * LIMIT, 429: SENT - 2 * LIMIT}
+
+
+def test_without_a_limiter_everything_passes_and_no_store_is_started(shop: Up) -> None:
+    bench = shop(algorithm="no_limiter", store="mariadb", store_delay="25ms")
+    assert asked(bench) == {200: SENT}
+    assert list(bench.running) == ["shop", "balancer-1", "balancer-2"]
+    assert not bench.keeps_logs
+
+
+@pytest.mark.parametrize("store", ["redis", "mariadb"])
+def test_the_distance_to_a_store_is_paid_there_and_back_by_every_request(shop: Up, store: str) -> None:
+    bench = shop(store=store, store_delay="25ms", window="1h")
+    asked(bench, 8)  # connections are made and kept
+    begun = time.perf_counter()
+    assert httpx.get(f"{bench.endpoint}/anything", headers={"X-Api-Key": "far"}).status_code == 200
+    assert time.perf_counter() - begun >= 0.05
+
+
+def test_an_eager_lease_never_admits_more_than_the_limit(shop: Up) -> None:
+    bench = shop(algorithm="fixed_window", synchronisation="eager", limit=LIMIT, window="1h")
+    assert 0 < asked(bench)[200] <= LIMIT
+
+
+def test_the_balancers_decisions_are_kept_whole_and_name_every_request(shop: Up, tmp_path: Path) -> None:
+    bench = shop(limit=LIMIT, window="1h")
+    statuses = asked(bench)
+    run = RunFolder(tmp_path)
+    component_logs.keep(run, "00000", bench.finished_logs())
+    kept = component_logs.kept_of(run, "00000")
+    assert list(kept) == ["balancer-1", "balancer-2"]
+    texts = [gzip.decompress(file.read_bytes()).decode() for files in kept.values() for file in files]
+    lines = [line for text in texts for line in text.splitlines() if "\tann\t" in line]
+    assert len(lines) == SENT
+    assert sum(line.split("\t")[7] == "1" for line in lines) == statuses[200]
+
+
+def test_nothing_is_left_when_the_system_is_taken_down(shop: Up, folder: Path) -> None:
+    with shop(store="mariadb", store_delay="25ms") as bench:
+        assert len(left_behind(str(folder))) > 0
+    assert bench.running == {}
+    assert left_behind(str(folder)) == []
+
+
+def test_a_setting_that_the_filter_refuses_is_told_with_the_filters_own_words(shop: Up) -> None:
+    with pytest.raises(StartError, match=r"limits\[0\]\.lease.*can't be leased"):
+        shop(algorithm="gcra", synchronisation="lazy")

@@ -1,0 +1,142 @@
+"""A rate-limiting study from its file to its report, in seconds: two balancers, their stores, the judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.integration.run.conftest import entries, left_behind, patternbench
+
+from patternbench.lab import bench, systems
+from patternbench.records import attempts, decisions
+from patternbench.records.folder import RunFolder
+
+STUDY = """\
+patternbench: 1
+name: limits
+system:
+  name: shop-behind-two-balancers
+  settings:
+    algorithm: [no_limiter, sliding_window_log, fixed_window]
+    store: [redis, mariadb, crdt]
+    synchronisation: [per_request, eager]
+    store_delay: [0ms, 10ms]
+    limit: 6
+    window: 1s
+    store_timeout: 1s
+    when_store_fails: closed
+    service_time: "fixed:2ms"
+rounds: 1
+order: declared
+warm_up: 0ms
+time_limit: 30s
+workload:
+  duration: 3s
+  groups:
+    - {name: high, users: 4, rate: 10, headers: {X-Api-Key: "high-${user}"}}
+    - {name: low, users: 4, rate: 2, headers: {X-Api-Key: "low-${user}"}}
+  journeys:
+    - steps: [{name: browse, path: /anything/browse}]
+    - steps: [{name: add to cart, method: POST, path: /anything/cart, form: {product: "1"}}]
+strategies:
+  - {client: native, baseline: {}}
+design:
+  exclude:
+    - {algorithm: no_limiter, store: [mariadb, crdt]}
+    - {algorithm: no_limiter, synchronisation: eager}
+    - {algorithm: no_limiter, store_delay: 10ms}
+    - {algorithm: sliding_window_log, synchronisation: eager}
+    - {algorithm: sliding_window_log, store: [mariadb, crdt]}
+    - {store: [mariadb, crdt], synchronisation: eager}
+    - {store: [mariadb, crdt], store_delay: 10ms}
+    - {algorithm: fixed_window, store: redis, synchronisation: per_request}
+"""
+SCENARIOS = 7
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lacking = bench.needs_problems(systems.load("shop-behind-two-balancers"), {"store": ["redis", "mariadb", "crdt"]})
+    if lacking:
+        pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
+    folder = tmp_path_factory.mktemp("limits")
+    (folder / "limits.yaml").write_text(STUDY)
+    done = patternbench("run", str(folder / "limits.yaml"), "--out", str(folder / "run"), "--json", timeout=200)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return folder / "run"
+
+
+def rows(finished: Path, table: int) -> pd.DataFrame:
+    return pd.read_csv(finished / "tables" / f"rate-limiting-{table}.csv")
+
+
+def test_every_round_counts_and_nothing_is_left_running(finished: Path) -> None:
+    assert [entry["status"] for entry in entries(finished)] == ["done"] * SCENARIOS
+    assert left_behind(str(finished)) == []
+
+
+def test_the_balancers_decided_every_request_that_was_sent_and_took_turns(finished: Path) -> None:
+    run = RunFolder(finished)
+    for entry in entries(finished):
+        found = decisions.read(run, entry["file"])
+        if found is not None:
+            assert len(found.table) == len(attempts.read(run.attempts_of(entry["file"])))
+            assert found.without_store == 0
+            assert found.table["client"].nunique() == 8
+            assert found.table["balancer"].value_counts().min() > 0.4 * len(found.table)
+
+
+def test_the_balancers_and_the_clients_agree_on_what_was_rejected(finished: Path) -> None:
+    run = RunFolder(finished)
+    for entry in entries(finished):
+        found = decisions.read(run, entry["file"])
+        if found is not None:
+            seen = attempts.read(run.attempts_of(entry["file"]))
+            assert (seen["status"] == 429).sum() == (~found.table["allowed"]).sum()
+
+
+def test_a_sliding_log_does_not_deviate_by_the_balancers_clock_near_or_far(finished: Path) -> None:
+    table = rows(finished, 3)
+    logs = table[table["algorithm"] == "sliding window log"]
+    assert sorted(logs["distance"]) == ["0ms", "10ms"]
+    assert (logs["over requests"] == 0).all()
+    assert (logs["peak / limit"] == 1).all()
+
+
+def test_the_ends_of_the_scale_stand_in_the_tables_of_both_sides(finished: Path) -> None:
+    for number in (3, 4):
+        table = rows(finished, number).set_index("algorithm")
+        assert table.loc["no limiter", "wrongly allowed"] > 10
+        assert table.loc["exact log", "over requests"] == 0
+    assert "no limiter" in set(rows(finished, 2)["algorithm"])
+
+
+def test_the_distance_to_the_store_is_in_the_latency(finished: Path) -> None:
+    costs = rows(finished, 2)
+    far = costs[(costs["algorithm"] == "sliding window log") & (costs["distance"] == "10ms")]
+    assert far["latency"].item() >= 20 + 2
+
+
+def test_the_report_shows_the_published_tables_and_figures_and_recommends(finished: Path) -> None:
+    page = (finished / "report.html").read_text()
+    for wanted in ("Table IV", "Table V", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "choose"):
+        assert wanted in page, wanted
+    assert len(list((finished / "figures").glob("rate-limiting-*.svg"))) == 4
+
+
+def test_the_report_is_rebuilt_from_what_was_kept(finished: Path) -> None:
+    before = rows(finished, 3)
+    assert patternbench("report", str(finished)).returncode == 0
+    pd.testing.assert_frame_equal(rows(finished, 3), before)
+
+
+def test_the_plan_that_was_enforced_is_kept_with_its_round(finished: Path) -> None:
+    plan = json.loads((finished / "plan.json").read_text())
+    by_id = {scenario["id"]: scenario["levels"] for scenario in plan["scenarios"]}
+    for entry in entries(finished):
+        found = decisions.read(RunFolder(finished), entry["file"])
+        if found is not None:
+            assert found.limit["algorithm"] == by_id[entry["scenario"]]["algorithm"]
+            assert found.limit["store"] == by_id[entry["scenario"]]["store"]

@@ -1,0 +1,69 @@
+"""What nginx is told: a plan that the filter's own schema accepts, and the filter's own template."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from patternbench.lab.nginx import Nginx
+from patternbench.lab.processes import StartError
+
+ROOT = Path(__file__).resolve().parents[3]
+SCHEMA = json.loads((ROOT / "contracts/ratelimit/plan.schema.json").read_text())
+URLS = {
+    "shop": "http://127.0.0.1:9000",
+    "redis": "redis://127.0.0.1:6379",
+    "far": "redis://127.0.0.1:7000",
+    "mariadb": "mariadb://ann:secret@127.0.0.1:3306/ratelimit",
+}
+STORES = {"redis": "redis", "mariadb": "mariadb"}
+
+
+def plan(urls: dict[str, str] = URLS, **settings: Any) -> dict[str, Any]:
+    nginx = Nginx.model_validate({"upstream": "shop", "stores": STORES} | settings)
+    made = nginx.plan("one", urls, Path("/log"))
+    jsonschema.validate(made, SCHEMA)
+    return made
+
+
+@pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket"])
+@pytest.mark.parametrize("synchronisation", ["per_request", "lazy", "eager"])
+@pytest.mark.parametrize("store", ["memory", "redis", "mariadb"])
+def test_every_configuration_is_a_plan_by_the_filters_schema(algorithm: str, synchronisation: str, store: str) -> None:
+    made = plan(algorithm=algorithm, synchronisation=synchronisation, store=store, burst=5)
+    assert made["limits"][0]["algorithm"] == algorithm
+
+
+def test_the_store_is_read_off_the_url_of_its_component() -> None:
+    found = plan(algorithm="fixed_window", store="mariadb")["stores"]["mariadb"]
+    assert (found["kind"], found["address"], found["user"]) == ("mariadb", "127.0.0.1:3306", "ann")
+    assert (found["password"], found["database"]) == ("secret", "ratelimit")
+
+
+def test_a_link_that_is_up_stands_between_balancer_and_store() -> None:
+    near = plan(algorithm="fixed_window", store="redis", link="none")["stores"]["redis"]["address"]
+    far = plan(algorithm="fixed_window", store="redis", link="far")["stores"]["redis"]["address"]
+    assert (near, far) == ("127.0.0.1:6379", "127.0.0.1:7000")
+
+
+def test_a_store_that_is_not_up_is_refused_and_never_replaced_by_memory() -> None:
+    with pytest.raises(StartError, match="the store `redis` is not up; allowed: memory, redis, mariadb"):
+        plan({"shop": URLS["shop"]}, algorithm="fixed_window", store="redis")
+
+
+def test_only_buckets_are_given_a_burst_and_zero_means_the_limit() -> None:
+    assert plan(algorithm="token_bucket", burst=5)["limits"][0]["burst"] == 5
+    assert "burst" not in plan(algorithm="token_bucket", burst=0)["limits"][0]
+    assert "burst" not in plan(algorithm="fixed_window", burst=5)["limits"][0]
+
+
+def test_without_a_limiter_the_filter_is_not_called() -> None:
+    off = Nginx(upstream="shop").config(Path("/p"), 8080, URLS)
+    on = Nginx(upstream="shop", algorithm="gcra").config(Path("/p"), 8080, URLS)
+    assert "# access_by_lua_block" in off
+    assert "# access_by_lua_block" not in on
+    assert "server 127.0.0.1:9000;" in on
