@@ -95,12 +95,7 @@ pub fn retry_after_us(value: &str, today: SystemTime) -> Option<u64> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         // More seconds than fit are for ever.
-        return Some(
-            value
-                .parse::<u64>()
-                .unwrap_or(u64::MAX)
-                .saturating_mul(1_000_000),
-        );
+        return Some(value.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(1_000_000));
     }
     let date = httpdate::parse_http_date(value).ok()?;
     let wait = date.duration_since(today).unwrap_or(Duration::ZERO);

@@ -333,13 +333,7 @@ impl Call {
         self.frames.iter().filter_map(due).min().map(|(_, id)| id)
     }
 
-    fn enter<R: Rng>(
-        &mut self,
-        turn: &mut Turn<'_, R>,
-        parent: Option<u32>,
-        layer: usize,
-        bound_us: u64,
-    ) {
+    fn enter<R: Rng>(&mut self, turn: &mut Turn<'_, R>, parent: Option<u32>, layer: usize, bound_us: u64) {
         self.last_frame = self.last_frame.wrapping_add(1);
         let id = self.last_frame;
         if layer == turn.stack.layers.len() {
@@ -492,12 +486,7 @@ impl Call {
     }
 
     /// How a retry ends, or `None` when it tries again.
-    fn retried<R: Rng>(
-        &mut self,
-        turn: &mut Turn<'_, R>,
-        place: usize,
-        outcome: Outcome,
-    ) -> Option<Outcome> {
+    fn retried<R: Rng>(&mut self, turn: &mut Turn<'_, R>, place: usize, outcome: Outcome) -> Option<Outcome> {
         let frame = &mut self.frames[place];
         let State::Retry { failed, last } = &mut frame.state else {
             return Some(outcome);
@@ -509,7 +498,13 @@ impl Call {
             Outcome::Failed(failure) => failure,
         };
         (*failed, *last) = (*failed + 1, outcome);
-        let at_us = next_try(&turn.stack.layers[frame.layer], *failed, failure, turn.now_us, turn.rng);
+        let at_us = next_try(
+            &turn.stack.layers[frame.layer],
+            *failed,
+            failure,
+            turn.now_us,
+            turn.rng,
+        );
         let Some(at_us) = at_us.filter(|at_us| *at_us < frame.bound_us) else {
             return Some(outcome);
         };
@@ -519,12 +514,7 @@ impl Call {
     }
 
     /// How hedging ends, or `None` when others are still on their way.
-    fn hedged<R: Rng>(
-        &mut self,
-        turn: &mut Turn<'_, R>,
-        place: usize,
-        outcome: Outcome,
-    ) -> Option<Outcome> {
+    fn hedged<R: Rng>(&mut self, turn: &mut Turn<'_, R>, place: usize, outcome: Outcome) -> Option<Outcome> {
         let id = self.frames[place].id;
         let State::Hedge { going, last, .. } = &mut self.frames[place].state else {
             return Some(outcome);
@@ -584,7 +574,11 @@ fn spend(budget: &mut Budget, now_us: u64, further: bool) -> Step {
         budget.earn(now_us);
         return Step::Through;
     }
-    if budget.spend(now_us) { Step::Through } else { Step::Stop }
+    if budget.spend(now_us) {
+        Step::Through
+    } else {
+        Step::Stop
+    }
 }
 
 /// When a retry tries again.
