@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Attempt, Outcome, Reply, Seen, Server, after, job, ok, run, status, with, wrong_paths};
+use common::{Outcome, Reply, Seen, Server, after, job, ok, run, status, with, wrong_paths};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -43,13 +43,8 @@ fn busy() -> Server {
 
 /// What became of each row, as attempt and outcome.
 fn story(outcome: &Outcome) -> Vec<(u16, &str)> {
-    let tell = |row: &'_ Attempt| (row.attempt, row.outcome.clone());
-    outcome
-        .attempts
-        .iter()
-        .zip(outcome.attempts.iter().map(tell))
-        .map(|(row, (attempt, _))| (attempt, row.outcome.as_str()))
-        .collect()
+    let rows = outcome.attempts.iter();
+    rows.map(|row| (row.attempt, row.outcome.as_str())).collect()
 }
 
 fn acted(outcome: &Outcome) -> Vec<u64> {
