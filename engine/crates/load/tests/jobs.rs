@@ -164,12 +164,19 @@ fn put(document: &mut Value, place: &mut usize, value: &Value) {
     }
 }
 
+fn policies() -> Value {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../contracts/load/examples/policies.json");
+    let example: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    example["policies"].clone()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn no_document_makes_the_parser_panic(place in 0usize..40, value in values(), other in 0usize..40, second in values()) {
-        let mut document = with(job(URL, json!({"open": {"schedule": {"steps": [{"rate": 5, "for_us": 1000}]}, "spacing": "poisson"}}), json!([{"name": "a", "path": "/x", "headers": {"A": "b"}, "body": "x", "expect": {"statuses": [200, "300-302"]}}])), json!({"duration_us": 1000, "tls": {"verify": false}}));
+    fn no_document_makes_the_parser_panic(place in 0usize..90, value in values(), other in 0usize..90, second in values()) {
+        let mut document = with(job(URL, json!({"open": {"schedule": {"steps": [{"rate": 5, "for_us": 1000}]}, "spacing": "poisson"}}), json!([{"name": "a", "path": "/x", "headers": {"A": "b"}, "body": "x", "expect": {"statuses": [200, "300-302"]}}])), json!({"duration_us": 1000, "tls": {"verify": false}, "policies": policies()}));
         put(&mut document, &mut place.clone(), &value);
         put(&mut document, &mut other.clone(), &second);
         let _ = patternbench_load::job::Job::parse(&document.to_string(), std::path::Path::new("/nowhere"));

@@ -203,19 +203,19 @@ fn arrivals_that_are_rejected_are_rows_too() {
 #[test]
 fn a_timeout_inside_a_retry_ends_each_attempt() {
     let server = Server::start(|seen: &Seen| match seen.number {
-        0 | 1 => after(Duration::from_millis(600), "late"),
+        0 | 1 => after(Duration::from_millis(1_500), "late"),
         _ => ok("in time"),
     });
     let outcome = run(&guarded(
         &server,
         calls(1, 1),
-        json!([retry(3, 0), {"timeout": {"after_us": 100_000}}]),
+        json!([retry(3, 0), {"timeout": {"after_us": 300_000}}]),
     ));
     assert_eq!(story(&outcome), [(1, "timeout"), (2, "timeout"), (3, "answered")]);
     assert!(
         outcome.attempts[..2]
             .iter()
-            .all(|row| row.end_us - row.start_us >= 100 * MS - 1)
+            .all(|row| row.end_us - row.start_us >= 300 * MS - 1)
     );
     assert_eq!(acted(&outcome), [2, 2]);
 }
@@ -226,7 +226,7 @@ fn a_deadline_ends_the_call_and_begins_no_pause_that_would_outlast_it() {
     let outcome = run(&guarded(
         &server,
         calls(1, 1),
-        json!([{"deadline": {"after_us": 250_000}}, retry(9, 100_000)]),
+        json!([{"deadline": {"after_us": 1_000_000}}, retry(9, 400_000)]),
     ));
     assert!(
         (1..=3).contains(&outcome.attempts.len()),
@@ -237,7 +237,7 @@ fn a_deadline_ends_the_call_and_begins_no_pause_that_would_outlast_it() {
         outcome
             .attempts
             .iter()
-            .all(|row| row.outcome == "answered" && row.end_us < 250 * MS)
+            .all(|row| row.outcome == "answered" && row.end_us < 1000 * MS)
     );
     let slow = Server::start(|_| after(Duration::from_millis(500), "late"));
     let outcome = run(&guarded(
@@ -401,6 +401,63 @@ fn a_call_in_its_pause_when_the_time_is_over_is_a_failed_call() {
         (&outcome.summary["calls"], &outcome.summary["errors"]),
         (&json!(1), &json!(1))
     );
+}
+
+#[test]
+fn a_poll_that_is_rejected_ends_its_call_as_failed() {
+    let server = Server::start(|_| ok("pending"));
+    let steps = json!([{"path": "/", "poll": {"path": "/", "every_us": 1_000, "limit_us": 5_000_000, "until": {"body_contains": "done"}}}]);
+    let limit = json!({"rate_limit": {"calls": 1, "per_us": 60_000_000, "burst": 3}});
+    let job = with(
+        job(&server.url(), calls(1, 1), steps),
+        json!({"policies": [limit]}),
+    );
+    let outcome = run(&job);
+    assert_eq!(
+        story(&outcome),
+        [(1, "answered"), (2, "answered"), (3, "expectation_failed")]
+    );
+    assert_eq!(
+        (&outcome.summary["calls"], &outcome.summary["errors"]),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[test]
+fn hedged_attempts_that_have_no_answer_when_the_time_is_over_are_one_call() {
+    let server = Server::start(|_| after(Duration::from_secs(3), "late"));
+    let hedge = json!({"hedge": {"max_attempts": 3, "delay_us": 20_000}});
+    let job = guarded(&server, calls(1, 1), json!([hedge]));
+    let outcome = run(&with(job, json!({"duration_us": 100_000, "drain_us": 200_000})));
+    assert_eq!(outcome.with("cancelled").len(), 3);
+    assert_eq!(
+        (&outcome.summary["calls"], &outcome.summary["errors"]),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[test]
+fn a_call_that_still_waits_in_a_bulkhead_when_the_time_is_over_is_dropped() {
+    let server = Server::start(|_| after(Duration::from_secs(3), "late"));
+    let bulkhead = json!({"bulkhead": {"max_concurrent": 1, "max_waiting": 5}});
+    let job = guarded(&server, calls(3, 1), json!([bulkhead]));
+    let outcome = run(&with(job, json!({"duration_us": 100_000, "drain_us": 100_000})));
+    assert_eq!(
+        (outcome.with("cancelled").len(), outcome.with("dropped").len()),
+        (1, 2)
+    );
+    assert_eq!(outcome.summary["calls"], json!(1));
+}
+
+#[test]
+fn users_who_keep_a_pace_keep_it_when_they_are_rejected() {
+    let server = busy();
+    let workload =
+        json!({"closed": {"users": 1, "pace": {"every_us": 20_000}, "until": {"calls_per_user": 10}}});
+    let outcome = run(&guarded(&server, workload, json!([breaker(1, 60_000_000)])));
+    let intended: Vec<i64> = outcome.attempts.iter().map(|row| row.intended_us).collect();
+    assert_eq!(intended, (0..10).map(|call| call * 20 * MS).collect::<Vec<_>>());
+    assert_eq!(outcome.with("rejected").len(), 9);
 }
 
 #[test]
