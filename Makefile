@@ -8,7 +8,7 @@ JAR := clients/resilience4j/target/patternbench-client-resilience4j.jar
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format clients setup-test clean
+.PHONY: help setup quickstart test check lint format clients setup-test contracts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -21,22 +21,25 @@ quickstart: setup ## set up, then run studies/quickstart.yaml
 test: setup-test ## set up what the tests need, then run all of them
 	scripts/test all
 
-check: setup ## lint, types and unit tests
+check: setup $(VENV)/.stamp-dev ## lint, types and unit tests
 	scripts/test fast
 
 clients: $(JAR) ## build the clients that have to be built (needs a JDK 17 and Maven)
 
-setup-test: setup ## set up what the tests need: JDK and Maven, Chromium, nginx with Lua, Redis, MariaDB, httpbin
+setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, nginx, Redis, MariaDB, httpbin
 	scripts/install-test-tools
 	$(MAKE) clients
 	$(BIN)/patternbench doctor --install > /dev/null || $(BIN)/patternbench doctor
 
-lint: $(VENV)/.stamp ## lint and check formats, every language
+contracts: setup ## write the checked-in schemas anew from the code
+	$(BIN)/patternbench schema > contracts/study/study.schema.json
+
+lint: setup $(VENV)/.stamp-dev ## lint and check formats, every language
 	scripts/test lint
 
-format: $(VENV)/.stamp ## format every language
-	$(BIN)/ruff format src tests benchmarks
-	cd engine && cargo fmt
+format: $(VENV)/.stamp-dev ## format every language
+	$(BIN)/ruff format .
+	cd engine && cargo fmt --all
 
 clean: ## remove what was built (not what was measured)
 	rm -rf $(VENV) engine/target clients/*/target
@@ -45,6 +48,10 @@ $(VENV)/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp requirements-dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
 $(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)

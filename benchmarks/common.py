@@ -33,9 +33,7 @@ def run(command: list[str], folder: Path, **environment: str) -> Ran:
     """Run a command to its end; its CPU time comes from the kernel, not from itself."""
     before = time.monotonic()
     with (folder / "stdout").open("w+") as out, (folder / "stderr").open("w+") as errors:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=errors, cwd=folder, env={**os.environ, **environment}
-        )
+        process = subprocess.Popen(command, stdout=out, stderr=errors, cwd=folder, env={**os.environ, **environment})
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
@@ -106,9 +104,7 @@ def load(job: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Ran]:
     return json.loads((folder / "summary.json").read_text()), ran
 
 
-def job(
-    url: str, workload: dict[str, Any], step: dict[str, Any] | None = None, **more: Any
-) -> dict[str, Any]:
+def job(url: str, workload: dict[str, Any], step: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """Make a job against one target with one step."""
     group = {"workload": workload, "journeys": [{"steps": [step or {}]}]}
     return {"contract": 1, "seed": 1, "targets": [{"url": url}], "groups": [group], **more}

@@ -86,11 +86,7 @@ def compare(rounds: int, seconds: int) -> None:
                     f"round {number + 1}: {name}: {requests / ran.cpu:,.0f} requests per CPU-second",
                     file=sys.stderr,
                 )
-    print(
-        table(
-            ["generator", "requests per CPU-second", "of wrk", "from", "to", "requests/s"], rows_of(measured)
-        )
-    )
+    print(table(["generator", "requests per CPU-second", "of wrk", "from", "to", "requests/s"], rows_of(measured)))
 
 
 def rows_of(measured: dict[str, list[tuple[float, float]]]) -> list[list[str]]:
@@ -129,15 +125,11 @@ def promises(requests: int) -> None:
             job(url, {"closed": {"users": 8_000, "start_over_us": 1_000_000}}, duration_us=4_000_000), folder
         )
         rows.append(["8,000 connections: opened", f"{summary['generator']['connections']:,}"])
-        rows.append(
-            ["8,000 connections: failed attempts", f"{summary['errors']:,} of {summary['requests']:,}"]
-        )
+        rows.append(["8,000 connections: failed attempts", f"{summary['errors']:,} of {summary['requests']:,}"])
         workload = {"open": {"schedule": {"constant": {"rate": 20_000}}, "max_in_flight": 2000}}
         summary, _ = load(job(url, workload, duration_us=5_000_000), folder)
         late = summary["lateness_ms"]
-        rows.append(
-            ["20,000/s open: lateness p50, p99, max", f"{late['p50']}, {late['p99']}, {late['max']} ms"]
-        )
+        rows.append(["20,000/s open: lateness p50, p99, max", f"{late['p50']}, {late['p99']}, {late['max']} ms"])
         rows.append(["20,000/s open: sent, dropped", f"{summary['requests']:,}, {summary['dropped']:,}"])
         rows.append(["20,000/s open: share of one CPU", f"{summary['generator']['cpu_share']:.2f}"])
     print(table(["promise", "measured"], rows))

@@ -85,13 +85,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What a client key costs in Redis.")
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--requests", type=int, default=20)
-    parser.add_argument(
-        "--million", action="store_true", help="also a million keys of gcra, one request each"
-    )
+    parser.add_argument("--million", action="store_true", help="also a million keys of gcra, one request each")
     options = parser.parse_args()
-    print(
-        "| algorithm | keys | requests each | bytes a key | µs a decision, pipelined |\n|---|---|---|---|---|"
-    )
+    print("| algorithm | keys | requests each | bytes a key | µs a decision, pipelined |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="rlm-", dir=quiet_folder()) as name:
         redis = Redis(Path(name)).start()
         try:

@@ -53,9 +53,7 @@ end
 
 LIMIT_REQ = "limit_req_zone $http_x_api_key zone=z:16m rate=1000000r/s;"
 
-MANAGER = (
-    "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
-)
+MANAGER = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
 ENVOY = """
 static_resources:
   listeners:
@@ -100,9 +98,7 @@ class Envoy(Component):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         config = folder / "envoy.yaml"
-        text = ENVOY.format(
-            manager=MANAGER, port=self.port, behind=behind, filter=ENVOY_LIMIT if limited else ""
-        )
+        text = ENVOY.format(manager=MANAGER, port=self.port, behind=behind, filter=ENVOY_LIMIT if limited else "")
         config.write_text(text, encoding="utf-8")
         binary = str(Path(sys.executable).parent / "envoy")
         command = [binary, "-c", str(config), "--concurrency", "1", "--use-dynamic-base-id", "-l", "warning"]
@@ -202,9 +198,7 @@ def visit(system: Any, script: Path, seconds: int) -> dict[str, float]:
     }
 
 
-def measure(
-    systems: dict[str, Any], script: Path, rounds: int, seconds: int, seed: int
-) -> list[dict[str, Any]]:
+def measure(systems: dict[str, Any], script: Path, rounds: int, seconds: int, seed: int) -> list[dict[str, Any]]:
     """Visit every variant once a round, in a shuffled order."""
     rng, rows = random.Random(seed), []
     for number in range(rounds):
@@ -278,9 +272,7 @@ def main() -> None:
         finally:
             for component in (service, redis, mariadb):
                 component.stop()
-    options.out.write_text(
-        json.dumps({"seed": options.seed, "rounds": rows}, indent=1) + "\n", encoding="utf-8"
-    )
+    options.out.write_text(json.dumps({"seed": options.seed, "rounds": rows}, indent=1) + "\n", encoding="utf-8")
     print(table(rows))
 
 

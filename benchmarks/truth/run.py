@@ -45,9 +45,7 @@ PATHOLOGIES = (
         "pauses 100 ms every second",
         ("--workers", "8", "--service-time", "fixed:2ms", "--pause", "100ms", "--pause-every", "1s"),
     ),
-    Pathology(
-        "1 % is 50 times slower", ("--workers", "8", "--service-time", "fixed:2ms", "--slow-share", "1%")
-    ),
+    Pathology("1 % is 50 times slower", ("--workers", "8", "--service-time", "fixed:2ms", "--slow-share", "1%")),
     Pathology("1.5 times its capacity", ("--workers", "4", "--service-time", "fixed:8ms"), rate=750),
     Pathology("resets 0.5 %", ("--workers", "8", "--service-time", "fixed:2ms", "--reset-share", "0.5%")),
 )
@@ -212,11 +210,7 @@ def main() -> None:
     seconds = parser.parse_args().seconds
     tools = [
         engine,
-        *(
-            measure
-            for name, measure in (("k6", k6), ("oha", oha), ("oha", oha_corrected), ("wrk", wrk))
-            if tool(name)
-        ),
+        *(measure for name, measure in (("k6", k6), ("oha", oha), ("oha", oha_corrected), ("wrk", wrk)) if tool(name)),
     ]
     rows: list[Row] = []
     for pathology in PATHOLOGIES:

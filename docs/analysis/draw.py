@@ -41,16 +41,10 @@ def made_up_run(seed: int, slower: float = 1.0) -> pd.DataFrame:
     for users in (10, 50, 100):
         for fault in (0, 25, 50):
             for strategy, delay, slows, leaks in STRATEGIES:
-                p95 = (
-                    (0.05 + users * 0.002)
-                    * (1 + fault / 100 * slows)
-                    * (slower if strategy == "retry" else 1)
-                )
+                p95 = (0.05 + users * 0.002) * (1 + fault / 100 * slows) * (slower if strategy == "retry" else 1)
                 for block in range(10):
                     failures = fault * leaks + abs(rng.normal(0.3, 0.2))
-                    rows.append(
-                        (block, strategy, delay, users, fault, p95 * np.exp(rng.normal(0, 0.06)), failures)
-                    )
+                    rows.append((block, strategy, delay, users, fault, p95 * np.exp(rng.normal(0, 0.06)), failures))
     return pd.DataFrame(rows, columns=["block", "strategy", "delay", "users", "fault", "p95", "failure_rate"])
 
 

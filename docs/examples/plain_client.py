@@ -1,5 +1,4 @@
 """A complete client of patternbench's contract, in plain Python: baseline and retry. Needs `jsonschema`."""
-# ruff: noqa: D102, D103, D401, PLR2004
 
 import contextlib
 import http.client
@@ -77,9 +76,7 @@ class User(threading.Thread):
         b = self.body
         most = float("inf") if b["max_attempts"] is None else b["max_attempts"]
         late = self.round.now_us() >= b["time_limit_us"]
-        return (
-            late or self.round.stopped.is_set() or self.successes == b["successes"] or self.attempts >= most
-        )
+        return late or self.round.stopped.is_set() or self.successes == b["successes"] or self.attempts >= most
 
     def call(self):
         """The pattern: here a client for a library hands `self.attempt` to the library."""

@@ -66,6 +66,9 @@ RESPONSES = (
 )
 """Every key of `round_metrics`, in order."""
 
+STEP_RESPONSES = ("TotalCalls", "failure_rate", "amplification", "p50", "p95", "p99")
+"""The responses that `step_metrics` gives for each step."""
+
 _COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
 _MICRO = 1e-6
 
@@ -136,6 +139,33 @@ def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
             "end_us": users["last_us"],
         }
     )[[*names, *TABLE_2, "start_us", "end_us"]]
+
+
+def step_metrics(
+    attempts: pd.DataFrame, objective_s: float = np.inf, whole: Mapping[str, float] | None = None
+) -> pd.DataFrame:
+    """Sum up the attempts of one round for each step of each group of users.
+
+    One row a `group` and `step`, in order of names, with `calls_per_s` (per second of the whole round) and the keys
+    of `STEP_RESPONSES` as `round_metrics` has them, of that step's calls alone. Steps without a call after the
+    warm-up are left out. `whole` may give the round's own metrics, which a round of one step needs no second time.
+    Raises ValueError when a column is missing.
+    """
+    span = _span(attempts, _measured(attempts))
+    parts = list(attempts.groupby(["group", "step"], observed=True, sort=True))
+    known = whole if len(parts) == 1 else None
+    measured = ((names, known or round_metrics(part, objective_s)) for names, part in parts)
+    rows = [
+        {
+            "group": group,
+            "step": step,
+            "calls_per_s": _over(found["TotalCalls"], span),
+            **{name: found[name] for name in STEP_RESPONSES},
+        }
+        for (group, step), found in measured
+        if found["TotalCalls"] > 0
+    ]
+    return pd.DataFrame(rows, columns=["group", "step", "calls_per_s", *STEP_RESPONSES])
 
 
 def call_seconds(attempts: pd.DataFrame) -> _Floats:

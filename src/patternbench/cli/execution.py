@@ -67,7 +67,7 @@ def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:
     if quiet:
         output.as_json(_summary(session, entries, failed, time.perf_counter() - begun))
     else:
-        _tell(session, failed, made)
+        _tell(session, entries, failed, made)
     return VERDICT_FAILED if failed else DONE
 
 
@@ -78,14 +78,24 @@ def _summary(session: Session, entries: list[Entry], failed: list[Entry], wall: 
         "scenarios": len(session.plan.scenarios),
         "rounds": len(entries),
         "failed": len(failed),
+        "not_valid": len(not_valid(entries)),
         "wall_seconds": round(wall, 3),
         "measured_seconds": round(sum(entry.seconds for entry in entries), 3),
         "left_out": session.cast.left_out,
     }
 
 
-def _tell(session: Session, failed: list[Entry], made: Built) -> None:
+def not_valid(entries: list[Entry]) -> list[Entry]:
+    """The rounds whose numbers are not those of the load that was asked for."""
+    return [entry for entry in entries if any(doubt.invalidates for doubt in entry.doubts)]
+
+
+def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Built) -> None:
     show(made)
+    doubted = [doubt for entry in not_valid(entries) for doubt in entry.doubts if doubt.invalidates]
+    if doubted:
+        count = f"{len(not_valid(entries))} of {len(session.rounds)} rounds are not valid"
+        click.secho(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}", fg="yellow")
     for name, why in session.cast.left_out.items():
         click.secho(f"left out: client {name} ({why})", fg="yellow")
     if failed:

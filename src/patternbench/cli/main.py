@@ -18,6 +18,7 @@ VERBS = {
     "resume": "Go on with a run that was interrupted.",
     "report": "Rebuild the report of a run from its records.",
     "export": "Write a run's records as CSV or Parquet.",
+    "load": "Drive load at a URL, and show what comes back.",
     "fit": "Fit models to a run's rounds, or to any CSV or Parquet.",
     "predict": "Predict a response from a fitted model.",
     "compare": "Compare two runs, or the scenarios of one; gate a release.",

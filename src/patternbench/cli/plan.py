@@ -10,10 +10,11 @@ from rich.table import Table
 
 from patternbench.cli import output
 from patternbench.cli.output import described
+from patternbench.drivers import choice
 from patternbench.lab import systems
 from patternbench.plan import estimate
 from patternbench.plan.expand import Plan, expand
-from patternbench.study.load import load
+from patternbench.study.load import loads, placed, read_text
 from patternbench.study.models import Study
 
 SHOWN = 40
@@ -28,9 +29,12 @@ def plan(study_file: str, json_: bool, everything: bool) -> None:
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Nothing is started.
     """
-    study = load(study_file)
-    expanded = expand(study)
-    check_system(study, Path(study_file).resolve().parent)
+    text = read_text(study_file)
+    study = loads(text, study_file)
+    with placed(text, study_file):
+        expanded = expand(study)
+        choice.check(scenario.config for scenario in expanded.scenarios)
+        check_system(study, Path(study_file).resolve().parent)
     if json_:
         output.as_json(expanded.as_json())
     else:

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from patternbench.drivers.contract import Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.drivers.driver import DriverError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.processes import Process, StartError
 
@@ -21,7 +22,7 @@ SILENCE_S = 15.0
 """How long after its time limit a client may stay silent before it counts as hung."""
 
 
-class ClientError(Exception):
+class ClientError(DriverError):
     """A client could not do its round: it died, hung, refused it or broke the contract; or the system died on it.
 
     ``batches`` holds the attempts that it had delivered by then.

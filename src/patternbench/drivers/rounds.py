@@ -22,8 +22,10 @@ def body(config: Mapping[str, Any], target: str, time_limit: Duration, seed: int
         "contract": CONTRACT,
         "target": target,
         "request": {**in_us(request), "headers": {name: resolved(text) for name, text in headers.items()}},
-        **in_us(closed),
-        "time_limit_us": time_limit.us,
+        **in_us({name: closed.get(name) for name in ("users", "think_time", "rejected_pause")}),
+        "successes": closed.get("successes"),
+        "max_attempts": closed.get("max_attempts"),
+        "time_limit_us": (closed.get("duration") or time_limit).us,
         "seed": seed,
         "strategy": in_us(config["strategy"]),
     }

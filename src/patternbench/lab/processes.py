@@ -13,7 +13,7 @@ import select
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -25,6 +25,10 @@ GRACE_S = 5.0
 
 class StartError(Exception):
     """A process did not come up: which, why, and the last lines that it wrote."""
+
+
+class Silence(Exception):  # noqa: N818
+    """A process has said nothing for longer than it may."""
 
 
 class Process:
@@ -65,6 +69,26 @@ class Process:
         except (ValueError, KeyError, TypeError):
             raise StartError(self.why_not()) from None
 
+    def lines(self, silence: float) -> Iterator[bytes]:
+        """What it writes to its standard output, line by line, to the end; raises Silence when nothing comes."""
+        assert self._guard.stdout is not None
+        handle, rest = self._guard.stdout.fileno(), b""
+        while True:
+            readable, _, _ = select.select([handle], [], [], silence)
+            if not readable:
+                raise Silence
+            read = os.read(handle, 1 << 16)
+            *whole, rest = (rest + read).split(b"\n")
+            yield from whole
+            if not read:
+                return
+
+    def ask_to_end(self) -> None:
+        """Have it told to end (SIGTERM, and SIGKILL when it does not); returns at once."""
+        if self._guard.stdin:
+            with contextlib.suppress(OSError):
+                self._guard.stdin.close()
+
     def wait_for_port(self, port: int, timeout: float = 20.0) -> None:
         """Return once something listens on the loopback port; raise StartError when the process ends or time is up."""
         deadline = time.monotonic() + timeout
@@ -88,9 +112,7 @@ class Process:
 
     def close(self) -> None:
         """End it and all that it started; returns when they are gone."""
-        if self._guard.stdin:
-            with contextlib.suppress(OSError):
-                self._guard.stdin.close()
+        self.ask_to_end()
         try:
             self._guard.wait(GRACE_S)
         except subprocess.TimeoutExpired:

@@ -12,6 +12,8 @@ CAPACITY_PER_S = 600.0
 """What such a service answers per second at most: a guess too."""
 OVERHEAD_S = 0.1
 """What lies between two rounds on a system that stays up."""
+UNKNOWN_S = 30.0
+"""What a schedule lasts whose length only its file knows: a guess."""
 LARGEST_FAULT = 0.99
 
 
@@ -22,12 +24,22 @@ def seconds(scenarios: tuple[Scenario, ...], rounds: int) -> float:
 
 def round_seconds(config: dict[str, Any]) -> float:
     """A guess of one round's duration in seconds."""
-    closed = config["workload"]["closed"]
+    workload = config["workload"]
+    closed = workload.get("closed", {})
+    lasting = closed.get("duration") or workload.get("open", {}).get("duration") or workload.get("duration")
+    if lasting:
+        return float(lasting.seconds)
+    return _counted(config, closed) if closed else UNKNOWN_S
+
+
+def _counted(config: dict[str, Any], closed: dict[str, Any]) -> float:
+    """What a closed workload takes that ends by a count of each user's calls."""
+    calls = closed.get("successes") or closed.get("requests")
     failing = min(config["faults"].get("abort", {}).get("percentage", 0) / 100, LARGEST_FAULT)
-    failures = closed["successes"] * failing / (1 - failing)
-    alone = (closed["successes"] + failures) * ATTEMPT_S + failures * _pause(config["strategy"])
-    crowded = closed["users"] * closed["successes"] / CAPACITY_PER_S
-    thinking = closed["think_time"].seconds * closed["successes"]
+    failures = calls * failing / (1 - failing)
+    alone = (calls + failures) * ATTEMPT_S + failures * _pause(config["strategy"])
+    crowded = closed["users"] * calls / CAPACITY_PER_S
+    thinking = closed["think_time"].seconds * calls
     return float(max(alone, crowded) + thinking)
 
 

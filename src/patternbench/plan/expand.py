@@ -16,11 +16,12 @@ from pydantic import BaseModel
 from patternbench.plan import design
 from patternbench.plan.scenarios import Level, Scenario, content_id, plain
 from patternbench.study.levels import Levels
-from patternbench.study.models import OneOf, Strategy, Study
+from patternbench.study.models import Strategy, Study
+from patternbench.study.parts import Model, written
 from patternbench.study.problems import InputError, Problem
 
 MOST_SCENARIOS = 100_000
-SHORT_NAMES = ("workload.closed.", "workload.", "strategy.", "system.settings.")
+SHORT_NAMES = ("workload.closed.", "workload.open.", "workload.", "strategy.", "system.settings.")
 """Prefixes that a factor's name leaves out; what is left is unambiguous."""
 
 Path = tuple[str, ...]
@@ -60,27 +61,27 @@ def count(node: Any) -> int:
     """How many concrete versions a part of a study has."""
     if isinstance(node, Levels):
         return len(node)
-    if isinstance(node, BaseModel):
-        return math.prod(count(value) for _, value in node)
-    return math.prod(count(value) for value in node.values()) if isinstance(node, dict) else 1
+    if isinstance(node, (BaseModel, dict, list)):
+        return math.prod(count(value) for _, value in _fields(node))
+    return 1
 
 
 def variants(node: Any) -> Iterator[Any]:
     """Every concrete version of a part, as nested dicts; the field declared first varies slowest."""
     if isinstance(node, Levels):
         yield from node
-    elif isinstance(node, BaseModel):
-        yield from _combinations({name: value for name, value in node if not _absent(node, name)})
-    elif isinstance(node, dict):
-        yield from _combinations(node)
+    elif isinstance(node, (BaseModel, dict)):
+        yield from _combinations(dict(_fields(node)))
+    elif isinstance(node, list):
+        yield from ([*entries] for entries in itertools.product(*(list(variants(entry)) for entry in node)))
     else:
         yield node
 
 
 def flatten(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The leaves of a nested configuration with their paths."""
-    if isinstance(node, dict):
-        for key, value in node.items():
+    if isinstance(node, (dict, list)):
+        for key, value in _fields(node):
             yield from flatten(value, (*path, key))
     else:
         yield path, node
@@ -141,9 +142,22 @@ def _combinations(fields: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield dict(zip(fields, values, strict=True))
 
 
-def _absent(model: BaseModel, name: str) -> bool:
-    """A choice not taken is no part of a configuration; an optional field left open is (as null)."""
-    return isinstance(model, OneOf) and getattr(model, name) is None
+def _fields(node: BaseModel | dict[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
+    """The parts of a node that are part of a configuration, with their names."""
+    if isinstance(node, dict):
+        yield from node.items()
+    elif isinstance(node, list):
+        yield from zip(_names(node), node, strict=True)
+    else:
+        kept = (name for name in type(node).model_fields if not (isinstance(node, Model) and node.omits(name)))
+        yield from ((written(name), getattr(node, name)) for name in kept)
+
+
+def _names(entries: list[Any]) -> list[str]:
+    """What the entries of a list go by: their own names when each has one of its own, else their places."""
+    names = [entry.get("name") if isinstance(entry, dict) else getattr(entry, "name", None) for entry in entries]
+    own = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    return [str(name) if own else str(place) for place, name in enumerate(names)]
 
 
 def _declared(study: Study) -> set[str]:
@@ -158,8 +172,8 @@ def _varied(node: Any, path: Path) -> Iterator[Path]:
     if isinstance(node, Levels):
         if node.varied:
             yield path
-    elif isinstance(node, (BaseModel, dict)):
-        for name, value in node.items() if isinstance(node, dict) else node:
+    elif isinstance(node, (BaseModel, dict, list)):
+        for name, value in _fields(node):
             yield from _varied(value, (*path, name))
 
 

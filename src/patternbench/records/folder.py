@@ -18,10 +18,12 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).resolve()
         self.attempts = self.path / "attempts"
+        self.load = self.path / "load"
         self.journal = self.path / "journal.jsonl"
         self.plan = self.path / "plan.json"
         self.manifest = self.path / "manifest.json"
         self.rounds = self.path / "rounds.parquet"
+        self.steps = self.path / "steps.parquet"
         self.report = self.path / "report.html"
         self.logs = self.path / "logs"
         self._lock: IO[str] | None = None

@@ -14,11 +14,12 @@ DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
 
 @dataclass(frozen=True)
 class Doubt:
-    """Why a round's numbers may mislead, and what to do about it."""
+    """Why a round's numbers may mislead, and what to do about it; ``invalidates``: they are not to be used at all."""
 
     kind: str
     message: str
     remedy: str
+    invalidates: bool = False
 
 
 @dataclass(frozen=True)

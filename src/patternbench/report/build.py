@@ -13,11 +13,11 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
-from patternbench.analyze.metrics import latency_curve, round_metrics
+from patternbench.analyze.metrics import latency_curve, round_metrics, step_metrics
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, html, summary, svg
+from patternbench.report import csv, html, steps, summary, svg
 from patternbench.report.model import RunReport
 from patternbench.study.units import Duration
 
@@ -30,6 +30,27 @@ class Built:
     """A report that has been written, and its short table for the terminal."""
 
     table: Table
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one round came to: its responses, its curves, its steps."""
+
+    metrics: dict[str, float]
+    curve: pd.DataFrame
+    steps: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What all rounds came to: a row a round, the curves, a row a round and step."""
+
+    rounds: pd.DataFrame
+    latencies: pd.DataFrame
+    steps: pd.DataFrame
+
+
+NOTHING = Part({}, pd.DataFrame(columns=["kind", "quantile", "seconds"]), pd.DataFrame(columns=["group", "step"]))
 
 
 def build(run: RunFolder) -> Built:
@@ -45,38 +66,44 @@ def gather(run: RunFolder) -> RunReport:
     """Everything that a report shows, read from the records; writes rounds.parquet on the way."""
     stored = folder.read_json(run.plan)
     noted = folder.read_json(run.manifest)
-    rounds, latencies = refresh_rounds(run)
+    measured = refresh_rounds(run)
     return RunReport(
         study_name=noted["study"],
         study_text=run.study.read_text(encoding="utf-8"),
         manifest=noted,
         factors=stored["factors"],
         scenarios=stored["scenarios"],
-        rounds=rounds,
-        latencies=latencies,
+        rounds=measured.rounds,
+        latencies=measured.latencies,
+        sections=steps.sections(measured.steps, stored["scenarios"]),
         left_out=[{"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()],
     )
 
 
-def refresh_rounds(run: RunFolder) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table of rounds and the latency curves, made anew from journal and attempts; also written to the folder."""
+def refresh_rounds(run: RunFolder) -> Measured:
+    """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     levels = {scenario["id"]: scenario["levels"] for scenario in folder.read_json(run.plan)["scenarios"]}
     objective_s = folder.read_json(run.manifest).get("objective_s") or math.inf
     entries = journal.latest(list(journal.read(run.journal)))
     jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
-    measured = list(_each(jobs))
-    rows = [_row(entry, levels[entry.scenario], found) for entry, (found, _) in zip(entries, measured, strict=True)]
-    rounds = pd.DataFrame(rows)
-    curves = [
-        curve.assign(scenario=entry.scenario, round=entry.round)
-        for entry, (_, curve) in zip(entries, measured, strict=True)
-        if curve is not None
-    ]
+    found = list(_each(jobs))
+    rounds = pd.DataFrame(
+        [_row(entry, levels[entry.scenario], part.metrics) for entry, part in zip(entries, found, strict=True)]
+    )
+    by_step = _joined(entries, [part.steps for part in found], NOTHING.steps)
     rounds.to_parquet(run.rounds, index=False)
-    return rounds, pd.concat(curves, ignore_index=True) if curves else _no_curves()
+    by_step.to_parquet(run.steps, index=False)
+    return Measured(rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
 
 
-def _each(jobs: list[tuple[Path, bool, float]]) -> Iterator[tuple[dict[str, float], pd.DataFrame | None]]:
+def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
+    """The frames of all rounds as one, with the scenario and the round of each row."""
+    pairs = zip(entries, frames, strict=True)
+    kept = [frame.assign(scenario=entry.scenario, round=entry.round) for entry, frame in pairs if len(frame)]
+    return pd.concat(kept or [empty.assign(scenario=[], round=[])], ignore_index=True)
+
+
+def _each(jobs: list[tuple[Path, bool, float]]) -> Iterator[Part]:
     if len(jobs) < MANY:
         yield from map(_measure, jobs)
         return
@@ -84,12 +111,13 @@ def _each(jobs: list[tuple[Path, bool, float]]) -> Iterator[tuple[dict[str, floa
         yield from pool.map(_measure, jobs, chunksize=50)
 
 
-def _measure(job: tuple[Path, bool, float]) -> tuple[dict[str, float], pd.DataFrame | None]:
+def _measure(job: tuple[Path, bool, float]) -> Part:
     path, done, objective_s = job
     if not done:
-        return {}, None
+        return NOTHING
     frame = attempts.read(path)
-    return round_metrics(frame, objective_s), latency_curve(frame)
+    metrics = round_metrics(frame, objective_s)
+    return Part(metrics, latency_curve(frame), step_metrics(frame, objective_s, metrics))
 
 
 def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> dict[str, Any]:
@@ -105,6 +133,7 @@ def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> di
         "started": entry.started,
         "seconds": entry.seconds,
         "generator_cpu_s": entry.cpu_seconds,
+        "valid": not any(doubt.invalidates for doubt in entry.doubts),
         "warnings": json.dumps([asdict(doubt) for doubt in entry.doubts]) if entry.doubts else None,
     }
 
@@ -115,7 +144,3 @@ def _number(level: Any) -> Any:
         return Duration.parse(level).seconds if isinstance(level, str) else level
     except ValueError:
         return level
-
-
-def _no_curves() -> pd.DataFrame:
-    return pd.DataFrame(columns=["scenario", "round", "kind", "quantile", "seconds"])

@@ -59,6 +59,9 @@ def all_attempts(run: RunFolder) -> pd.DataFrame:
 def resiliencebench(run: RunFolder) -> pd.DataFrame:
     """One row a virtual user and round, with the metrics of that tool's paper under its names (Table 2)."""
     configs = {scenario["id"]: scenario["config"] for scenario in folder.read_json(run.plan)["scenarios"]}
+    if not all("closed" in config["workload"] for config in configs.values()):
+        hint = "export attempts or rounds instead"
+        raise InputError(Problem("that format knows closed workloads only", path="workload", hint=hint))
     frames = [_user_rows(run, entry, configs[entry.scenario]) for entry in _done(run)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(TABLE_2))
 

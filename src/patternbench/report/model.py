@@ -48,7 +48,7 @@ class RunReport:
     - `factors`: each factor's levels, in declared order. `scenarios`: mappings with `id` and `levels` (factor
       to level; a factor that does not apply is missing or None), in the plan's order.
     - `rounds`: the columns of `contracts/records`; `warnings`, when present, holds for each round a list of
-      mappings (or its JSON) with `message` and `remedy`, and optionally `kind`.
+      mappings (or its JSON) with `message` and `remedy`, and optionally `kind` and `invalidates`.
     - `latencies`: `scenario`, `round` and the columns of `analyze.metrics.latency_curve`; may be empty.
     - `left_out`: mappings with `what` and `why`. `sections`: further sections, shown after the built-in ones.
     """
@@ -89,7 +89,8 @@ def warnings(report: RunReport) -> list[Doubt]:
     found: dict[tuple[str, str], list[str]] = {}
     for scenario, given in zip(report.rounds["scenario"], _given(report.rounds), strict=True):
         for warning in _listed(given):
-            key = (str(warning.get("message", "")), str(warning.get("remedy", "")))
+            word = "not valid: " if warning.get("invalidates") else ""
+            key = (word + str(warning.get("message", "")), str(warning.get("remedy", "")))
             found.setdefault(key, []).append(str(scenario))
     together = [Doubt(*key, len(where), tuple(dict.fromkeys(where))) for key, where in found.items()]
     return sorted(together, key=lambda warning: -warning.rounds)

@@ -9,12 +9,17 @@ BUSY_MACHINE = 0.97
 STOLEN = 0.02
 
 
-def of_round(generator: float, busy: float, stolen: float, cores: int) -> list[Doubt]:
-    """The doubts about a round, from shares of time: the generator's CPU use, the machine's, and what was stolen."""
+def of_generator(cpu: float, cores: int) -> list[Doubt]:
+    """The doubts about a generator that does not judge itself, from its CPU use in cores."""
+    if cpu <= BUSY_GENERATOR * cores:
+        return []
+    text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
+    return [Doubt("generator_saturated", text, "use fewer users, or run the system on another machine")]
+
+
+def of_machine(busy: float, stolen: float) -> list[Doubt]:
+    """The doubts about the machine, from shares of time: how busy it was, and what other machines took."""
     found = []
-    if generator > BUSY_GENERATOR * cores:
-        text = f"the load generator used {generator:.1f} of {cores} cores, so it may have measured itself"
-        found.append(Doubt("generator_saturated", text, "use fewer users, or run the system on another machine"))
     if busy > BUSY_MACHINE:
         text = f"the machine was {busy:.0%} busy, so generator and system held each other up"
         found.append(Doubt("machine_saturated", text, "use fewer users, or run the system on another machine"))

@@ -11,17 +11,20 @@ from typing import Any
 
 import httpx
 
-from patternbench.drivers import registry, rounds
+from patternbench.drivers import choice, engine, registry, rounds
+from patternbench.drivers.driver import Task
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
 from patternbench.plan.expand import Plan
-from patternbench.plan.scenarios import Scenario
+from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.run.stage import Stage
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
+NOWHERE = "http://127.0.0.1:1"
+"""The target of rounds that are only asked about."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +99,47 @@ def scratch_stage(cast: Cast, beside: Path) -> Iterator[Stage]:
         yield stage
 
 
-def check_expressible(stage: Stage, scenarios: Iterable[Scenario], limit: Duration) -> None:
-    """Ask each client once for each strategy whether its library can express it; raises InputError listing all."""
+def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> None:
+    """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
     problems: dict[tuple[str, str], Problem] = {}
-    for scenario in scenarios:
-        client = stage.client(scenario.client, lambda _: None)
-        for found in client.check(rounds.body(scenario.config, "http://127.0.0.1:1", limit, 0)):
-            problem = _inexpressible(scenario.client, found)
+    for task, scenario in _kinds_of_rounds(stage, scenarios, study):
+        for problem in _driver_problems(stage, task, scenario):
             problems.setdefault((problem.path, str(problem.value)), problem)
     if problems:
         raise InputError(list(problems.values()))
+
+
+def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> Iterator[tuple[Task, Scenario]]:
+    """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
+    seen = set()
+    for scenario in scenarios:
+        load = {**scenario.config, "faults": {}, "system": scenario.config["system"].get("headers", {})}
+        kind = content_id(load)
+        if kind not in seen:
+            seen.add(kind)
+            task = Task(scenario.config, NOWHERE, study.time_limit, study.warm_up, 0, 0, stage.beside)
+            yield task, scenario
+
+
+def _driver_problems(stage: Stage, task: Task, scenario: Scenario) -> list[Problem]:
+    if choice.needs_engine(task.config["workload"]):
+        return [*_too_long(task), *engine.check(task, stage.folder)]
+    client = stage.client(scenario.client, lambda _: None)
+    body = rounds.body(task.config, task.target, task.time_limit, task.seed)
+    return [*_too_long(task), *(_inexpressible(scenario.client, found) for found in client.check(body))]
+
+
+def _too_long(task: Task) -> list[Problem]:
+    """A round that lasts longer than its time limit would always fail."""
+    workload = task.config["workload"]
+    kind = next(name for name in ("closed", "open", "groups") if name in workload)
+    place = "workload.duration" if kind == "groups" else f"workload.{kind}.duration"
+    lasting = (workload if kind == "groups" else workload[kind]).get("duration")
+    warm_up = task.warm_up.us if choice.needs_engine(workload) else 0
+    if lasting is None or lasting.us + warm_up <= task.time_limit.us:
+        return []
+    message = f"with its warm-up of {Duration(warm_up)} the round is longer than time_limit ({task.time_limit})"
+    return [Problem(message, path=place, value=str(lasting), hint="shorten it, or raise `time_limit`")]
 
 
 def _inexpressible(client: str, found: dict[str, Any]) -> Problem:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Protocol
 
-import numpy as np
-import pyarrow as pa
-
-from patternbench.drivers import rounds
-from patternbench.drivers.client import Client, ClientError
-from patternbench.drivers.contract import End
+from patternbench.drivers.choice import needs_engine
+from patternbench.drivers.client import Client
+from patternbench.drivers.driver import Driver, DriverError, Measured, Task
+from patternbench.drivers.engine import EngineDriver
+from patternbench.drivers.library import LibraryDriver
 from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import attempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, WARM_UP, Entry, Journal
 from patternbench.run import doubts
 from patternbench.run.stage import Stage
 from patternbench.study.models import Study
-from patternbench.study.units import Duration
 
 
 class Listener(Protocol):
@@ -35,22 +32,6 @@ class Listener(Protocol):
 
     def round_ended(self, entry: Entry) -> None:
         """A round has ended, well or not."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a client delivered in a round: its attempts, and what it said at the end."""
-
-    table: pa.Table
-    end: End
-
-
-class RoundError(Exception):
-    """A round cannot count: the cause, and the attempts that were made all the same."""
-
-    def __init__(self, cause: str, table: pa.Table | None = None) -> None:
-        super().__init__(cause)
-        self.table = table
 
 
 class Runner:
@@ -81,85 +62,62 @@ class Runner:
         blank = Entry(place.index, place.block, scenario.id, FAILED, name, time.time(), 0.0)
         try:
             bench = self._stage.bench(scenario.config["system"])
-            client = self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, bench.endpoint))
+            task = self._task(scenario, bench.endpoint, blank)
+            driver = self._driver(scenario, task)
             bench.inject(scenario.config["faults"])
-            return self._measure(client, scenario, bench.endpoint, replace(blank, started=time.time()))
-        except RoundError as failure:
-            return self._failed(blank, str(failure), failure.table)
-        except ClientError as error:
+            return self._measure(driver, task, replace(blank, started=time.time()))
+        except DriverError as error:
             self._stage.drop_client(scenario.client)
-            return self._failed(blank, str(error), attempts.from_batches(error.batches, warm_up=False))
+            return self._failed(blank, str(error), error.rows)
         except StartError as error:
             self._stage.drop_client(scenario.client)
             return self._failed(blank, " ".join([str(error), *self._stage.dead()]))
         except OSError as error:
             return self._failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
-    def _measure(self, client: Client, scenario: Scenario, target: str, blank: Entry) -> Entry:
-        body = rounds.body(scenario.config, target, self._study.time_limit, self._seed(blank))
+    def _task(self, scenario: Scenario, target: str, blank: Entry) -> Task:
+        study, stage = self._study, self._stage
+        times = (study.time_limit, study.warm_up)
+        return Task(scenario.config, target, *times, self._seed(blank), blank.block, stage.beside, stage.dead)
+
+    def _driver(self, scenario: Scenario, task: Task) -> Driver:
+        if needs_engine(scenario.config["workload"]):
+            return EngineDriver(self._folder.load, self._folder.logs)
+        return LibraryDriver(self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, task)))
+
+    def _measure(self, driver: Driver, task: Task, blank: Entry) -> Entry:
         before, begun = Meter.read(), time.perf_counter()
-        measured = collect(client, body, warm_up=False, died=self._stage.dead)
+        measured = driver.drive(task, self._folder.attempts_of(blank.file))
         seconds = time.perf_counter() - begun
         busy, stolen = Meter.read().since(before)
-        self._check(measured, body)
-        attempts.write(self._folder.attempts_of(blank.file), measured.table)
-        cores = os.cpu_count() or 1
-        cpu = measured.end.cpu_us / 1e6
-        found = doubts.of_round(cpu / max(seconds, 1e-9), busy, stolen, cores)
-        rows = measured.table.num_rows
-        return replace(blank, status=DONE, seconds=seconds, rows=rows, cpu_seconds=cpu, doubts=found)
+        found = doubts.of_machine(busy, stolen)
+        if measured.doubts is None:
+            found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
+        entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds)
+        cause = self._cause(measured)
+        if cause:
+            return replace(entry, cause=cause)
+        return replace(entry, status=DONE, doubts=(measured.doubts or []) + found)
 
-    def _check(self, measured: Measured, body: dict[str, Any]) -> None:
-        """A round counts when every user got what it was asked for within the time, and the system lived through it."""
+    def _cause(self, measured: Measured) -> str | None:
+        """Why a round cannot count: the system died in it, or not all was done within its time."""
         dead = self._stage.dead()
-        if dead:
-            raise RoundError(f"the system died: {' '.join(dead)}", measured.table)
-        unfinished = body["users"] - finished_users(measured.table, body)
-        if unfinished:
-            limit = Duration(body["time_limit_us"])
-            raise RoundError(f"over its time limit of {limit}: {unfinished} users were not finished", measured.table)
+        return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
-    def _failed(self, blank: Entry, cause: str, table: pa.Table | None = None) -> Entry:
-        rows = 0
-        if table is not None:
-            try:
-                attempts.write(self._folder.attempts_of(blank.file), table)
-                rows = table.num_rows
-            except OSError as error:
-                cause += f"; its attempts could not be written: {error.strerror}"
-        return replace(blank, seconds=time.time() - blank.started, rows=rows, cause=cause)
+    def _failed(self, blank: Entry, cause: str, rows: int = 0) -> Entry:
+        return replace(blank, seconds=time.time() - blank.started, cause=cause, rows=rows)
 
-    def _warm_up(self, client: Client, scenario: Scenario, target: str) -> None:
+    def _warm_up(self, client: Client, scenario: Scenario, task: Task) -> None:
         """Let a client that has just started run until it is warm: recorded, marked, and in no summary."""
-        length = self._study.warm_up
-        if length.us == 0:
+        if task.warm_up.us == 0:
             return
         name = f"warm-up-{self._warm_ups:03d}"
         self._warm_ups += 1
         begun = time.time()
-        body = rounds.body(scenario.config, target, length, self._study.seed)
-        body |= {"successes": None, "max_attempts": None, "strategy": {"baseline": {}}}
-        measured = collect(client, body, warm_up=True)
-        attempts.write(self._folder.attempts_of(name), measured.table)
-        rows = measured.table.num_rows
-        self._journal.append(Entry(-1, -1, scenario.id, WARM_UP, name, begun, time.time() - begun, rows))
+        task = replace(task, seed=self._study.seed)
+        measured = LibraryDriver(client).warm_up(task, self._folder.attempts_of(name))
+        self._journal.append(Entry(-1, -1, scenario.id, WARM_UP, name, begun, time.time() - begun, measured.rows))
 
     def _seed(self, entry: Entry) -> int:
         """A seed of the client's own draws: fixed by the study's, different in every round."""
         return (self._study.seed * 1_000_003 + entry.round * 97 + 1) % 2**53
-
-
-def collect(client: Client, body: dict[str, Any], warm_up: bool, died: Callable[[], list[str]] = list) -> Measured:
-    """All that a client delivers in one round."""
-    delivery = client.run(body, died)
-    return Measured(attempts.from_batches(delivery.batches, warm_up), delivery.end)
-
-
-def finished_users(table: pa.Table, body: dict[str, Any]) -> int:
-    """How many users reached their successes or their limit of attempts."""
-    user = table["user"].to_numpy()
-    made = np.bincount(user[table["attempt"].to_numpy() > 0], minlength=body["users"])
-    good = np.bincount(user[table["success"].to_numpy(zero_copy_only=False)], minlength=body["users"])
-    never = np.iinfo(np.int64).max
-    wanted, most = body["successes"] or never, body["max_attempts"] or never
-    return int(((good >= wanted) | (made >= most)).sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from patternbench.drivers import choice
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import Round, rounds_of
 from patternbench.records import folder as files
@@ -16,7 +17,7 @@ from patternbench.run.manifest import manifest
 from patternbench.run.preflight import Cast
 from patternbench.run.runner import Listener, Runner
 from patternbench.run.stage import Stage
-from patternbench.study.load import loads, read_text
+from patternbench.study.load import loads, placed, read_text
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
 
@@ -62,15 +63,19 @@ def begin(study_file: str, out: Path, skip_unavailable: bool) -> Session:
     """Prepare a new run: everything that can be wrong is found here, before anything is measured."""
     text = read_text(study_file)
     study = loads(text, study_file)
-    beside = Path(study_file).resolve().parent
-    plan, cast = _examined(study, beside, skip_unavailable)
-    folder = RunFolder(out)
-    session = Session(
-        study, plan, rounds_of(plan.scenarios, study.rounds, study.seed, study.order), cast, folder, beside
-    )
-    _try_clients(session)
-    folder.create()
+    with placed(text, study_file):
+        session = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
+    session.folder.create()
     _write(session, text, study_file)
+    return session
+
+
+def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> Session:
+    """A session whose drivers have said that they can do every round."""
+    plan, cast = _examined(study, beside, skip_unavailable)
+    rounds = rounds_of(plan.scenarios, study.rounds, study.seed, study.order)
+    session = Session(study, plan, rounds, cast, RunFolder(out), beside)
+    _try_clients(session)
     return session
 
 
@@ -92,6 +97,7 @@ def reopen(out: Path) -> Session:
 
 def _examined(study: Study, beside: Path, skip_unavailable: bool) -> tuple[Plan, Cast]:
     plan = expand(study)
+    choice.check(scenario.config for scenario in plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
     problems = preflight.system_problems(study, beside)
     if problems:
@@ -103,7 +109,7 @@ def _examined(study: Study, beside: Path, skip_unavailable: bool) -> tuple[Plan,
 def _try_clients(session: Session) -> None:
     """Ask every client whether it can express what it will be given, before the run's folder is made."""
     with preflight.scratch_stage(session.cast, session.beside) as stage:
-        preflight.check_expressible(stage, session.plan.scenarios, session.study.time_limit)
+        preflight.check_expressible(stage, session.plan.scenarios, session.study)
 
 
 def _write(session: Session, text: str, study_file: str) -> None:

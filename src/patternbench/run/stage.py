@@ -22,8 +22,8 @@ class Stage:
     """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
 
     def __init__(self, folder: Path, clients: dict[str, ClientSpec], beside: Path) -> None:
-        self._folder = folder
-        self._beside = beside
+        self.folder = folder
+        self.beside = beside
         self._specs = clients
         self._system: Config | None = None
         self._bench: Bench | None = None
@@ -43,7 +43,7 @@ class Stage:
         if client is not None and client.alive:
             return client
         self.drop_client(name)
-        fresh = self._clients[name] = Client(self._specs[name], self._folder)
+        fresh = self._clients[name] = Client(self._specs[name], self.folder)
         when_new(fresh)
         return fresh
 
@@ -64,8 +64,8 @@ class Stage:
 
     def _bring_up(self, system: Config) -> Bench:
         if system.get("url"):
-            return lab.external(system["url"], self._folder)
-        return lab.named(systems.load(system["name"], self._beside), system["settings"], self._folder)
+            return lab.external(system["url"], self.folder)
+        return lab.named(systems.load(system["name"], self.beside), system["settings"], self.folder)
 
     def _close_bench(self) -> None:
         if self._bench:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import types
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Union, get_args, get_origin
 
@@ -55,6 +58,27 @@ def loads(text: str, file: str) -> Study:
     return typing.cast(Study, validated(Study, document))
 
 
+@contextmanager
+def placed(text: str, file: str) -> Iterator[None]:
+    """Give problems that are found later, and know their path in the study alone, its file and their line."""
+    try:
+        yield
+    except InputError as error:
+        document = parse(without_comments(text) if file.endswith(".json") else text, file)
+        found = [_placed(problem, document) for problem in error.problems]
+        raise InputError(sorted(found, key=lambda problem: problem.line or 0)) from None
+
+
+def _placed(problem: Problem, document: Document) -> Problem:
+    known = {dotted(path): line for path, line in document.lines.items() if path}
+    around = problem.path
+    while around and around not in known:
+        around = around[: max(around.rfind("."), around.rfind("["), 0)]
+    if problem.file or not around:
+        return problem
+    return replace(problem, file=document.file, line=known[around])
+
+
 def read_text(path: str | FilePath) -> str:
     """The text of a file, or an InputError that says why there is none."""
     try:
@@ -93,7 +117,7 @@ def _problem(error: Any, model: type[BaseModel], document: Document) -> Problem:
     if kind == "missing":
         return Problem(f"`{path[-1]}` is missing", **place)
     if kind == "extra_forbidden":
-        known = _keys(model, path[:-1])
+        known = _keys(model, error["loc"][:-1])
         return Problem("unknown key", **place, allowed=", ".join(known), hint=did_you_mean(str(path[-1]), known))
     value = error["input"] if not isinstance(error["input"], (dict, BaseModel)) else None
     if isinstance(value, (list, tuple)) and len(value) == 1 and not isinstance(document.at(path), list):
@@ -133,14 +157,14 @@ def dotted(path: Path) -> str:
     return text.lstrip(".")
 
 
-def _keys(model: Any, path: Path) -> list[str]:
-    """The keys that the model at a path knows."""
+def _keys(model: Any, loc: tuple[str | int, ...]) -> list[str]:
+    """The keys that the model at a location knows; what pydantic adds to a location is passed over."""
     node: Any = model
-    for step in path:
-        if isinstance(step, int):
-            continue
-        node = _model_in(node.model_fields[step].annotation) if node and step in node.model_fields else None
-    return list(node.model_fields) if node else []
+    for step in loc:
+        fields = {field.alias or name: field for name, field in node.model_fields.items()} if node else {}
+        if step in fields:
+            node = _model_in(fields[step].annotation)
+    return [field.alias or name for name, field in node.model_fields.items()] if node else []
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -8,49 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
 
 from patternbench.study.levels import Levels
-from patternbench.study.units import Duration, Number, Percentage, PositiveDuration, PositivePercentage
-
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=80)]
-Users = Annotated[int, Field(ge=1, le=100_000)]
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
-Multiplier = Annotated[Number, Field(ge=1, le=100)]
-Share = Annotated[Number, Field(gt=0, le=1)]
-Setting = str | int | float | bool
-Status = Annotated[int, Field(ge=200, le=599)]
-Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-
-
-class Model(BaseModel):
-    """Strict and closed: no unknown key, no silent conversion."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class OneOf(Model):
-    """A model of which exactly one field is given, such as a strategy of one kind."""
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> OneOf:
-        given = [name for name in type(self).choices() if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = f"{' and '.join(given)} stand together" if given else "none is given"
-            allowed = "exactly one of " + ", ".join(type(self).choices())
-            raise PydanticCustomError("one_of", "{found}", {"found": found, "allowed": allowed})
-        return self
-
-    @classmethod
-    def choices(cls) -> list[str]:
-        """The names of the fields of which one must be given."""
-        return list(cls.model_fields)
-
-    @property
-    def kind(self) -> str:
-        """The name of the field that is given."""
-        return next(name for name in type(self).choices() if getattr(self, name) is not None)
+from patternbench.study.parts import Count, Model, Multiplier, Name, OneOf, Setting, Share, Status, misplaced
+from patternbench.study.units import Duration, Percentage, PositiveDuration, PositivePercentage
+from patternbench.study.workloads import Workload
 
 
 class System(OneOf):
@@ -74,38 +37,10 @@ class System(OneOf):
 
     @model_validator(mode="after")
     def _fitting_fields(self) -> System:
-        misplaced = {"settings"} if self.url else {"ready", "headers"}
-        for name in sorted(misplaced & self.model_fields_set):
-            kind = "a system that already runs (url)" if self.url else "a system by name"
-            raise PydanticCustomError("misplaced", "{name} does not go with {kind}", {"name": name, "kind": kind})
+        unfit = {"settings"} if self.url else {"ready", "headers"}
+        for name in sorted(unfit & self.model_fields_set):
+            raise misplaced(name, "a system that already runs (url)" if self.url else "a system by name")
         return self
-
-
-class Request(Model):
-    """The request that every call makes."""
-
-    method: Levels[Method] = Levels.one("GET")
-    path: Levels[Annotated[str, Field(pattern=r"^/\S*$", max_length=8000)]] = Levels.one("/")
-    headers: dict[str, str] = Field(default_factory=dict)
-    body: str | None = None
-    timeout: Levels[PositiveDuration] = Levels.one(Duration.parse("10s"))
-
-
-class Closed(Model):
-    """A closed workload: each virtual user waits for its answer, then its think time."""
-
-    users: Levels[Users]
-    think_time: Levels[Duration] = Levels.one(Duration(0))
-    successes: Levels[Count]
-    max_attempts: Levels[Count] | None = None
-    rejected_pause: Levels[PositiveDuration] = Levels.one(Duration.parse("1ms"))
-
-
-class Workload(Model):
-    """What is asked of the system, and by how many."""
-
-    closed: Closed
-    request: Request = Request()
 
 
 class Abort(Model):
@@ -249,3 +184,6 @@ class Study(Model):
     objective: Objective | None = None
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)
+
+
+__all__ = ["ClientAt", "Model", "Name", "OneOf", "Setting", "Strategy", "Study", "Workload"]

@@ -11,6 +11,16 @@ from patternbench.study.levels import Levels
 from patternbench.study.models import Study
 from patternbench.study.units import Duration
 
+STEPS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Step"}}
+FILES = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
+SHORTHANDS: dict[str, dict[str, Any]] = {
+    "System": {"type": "string", "description": "a system by name"},
+    "Journey": {**STEPS, "description": "its steps"},
+    "Trace": {"anyOf": [{"type": "string"}, FILES], "description": "its file, or several as levels"},
+    "Feeder": {"type": "string", "description": "its file"},
+}
+"""What may stand for a whole model."""
+
 
 class _AsWritten(GenerateJsonSchema):
     """Shows defaults as a study would write them."""
@@ -26,6 +36,6 @@ class _AsWritten(GenerateJsonSchema):
 def study_schema() -> dict[str, Any]:
     """The schema of version 1 of the study file (JSON Schema, draft 2020-12)."""
     schema = Study.model_json_schema(schema_generator=_AsWritten)
-    system = schema["$defs"]["System"]
-    schema["$defs"]["System"] = {"anyOf": [{"type": "string", "description": "a system by name"}, system]}
+    for name, short in SHORTHANDS.items():
+        schema["$defs"][name] = {"anyOf": [short, schema["$defs"][name]]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

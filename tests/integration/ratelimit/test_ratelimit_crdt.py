@@ -70,8 +70,7 @@ def cells(binary: Path, workshop: Path) -> Iterator[list[Sidecar]]:
 @pytest.fixture(scope="module")
 def pair(cells: list[Sidecar], workshop: Path, behind: Nginx) -> Iterator[list[Nginx]]:
     limits = [
-        limit(a, name=a, store="near", match={"path_prefix": f"/{a}/"}, when_store_fails="local")
-        for a in ALGORITHMS
+        limit(a, name=a, store="near", match={"path_prefix": f"/{a}/"}, when_store_fails="local") for a in ALGORITHMS
     ]
     lease = {"mode": "eager", "share": 0.2, "most": 10}
     limits.append(limit(name="leased", store="near", match={"path_prefix": "/leased/"}, lease=lease))
@@ -89,9 +88,7 @@ def test_one_balancer_alone_admits_exactly_the_limit(pair: list[Nginx], algorith
 
 
 @pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_window_counter", "token_bucket"])
-def test_two_balancers_admit_no_more_than_the_limit_twice_and_then_agree(
-    pair: list[Nginx], algorithm: str
-) -> None:
+def test_two_balancers_admit_no_more_than_the_limit_twice_and_then_agree(pair: list[Nginx], algorithm: str) -> None:
     admitted = burst(pair, 1000, f"both-{algorithm}", path=f"/{algorithm}/")[200]
     assert 100 <= admitted <= 200
     for nginx in pair:
@@ -103,9 +100,7 @@ def test_leases_work_over_the_sidecar_and_stay_within_their_bound(pair: list[Ngi
     assert 60 <= admitted <= 200
 
 
-def test_a_killed_sidecar_is_survived_and_its_counts_come_back(
-    cells: list[Sidecar], pair: list[Nginx]
-) -> None:
+def test_a_killed_sidecar_is_survived_and_its_counts_come_back(cells: list[Sidecar], pair: list[Nginx]) -> None:
     for _ in range(30):
         assert get(pair[0], "regained", "/fixed_window/").status_code == 200
     eventually(lambda: "r=69" in get(pair[1], "regained", "/fixed_window/").headers["RateLimit"])

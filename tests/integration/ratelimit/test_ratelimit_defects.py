@@ -105,9 +105,7 @@ def test_05_a_dead_store_costs_neither_errors_nor_seconds(folder: Path, behind: 
     assert statuses == {"open": 200, "closed": 429, "local": 200, "leased": 200}
 
 
-def test_06_keys_are_apart_for_each_algorithm_and_tagged_for_a_cluster(
-    pair: list[Nginx], redis: Redis
-) -> None:
+def test_06_keys_are_apart_for_each_algorithm_and_tagged_for_a_cluster(pair: list[Nginx], redis: Redis) -> None:
     for algorithm in ALGORITHMS:
         get(pair[0], "apart", f"/redis/{algorithm}/")
     keys = redis.ask("--scan", "--pattern", "pb:{apart}*").splitlines()
@@ -116,9 +114,7 @@ def test_06_keys_are_apart_for_each_algorithm_and_tagged_for_a_cluster(
 
 
 def test_07_the_sliding_counter_counts_microseconds_and_keeps_its_oldest_sub_window(redis: Redis) -> None:
-    text = json.loads(
-        (FILTER.parents[1] / "contracts/ratelimit/vectors/sliding_window_counter.json").read_text()
-    )
+    text = json.loads((FILTER.parents[1] / "contracts/ratelimit/vectors/sliding_window_counter.json").read_text())
     assert any(answer[3] % 1_000_000 for case in text["cases"] for answer in case["answers"])
     script = (
         f"package.path='{FILTER}/lua/?.lua;'..package.path;"
@@ -140,18 +136,13 @@ def test_08_a_burst_of_five_means_five_for_every_bucket(folder: Path, behind: Ng
     assert 5 <= statuses.count(200) <= 5 + gained
 
 
-def test_09_mariadb_is_asked_once_per_request_and_forgets_old_keys(
-    pair: list[Nginx], mariadb: MariaDB
-) -> None:
+def test_09_mariadb_is_asked_once_per_request_and_forgets_old_keys(pair: list[Nginx], mariadb: MariaDB) -> None:
     get(pair[0], "once", "/mariadb/gcra/")
     mariadb.sql("UPDATE ratelimit_state SET expires = 1", "ratelimit")
     forgotten = int(mariadb.sql("CALL ratelimit_purge(1000000)", "ratelimit"))
     assert forgotten > 0
     assert (
-        mariadb.sql(
-            "SELECT (SELECT COUNT(*) FROM ratelimit_state) + COUNT(*) FROM ratelimit_log", "ratelimit"
-        )
-        == "0"
+        mariadb.sql("SELECT (SELECT COUNT(*) FROM ratelimit_state) + COUNT(*) FROM ratelimit_log", "ratelimit") == "0"
     )
 
 

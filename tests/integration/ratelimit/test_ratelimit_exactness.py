@@ -34,8 +34,7 @@ def balancers(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> 
         for a in ALGORITHMS
     ]
     both: Any = [
-        balancer(workshop / name, plan(*limits, stores=stores, balancer=name), behind.port)
-        for name in ("one", "two")
+        balancer(workshop / name, plan(*limits, stores=stores, balancer=name), behind.port) for name in ("one", "two")
     ]
     with running(*both):
         yield both
@@ -47,9 +46,7 @@ def decided(balancers: list[Nginx], client: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("store", ["redis", "mariadb"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_burst_of_1000_is_admitted_exactly_100_times(
-    balancers: list[Nginx], store: str, algorithm: str
-) -> None:
+def test_a_burst_of_1000_is_admitted_exactly_100_times(balancers: list[Nginx], store: str, algorithm: str) -> None:
     for run in range(RUNS):
         client = f"{store}-{algorithm}-{run}"
         wait = 1 if algorithm == "leaky_bucket" else 10  # the bucket holds what it admits for up to a minute

@@ -37,9 +37,7 @@ def nginx(store: Any, workshop: Path, behind: Nginx) -> Iterator[Nginx]:
         limit(name=p, store="shared", when_store_fails=p, limit=10**6, match={"path_prefix": f"/{p}/"})
         for p in POLICIES
     ]
-    few = limit(
-        name="few", store="shared", when_store_fails="local", limit=10, match={"path_prefix": "/few/"}
-    )
+    few = limit(name="few", store="shared", when_store_fails="local", limit=10, match={"path_prefix": "/few/"})
     name = f"fragile-{type(store).__name__}"
     nginx = balancer(workshop / name, plan(*limits, few, stores=stores, balancers=2), behind.port)
     with running(nginx):
@@ -91,9 +89,7 @@ def no_server_error(seen: Counter[tuple[str, int]]) -> bool:
     return all(status in (200, 429) for _, status in seen)
 
 
-def test_a_killed_store_is_survived_by_policy_and_taken_back_when_it_returns(
-    nginx: Nginx, store: Any
-) -> None:
+def test_a_killed_store_is_survived_by_policy_and_taken_back_when_it_returns(nginx: Nginx, store: Any) -> None:
     seen = watch_outage(nginx, lambda: store.stop(signal.SIGKILL), store.start)
     assert no_server_error(seen)
     assert seen["open", 429] == 0
@@ -168,9 +164,7 @@ def _survives(nginx: Nginx, client: str) -> str:
         return ""
 
 
-def test_a_bad_plan_changes_nothing_and_its_problems_are_logged_with_their_places(
-    folder: Path, behind: Nginx
-) -> None:
+def test_a_bad_plan_changes_nothing_and_its_problems_are_logged_with_their_places(folder: Path, behind: Nginx) -> None:
     with running(nginx := balancer(folder, plan(limit(limit=5)), behind.port)):
         nginx.plan(plan(limit(limit=-1, algorithm="leaky"), stores={"r": {"kind": "redis"}}))
         eventually(lambda: "the plan in force stays" in nginx.errors())

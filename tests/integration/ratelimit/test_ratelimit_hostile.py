@@ -68,9 +68,7 @@ def test_a_key_of_ten_megabytes_is_one_client_like_any_other(nginx: Nginx, path:
 
 
 @pytest.mark.parametrize("path", ["header", "redis"])
-@pytest.mark.parametrize(
-    "key", [b"a\tb", b"\xff\xfe\x80", b"}{*\\r\\n", b"'; DROP TABLE x; --", b"pb:{alice}:x"]
-)
+@pytest.mark.parametrize("key", [b"a\tb", b"\xff\xfe\x80", b"}{*\\r\\n", b"'; DROP TABLE x; --", b"pb:{alice}:x"])
 def test_a_key_of_odd_bytes_is_one_client_like_any_other(nginx: Nginx, path: str, key: bytes) -> None:
     assert raw(nginx, b"GET /%s/ HTTP/1.1" % path.encode(), b"X-Api-Key: " + key) == 200
 
@@ -141,9 +139,7 @@ def test_a_shadow_limit_rejects_nobody_and_counts_whom_it_would_have(nginx: Ngin
     answers = [get(nginx, "shadowed", "/shadow/") for _ in range(3)]
     assert [a.status_code for a in answers] == [200] * 3
     assert "RateLimit" not in answers[0].headers
-    eventually(
-        lambda: nginx.metric("ratelimit_decisions_total", limit="shadow", outcome="shadow_rejected") == 2
-    )
+    eventually(lambda: nginx.metric("ratelimit_decisions_total", limit="shadow", outcome="shadow_rejected") == 2)
 
 
 def test_a_client_of_a_tier_has_the_tiers_limit(nginx: Nginx) -> None:
@@ -151,16 +147,12 @@ def test_a_client_of_a_tier_has_the_tiers_limit(nginx: Nginx) -> None:
     assert [get(nginx, "poor", "/tiers/").status_code for _ in range(2)] == [200, 429]
 
 
-def test_one_limit_that_rejects_takes_nothing_from_the_others(
-    folder: Path, behind: Nginx, redis: Redis
-) -> None:
+def test_one_limit_that_rejects_takes_nothing_from_the_others(folder: Path, behind: Nginx, redis: Redis) -> None:
     stores = {"redis": redis.store()}
     for store in ("memory", "redis"):
         small = limit(name=f"small-{store}", limit=1, store=store)
         large = limit("gcra", name=f"large-{store}", store=store)
-        with running(
-            nginx := balancer(folder / store, plan(large, small, stores=stores), behind.port, workers=1)
-        ):
+        with running(nginx := balancer(folder / store, plan(large, small, stores=stores), behind.port, workers=1)):
             first, *rest = [get(nginx, f"both-{store}") for _ in range(4)]
             assert [first.status_code, *(r.status_code for r in rest)] == [200, 429, 429, 429]
             nginx.plan(plan(large, stores=stores))

@@ -35,9 +35,7 @@ def install(root: Path) -> str:
 def test_what_is_installed_runs_in_shadow_mode(folder: Path) -> None:
     assert "access_by_lua_block" in install(folder)
     installed = (folder / "etc/nginx/conf.d/ratelimit.conf").read_text(encoding="utf-8")
-    here = installed.replace("/usr/share", f"{folder}/usr/share").replace(
-        "/etc/nginx-r", f"{folder}/etc/nginx-r"
-    )
+    here = installed.replace("/usr/share", f"{folder}/usr/share").replace("/etc/nginx-r", f"{folder}/etc/nginx-r")
     port, metrics = free_port(), free_port()
     here = here.replace("127.0.0.1:9145", f"127.0.0.1:{metrics}")
     config = WRAPPER.format(root=folder, modules=MODULES, installed=here, port=port)

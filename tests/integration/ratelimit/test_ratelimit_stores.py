@@ -16,9 +16,7 @@ LEASABLE = ["fixed_window", "sliding_window_log", "sliding_window_counter", "tok
 
 
 def with_door(config: str) -> str:
-    door = (
-        f"client_body_buffer_size 1m; location = /decide {{ content_by_lua_file {DOOR}; }}\n    location / {{"
-    )
+    door = f"client_body_buffer_size 1m; location = /decide {{ content_by_lua_file {DOOR}; }}\n    location / {{"
     return config.replace("location / {", door)
 
 
@@ -86,9 +84,7 @@ print(cjson.encode(out))
 
 def core_answers(ask: dict[str, Any]) -> list[list[Any]]:
     script = CORE.format(lua=FILTER / "lua")
-    done = subprocess.run(
-        ["luajit", "-e", script], input=json.dumps(ask), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["luajit", "-e", script], input=json.dumps(ask), capture_output=True, text=True, check=True)
     answers: list[list[Any]] = json.loads(done.stdout)
     return answers
 

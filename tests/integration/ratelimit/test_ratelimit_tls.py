@@ -48,9 +48,7 @@ def nginx(workshop: Path, behind: Nginx, secure: SecureRedis) -> Iterator[Nginx]
         "unverified": secure.secure_store(verify=False),
         "wrong-password": {**secure.secure_store(verify=False), "password": "guessed"},
     }
-    limits = [
-        limit(name=s, store=s, when_store_fails="closed", match={"path_prefix": f"/{s}/"}) for s in stores
-    ]
+    limits = [limit(name=s, store=s, when_store_fails="closed", match={"path_prefix": f"/{s}/"}) for s in stores]
     trust = f"lua_ssl_trusted_certificate {secure.certificate}; lua_ssl_verify_depth 2; lua_socket_log_errors"
     nginx = balancer(
         workshop / "tls",

@@ -8,7 +8,7 @@ import pytest
 from patternbench.drivers.contract import Batch
 from patternbench.records.attempts import from_batches
 from patternbench.run import doubts
-from patternbench.run.runner import finished_users
+from patternbench.drivers.library import finished_users
 
 
 def batch(rows: list[tuple[int, int, int, int]]) -> Batch:
@@ -45,6 +45,7 @@ def test_a_user_that_made_no_attempt_is_not_finished() -> None:
     ],
 )
 def test_doubts_are_stored_with_a_remedy(shares: tuple[float, float, float], kinds: list[str]) -> None:
-    found = doubts.of_round(*shares, cores=2)
+    generator, busy, stolen = shares
+    found = [*doubts.of_generator(generator, cores=2), *doubts.of_machine(busy, stolen)]
     assert [doubt.kind for doubt in found] == kinds
     assert all(doubt.remedy for doubt in found)

@@ -1,0 +1,264 @@
+"""``patternbench load``: the load engine alone, against any URL."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from patternbench.cli import output
+from patternbench.cli.load_view import History, ending, live
+from patternbench.drivers.driver import DriverError
+from patternbench.drivers.engine import JobError, Load, as_problem
+from patternbench.study.parts import per_second
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+DONE, NOTHING_GOOD, INTERRUPTED = 0, 1, 130
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+USERS = 50
+TOLD = (
+    "requests",
+    "errors",
+    "dropped",
+    "duration_s",
+    "rate_per_s",
+    "response_ms",
+    "service_ms",
+    "lateness_ms",
+    "generator_cpu_s",
+)
+"""What ``--json`` ends with; the engine's whole summary is in the folder of ``--out``."""
+FLAGS = {
+    "targets": "URL",
+    "tls.ca_file": "--ca",
+    "rate": "--rate",
+    "users": "--users",
+    "headers": "--header",
+    "body": "--body",
+    "duration_us": "--duration",
+}
+"""Where a part of the job comes from, by a part of its path."""
+
+
+class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
+    """A length of time with its unit."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
+        """The duration, or a usage error that shows how one is written."""
+        try:
+            return value if isinstance(value, Duration) else Duration.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class RateType(click.ParamType):  # type: ignore[type-arg]
+    """A rate: a number per second, or text with its unit."""
+
+    name = "rate"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The rate per second, or a usage error that shows how one is written."""
+        try:
+            return float(value if _is_number(value) else per_second(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a rate; write for example 500 or 120/m", param, ctx)
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, str) or "/" not in value
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for."""
+
+    urls: tuple[str, ...]
+    rate: float | None
+    users: int | None
+    duration: Duration | None
+    requests: int | None
+    warm_up: Duration
+    poisson: bool
+    in_flight: int
+    method: str
+    headers: tuple[str, ...]
+    body: str | None
+    timeout: Duration
+    ca: str | None
+    insecure: bool
+    seed: int
+
+
+@click.command(epilog="Example: patternbench load http://127.0.0.1:8080/ --rate 500 --duration 30s")
+@click.argument("urls", metavar="URL...", nargs=-1, required=True)
+@click.option("--rate", type=RateType(), help="Open workload: calls per second (or 120/m), whoever waits.")
+@click.option(
+    "--users", type=click.IntRange(1, 1_000_000), help="Closed workload: so many users who wait.  [default: 50]"
+)
+@click.option("--duration", type=DurationType(), help="How long calls begin.  [default: 10s, if not --requests]")
+@click.option("--requests", type=click.IntRange(1), help="How many calls in all, instead of or within --duration.")
+@click.option("--warm-up", type=DurationType(), default="0s", show_default=True, help="Recorded, in no summary.")
+@click.option("--poisson", is_flag=True, help="With --rate: exponential gaps instead of even ones.")
+@click.option(
+    "--in-flight",
+    type=click.IntRange(1, 1_000_000),
+    default=1000,
+    show_default=True,
+    help="With --rate: above it calls are dropped and counted.",
+)
+@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), default="GET", show_default=True)
+@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="May be given several times.")
+@click.option(
+    "--body", help="The text to send, or @FILE. ${user}, ${random:1-100}, ... are filled in, but not in files."
+)
+@click.option("--timeout", type=DurationType(), default="30s", show_default=True, help="Of one attempt.")
+@click.option("--ca", type=click.Path(), help="PEM file of certificates to trust instead of the system's.")
+@click.option("--insecure", is_flag=True, help="Do not verify certificates.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is drawn.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder for attempts.parquet, histograms.json, summary.json."
+)
+@click.option("--json", "json_", is_flag=True, help="End with one JSON object; no live view.")
+def load(out: Path | None, json_: bool, **given: Any) -> int:
+    """Drive load at URL and show what comes back; calls go round several URLs in turn.
+
+    Exit code 1 says that the load could not be driven, or that not one call succeeded.
+    """
+    options = Options(**given)
+    job = job_of(options, log=out is not None)
+    check_out(out)
+    with ExitStack() as stack:
+        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-load-")))
+        logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-log-")))
+        summary = drive(job, folder, logs, options, quiet=json_)
+    tell(summary, json_, out)
+    if summary["interrupted"]:
+        return INTERRUPTED
+    return DONE if summary["successes"] else NOTHING_GOOD
+
+
+def check_out(out: Path | None) -> None:
+    """Raise InputError when results of before lie where new ones would go."""
+    if out and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
+
+
+def job_of(options: Options, log: bool) -> dict[str, Any]:
+    """The engine's job (contracts/load) for what the command line asks; raises InputError."""
+    if options.rate is not None and options.users is not None:
+        hint = "choose: --rate is an open workload, --users a closed one"
+        raise InputError(Problem("--rate and --users do not go together", hint=hint))
+    duration = options.duration or (None if options.requests else Duration.parse("10s"))
+    job: dict[str, Any] = {
+        "contract": 1,
+        "seed": options.seed,
+        "targets": [{"url": url} for url in options.urls],
+        "tls": {"ca_file": options.ca and str(Path(options.ca).resolve()), "verify": not options.insecure},
+        "warm_up_us": options.warm_up.us,
+        "duration_us": duration.us if duration else None,
+        "drain_us": options.timeout.us,
+        "log_attempts": log,
+        "groups": [{"workload": _workload(options), "journeys": [{"steps": [_step(options)]}]}],
+    }
+    return job
+
+
+def _workload(options: Options) -> dict[str, Any]:
+    if options.rate is None:
+        until = {"until": {"calls": options.requests}} if options.requests else {}
+        return {"closed": {"users": options.users or USERS, **until}}
+    return {
+        "open": {
+            "schedule": {"constant": {"rate": options.rate}},
+            "spacing": "poisson" if options.poisson else "regular",
+            "max_in_flight": options.in_flight,
+            "calls": options.requests,
+        }
+    }
+
+
+def _step(options: Options) -> dict[str, Any]:
+    step: dict[str, Any] = {
+        "method": options.method.upper(),
+        "headers": dict(map(_header, options.headers)),
+        "timeout_us": options.timeout.us,
+    }
+    if options.body is not None and options.body.startswith("@"):
+        step["body_file"] = str(Path(options.body[1:]).resolve())
+    elif options.body is not None:
+        step["body"] = options.body
+    return step
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise InputError(Problem("is no header", path="--header", value=text, allowed="'NAME: VALUE'"))
+    return name.strip(), value.strip()
+
+
+def drive(job: dict[str, Any], out: Path, logs: Path, options: Options, quiet: bool) -> dict[str, Any]:
+    """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
+    console = Console(stderr=True)
+    history = History()
+    shown = not quiet and console.is_terminal
+    view = Live(live(history, options.urls, length(job)), console=console, refresh_per_second=8, transient=True)
+    try:
+        with Load(job, out, logs) as load, view if shown else nullcontext():
+            on_interrupt(load.stop)
+            for progress in load.progress():
+                history.add(progress)
+                view.update(live(history, options.urls, length(job)))
+    except JobError as error:
+        raise InputError([_problem(problem) for problem in error.problems]) from None
+    except DriverError as error:
+        raise click.ClickException(str(error)) from None
+    assert load.summary is not None
+    return load.summary
+
+
+def length(job: dict[str, Any]) -> float | None:
+    """How many seconds calls begin, the warm-up included; None when a count ends the load."""
+    return (job["warm_up_us"] + job["duration_us"]) / 1e6 if job["duration_us"] else None
+
+
+def on_interrupt(stop: Callable[[], None]) -> None:
+    """Let the first Ctrl-C (or SIGTERM) stop the load and keep its results; a second one ends the command."""
+
+    def first(_number: int, _frame: Any) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
+        stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, first)
+
+
+def _problem(problem: dict[str, Any]) -> Problem:
+    """The engine's problem under the name of the flag that it comes from."""
+    flag = next((flag for part, flag in FLAGS.items() if part in problem["path"]), problem["path"])
+    return as_problem(problem, flag)
+
+
+def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
+    """Print what came of it; doubts go to standard error."""
+    if json_:
+        output.as_json({name: summary[name] for name in TOLD})
+    else:
+        Console().print(ending(summary))
+    for doubt in summary["doubts"]:
+        word = "not valid" if doubt["invalidates"] else "doubtful"
+        click.secho(f"{word}: {doubt['message']}; {doubt['remedy']}", err=True, fg="yellow")
+    if out and not json_:
+        click.echo(f"records: {out}")

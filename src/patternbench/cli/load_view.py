@@ -1,0 +1,174 @@
+"""How load looks in a terminal: while it runs, and when it has ended. Pure functions of what the engine says."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+BARS = "▁▂▃▄▅▆▇█"
+WIDTH = 48
+"""How many of the engine's quarter seconds a sparkline shows."""
+PERCENTILES = ("p50", "p90", "p99", "p999", "max")
+TIMES = {
+    "response_ms": ("response", "from intended start"),
+    "service_ms": ("service", "from the send"),
+    "lateness_ms": ("lateness", "of the generator"),
+}
+MILLI, THOUSAND = 1.0, 1000.0
+
+
+@dataclass
+class History:
+    """The last progress lines of the engine, newest at the end."""
+
+    lines: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=WIDTH))
+
+    def add(self, progress: dict[str, Any]) -> None:
+        """Take the next line."""
+        self.lines.append(progress)
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The newest line, or nothing yet."""
+        return self.lines[-1] if self.lines else {}
+
+    def of(self, name: str) -> list[float | None]:
+        """One value over time; None where there was none."""
+        return [line.get(name, (line.get("response_ms") or {}).get(name)) for line in self.lines]
+
+
+def sparkline(values: Sequence[float | None], width: int = WIDTH) -> str:
+    """Values as bars from nothing to the largest; a blank where there was none."""
+    known = [value for value in values if value is not None]
+    top = max(known, default=0.0)
+    text = "".join(" " if value is None else _bar(value, top) for value in values)
+    return text.rjust(width)
+
+
+def _bar(value: float, top: float) -> str:
+    return BARS[min(int(value / top * len(BARS)), len(BARS) - 1)] if top > 0 else BARS[0]
+
+
+def live(history: History, urls: Sequence[str], length_s: float | None) -> RenderableType:
+    """The view while load runs; ``length_s`` is how long it will, when that is known."""
+    last = history.last
+    title = Text(urls[0] + (f" and {len(urls) - 1} more" if len(urls) > 1 else ""), overflow="ellipsis", no_wrap=True)
+    elapsed = last.get("elapsed_us", 0) / 1e6
+    return Panel(
+        Group(_clock(elapsed, length_s), _charts(history), _counts(last)),
+        title=title,
+        title_align="left",
+        box=box.ROUNDED,
+        width=78,
+        padding=(0, 1),
+    )
+
+
+def _clock(elapsed: float, length_s: float | None) -> RenderableType:
+    if length_s is None:
+        return Text(f"{elapsed:5.1f} s")
+    grid = Table.grid(padding=(0, 1))
+    over = elapsed > length_s
+    words = "waiting for the last answers" if over else f"{elapsed:5.1f} of {length_s:g} s"
+    grid.add_row(ProgressBar(total=length_s, completed=min(elapsed, length_s), width=40), words)
+    return grid
+
+
+def _charts(history: History) -> RenderableType:
+    last = history.last
+    times = last.get("response_ms") or {}
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(min_width=9)
+    grid.add_column(justify="right", min_width=10, no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_row("rate", f"{last.get('rate_per_s', 0):,.0f}/s", Text(sparkline(history.of("rate_per_s")), "cyan"))
+    grid.add_row("in flight", f"{last.get('in_flight', 0):,}", Text(sparkline(history.of("in_flight")), "blue"))
+    grid.add_row("p50", milliseconds(times.get("p50")), Text(sparkline(history.of("p50")), "green"))
+    grid.add_row("p99", milliseconds(times.get("p99")), Text(sparkline(history.of("p99")), "yellow"))
+    return grid
+
+
+def _counts(last: dict[str, Any]) -> Text:
+    """The counts so far; statuses and lateness when the engine tells them."""
+    text = Text(f"sent {last.get('requests', 0):,}")
+    for name in ("errors", "dropped"):
+        count = last.get(name, 0)
+        text.append("   ").append(f"{name} {count:,}", "bold red" if count else "")
+    for name, count in (last.get("statuses") or {}).items():
+        text.append(f"   {name} {count:,}")
+    if last.get("lateness_ms"):
+        text.append(f"   late p99 {milliseconds(last['lateness_ms'].get('p99'))}")
+    return text
+
+
+def milliseconds(value: float | None) -> str:
+    """A time in milliseconds for people: ``850 µs``, ``3.42 ms``, ``1.20 s``."""
+    if value is None:
+        return "–"
+    if value < MILLI:
+        return f"{value * THOUSAND:.0f} µs"
+    return f"{value:.3g} ms" if value < THOUSAND else f"{value / THOUSAND:.2f} s"
+
+
+def ending(summary: dict[str, Any]) -> RenderableType:
+    """What is shown when load has ended."""
+    return Group(_totals(summary), _times(summary), *_by_step(summary["steps"]))
+
+
+def _totals(summary: dict[str, Any]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_row("sent", f"{summary['requests']:,} in {summary['duration_s']:.2f} s, {summary['rate_per_s']:,.1f}/s")
+    grid.add_row("answered", _counted({**summary["statuses"], **_failures(summary)}) or "nothing")
+    grid.add_row("errors", Text(f"{summary['errors']:,} of {summary['calls']:,} calls", _red(summary["errors"])))
+    grid.add_row("dropped", Text(f"{summary['dropped']:,}", _red(summary["dropped"])))
+    grid.add_row(
+        "generator", f"{summary['generator_cpu_s']:.2f} s of CPU, {summary['generator']['connections']:,} connections"
+    )
+    return grid
+
+
+def _failures(summary: dict[str, Any]) -> dict[str, int]:
+    """Outcomes that are no answers."""
+    return {name: count for name, count in summary["outcomes"].items() if name not in ("answered", "dropped")}
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items() if count)
+
+
+def _red(count: int) -> str:
+    return "bold red" if count else ""
+
+
+def _times(summary: dict[str, Any]) -> Table:
+    table = Table("time", *PERCENTILES, "", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in table.columns[1:-1]:
+        column.justify, column.no_wrap = "right", True
+    for name, (word, meaning) in TIMES.items():
+        table.add_row(word, *_cells(summary[name]), Text(meaning, "dim"))
+    return table
+
+
+def _cells(times: dict[str, float | None]) -> Iterable[str]:
+    return (milliseconds(times[name]) for name in PERCENTILES)
+
+
+def _by_step(steps: list[dict[str, Any]]) -> list[Table]:
+    """A table of steps where there are several."""
+    if len(steps) <= 1:
+        return []
+    table = Table("group", "step", "calls", "good", "p50", "p99", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for step in steps:
+        times = step["response_ms"]
+        counts = (f"{step['calls']:,}", f"{step['successes']:,}")
+        table.add_row(step["group"], step["step"], *counts, milliseconds(times["p50"]), milliseconds(times["p99"]))
+    return [table]

@@ -1,0 +1,64 @@
+"""The seam between a run and what drives its load: a scenario's round in, its attempts on disk out.
+
+Two drivers stand beside this file: ``library`` (a resilience-library client, by the client contract) and ``engine``
+(the native load engine, by the load contract).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from patternbench.records.journal import Doubt
+from patternbench.study.units import Duration
+
+
+class DriverError(Exception):
+    """A driver could not do its round: it died, hung, refused it or broke its contract; or the system died on it.
+
+    ``rows`` is how many attempts are on disk all the same.
+    """
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.rows = 0
+
+
+@dataclass(frozen=True)
+class Task:
+    """One round to drive: a scenario's configuration, where the system is, and what the round may take.
+
+    ``beside`` is the study's folder, from which the files that it names are found; ``number`` is the repetition.
+    ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
+    """
+
+    config: Mapping[str, Any]
+    target: str
+    time_limit: Duration
+    warm_up: Duration
+    seed: int
+    number: int
+    beside: Path
+    died: Callable[[], list[str]] = list
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a driver delivered: rows on disk, CPU seconds of the generator, and why the round cannot count, if so.
+
+    ``doubts`` is None for a driver that does not judge itself.
+    """
+
+    rows: int
+    cpu_seconds: float
+    shortfall: str | None = None
+    doubts: list[Doubt] | None = None
+
+
+class Driver(Protocol):
+    """Whatever puts the load of a round on a system."""
+
+    def drive(self, task: Task, into: Path) -> Measured:
+        """Drive one round and write its attempts to a Parquet file; raises DriverError, or OSError when it can't."""

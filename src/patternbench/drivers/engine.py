@@ -1,0 +1,205 @@
+"""The native load engine as a driver: a job in, progress while it runs, attempts and a summary out."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from patternbench.drivers import jobs
+from patternbench.drivers.driver import DriverError, Measured, Task
+from patternbench.lab import engine
+from patternbench.lab.processes import Process, Silence
+from patternbench.records.journal import Doubt
+from patternbench.study.problems import InputError, Problem
+
+SILENCE_S = 15.0
+"""How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
+ATTEMPTS, SUMMARY, HISTOGRAMS = "attempts.parquet", "summary.json", "histograms.json"
+
+Progress = dict[str, Any]
+Summary = dict[str, Any]
+
+
+class JobError(Exception):
+    """The engine finds its job wrong: each problem has a path (in the job), a value, what is allowed, a message."""
+
+    def __init__(self, problems: list[dict[str, Any]]) -> None:
+        super().__init__("; ".join(f"{problem['path']}: {problem['message']}" for problem in problems))
+        self.problems = problems
+
+
+class Load:
+    """One run of the engine: iterate over its progress, then read its summary. Use as a context."""
+
+    def __init__(self, job: jobs.Job, out: Path, logs: Path) -> None:
+        # The job may hold secrets from the environment, so it never lies in a run's folder.
+        self._scratch = tempfile.TemporaryDirectory(prefix="patternbench-job-")
+        file = Path(self._scratch.name) / "job.json"
+        file.write_text(json.dumps(job, ensure_ascii=False))
+        out.mkdir(parents=True, exist_ok=True)
+        command = [engine.binary(), "load", "--job", str(file), "--out", str(out)]
+        self.process = Process("load", command, logs)
+        self.summary: Summary | None = None
+
+    def progress(self) -> Iterator[Progress]:
+        """What the engine says while it runs; raises JobError or DriverError when it does not come to an end."""
+        try:
+            for line in self.process.lines(SILENCE_S):
+                said = json.loads(line)
+                if "progress" in said:
+                    yield said["progress"]
+                else:
+                    self._ended(said)
+                    return
+        except Silence:
+            raise DriverError(f"the load engine hung: it said nothing for {SILENCE_S:.0f} s") from None
+        except (ValueError, TypeError) as error:
+            raise DriverError(f"the load engine broke its contract: {error}") from None
+        raise DriverError(f"the load engine died: {self.process.why_not()}")
+
+    def _ended(self, said: dict[str, Any]) -> None:
+        if "problems" in said:
+            raise JobError(said["problems"])
+        if "end" not in said:
+            raise DriverError(f"the load engine gave up: {said.get('error', said)}")
+        self.summary = said["end"]
+
+    def stop(self) -> None:
+        """Ask it to end early: what is in flight is cancelled, and everything is written as usual."""
+        self.process.ask_to_end()
+
+    def __enter__(self) -> Load:
+        """Use as a context: the engine is gone on leaving."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.close()
+        self._scratch.cleanup()
+
+
+def run(job: jobs.Job, out: Path, logs: Path, died: Callable[[], list[str]] = list) -> Summary:
+    """Run a job to its end, or until something has ``died``, and return the summary; raises JobError or DriverError."""
+    with Load(job, out, logs) as load:
+        for _ in load.progress():
+            if died():
+                load.stop()
+    assert load.summary is not None
+    return load.summary
+
+
+def problems_of(job: jobs.Job, logs: Path) -> list[dict[str, Any]]:
+    """What the engine finds wrong with a job, without any load: paths as in the job.
+
+    The engine starts nothing when anything is wrong, and lists everything. So it is given the job without its seed,
+    which is always wrong, and what it says of the seed is left out.
+    """
+    with tempfile.TemporaryDirectory(prefix="patternbench-check-") as out:
+        try:
+            run({name: value for name, value in job.items() if name != "seed"}, Path(out), logs)
+        except JobError as error:
+            return [problem for problem in error.problems if problem["path"] not in ("", "seed")]
+    raise DriverError("the load engine took a job without a seed")
+
+
+@dataclass(frozen=True)
+class EngineDriver:
+    """The engine as a driver; ``summaries`` is the folder where each round's summary and histograms are kept."""
+
+    summaries: Path
+    logs: Path
+
+    def drive(self, task: Task, into: Path) -> Measured:
+        """Drive one round; its attempts become the file ``into``."""
+        out = self.summaries / into.stem
+        try:
+            summary = run(jobs.job(task), out, self.logs, task.died)
+        except JobError as error:
+            raise DriverError(f"the load engine refused its job: {error}") from None
+        _take(out / ATTEMPTS, into)
+        rows = int(summary["generator"]["log_rows"])
+        return Measured(rows, float(summary["generator_cpu_s"]), shortfall(task, summary), doubts(summary))
+
+
+def _take(made: Path, into: Path) -> None:
+    """Make the engine's file the round's, durably."""
+    handle = os.open(made, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    made.replace(into)
+
+
+def doubts(summary: Summary) -> list[Doubt]:
+    """The engine's doubts about its own work, as the journal holds them."""
+    return [
+        Doubt(doubt["name"], doubt["message"], doubt["remedy"], bool(doubt["invalidates"]))
+        for doubt in summary["doubts"]
+    ]
+
+
+def shortfall(task: Task, summary: Summary) -> str | None:
+    """Why a round cannot count: it ended early, or users were not finished within the time limit."""
+    if summary["interrupted"]:
+        return "the load engine was interrupted"
+    closed = task.config["workload"].get("closed", {})
+    for asked, got in (("successes", "successes"), ("requests", "calls")):
+        missing = closed["users"] * closed[asked] - summary[got] if asked in closed else 0
+        if missing > 0:
+            return f"over its time limit of {task.time_limit}: {missing} {asked} are missing"
+    return None
+
+
+def as_problem(found: dict[str, Any], path: str) -> Problem:
+    """A problem that the engine found, under a path that the user knows; its value comes as JSON text."""
+    value = found.get("value")
+    with suppress(ValueError, TypeError):
+        value = json.loads(str(value))
+    return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
+
+
+def study_path(path: str, workload: jobs.Node) -> str:
+    """Where a path of the job stands in the study."""
+    head, _, rest = path.partition(".")
+    if not head.startswith("groups["):
+        return f"workload.{path}"
+    place = int(head.removeprefix("groups[").rstrip("]"))
+    own = "groups" in workload
+    start = f"workload.groups[{place}]" if own else "workload"
+    if rest.startswith("journeys["):
+        return _journey_path(rest, workload["groups"][place] if own else workload, start)
+    inner = rest.removeprefix("workload.")
+    inner = inner if not own else inner.removeprefix("closed.")
+    for new, old in (("_us", ""), ("max_in_flight", "in_flight"), ("trace.file", "trace")):
+        inner = inner.replace(new, old)
+    return f"{start}.{inner}"
+
+
+def _journey_path(rest: str, sends: jobs.Node, start: str) -> str:
+    """The path of something in a journey, which a study may write as one request, one journey or several."""
+    journey, _, inner = rest.partition(".")
+    step, _, field = inner.partition(".")
+    field = field.replace("_us", "")
+    if "journeys" in sends:
+        return ".".join(filter(None, (start, journey, step, field)))
+    if "journey" in sends:
+        return ".".join(filter(None, (f"{start}.journey{step.removeprefix('steps')}", field)))
+    return ".".join(filter(None, ("workload" if not sends.get("request") else start, "request", field)))
+
+
+def check(task: Task, logs: Path) -> list[Problem]:
+    """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
+    try:
+        found = problems_of(jobs.job(task), logs)
+        return [as_problem(problem, study_path(problem["path"], task.config["workload"])) for problem in found]
+    except DriverError as error:
+        raise InputError(Problem(str(error), path="workload")) from None
+
+
+__all__ = ["EngineDriver", "JobError", "Load", "as_problem", "check", "problems_of", "run"]

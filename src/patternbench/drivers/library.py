@@ -1,0 +1,78 @@
+"""Rounds driven by a resilience-library client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from patternbench.drivers import rounds
+from patternbench.drivers.client import Client, ClientError
+from patternbench.drivers.driver import Measured, Task
+from patternbench.records import attempts
+from patternbench.study.units import Duration
+
+
+@dataclass(frozen=True)
+class LibraryDriver:
+    """A client that is up, as a driver."""
+
+    client: Client
+
+    def drive(self, task: Task, into: Path) -> Measured:
+        """Drive one round and write its attempts; raises ClientError when what was delivered is not the whole round."""
+        body = rounds.body(task.config, task.target, task.time_limit, task.seed)
+        try:
+            delivery = self.client.run(body, task.died)
+        except ClientError as error:
+            _keep(error, into)
+            raise
+        table = attempts.from_batches(delivery.batches, warm_up=False)
+        attempts.write(into, table)
+        return Measured(table.num_rows, delivery.end.cpu_us / 1e6, shortfall(table, body))
+
+    def warm_up(self, task: Task, into: Path) -> Measured:
+        """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""
+        body = rounds.body(task.config, task.target, task.warm_up, task.seed)
+        body |= {
+            "successes": None,
+            "max_attempts": None,
+            "time_limit_us": task.warm_up.us,
+            "strategy": {"baseline": {}},
+        }
+        delivery = self.client.run(body)
+        table = attempts.from_batches(delivery.batches, warm_up=True)
+        attempts.write(into, table)
+        return Measured(table.num_rows, delivery.end.cpu_us / 1e6)
+
+
+def _keep(error: ClientError, into: Path) -> None:
+    """Write what a client had delivered before it failed; a disk that does not take it is a part of the cause."""
+    table = attempts.from_batches(error.batches, warm_up=False)
+    try:
+        attempts.write(into, table)
+        error.rows = table.num_rows
+    except OSError as failure:
+        error.args = (f"{error}; its attempts could not be written: {failure.strerror}",)
+
+
+def shortfall(table: pa.Table, body: dict[str, Any]) -> str | None:
+    """Why a round cannot count: not every user got what it was asked for within the time."""
+    if body["successes"] is None:
+        return None
+    unfinished = body["users"] - finished_users(table, body)
+    limit = Duration(body["time_limit_us"])
+    return f"over its time limit of {limit}: {unfinished} users were not finished" if unfinished else None
+
+
+def finished_users(table: pa.Table, body: dict[str, Any]) -> int:
+    """How many users reached their successes or their limit of attempts."""
+    user = table["user"].to_numpy()
+    made = np.bincount(user[table["attempt"].to_numpy() > 0], minlength=body["users"])
+    good = np.bincount(user[table["success"].to_numpy(zero_copy_only=False)], minlength=body["users"])
+    never = np.iinfo(np.int64).max
+    wanted, most = body["successes"] or never, body["max_attempts"] or never
+    return int(((good >= wanted) | (made >= most)).sum())

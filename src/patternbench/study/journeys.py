@@ -1,0 +1,119 @@
+"""What users send: a request, or a journey of steps with templates, captures, expectations and polling."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from patternbench.study.levels import Levels
+from patternbench.study.parts import Method, Model, OneOf, Sparse
+from patternbench.study.units import Duration, PositiveDuration
+
+Text = str | int | float | bool
+"""A value in a query, a form: written as text; ``${...}`` in it is filled in for every call."""
+Weight = Annotated[int, Field(ge=0, le=1_000_000)]
+PathText = Annotated[str, Field(pattern=r"^(/|\$\{)\S*$", max_length=8000)]
+Statuses = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9]\d\d-[1-9]\d\d$")]
+TIMEOUT = Duration.parse("10s")
+
+
+class Request(Model):
+    """The request that every call makes."""
+
+    method: Levels[Method] = Levels.one("GET")
+    path: Levels[Annotated[str, Field(pattern=r"^/\S*$", max_length=8000)]] = Levels.one("/")
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: str | None = None
+    timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
+
+
+class Expect(Sparse):
+    """Which answers are good; all that is given must hold."""
+
+    statuses: Annotated[list[Statuses], Field(min_length=1)] | None = None
+    body_contains: str | None = None
+    body_matches: str | None = None
+    json_: Annotated[dict[str, Any] | None, Field(alias="json")] = None
+    has: list[str] | None = None
+
+
+class Capture(OneOf):
+    """A value of an answer that later steps may name: by JSONPath, header, regular expression or cookie."""
+
+    json_: Annotated[str | None, Field(alias="json")] = None
+    header: str | None = None
+    regex: str | None = None
+    cookie: str | None = None
+
+
+class Poll(Sparse):
+    """Ask again until an answer is as wanted; the call ends with it, or fails at the limit."""
+
+    method: Levels[Method] | None = None
+    path: Levels[PathText]
+    query: dict[str, Text] | None = None
+    headers: dict[str, str] | None = None
+    every: Levels[PositiveDuration]
+    limit: Levels[PositiveDuration]
+    expect: Expect | None = None
+    until: Expect
+
+
+class Step(Sparse):
+    """One call of a journey."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    method: Levels[Method] | None = None
+    path: Levels[PathText] = Levels.one("/")
+    query: dict[str, Text] | None = None
+    headers: dict[str, str] | None = None
+    body: str | None = None
+    json_: Annotated[Any, Field(alias="json")] = None
+    form: dict[str, Text] | None = None
+    body_file: Annotated[str, Field(min_length=1)] | None = None
+    timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
+    pause: Levels[Duration] | None = None
+    repeat: Levels[Annotated[int, Field(ge=1, le=10_000)]] | None = None
+    expect: Expect | None = None
+    capture: dict[str, Capture] | None = None
+    poll: Poll | None = None
+
+    @model_validator(mode="after")
+    def _one_body(self) -> Step:
+        given = [name for name in ("body", "json", "form", "body_file") if _given(self, name)]
+        if len(given) > 1:
+            message = f"{' and '.join(given)} stand together"
+            raise PydanticCustomError("one_of", message, {"allowed": "one of body, json, form, body_file"})
+        return self
+
+
+def _given(step: Step, name: str) -> bool:
+    return getattr(step, "json_" if name == "json" else name) is not None
+
+
+class Journey(Sparse):
+    """Steps that a user takes one after another; a list of steps is a journey too."""
+
+    weight: Levels[Weight] = Levels.one(1)
+    cookies: bool | None = None
+    on_failure: Levels[Literal["stop", "continue"]] | None = None
+    steps: Annotated[list[Step], Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_steps(cls, value: Any) -> Any:
+        return {"steps": value} if isinstance(value, list) else value
+
+
+class Feeder(Model):
+    """A CSV file of values, a line for every journey: ``${feed.COLUMN}``."""
+
+    file: Annotated[str, Field(min_length=1)]
+    order: Levels[Literal["sequential", "random"]] = Levels.one("sequential")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value

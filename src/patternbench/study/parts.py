@@ -1,0 +1,103 @@
+"""What the models of a study file are made of: strictness, choices, and the types of common fields."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from patternbench.study.units import Number
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=80)]
+Users = Annotated[int, Field(ge=1, le=100_000)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Multiplier = Annotated[Number, Field(ge=1, le=100)]
+Share = Annotated[Number, Field(gt=0, le=1)]
+Setting = str | int | float | bool
+Status = Annotated[int, Field(ge=200, le=599)]
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+FASTEST = 10_000_000
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s?/\s?(s|m|h)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def per_second(value: Any) -> Any:
+    """A rate as a number per second; ``120/m`` is 2. What is no text is left to the field's own checks."""
+    if not isinstance(value, str):
+        return value
+    match = _RATE.fullmatch(value.strip())
+    if match is None:
+        raise PydanticCustomError("rate", "is not a rate", {"allowed": "a number per second, or `500/s`, `120/m`, ..."})
+    return float(match[1]) / _SECONDS[match[2]]
+
+
+_AS_WRITTEN = WithJsonSchema(
+    {
+        "anyOf": [
+            {"type": "number", "minimum": 0, "maximum": FASTEST},
+            {"type": "string", "pattern": r"^\d+(\.\d+)? ?/ ?(s|m|h)$", "examples": ["500/s", "120/m"]},
+        ]
+    }
+)
+Rate = Annotated[Number, Field(ge=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN]
+PositiveRate = Annotated[Number, Field(gt=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN]
+"""Per second: a number, or text with its unit (``120/m``)."""
+
+
+class Model(BaseModel):
+    """Strict and closed: no unknown key, no silent conversion."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def omits(self, name: str) -> bool:
+        """Whether a field is no part of the configuration; an optional field left open is one (as null)."""
+        return False
+
+
+class OneOf(Model):
+    """A model of which exactly one field is given, such as a strategy of one kind."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> OneOf:
+        given = [name for name in type(self).choices() if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = f"{' and '.join(given)} stand together" if given else "none is given"
+            allowed = "exactly one of " + ", ".join(map(written, type(self).choices()))
+            raise PydanticCustomError("one_of", "{found}", {"found": found, "allowed": allowed})
+        return self
+
+    @classmethod
+    def choices(cls) -> list[str]:
+        """The names of the fields of which one must be given."""
+        return list(cls.model_fields)
+
+    @property
+    def kind(self) -> str:
+        """The name of the field that is given."""
+        return next(name for name in type(self).choices() if getattr(self, name) is not None)
+
+    def omits(self, name: str) -> bool:
+        """A choice not taken is no part of a configuration."""
+        return getattr(self, name) is None
+
+
+class Sparse(Model):
+    """A model whose fields are no part of a configuration when they are left open."""
+
+    def omits(self, name: str) -> bool:
+        """Whether the field is left open."""
+        return getattr(self, name) is None
+
+
+def written(name: str) -> str:
+    """A field's name as a study writes it: ``json`` for a field that Python must call ``json_``."""
+    return name.rstrip("_")
+
+
+def misplaced(name: str, kind: str, allowed: str = "") -> PydanticCustomError:
+    """The error for a field that does not go with another."""
+    context = {"name": name, "kind": kind} | ({"allowed": allowed} if allowed else {})
+    return PydanticCustomError("misplaced", "{name} does not go with {kind}", context)

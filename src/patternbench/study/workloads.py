@@ -1,0 +1,270 @@
+"""What is asked of the system: who calls when, and what each call sends.
+
+A closed workload with one request can be driven by any client; everything else only by the native engine.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from patternbench.study.journeys import Feeder, Journey, Request, Step
+from patternbench.study.levels import Levels
+from patternbench.study.parts import Count, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
+from patternbench.study.units import Duration, Percentage, PositiveDuration
+
+ALL_SHARES = 100
+InFlight = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Closed(OneOf):
+    """A closed workload: each virtual user waits for its answer, then its think time."""
+
+    users: Levels[Users]
+    think_time: Levels[Duration] = Levels.one(Duration(0))
+    successes: Levels[Count] | None = None
+    requests: Levels[Count] | None = None
+    duration: Levels[PositiveDuration] | None = None
+    max_attempts: Levels[Count] | None = None
+    rejected_pause: Levels[PositiveDuration] = Levels.one(Duration.parse("1ms"))
+
+    @classmethod
+    def choices(cls) -> list[str]:
+        """What ends it: each user's successful calls, each user's calls, or time."""
+        return ["successes", "requests", "duration"]
+
+    def omits(self, name: str) -> bool:
+        """An open limit of attempts is part of the configuration (as null), as it has been since version 1."""
+        return name != "max_attempts" and super().omits(name)
+
+    @model_validator(mode="after")
+    def _attempts_limit_successes(self) -> Closed:
+        if self.max_attempts is not None and self.successes is None:
+            raise misplaced("max_attempts", self.kind, "max_attempts with successes, which might never be reached")
+        return self
+
+
+class Constant(Model):
+    """The same rate all the time."""
+
+    rate: Levels[PositiveRate]
+
+
+class Poisson(Model):
+    """Arrivals that know nothing of each other: exponential gaps, drawn from the round's seed."""
+
+    rate: Levels[PositiveRate]
+
+
+class Ramp(Model):
+    """A rate that changes evenly, then stays."""
+
+    from_: Annotated[Levels[Rate], Field(alias="from")]
+    to: Levels[Rate]
+    over: Levels[PositiveDuration]
+
+
+class Stair(Model):
+    """One rate for a while."""
+
+    rate: Levels[Rate]
+    for_: Annotated[Levels[PositiveDuration], Field(alias="for")]
+
+
+class Spike(Model):
+    """A rate that jumps to a peak for a while."""
+
+    base: Levels[Rate]
+    peak: Levels[PositiveRate]
+    at: Levels[Duration]
+    for_: Annotated[Levels[PositiveDuration], Field(alias="for")]
+
+
+class Sine(Model):
+    """A rate that swings around a mean, as days do."""
+
+    mean: Levels[PositiveRate]
+    amplitude: Levels[Rate]
+    period: Levels[PositiveDuration]
+
+    @model_validator(mode="after")
+    def _never_negative(self) -> Sine:
+        if max(self.amplitude) > min(self.mean):
+            text = "makes the rate negative: it is larger than the mean"
+            raise PydanticCustomError("amplitude", "the amplitude " + text, {"allowed": "an amplitude up to the mean"})
+        return self
+
+
+class Trace(Model):
+    """Arrivals that somebody recorded: CSV with ``at_us`` and, if wanted, ``user`` and ``step``."""
+
+    file: Levels[Annotated[str, Field(min_length=1)]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, (str, list)) else value
+
+
+class Schedule(OneOf):
+    """When arrivals are due."""
+
+    constant: Constant | None = None
+    poisson: Poisson | None = None
+    ramp: Ramp | None = None
+    steps: Annotated[list[Stair], Field(min_length=1)] | None = None
+    spike: Spike | None = None
+    sine: Sine | None = None
+    trace: Trace | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether arrivals come to an end by themselves."""
+        return self.steps is not None or self.trace is not None
+
+
+class Open(OneOf):
+    """An open workload: arrivals on a schedule, whoever waits; above ``in_flight`` they are dropped and counted."""
+
+    rate: Levels[PositiveRate] | None = None
+    schedule: Schedule | None = None
+    spacing: Levels[Literal["regular", "poisson"]] | None = None
+    users: Levels[Users] = Levels.one(1)
+    in_flight: Levels[InFlight] = Levels.one(1000)
+    duration: Levels[PositiveDuration] | None = None
+    arrivals: Levels[Count] | None = None
+
+    @classmethod
+    def choices(cls) -> list[str]:
+        """A constant rate in short, or a schedule."""
+        return ["rate", "schedule"]
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Open:
+        if self.duration is None and self.arrivals is None and not (self.schedule and self.schedule.ends):
+            raise PydanticCustomError("endless", "never ends", {"allowed": "a `duration`, or a number of `arrivals`"})
+        return self
+
+    @model_validator(mode="after")
+    def _spacing_once(self) -> Open:
+        said = self.schedule and (self.schedule.poisson or self.schedule.trace)
+        if said and self.spacing is not None:
+            raise misplaced("spacing", f"{self.schedule.kind}, which says it itself")  # type: ignore[union-attr]
+        return self
+
+
+class Population(Sparse):
+    """What users send: one request, or a journey, or several of which each is taken as often as its weight says."""
+
+    request: Request | None = None
+    journey: Journey | None = None
+    journeys: Annotated[list[Journey], Field(min_length=1)] | None = None
+    feeder: Feeder | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Population:
+        given = [name for name in ("request", "journey", "journeys") if getattr(self, name) is not None]
+        if len(given) > 1:
+            allowed = "one of request, journey, journeys"
+            raise PydanticCustomError("one_of", f"{' and '.join(given)} stand together", {"allowed": allowed})
+        return self
+
+    @model_validator(mode="after")
+    def _somebody_goes(self) -> Population:
+        if self.journeys and all(max(journey.weight) == 0 for journey in self.journeys):
+            allowed = "a weight above 0 for at least one journey"
+            raise PydanticCustomError(
+                "weights", "every journey has the weight 0, so none is ever taken", {"allowed": allowed}
+            )
+        return self
+
+
+class Group(Population):
+    """One of several populations of users, who wait for their answers and keep a rate of their own."""
+
+    name: Name
+    users: Levels[Users] | None = None
+    share: Percentage | None = None
+    rate: Levels[PositiveRate] | None = None
+    late: Levels[Literal["catch_up", "shift"]] | None = None
+    think_time: Levels[Duration] | None = None
+    start_over: Levels[Duration] | None = None
+    headers: dict[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _so_many(self) -> Group:
+        if (self.users is None) == (self.share is None):
+            allowed = "`users`, or a `share` in percent of the workload's `users`"
+            raise PydanticCustomError("one_of", "needs either users or share", {"allowed": allowed})
+        return self
+
+    @model_validator(mode="after")
+    def _one_pause(self) -> Group:
+        if self.rate is not None and self.think_time is not None:
+            raise misplaced("think_time", "rate", "a rate per user, or a pause after each answer")
+        if self.late is not None and self.rate is None:
+            raise misplaced("late", "a group without rate", "late with rate")
+        return self
+
+
+class Workload(OneOf, Population):
+    """Who calls when (closed, open or groups), and what they send (a request or a journey)."""
+
+    closed: Closed | None = None
+    open: Open | None = None
+    groups: Annotated[list[Group], Field(min_length=1)] | None = None
+    users: Levels[Users] | None = None
+    duration: Levels[PositiveDuration] | None = None
+    request: Request | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_a_request(cls, value: Any) -> Any:
+        """A workload that names nothing to send sends ``GET /``."""
+        sends = {"request", "journey", "journeys"}
+        return {**value, "request": {}} if isinstance(value, dict) and not sends & set(value) else value
+
+    @classmethod
+    def choices(cls) -> list[str]:
+        """The kinds of workload."""
+        return ["closed", "open", "groups"]
+
+    @property
+    def engine_only(self) -> bool:
+        """Whether only the native engine can drive it; the others are one request by users who wait."""
+        return bool(self.closed is None or self.closed.requests or self.request is None)
+
+    @model_validator(mode="after")
+    def _fields_of_groups(self) -> Workload:
+        for name in ("users", "duration"):
+            if getattr(self, name) is not None and self.groups is None:
+                raise misplaced(name, f"{self.kind}, which has one of its own", f"{self.kind}.{name}")
+        if self.groups is not None and self.duration is None:
+            raise PydanticCustomError("endless", "groups never end", {"allowed": "a `duration` beside `groups`"})
+        return self
+
+    @model_validator(mode="after")
+    def _groups_add_up(self) -> Workload:
+        groups = self.groups or []
+        names = [group.name for group in groups]
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice:
+            raise PydanticCustomError("group_twice", f"there are two groups {twice}", {"allowed": "each name once"})
+        shares = [group.share for group in groups if group.share is not None]
+        if shares and (self.users is None or sum(shares) != ALL_SHARES or len(shares) != len(groups)):
+            allowed = "`users` beside `groups`, and a share for every group; they add up to 100"
+            raise PydanticCustomError("shares", f"the shares add up to {sum(shares):g}", {"allowed": allowed})
+        if self.users is not None and not shares:
+            raise misplaced("users", "groups that say their own users", "a share for every group")
+        return self
+
+    @model_validator(mode="after")
+    def _no_attempts_on_journeys(self) -> Workload:
+        if self.closed and self.closed.max_attempts and self.request is None:
+            raise misplaced("closed.max_attempts", "a journey", "closed with successes, requests or duration alone")
+        return self
+
+
+__all__ = ["Closed", "Group", "Journey", "Open", "Request", "Schedule", "Step", "Workload"]

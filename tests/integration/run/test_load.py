@@ -1,0 +1,315 @@
+"""Load by the engine: exact counts, kept rates, journeys and polling against a scripted server, and the command."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+import pytest
+from tests.integration.run.conftest import command, entries, left_behind, patternbench
+from tests.integration.run.test_bad_input import refused
+
+from patternbench.drivers.driver import DriverError, Task
+from patternbench.drivers.engine import EngineDriver
+from patternbench.lab import engine
+from patternbench.lab.processes import Process
+from patternbench.plan.expand import expand
+from patternbench.study.load import loads
+from patternbench.study.units import Duration
+
+AROUND = """\
+patternbench: 1
+name: load
+system: {name: target, settings: {service_time: "fixed:1ms"}}
+rounds: 1
+warm_up: 0s
+time_limit: 30s
+strategies:
+  - {client: native, baseline: {}}
+"""
+TABLE_III = """\
+workload:
+  duration: 4s
+  groups:
+    - {name: high, users: 5, rate: 120/m}
+    - {name: moderate, users: 25, rate: 90/m}
+    - {name: low, users: 70, rate: 30/m}
+  request: {path: /bytes/10}
+"""
+
+
+@contextmanager
+def target(folder: Path, *arguments: str) -> Iterator[str]:
+    """The calibrated target, at its URL."""
+    with Process("target", [engine.binary(), "target", "--port", "0", *arguments], folder / "target") as process:
+        yield f"http://{process.listening()}"
+
+
+def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.DataFrame, Any]:
+    """The attempts of one round of the first scenario, and what the driver says of it."""
+    (folder / "attempts").mkdir()
+    config = expand(loads(AROUND + text, "x.yaml")).scenarios[0].config
+    limits = (Duration.parse("30s"), Duration.parse(warm_up))
+    into = folder / "attempts" / "00000.parquet"
+    measured = EngineDriver(folder / "load", folder / "logs").drive(Task(config, url, *limits, 1, 0, folder), into)
+    return pd.read_parquet(into), measured
+
+
+def test_what_exceeds_the_cap_is_dropped_and_counted_exactly(tmp_path: Path) -> None:
+    # One worker holds the first call for longer than all arrivals take: the cap lets three in, and no other.
+    text = "workload: {open: {rate: 100, arrivals: 40, in_flight: 3}, request: {path: /bytes/1, timeout: 20s}}"
+    with target(tmp_path, "--workers", "1", "--service-time", "fixed:2s") as url:
+        rows, measured = drive(text, url, tmp_path)
+    assert Counter(rows["outcome"]) == {"answered": 3, "dropped": 37}
+    assert (rows.loc[rows["outcome"] == "dropped", "attempt"] == 0).all()
+    assert measured.rows == 40
+    assert {doubt.kind: doubt.invalidates for doubt in measured.doubts}["dropped_arrivals"]
+
+
+def test_groups_keep_the_rates_of_table_iii(tmp_path: Path) -> None:
+    with target(tmp_path, "--workers", "64", "--service-time", "fixed:1ms") as url:
+        rows, _ = drive(TABLE_III, url, tmp_path)
+    groups = rows.groupby("group", observed=True)
+    assert groups["user"].nunique().to_dict() == {"high": 5, "moderate": 25, "low": 70}
+    # In four seconds a user of each group is due at 8, 6 and 2 moments; the default `late: catch_up` leaves none out.
+    assert groups.size().to_dict() == {"high": 5 * 8, "moderate": 25 * 6, "low": 70 * 2}
+    gaps = rows.sort_values("intended_us").groupby(["group", "user"], observed=True)["intended_us"].diff()
+    per_minute = 60e6 / gaps.groupby(rows["group"], observed=True).mean()
+    for group, rate in (("high", 120), ("moderate", 90), ("low", 30)):
+        assert per_minute[group] == pytest.approx(rate, rel=0.005)
+
+
+def test_the_warm_up_is_recorded_and_marked(tmp_path: Path) -> None:
+    text = "workload: {open: {rate: 50, duration: 1s}, request: {path: /bytes/1}}"
+    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+        rows, _ = drive(text, url, tmp_path, warm_up="500ms")
+    assert Counter(rows["warm_up"]) == {True: 25, False: 50}
+    assert (rows["warm_up"] == (rows["intended_us"] < 500_000)).all()
+
+
+@pytest.mark.parametrize(
+    ("says", "cause"),
+    [
+        ('{"progress": {}}', "the load engine died"),
+        ("no json", "the load engine broke its contract"),
+        ('{"error": "the disk is full"}', "gave up: the disk is full"),
+        ('{"problems": [{"path": "seed", "message": "is odd"}]}', "refused its job: seed: is odd"),
+    ],
+)
+def test_an_engine_that_fails_is_a_cause_and_no_crash(
+    says: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "engine"
+    stand_in.write_text(f"#!/bin/sh\nif [ $1 = load ]; then echo '{says}'; exit 3; fi\nexec {engine.binary()} \"$@\"\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATTERNBENCH_ENGINE", str(stand_in))
+    with pytest.raises(DriverError, match=cause):
+        drive("workload: {open: {rate: 5, duration: 1s}}", "http://127.0.0.1:1", tmp_path)
+
+
+class Shop(BaseHTTPRequestHandler):
+    """A scripted shop: log in, browse, order (answered later, by correlation id), log out."""
+
+    protocol_version = "HTTP/1.1"
+    asked: ClassVar[Counter[str]] = Counter()
+    seen: ClassVar[list[tuple[str, str]]] = []
+    guard = threading.Lock()
+
+    def _answer(self, status: int, value: Any, **headers: str) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        for name, text in headers.items():
+            self.send_header(name.replace("_", "-"), text)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        with self.guard:
+            self.seen.append((self.path, sent))
+        if self.path == "/login":
+            name = sent.partition("=")[2]
+            self._answer(200, {"token": f"t-{name}"}, Set_Cookie=f"session={name}")
+        elif not self.headers.get("Cookie", "").startswith("session="):
+            self._answer(401, {})
+        elif self.path == "/orders":
+            self._answer(202, {"accepted": True}, Location=f"/orders/{self.headers['X-Correlation-Id']}")
+        else:
+            self._answer(200, {})
+
+    def do_GET(self) -> None:
+        if not self.path.startswith("/orders/"):
+            self._answer(200, {"items": [{"id": 7}]})
+            return
+        with self.guard:
+            self.asked[self.path] += 1
+            done = self.asked[self.path] >= 3
+        self._answer(200, {"state": "done" if done else "working"})
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def shop() -> Iterator[str]:
+    Shop.asked, Shop.seen = Counter(), []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+JOURNEY = """\
+workload:
+  closed: {users: 2, requests: 8}
+  journey:
+    cookies: true
+    steps:
+      - {name: login, method: POST, path: /login, form: {name: "user-${user}"}, capture: {token: {json: $.token}}}
+      - {name: browse, path: /items, capture: {item: {json: "$.items[0].id"}}}
+      - name: order
+        method: POST
+        path: /orders
+        headers: {X-Correlation-Id: "${token}-${call}"}
+        json: {item: "${item}"}
+        expect: {statuses: [202], json: {$.accepted: true}}
+        capture: {order: {header: Location}}
+        poll: {path: "${order}", every: 10ms, limit: 10s, until: {json: {$.state: done}}}
+      - {name: logout, method: POST, path: /logout}
+"""
+
+
+def test_a_journey_logs_in_orders_polls_until_done_and_logs_out(shop: str, tmp_path: Path) -> None:
+    rows, measured = drive(JOURNEY, shop, tmp_path)
+    assert measured.shortfall is None
+    assert rows["success"].groupby(rows["step"], observed=True).last().all()
+    calls = rows.groupby(["user", "call"], observed=True).agg(step=("step", "first"), attempts=("attempt", "max"))
+    assert Counter(calls["step"]) == {"login": 4, "browse": 4, "order": 4, "logout": 4}
+    # An order and the three questions until it is done are one call.
+    assert set(calls.loc[calls["step"] == "order", "attempts"]) == {4}
+    assert Counter(path for path, _ in Shop.seen) == {"/login": 4, "/orders": 4, "/logout": 4}
+    assert {sent for path, sent in Shop.seen if path == "/orders"} == {'{"item":"7"}'}
+    assert all(count == 3 for count in Shop.asked.values())
+
+
+def test_a_capture_that_finds_nothing_is_that_users_failed_expectation(shop: str, tmp_path: Path) -> None:
+    text = (
+        "workload:\n  closed: {users: 1, requests: 2}\n"
+        "  journey: [{name: a, path: /items, capture: {x: {json: $.nothing}}}, {name: b, path: '/${x}'}]\n"
+    )
+    rows, _ = drive(text, shop, tmp_path)
+    assert set(zip(rows["step"], rows["outcome"], rows["success"], strict=True)) == {("a", "expectation_failed", False)}
+
+
+def study(folder: Path, text: str) -> str:
+    path = folder / "study.yaml"
+    path.write_text(AROUND + text)
+    return str(path)
+
+
+def test_a_study_of_an_open_workload_runs_and_its_steps_are_reported(tmp_path: Path) -> None:
+    text = (
+        "workload:\n  open: {rate: [20, 40], duration: 1s}\n"
+        "  journey: [{name: look, path: /bytes/10}, {name: buy, path: '/bytes/${random:1-20}'}]\n"
+    )
+    run = tmp_path / "run"
+    done = patternbench("run", study(tmp_path, text), "--out", str(run), "--json")
+    assert done.returncode == 0, done.stderr
+    assert [entry["rows"] for entry in sorted(entries(run), key=lambda entry: entry["rows"])] == [40, 80]
+    assert len(pd.read_parquet(run / "attempts" / "00000.parquet")) in (40, 80)
+    summary = json.loads((run / "load" / "00000" / "summary.json").read_text())
+    assert {"histograms.json", "summary.json"} == {path.name for path in (run / "load" / "00000").iterdir()}
+    assert "valid" in summary
+    steps = pd.read_parquet(run / "steps.parquet")
+    assert set(steps["step"]) == {"look", "buy"}
+    assert "valid" in pd.read_parquet(run / "rounds.parquet")
+    assert "<h2>Steps</h2>" in (run / "report.html").read_text()
+
+
+def test_everything_wrong_with_a_load_is_listed_with_its_line_before_the_start(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("at_us\n5\n3\n")
+    text = (
+        "workload:\n  open:\n    schedule: {trace: t.csv}\n  journey:\n"
+        "    - {path: '/${nobody}'}\n    - path: /\n      body_file: nowhere.json\n"
+    )
+    said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
+    assert "study.yaml:11: workload.open.schedule.trace" in said
+    assert "earlier than the one before" in said
+    assert "study.yaml:13: workload.journey[0].path: ${nobody} names nothing" in said
+    assert "study.yaml:15: workload.journey[1].body_file" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_librarys_client_is_refused_an_open_workload_by_name(tmp_path: Path) -> None:
+    path = Path(study(tmp_path, "workload: {open: {rate: 1, duration: 1s}}\n"))
+    path.write_text(path.read_text().replace("native", "resilience4j"))
+    said = refused("run", str(path), "--out", str(tmp_path / "run"))
+    assert "client resilience4j cannot drive an open workload" in said
+
+
+def test_a_round_that_would_outlast_its_limit_is_refused(tmp_path: Path) -> None:
+    text = "workload: {open: {rate: 1, duration: 31s}}\n"
+    said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
+    assert "workload.open.duration" in said
+    assert "time_limit" in said
+
+
+def test_load_ends_with_exactly_one_object(tmp_path: Path) -> None:
+    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+        out = tmp_path / "records"
+        done = patternbench("load", f"{url}/bytes/5", "--rate", "50", "--duration", "1s", "--out", str(out), "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert list(told) == [
+        "requests",
+        "errors",
+        "dropped",
+        "duration_s",
+        "rate_per_s",
+        "response_ms",
+        "service_ms",
+        "lateness_ms",
+        "generator_cpu_s",
+    ]
+    assert (told["requests"], told["errors"], told["dropped"]) == (50, 0, 0)
+    assert list(told["response_ms"]) == ["p50", "p90", "p99", "p999", "max"]
+    assert len(pd.read_parquet(out / "attempts.parquet")) == 50
+
+
+def test_load_at_nothing_ends_with_1_and_a_url_that_is_none_with_2() -> None:
+    done = patternbench("load", "http://127.0.0.1:1/", "--requests", "3", "--users", "1", "--json")
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["errors"] == 3
+    assert "URL: " in refused("load", "htp:/x", "--rate", "5")
+    assert "--rate" in refused("load", "http://127.0.0.1:1/", "--rate", "often")
+
+
+def test_load_that_is_interrupted_shows_what_there_is(tmp_path: Path) -> None:
+    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+        out = tmp_path / "records"
+        process = subprocess.Popen(
+            command("load", url, "--rate", "50", "--duration", "60s", "--out", str(out), "--json"), stdout=-1, text=True
+        )
+        deadline = time.monotonic() + 60
+        while not (out / "attempts.parquet").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads(printed)["requests"] > 0
+    assert left_behind(str(out)) == []

@@ -1,0 +1,161 @@
+"""The terminal views of load, as agreed, and the jobs that its flags make."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from tests.support.studies import ROOT
+
+from patternbench.cli.load import Options, job_of
+from patternbench.cli.load_view import BARS, History, ending, live, milliseconds, sparkline
+from patternbench.study.problems import InputError
+from patternbench.study.units import Duration
+
+GOLDEN = ROOT / "tests/golden/load"
+SCHEMA = json.loads((ROOT / "contracts/load/job.schema.json").read_text())
+DEFAULTS: dict[str, Any] = {
+    "urls": ("http://127.0.0.1:8080/",),
+    "rate": None,
+    "users": None,
+    "duration": None,
+    "requests": None,
+    "warm_up": Duration(0),
+    "poisson": False,
+    "in_flight": 1000,
+    "method": "GET",
+    "headers": (),
+    "body": None,
+    "timeout": Duration.parse("30s"),
+    "ca": None,
+    "insecure": False,
+    "seed": 1,
+}
+
+
+def job(**given: Any) -> dict[str, Any]:
+    """The job of some flags; asserts that the contract allows it."""
+    made = job_of(Options(**{**DEFAULTS, **given}), log=True)
+    jsonschema.validate(made, SCHEMA)
+    return made
+
+
+def progress(second: int, p50: float | None) -> dict[str, Any]:
+    times = {"p50": p50, "p90": p50, "p99": p50 and p50 * 4, "max": p50 and p50 * 9}
+    counts = {"requests": 500 * second, "errors": second // 4, "dropped": 0, "in_flight": second}
+    return {"elapsed_us": second * 1_000_000, **counts, "rate_per_s": 500.0 + second, "response_ms": times}
+
+
+def printed(view: Any) -> str:
+    out = io.StringIO()
+    Console(file=out, width=80, color_system=None).print(view)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def golden(name: str, text: str) -> None:
+    """Compare with the checked-in text; to take a new one, delete the file and run the test twice."""
+    path: Path = GOLDEN / name
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")
+        pytest.fail(f"{path.name} was missing and has been written: look at it, then run again")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_the_live_view_is_as_agreed() -> None:
+    history = History()
+    for second in range(1, 13):
+        history.add(progress(second, None if second == 5 else 1.5 * second))
+    golden("live.txt", printed(live(history, ["http://127.0.0.1:8080/items", "http://127.0.0.1:8081/"], 30.0)))
+
+
+def test_the_live_view_begins_before_anything_is_known() -> None:
+    assert "sent 0" in printed(live(History(), ["http://x/"], None))
+
+
+def test_the_live_view_shows_statuses_and_lateness_when_the_engine_tells_them() -> None:
+    history = History()
+    history.add({**progress(1, 1.0), "statuses": {"2xx": 499, "5xx": 1}, "lateness_ms": {"p99": 0.08}})
+    text = printed(live(history, ["http://x/"], None))
+    assert "5xx 1" in text
+    assert "late p99 80 µs" in text
+
+
+def test_the_ending_is_as_agreed() -> None:
+    times = {"p50": 0.85, "p90": 3.456, "p99": 99.96, "p999": 1234.0, "max": None}
+    step = {"group": "all", "calls": 10, "successes": 9, "response_ms": times}
+    summary = {
+        "requests": 15_000,
+        "calls": 15_000,
+        "errors": 12,
+        "dropped": 3,
+        "duration_s": 30.01,
+        "rate_per_s": 499.83,
+        "response_ms": times,
+        "service_ms": times,
+        "lateness_ms": times,
+        "generator_cpu_s": 0.71,
+        "statuses": {"2xx": 14_988, "5xx": 10},
+        "outcomes": {"answered": 14_998, "timeout": 2, "connection_error": 0, "dropped": 3},
+        "generator": {"connections": 20},
+        "steps": [{**step, "step": "login"}, {**step, "step": "browse"}],
+    }
+    golden("ending.txt", printed(ending(summary)))
+
+
+@given(st.lists(st.none() | st.floats(0, 1e9), max_size=60))
+def test_a_sparkline_has_a_bar_for_every_value_and_the_largest_is_highest(values: list[float | None]) -> None:
+    text = sparkline(values, width=0)
+    assert [character == " " for character in text] == [value is None for value in values]
+    known = [value for value in values if value is not None]
+    if known and max(known) > 0:
+        assert text[values.index(max(known))] == BARS[-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (0.0, "0 µs"), (0.85, "850 µs"), (3.456, "3.46 ms"), (1200, "1.20 s")]
+)
+def test_times_are_written_for_people(value: float | None, text: str) -> None:
+    assert milliseconds(value) == text
+
+
+def test_a_rate_makes_an_open_workload() -> None:
+    made = job(rate=500.0, poisson=True, in_flight=9, duration=Duration.parse("30s"))
+    assert made["duration_us"] == 30_000_000
+    assert made["groups"][0]["workload"]["open"] == {
+        "schedule": {"constant": {"rate": 500.0}},
+        "spacing": "poisson",
+        "max_in_flight": 9,
+        "calls": None,
+    }
+
+
+def test_without_a_rate_users_wait_for_ten_seconds() -> None:
+    made = job()
+    assert made["groups"][0]["workload"] == {"closed": {"users": 50}}
+    assert made["duration_us"] == 10_000_000
+
+
+def test_a_number_of_requests_needs_no_duration() -> None:
+    made = job(requests=7)
+    assert made["groups"][0]["workload"]["closed"]["until"] == {"calls": 7}
+    assert made["duration_us"] is None
+
+
+def test_a_request_is_what_the_flags_say() -> None:
+    made = job(method="post", headers=("A: b:c", "X:"), body="hi ${user}", ca="/x.pem", insecure=True)
+    (step,) = made["groups"][0]["journeys"][0]["steps"]
+    assert (step["method"], step["headers"], step["body"]) == ("POST", {"A": "b:c", "X": ""}, "hi ${user}")
+    assert made["tls"] == {"ca_file": "/x.pem", "verify": False}
+
+
+@pytest.mark.parametrize("flags", [{"rate": 5.0, "users": 5}, {"headers": ("no colon",)}, {"headers": (": x",)}])
+def test_what_makes_no_sense_is_refused(flags: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        job_of(Options(**{**DEFAULTS, **flags}), log=False)

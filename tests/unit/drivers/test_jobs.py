@@ -1,0 +1,201 @@
+"""Scenarios as jobs of the load engine: held against the contract's schema, and by their meaning."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.studies import ROOT
+
+from patternbench.drivers import choice, jobs
+from patternbench.drivers.driver import Task
+from patternbench.drivers.engine import shortfall, study_path
+from patternbench.plan.expand import expand
+from patternbench.study.load import loads
+from patternbench.study.units import Duration
+
+SCHEMA = json.loads((ROOT / "contracts/load/job.schema.json").read_text())
+GROUPS = """\
+workload:
+  users: 100
+  duration: 10m
+  groups:
+    - {name: high, share: 5, rate: 120/m, late: shift, start_over: 10s}
+    - {name: moderate, share: 25, rate: 90/m, late: shift, start_over: 10s}
+    - {name: low, share: 70, rate: 30/m, late: shift, start_over: 10s}
+"""
+JOURNEY = """\
+workload:
+  closed: {users: 10, think_time: 100ms, duration: 10s}
+  feeder: {file: names.csv, order: random}
+  journey:
+    cookies: true
+    steps:
+      - {name: login, method: POST, path: /login, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
+      - {name: browse, path: /items, query: {page: "${random:1-9}", all: true}, repeat: 3, pause: 50ms}
+      - name: order
+        method: POST
+        path: /orders
+        headers: {X-Token: "${token}"}
+        json: {round: "${round}", max: null}
+        expect: {statuses: [202], json: {$.accepted: true}, has: [$.id]}
+        capture: {order: {header: Location}}
+        timeout: 2s
+        poll: {path: "${order}", every: 20ms, limit: 5s, until: {json: {$.state: done}}}
+"""
+
+
+def config(text: str) -> dict[str, Any]:
+    around = "patternbench: 1\nname: x\nsystem: target\nstrategies:\n  - {client: native, baseline: {}}\n"
+    return expand(loads(around + text, "x.yaml")).scenarios[0].config
+
+
+def task(text: str, limit: str = "20m", warm_up: str = "0s") -> Task:
+    times = (Duration.parse(limit), Duration.parse(warm_up))
+    return Task(config(text), "http://127.0.0.1:8080", *times, seed=1, number=3, beside=Path("/studies"))
+
+
+def rendered(text: str, **more: str) -> dict[str, Any]:
+    """The job of a workload; asserts that the contract allows it."""
+    job = jobs.job(task(text, **more))
+    jsonschema.validate(job, SCHEMA)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("schedule", "wanted"),
+    [
+        ("rate: 5", {"constant": {"rate": 5}}),
+        ("schedule: {constant: {rate: 120/m}}", {"constant": {"rate": 2}}),
+        ("schedule: {poisson: {rate: 5}}", {"constant": {"rate": 5}}),
+        ("schedule: {ramp: {from: 0, to: 9, over: 2s}}", {"ramp": {"from": 0, "to": 9, "over_us": 2_000_000}}),
+        ("schedule: {steps: [{rate: 1, for: 1s}]}", {"steps": [{"rate": 1, "for_us": 1_000_000}]}),
+        (
+            "schedule: {spike: {base: 1, peak: 9, at: 1s, for: 2s}}",
+            {"spike": {"base": 1, "peak": 9, "at_us": 1_000_000, "for_us": 2_000_000}},
+        ),
+        (
+            "schedule: {sine: {mean: 9, amplitude: 1, period: 1m}}",
+            {"sine": {"mean": 9, "amplitude": 1, "period_us": 60_000_000}},
+        ),
+        ("schedule: {trace: t.csv}", {"trace": {"file": "/studies/t.csv"}}),
+    ],
+)
+def test_every_schedule_becomes_the_engines(schedule: str, wanted: dict[str, Any]) -> None:
+    job = rendered(f"workload: {{open: {{{schedule}, duration: 3s, in_flight: 7}}}}", warm_up="1s")
+    workload = job["groups"][0]["workload"]["open"]
+    assert workload["schedule"] == wanted
+    assert workload["spacing"] == ("poisson" if "poisson" in schedule else "regular")
+    assert workload["max_in_flight"] == 7
+    assert (job["warm_up_us"], job["duration_us"]) == (1_000_000, 3_000_000)
+
+
+def test_steps_last_as_long_as_they_say_their_warm_up_included() -> None:
+    text = "workload: {open: {schedule: {steps: [{rate: 1, for: 1s}, {rate: 2, for: 4s}]}}}"
+    assert rendered(text, warm_up="2s")["duration_us"] == 3_000_000
+
+
+@pytest.mark.parametrize(("ends", "until"), [("successes", "successes_per_user"), ("requests", "calls_per_user")])
+def test_a_count_of_each_user_ends_a_closed_workload(ends: str, until: str) -> None:
+    text = f"workload: {{closed: {{users: 3, {ends}: 5}}, journey: [{{path: /}}]}}"
+    job = rendered(text, limit="10s", warm_up="1s")
+    assert job["groups"][0]["workload"]["closed"]["until"] == {until: 5}
+    assert job["duration_us"] == 9_000_000
+
+
+def test_table_iii_becomes_paces_of_users() -> None:
+    groups = rendered(GROUPS)["groups"]
+    closed = {group["name"]: group["workload"]["closed"] for group in groups}
+    assert {name: (one["users"], one["pace"]["every_us"]) for name, one in closed.items()} == {
+        "high": (5, 500_000),
+        "moderate": (25, 666_667),
+        "low": (70, 2_000_000),
+    }
+    assert all(one["pace"]["late"] == "shift" and one["start_over_us"] == 10_000_000 for one in closed.values())
+
+
+def test_a_journey_becomes_the_engines() -> None:
+    job = rendered(JOURNEY)
+    (group,) = job["groups"]
+    (journey,) = group["journeys"]
+    login, browse, order = journey["steps"]
+    assert group["feeder"] == {"file": "/studies/names.csv", "order": "random"}
+    assert journey["cookies"] is True
+    assert login["form"] == {"name": "${feed.name}"}
+    assert browse["query"] == {"page": "${random:1-9}", "all": "true"}
+    assert (browse["repeat"], browse["pause_us"]) == (3, 50_000)
+    assert order["json"] == {"round": "${round}", "max": None}
+    assert order["expect"]["json"] == [{"path": "$.accepted", "equals": True}, {"path": "$.id"}]
+    assert order["poll"]["until"] == {"json": [{"path": "$.state", "equals": "done"}]}
+    assert job["constants"] == {"round": "3"}
+    assert job["drain_us"] == 10_000_000
+
+
+def test_a_group_has_its_own_headers_and_its_own_journey() -> None:
+    text = (
+        "workload:\n  duration: 1s\n  request: {path: /r}\n  groups:\n"
+        "    - {name: a, users: 1, headers: {X-User: 'a-${user}'}}\n"
+        "    - {name: b, users: 1, journey: [{path: /j}]}\n"
+    )
+    one, other = rendered(text)["groups"]
+    assert one["journeys"][0]["steps"][0] | {"timeout_us": 0} == {
+        "name": "request",
+        "method": "GET",
+        "path": "/r",
+        "headers": {"X-User": "a-${user}"},
+        "timeout_us": 0,
+    }
+    assert other["journeys"][0]["steps"][0]["name"] == "/j"
+
+
+@given(st.integers(1, 10_000), st.lists(st.integers(1, 50), min_size=1, max_size=9))
+def test_apportioned_users_are_all_users_and_none_is_off_by_one(users: int, weights: list[int]) -> None:
+    shares = [100 * weight / sum(weights) for weight in weights]
+    counts = jobs.apportioned(users, shares)
+    assert sum(counts) == users
+    assert all(abs(count - users * share / 100) < 1 + 1e-6 for count, share in zip(counts, shares, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "wanted"),
+    [
+        (JOURNEY, "groups[0].journeys[0].steps[2].timeout_us", "workload.journey[2].timeout"),
+        (GROUPS, "groups[1].workload.closed.users", "workload.groups[1].users"),
+        ("workload: {open: {rate: 1, duration: 1s}}", "groups[0].journeys[0].steps[0].path", "workload.request.path"),
+        (
+            "workload: {open: {schedule: {trace: t}}}",
+            "groups[0].workload.open.schedule.trace.file.line 3",
+            "workload.open.schedule.trace.line 3",
+        ),
+    ],
+)
+def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: str) -> None:
+    assert study_path(path, config(text)["workload"]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (GROUPS, "groups"),
+        (JOURNEY, "a journey"),
+        ("workload: {open: {rate: 1, duration: 1s}}", "an open workload"),
+        ("workload: {closed: {users: 1, requests: 1}}", "closed.requests"),
+    ],
+)
+def test_a_librarys_client_is_refused_by_name_for_what_only_the_engine_drives(text: str, what: str) -> None:
+    assert choice.problems(config(text)) == []
+    (problem,) = choice.problems({**config(text), "client": "resilience4j"})
+    assert "client resilience4j cannot drive " + what in problem.message
+
+
+def test_a_round_that_did_not_reach_its_count_falls_short() -> None:
+    given_ = task("workload: {closed: {users: 3, requests: 5}}")
+    summary = {"interrupted": False, "calls": 14, "successes": 14}
+    assert "1 requests are missing" in str(shortfall(given_, summary))
+    assert shortfall(given_, {**summary, "calls": 15}) is None
+    assert shortfall(given_, {**summary, "calls": 15, "interrupted": True}) == "the load engine was interrupted"

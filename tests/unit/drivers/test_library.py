@@ -1,0 +1,53 @@
+"""What a library's client is asked for, and when its round falls short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.unit.drivers.test_jobs import config
+
+from patternbench.drivers.client import Client, Delivery
+from patternbench.drivers.contract import End
+from patternbench.drivers.driver import Task
+from patternbench.drivers.library import LibraryDriver
+from patternbench.study.units import Duration
+
+
+class Asked:
+    """A client that does nothing but remember what it was asked for."""
+
+    def __init__(self) -> None:
+        self.body: dict[str, Any] = {}
+
+    def run(self, body: dict[str, Any], died: object = None) -> Delivery:
+        self.body = body
+        return Delivery([], End(rows=0, duration_us=0, cpu_us=0))
+
+
+def task(ends: str) -> Task:
+    given = config(f"workload: {{closed: {{users: 3, {ends}}}, request: {{path: /}}}}")
+    return Task(given, "http://127.0.0.1:1", Duration.parse("9s"), Duration.parse("1s"), 1, 0, Path())
+
+
+def test_a_duration_is_the_clients_time_limit_and_nothing_falls_short_of_it(tmp_path: Path) -> None:
+    client = Asked()
+    measured = LibraryDriver(cast(Client, client)).drive(task("duration: 2s"), tmp_path / "a.parquet")
+    assert (client.body["successes"], client.body["time_limit_us"]) == (None, 2_000_000)
+    assert measured.shortfall is None
+
+
+def test_users_that_did_not_get_what_they_were_asked_for_fall_short(tmp_path: Path) -> None:
+    client = Asked()
+    measured = LibraryDriver(cast(Client, client)).drive(task("successes: 5"), tmp_path / "a.parquet")
+    assert (client.body["successes"], client.body["time_limit_us"]) == (5, 9_000_000)
+    assert measured.shortfall == "over its time limit of 9s: 3 users were not finished"
+
+
+@pytest.mark.parametrize("ends", ["duration: 2s", "successes: 5"])
+def test_a_warm_up_lasts_as_long_as_it_says_whatever_ends_the_round(ends: str, tmp_path: Path) -> None:
+    client = Asked()
+    LibraryDriver(cast(Client, client)).warm_up(task(ends), tmp_path / "w.parquet")
+    assert (client.body["successes"], client.body["time_limit_us"]) == (None, 1_000_000)
+    assert client.body["strategy"] == {"baseline": {}}

@@ -1,0 +1,160 @@
+"""Workloads: what may be said, and how each mistake is told."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+from tests.support.studies import ROOT, problems
+
+from patternbench.plan.expand import expand
+from patternbench.study.document import parse
+from patternbench.study.load import loads
+from patternbench.study.models import Study
+from patternbench.study.problems import Problem
+from patternbench.study.schema import study_schema
+
+AROUND = """\
+patternbench: 1
+name: x
+system: target
+strategies:
+  - {client: native, baseline: {}}
+workload:
+"""
+
+
+def text(*lines: str) -> str:
+    return AROUND + "".join(f"  {line}\n" for line in lines)
+
+
+def read(*lines: str) -> Study:
+    return loads(text(*lines), "x.yaml")
+
+
+def problem(*lines: str) -> Problem:
+    """The only thing that is wrong with a workload."""
+    (found,) = problems(text(*lines))
+    return found
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "constant: {rate: [1, 2]}",
+        "poisson: {rate: 120/m}",
+        "ramp: {from: 0, to: 10, over: 5s}",
+        "steps: [{rate: 1, for: 1s}, {rate: [5, 9], for: 2s}]",
+        "spike: {base: 1, peak: 10, at: 2s, for: 1s}",
+        "sine: {mean: 10, amplitude: 5, period: 1m}",
+        "trace: arrivals.csv",
+    ],
+)
+def test_every_schedule_can_be_said(schedule: str) -> None:
+    line = f"open: {{schedule: {{{schedule}}}, duration: 3s}}"
+    assert expand(read(line)).scenarios
+    jsonschema.validate(parse(text(line), "x.yaml").value, study_schema())
+
+
+def test_a_rate_may_carry_its_unit() -> None:
+    assert [s.levels["rate"] for s in expand(read("open: {rate: [120/m, 1], duration: 1s}")).scenarios] == [2, 1]
+
+
+@pytest.mark.parametrize(("rate", "says"), [("-1", "more than 0"), ("20000000", "at most"), ("fast", "500/s")])
+def test_an_absurd_rate_is_refused_with_what_is_allowed(rate: str, says: str) -> None:
+    found = problem(f"open: {{rate: {rate}, duration: 1s}}")
+    assert (found.line, found.path) == (7, "workload.open.rate")
+    assert says in found.allowed
+
+
+def test_an_open_workload_without_an_end_is_refused() -> None:
+    assert "duration" in problem("open: {rate: 5}").allowed
+    assert read("open: {schedule: {trace: t.csv}}").workload.open
+
+
+def test_a_sine_that_would_go_below_zero_is_refused() -> None:
+    found = problem("open: {schedule: {sine: {mean: 1, amplitude: 2, period: 1s}}, duration: 1s}")
+    assert found.path == "workload.open.schedule.sine"
+
+
+def test_two_kinds_of_workload_do_not_stand_together() -> None:
+    found = problem("closed: {users: 1, successes: 1}", "open: {rate: 1, duration: 1s}")
+    assert found.allowed == "exactly one of closed, open, groups"
+
+
+def test_a_closed_workload_ends_in_one_way() -> None:
+    assert "exactly one of successes, requests, duration" in problem("closed: {users: 1}").allowed
+    assert problem("closed: {users: 1, requests: 5, duration: 1s}").path == "workload.closed"
+
+
+def test_a_journey_without_steps_is_refused() -> None:
+    assert problem("closed: {users: 1, requests: 1}", "journey: []").path == "workload.journey"
+
+
+def test_a_weight_of_zero_everywhere_is_refused() -> None:
+    journeys = "journeys: [{weight: 0, steps: [{path: /a}]}, {weight: 0, steps: [{path: /b}]}]"
+    found = problem("closed: {users: 1, requests: 1}", journeys)
+    assert "weight 0" in found.message
+    assert found.path == "workload"
+
+
+def test_a_step_has_one_body() -> None:
+    found = problem("closed: {users: 1, requests: 1}", "journey: [{path: /, body: a, json: {b: 1}}]")
+    assert (found.path, found.allowed) == ("workload.journey[0]", "one of body, json, form, body_file")
+
+
+def test_an_unknown_key_of_a_step_is_put_right() -> None:
+    found = problem("closed: {users: 1, requests: 1}", "journey: [{path: /, jsn: {}}]")
+    assert found.path == "workload.journey[0].jsn"
+    assert found.hint == "did you mean `json`?"
+
+
+def test_shares_add_up_to_all_users() -> None:
+    groups = "groups: [{name: a, share: 50}, {name: b, share: 49}]"
+    assert "99" in problem("users: 10", "duration: 1s", groups).message
+    assert read("users: 10", "duration: 1s", groups.replace("49", "50")).workload.groups
+
+
+def test_groups_have_names_of_their_own() -> None:
+    groups = "groups: [{name: a, users: 1}, {name: a, users: 2}]"
+    assert "two groups a" in problem("duration: 1s", groups).message
+
+
+def test_fields_of_groups_and_steps_are_factors_under_their_names() -> None:
+    lines = (
+        "duration: 1s",
+        "groups: [{name: a, users: [1, 2]}, {name: b, users: 3, journey: [{name: go, path: [/x, /y]}]}]",
+    )
+    assert {"groups.a.users": [1, 2], "groups.b.journey.steps.go.path": ["/x", "/y"]}.items() <= expand(
+        read(*lines)
+    ).factors.items()
+    assert len(expand(read(*lines)).scenarios) == 4
+
+
+def test_two_unnamed_steps_are_no_factor() -> None:
+    plan = expand(read("closed: {users: 1, requests: 1}", "journey: [{path: /a}, {path: /b}]"))
+    assert list(plan.factors) == ["client", "strategy"]
+
+
+def test_what_a_library_client_can_drive_needs_no_engine() -> None:
+    assert not read("closed: {users: 1, duration: 1s}").workload.engine_only
+    for lines in (["closed: {users: 1, requests: 1}"], ["open: {rate: 1, duration: 1s}"]):
+        assert read(*lines).workload.engine_only
+
+
+def test_the_body_of_a_step_is_left_as_it_is() -> None:
+    body = "{max: null, list: [1, {a: [true]}], nested: {duration: 3}}"
+    (scenario,) = expand(read("closed: {users: 1, requests: 1}", f"journey: [{{path: /, json: {body}}}]")).scenarios
+    assert scenario.config["workload"]["journey"]["steps"][0]["json"] == {
+        "max": None,
+        "list": [1, {"a": [True]}],
+        "nested": {"duration": 3},
+    }
+
+
+def test_the_example_of_the_documentation_is_a_study() -> None:
+    page = (ROOT / "docs/study-file.md").read_text()
+    block = page.split("```yaml\n")[1].split("```")[0]
+    whole = AROUND.removesuffix("workload:\n") + block
+    jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
+    (scenario,) = expand(loads(whole, "x.yaml")).scenarios
+    assert [group["name"] for group in scenario.config["workload"]["groups"]] == ["high", "moderate", "low"]
