@@ -125,6 +125,16 @@ fn too_few_file_descriptors_are_refused_with_the_remedy() {
 }
 
 #[test]
+fn hedged_attempts_count_as_file_descriptors() {
+    let hedge = json!([{"hedge": {"max_attempts": 1000, "delay_us": 1}}]);
+    let many = json!({"closed": {"users": 1_000_000, "until": {"calls": 1}}});
+    assert_eq!(
+        wrong_paths(&with(job(URL, many, json!([{}])), json!({"policies": hedge}))),
+        ["groups"]
+    );
+}
+
+#[test]
 fn text_that_is_no_json_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.json");

@@ -5,6 +5,7 @@ mod common;
 
 use common::{Outcome, Reply, Seen, Server, after, job, ok, run, status, with, wrong_paths};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MS: i64 = 1_000;
@@ -458,6 +459,63 @@ fn users_who_keep_a_pace_keep_it_when_they_are_rejected() {
     let intended: Vec<i64> = outcome.attempts.iter().map(|row| row.intended_us).collect();
     assert_eq!(intended, (0..10).map(|call| call * 20 * MS).collect::<Vec<_>>());
     assert_eq!(outcome.with("rejected").len(), 9);
+}
+
+/// All policies at once, with short times.
+fn everything() -> Value {
+    json!([
+        {"deadline": {"after_us": 400_000}},
+        {"retry": {"max_attempts": 4, "backoff": {"exponential": {"initial_us": 1_000, "multiplier": 2, "max_us": 5_000}}, "jitter": "full"}},
+        {"retry_budget": {"ratio": 0.5, "min_per_s": 10, "capacity": 20}},
+        {"circuit_breaker": {"failure_rate": 40, "slow_call": {"rate": 90, "duration_us": 30_000}, "window": {"calls": 20}, "minimum_calls": 10, "open_for_us": 20_000, "half_open_calls": 3}},
+        {"rate_limit": {"calls": 100, "per_us": 1_000_000, "burst": 10, "max_wait_us": 50_000, "scope": "user"}},
+        {"bulkhead": {"max_concurrent": 8, "max_waiting": 8, "max_wait_us": 20_000}},
+        {"hedge": {"max_attempts": 2, "delay_us": 10_000}},
+        {"timeout": {"after_us": 60_000}},
+    ])
+}
+
+#[test]
+fn whatever_happens_every_call_is_recorded_once_and_its_attempts_without_a_gap() {
+    let server = Server::start(|seen| match seen.number {
+        number if number % 11 == 0 => after(Duration::from_millis(80), "slow"),
+        number if number % 7 == 0 => Reply::HangUp,
+        number if number % 3 == 0 => status(503, "Retry-After: 0\r\n", ""),
+        _ => ok("x"),
+    });
+    let outcome = run(&guarded(&server, calls(20, 25), everything()));
+    let mut attempts: BTreeMap<(u32, u32), Vec<u16>> = BTreeMap::new();
+    for row in &outcome.attempts {
+        attempts
+            .entry((row.user, row.call))
+            .or_default()
+            .push(row.attempt);
+    }
+    let expected: Vec<(u32, u32)> = (0..20)
+        .flat_map(|user| (0..25).map(move |call| (user, call)))
+        .collect();
+    assert_eq!(attempts.keys().copied().collect::<Vec<_>>(), expected);
+    for (call, mut numbers) in attempts {
+        numbers.sort_unstable();
+        let unbroken: Vec<u16> = (1..=numbers.len() as u16).collect();
+        assert!(numbers == [0] || numbers == unbroken, "{call:?}: {numbers:?}");
+    }
+    let count = |name: &str| outcome.summary[name].as_u64().unwrap();
+    assert_eq!(count("calls") + count("rejected"), 500);
+    assert_eq!(count("successes") + count("errors"), count("calls"));
+    // The last row of a call tells how it ended.
+    let last: BTreeMap<(u32, u32), bool> = outcome
+        .attempts
+        .iter()
+        .map(|row| ((row.user, row.call), row.success))
+        .collect();
+    assert_eq!(
+        last.values().filter(|good| **good).count() as u64,
+        count("successes")
+    );
+    let on_the_wire = outcome.attempts.iter().filter(|row| row.attempt > 0).count();
+    assert_eq!(count("requests") as usize, on_the_wire);
+    assert!(acted(&outcome).iter().sum::<u64>() > 0);
 }
 
 #[test]
