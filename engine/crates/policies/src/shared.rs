@@ -1,6 +1,6 @@
 //! What several calls share: one state for all of them, or one for each user.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Who shares a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,7 +18,8 @@ pub struct Shared<C, T> {
     scope: Scope,
     config: C,
     new: fn(C) -> T,
-    states: HashMap<u64, T>,
+    /// In order of the users, since a table by hashes would bring a random source of its own.
+    states: BTreeMap<u64, T>,
 }
 
 impl<C: Copy, T> Shared<C, T> {
@@ -28,7 +29,7 @@ impl<C: Copy, T> Shared<C, T> {
             scope,
             config,
             new,
-            states: HashMap::new(),
+            states: BTreeMap::new(),
         }
     }
 
