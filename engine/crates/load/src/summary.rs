@@ -41,6 +41,7 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
         "statuses": statuses(&counts),
         "socket_errors": socket_errors(finished),
         "steps": cells(finished, frame),
+        "policies": policies(finished),
         "generator": generator(finished, frame),
         "doubts": doubts.iter().map(Doubt::to_json).collect::<Vec<_>>(),
         "interrupted": finished.interrupted,
@@ -105,6 +106,12 @@ fn cells(finished: &Finished, frame: &Frame<'_>) -> Vec<Value> {
         })
     };
     finished.written.tally.cells().map(cell).collect()
+}
+
+/// How often each policy acted, in the job's order.
+fn policies(finished: &Finished) -> Vec<Value> {
+    let entry = |(policy, acted): &(&str, u64)| json!({"policy": policy, "acted": acted});
+    finished.acted.iter().map(entry).collect()
 }
 
 fn generator(finished: &Finished, frame: &Frame<'_>) -> Value {

@@ -125,6 +125,16 @@ fn too_few_file_descriptors_are_refused_with_the_remedy() {
 }
 
 #[test]
+fn hedged_attempts_count_as_file_descriptors() {
+    let hedge = json!([{"hedge": {"max_attempts": 1000, "delay_us": 1}}]);
+    let many = json!({"closed": {"users": 1_000_000, "until": {"calls": 1}}});
+    assert_eq!(
+        wrong_paths(&with(job(URL, many, json!([{}])), json!({"policies": hedge}))),
+        ["groups"]
+    );
+}
+
+#[test]
 fn text_that_is_no_json_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.json");
@@ -164,12 +174,19 @@ fn put(document: &mut Value, place: &mut usize, value: &Value) {
     }
 }
 
+fn policies() -> Value {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../contracts/load/examples/policies.json");
+    let example: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    example["policies"].clone()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn no_document_makes_the_parser_panic(place in 0usize..40, value in values(), other in 0usize..40, second in values()) {
-        let mut document = with(job(URL, json!({"open": {"schedule": {"steps": [{"rate": 5, "for_us": 1000}]}, "spacing": "poisson"}}), json!([{"name": "a", "path": "/x", "headers": {"A": "b"}, "body": "x", "expect": {"statuses": [200, "300-302"]}}])), json!({"duration_us": 1000, "tls": {"verify": false}}));
+    fn no_document_makes_the_parser_panic(place in 0usize..90, value in values(), other in 0usize..90, second in values()) {
+        let mut document = with(job(URL, json!({"open": {"schedule": {"steps": [{"rate": 5, "for_us": 1000}]}, "spacing": "poisson"}}), json!([{"name": "a", "path": "/x", "headers": {"A": "b"}, "body": "x", "expect": {"statuses": [200, "300-302"]}}])), json!({"duration_us": 1000, "tls": {"verify": false}, "policies": policies()}));
         put(&mut document, &mut place.clone(), &value);
         put(&mut document, &mut other.clone(), &second);
         let _ = patternbench_load::job::Job::parse(&document.to_string(), std::path::Path::new("/nowhere"));

@@ -140,6 +140,17 @@ impl Breaker {
         }
     }
 
+    /// Takes back the ticket of a call that has no result: nothing was sent, or nobody wanted the answer any more. A
+    /// place among the probes becomes free again.
+    pub fn forget(&mut self, ticket: Ticket) {
+        if ticket.epoch != self.epoch {
+            return;
+        }
+        if let Phase::HalfOpen { admitted, .. } = &mut self.phase {
+            *admitted = admitted.saturating_sub(1);
+        }
+    }
+
     /// The state as of the last decision.
     pub fn state(&self) -> State {
         match self.phase {

@@ -193,10 +193,19 @@ fn json_expectation(node: &Node<'_>) -> Option<(JsonPath, Option<Value>)> {
 
 /// A status, or a range of them as `"200-399"`.
 fn statuses(node: &Node<'_>) -> Option<(u16, u16)> {
-    let text = node
-        .value
-        .as_str()
-        .map_or_else(|| node.value.to_string(), str::to_owned);
+    let range = status_range(node.value);
+    if range.is_none() {
+        node.wrong(
+            "a status from 100 to 999, or a range as \"200-399\"",
+            "this is no status",
+        );
+    }
+    range
+}
+
+/// The first and the last status of a range, or one status twice.
+pub fn status_range(value: &Value) -> Option<(u16, u16)> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let (low, high) = text.split_once('-').unwrap_or((&text, &text));
     let status = |text: &str| {
         text.trim()
@@ -204,16 +213,8 @@ fn statuses(node: &Node<'_>) -> Option<(u16, u16)> {
             .ok()
             .filter(|status| (100..=999).contains(status))
     };
-    match (status(low), status(high)) {
-        (Some(low), Some(high)) if low <= high => Some((low, high)),
-        _ => {
-            node.wrong(
-                "a status from 100 to 999, or a range as \"200-399\"",
-                "this is no status",
-            );
-            None
-        }
-    }
+    let range = (status(low)?, status(high)?);
+    (range.0 <= range.1).then_some(range)
 }
 
 fn regex(node: &Node<'_>) -> Option<Regex> {

@@ -172,7 +172,7 @@ fn step(
         .fold(expect.body_needed(), usize::max);
     let expected = Expected {
         to_head_request: request.is_head(),
-        keep_head: cookies || !captures.is_empty(),
+        keep_head: cookies || !captures.is_empty() || context.keep_heads,
         keep_body: needed,
     };
     let (name, poll) = (context.step(name?), poll?);
@@ -201,7 +201,7 @@ fn poll(node: &Node<'_>, context: &mut Context<'_>, names: &mut Names, cookies: 
     let (request, expect, until) = (request?, expect?, until?);
     let expected = Expected {
         to_head_request: request.is_head(),
-        keep_head: cookies,
+        keep_head: cookies || context.keep_heads,
         keep_body: expect.body_needed().max(until.body_needed()),
     };
     Some(Poll {

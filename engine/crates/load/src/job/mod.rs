@@ -4,6 +4,7 @@ mod answer;
 mod feeder;
 pub mod fields;
 mod journey;
+mod policies;
 mod request;
 mod workload;
 
@@ -14,6 +15,7 @@ pub use request::StepRequest;
 pub use workload::{Arrivals, Closed, Late, Open, Pace, Until, Workload};
 
 use fields::{Node, Problems, all};
+use patternbench_policies::stack::Policy;
 use patternbench_schedule::Problem;
 use patternbench_wire::{Limits, Target, TlsSettings};
 use std::path::{Path, PathBuf};
@@ -40,6 +42,10 @@ pub struct Job {
     pub duration: Nanos,
     /// How long answers are waited for after the last call has begun.
     pub drain: Nanos,
+    /// What the client does about slow and failing calls, outermost first.
+    pub policies: Vec<Policy>,
+    /// How long a user pauses after a call that a policy rejected.
+    pub rejected_pause: Nanos,
     /// The populations of users.
     pub groups: Vec<Group>,
     /// Names of steps, over all groups.
@@ -72,6 +78,8 @@ pub struct Context<'a> {
     pub constants: Vec<(String, String)>,
     /// Names of counters so far.
     pub counters: Vec<String>,
+    /// Whether a policy looks into the heads of answers.
+    pub keep_heads: bool,
     /// The targets, for requests that can be rendered before the start.
     pub targets: Vec<(Target, u32)>,
 }
@@ -127,7 +135,7 @@ impl Job {
     }
 }
 
-const JOB: [&str; 11] = [
+const JOB: [&str; 13] = [
     "contract",
     "seed",
     "targets",
@@ -136,6 +144,8 @@ const JOB: [&str; 11] = [
     "warm_up_us",
     "duration_us",
     "drain_us",
+    "policies",
+    "rejected_pause_us",
     "groups",
     "log_attempts",
     "constants",
@@ -155,7 +165,12 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let drain = object.or("drain_us", 30_000_000_000, time);
     let log_attempts = object.or("log_attempts", true, Node::flag);
     let constants = object.or("constants", Vec::new(), constants);
+    let policies = object.or("policies", Vec::new(), policies::policies);
+    let rejected_pause = object.or("rejected_pause_us", 1_000_000, positive_time);
+    let listens =
+        |policy: &Policy| matches!(policy, Policy::Retry(retry) if retry.retry_after_max_us.is_some());
     let mut context = Context {
+        keep_heads: policies.iter().flatten().any(listens),
         folder,
         step_names: Vec::new(),
         constants: constants.clone().unwrap_or_default(),
@@ -176,6 +191,8 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         warm_up: warm_up?,
         duration: duration.unwrap_or(u64::MAX / 4),
         drain: drain?,
+        policies: policies?,
+        rejected_pause: rejected_pause?,
         groups,
         step_names: context.step_names,
         log_attempts: log_attempts?,

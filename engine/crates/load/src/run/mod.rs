@@ -4,6 +4,7 @@
 //! connection, decides what comes next, and goes back to waiting; nothing blocks, and nothing spins.
 
 mod arrivals;
+mod guarded;
 mod session;
 mod spread;
 mod timers;
@@ -11,6 +12,7 @@ mod wires;
 
 use crate::job::{Job, Nanos};
 use arrivals::Arriving;
+use guarded::Policies;
 use patternbench_attemptlog::{AttemptLog, LogError, Written};
 use patternbench_wire::{Failure, Progress, Readiness};
 use rand_pcg::Pcg64;
@@ -63,6 +65,8 @@ pub struct Finished {
     pub connections: u64,
     /// Attempts that were given up because the time for waiting was over.
     pub abandoned: u64,
+    /// How often each policy acted, outermost first.
+    pub acted: Vec<(&'static str, u64)>,
     /// Whether it was stopped from outside.
     pub interrupted: bool,
     /// When the round began, on the machine's monotonic clock.
@@ -99,6 +103,8 @@ struct Runner {
     timers: Timers,
     /// Attempts that failed before they began, to be handled in the next turn rather than in a recursion.
     stillborn: Vec<(wires::Attempt, Failure)>,
+    /// What calls have to go through, when there is anything.
+    policies: Option<Box<Policies>>,
     log: AttemptLog,
     next_tick: Nanos,
     /// When no new calls begin any more.
@@ -129,6 +135,7 @@ impl Runner {
             arriving: arrivals::all(job),
             timers: Timers::default(),
             stillborn: Vec::new(),
+            policies: Policies::new(job),
             log,
             next_tick: TICK,
             end,
@@ -168,6 +175,7 @@ impl Runner {
             self.arrive(job, now);
             self.wake(job, now);
             self.bury(job);
+            self.hand_over(job);
             self.interrupted = stop.load(Ordering::Relaxed);
             if self.is_over(now) || self.log.has_failed() || self.interrupted {
                 return Ok(());
@@ -218,6 +226,7 @@ impl Runner {
             match self.timers.due(now) {
                 None => return,
                 Some((at, Alarm::Session { index, epoch })) => self.wake_session(job, index, epoch, at),
+                Some((at, Alarm::Policy { index, epoch })) => self.wake_policy(job, index, epoch, at),
                 Some((at, Alarm::Wire { index, epoch })) => {
                     self.check_deadline(job, Key { index, epoch }, at, now)
                 }
@@ -260,6 +269,7 @@ impl Runner {
         };
         attempt.first_byte.get_or_insert(now);
         let verdict = self.examine(job, attempt, key, answer, now);
+        self.listen(attempt, key, answer);
         if !answer.keep_alive {
             self.wires.close(key);
         }
@@ -298,6 +308,10 @@ impl Runner {
     fn finish(mut self, job: &Job) -> Result<Finished, RunError> {
         let elapsed = self.started.elapsed();
         self.abandon(job, elapsed.as_nanos() as Nanos);
+        let acted = self
+            .policies
+            .take()
+            .map_or_else(Vec::new, |policies| policies.acted(job));
         let written = self.log.finish()?;
         Ok(Finished {
             written,
@@ -307,6 +321,7 @@ impl Runner {
             failures: self.failures,
             connections: self.wires.opened,
             abandoned: self.abandoned,
+            acted,
             interrupted: self.interrupted,
             began: self.began,
         })

@@ -1,6 +1,7 @@
 //! Sessions: a virtual user, or an arrival in flight, on its way through a journey.
 
 use super::Runner;
+use super::guarded::Guarded;
 use super::spread::Spread;
 use super::timers::Alarm;
 use super::wires::{Attempt, Key};
@@ -81,24 +82,26 @@ impl GroupState {
 
 /// A virtual user, or an arrival in flight.
 pub struct Session {
-    group: usize,
-    user: u32,
-    epoch: u32,
+    pub(super) group: usize,
+    pub(super) user: u32,
+    pub(super) epoch: u32,
     is_user: bool,
     journey: usize,
     step: usize,
     /// The number of the present call.
-    call: u32,
+    pub(super) call: u32,
     /// Intended start of the present call.
-    intended: Nanos,
+    pub(super) intended: Nanos,
     /// Calls and good calls after the warm-up.
     calls: u64,
     successes: u64,
     /// When the present journey was intended to begin, for users that keep a pace.
     paced: Nanos,
-    wire: Option<Key>,
+    pub(super) wire: Option<Key>,
     /// Attempts of the present call.
-    attempts: u16,
+    pub(super) attempts: u16,
+    /// How its calls go through the policies, when there are any.
+    pub(super) guarded: Option<Box<Guarded>>,
     /// What it remembers, when its journey has anything to remember.
     memory: Option<Box<Memory>>,
 }
@@ -162,6 +165,7 @@ impl Session {
             paced: 0,
             wire: None,
             attempts: 0,
+            guarded: None,
             memory: None,
         }
     }
@@ -178,13 +182,13 @@ fn journey_of<'j>(job: &'j Job, session: &Session) -> &'j Journey {
     &job.groups[session.group].journeys[session.journey]
 }
 
-fn step_of<'j>(job: &'j Job, session: &Session) -> &'j Step {
+pub(super) fn step_of<'j>(job: &'j Job, session: &Session) -> &'j Step {
     let journey = journey_of(job, session);
     // A session stands before or in a step of its journey until it ends.
     &journey.steps[journey.order[session.step]]
 }
 
-fn microseconds(nanos: Nanos) -> i64 {
+pub(super) fn microseconds(nanos: Nanos) -> i64 {
     (nanos / 1000) as i64
 }
 
@@ -209,6 +213,10 @@ impl Runner {
         let group = &mut self.groups[session.group];
         group.in_flight += u32::from(!session.is_user);
         session.memory = group.scripted.then(Box::default);
+        session.guarded = self
+            .policies
+            .as_ref()
+            .map(|_| Guarded::new(self.sessions.vacant_key(), &session));
         self.sessions.insert(session)
     }
 
@@ -244,7 +252,7 @@ impl Runner {
                 .as_ref()
                 .is_some_and(|memory| memory.polling)
             {
-                self.send_attempt(job, index, at, at);
+                self.ask(job, index, at, at);
             } else {
                 self.begin_call(job, index, at, at);
             }
@@ -266,7 +274,16 @@ impl Runner {
         } else {
             session.call = group.next_call(session.user);
         }
-        self.send_attempt(job, index, intended, possible);
+        self.ask(job, index, intended, possible);
+    }
+
+    /// Sends a request of a call, through the policies when there are any.
+    fn ask(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
+        if self.sessions[index].guarded.is_some() {
+            self.ask_policies(job, index, intended, possible);
+        } else {
+            self.send_attempt(job, index, 0, intended, possible);
+        }
     }
 
     /// Whether a user may begin another call; counts it when it does.
@@ -292,7 +309,14 @@ impl Runner {
         left
     }
 
-    fn send_attempt(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
+    pub(super) fn send_attempt(
+        &mut self,
+        job: &Job,
+        index: usize,
+        frame: u32,
+        intended: Nanos,
+        possible: Nanos,
+    ) {
         let target = self.spread.next();
         let session = &mut self.sessions[index];
         session.attempts = session.attempts.saturating_add(1);
@@ -301,6 +325,7 @@ impl Runner {
         let attempt = Attempt {
             session: index,
             number: self.sessions[index].attempts,
+            frame,
             intended,
             start,
             first_byte: None,
@@ -311,7 +336,13 @@ impl Runner {
             Ok(key) => key,
             Err(failure) => return self.stillborn.push((attempt, failure)),
         };
-        self.sessions[index].wire = Some(key);
+        match &mut self.sessions[index] {
+            Session {
+                guarded: Some(guarded),
+                ..
+            } => guarded.wires.push((frame, key)),
+            session => session.wire = Some(key),
+        }
         match self.send_request(job, step, key, target, attempt) {
             Ok(()) => self.watch(key, attempt.deadline),
             Err(failure) => {
@@ -451,15 +482,24 @@ impl Runner {
     ) {
         let index = attempt.session;
         let step = step_of(job, &self.sessions[index]);
-        let (outcome, success) = judge(ended);
+        let (_, success) = judge(ended);
         if let Ended::Failure(failure) = ended {
             self.failures[failure as usize] += 1;
         }
-        self.log_attempt(step, attempt, ended, outcome, success, now);
+        if self.sessions[index].guarded.is_some() {
+            return self.guarded_ended(job, attempt, ended, now, kept);
+        }
+        let ends = !matches!(ended, Ended::Answer(_, Verdict::Again));
+        self.log_attempt(step, attempt, ended, now, ends);
         self.sessions[index].wire = kept;
         if let (Ended::Answer(_, Verdict::Again), Some(poll)) = (ended, &step.poll) {
             return self.ask_again(index, now + poll.every);
         }
+        self.call_ended(job, index, success, false, now);
+    }
+
+    /// A call has ended, and its session goes on.
+    pub(super) fn call_ended(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
         let session = &mut self.sessions[index];
         session
             .memory
@@ -471,10 +511,10 @@ impl Runner {
         if success && session.intended >= self.warm_up {
             session.successes += 1;
         }
-        self.go_on(job, index, success, now);
+        self.go_on(job, index, success, rejected, now);
     }
 
-    fn ask_again(&mut self, index: usize, at: Nanos) {
+    pub(super) fn ask_again(&mut self, index: usize, at: Nanos) {
         self.sessions[index]
             .memory
             .iter_mut()
@@ -482,15 +522,15 @@ impl Runner {
         self.pause_until(index, at);
     }
 
-    fn log_attempt(
-        &mut self,
-        step: &Step,
-        attempt: Attempt,
-        ended: Ended,
-        outcome: Outcome,
-        success: bool,
-        now: Nanos,
-    ) {
+    fn log_attempt(&mut self, step: &Step, attempt: Attempt, ended: Ended, now: Nanos, ends: bool) {
+        self.last_end = now;
+        let row = self.row(step, attempt, ended, now, ends);
+        self.log.push(row);
+    }
+
+    /// The row of an attempt; `ends` tells whether its call ends with it.
+    pub(super) fn row(&self, step: &Step, attempt: Attempt, ended: Ended, now: Nanos, ends: bool) -> Row {
+        let (outcome, success) = judge(ended);
         let session = &self.sessions[attempt.session];
         let (status, bytes) = match ended {
             Ended::Answer(answer, _) => (
@@ -499,9 +539,7 @@ impl Runner {
             ),
             _ => (0, Row::NO_BYTES),
         };
-        let ends = !matches!(ended, Ended::Answer(_, Verdict::Again));
-        self.last_end = now;
-        self.log.push(Row {
+        Row {
             user: session.user,
             group: session.group as u16,
             step: step.name,
@@ -523,12 +561,18 @@ impl Runner {
                 -1
             },
             call_success: success,
-        });
+        }
     }
 
     /// After a call: the next step, or the next journey, or the end.
-    fn go_on(&mut self, job: &Job, index: usize, success: bool, now: Nanos) {
+    fn go_on(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
         let session = &mut self.sessions[index];
+        // What costs nothing would else be done again at once, and for ever.
+        let (moment, rest) = if rejected {
+            (None, rejected_pause(job, session))
+        } else {
+            (Some(now), 0)
+        };
         session.call = session.call.wrapping_add(1);
         session.step += 1;
         let journey = journey_of(job, session);
@@ -536,15 +580,15 @@ impl Runner {
             .step(session.step)
             .filter(|_| success || !journey.stop_on_failure)
         {
-            let at = now + step.pause;
-            return self.go_on_at(job, index, Some(now), at);
+            let at = now + step.pause + rest;
+            return self.go_on_at(job, index, moment, at);
         }
         if !session.is_user {
             return self.end_session(index);
         }
-        let at = next_journey(job, session, now);
+        let at = next_journey(job, session, now) + rest;
         self.begin_journey(job, index, None);
-        self.go_on_at(job, index, Some(now), at);
+        self.go_on_at(job, index, moment, at);
     }
 
     /// Lets a session's next call begin at a moment: now, when it has come, or later.
@@ -569,9 +613,23 @@ impl Runner {
         for attempt in self.wires.attempts() {
             self.abandoned += 1;
             let step = step_of(job, &self.sessions[attempt.session]);
-            let (outcome, success) = judge(Ended::Abandoned);
-            self.log_attempt(step, attempt, Ended::Abandoned, outcome, success, now);
+            if self.sessions[attempt.session].guarded.is_some() {
+                let row = self.row(step, attempt, Ended::Abandoned, now, false);
+                self.last_end = now;
+                self.hold(attempt.session, row);
+            } else {
+                self.log_attempt(step, attempt, Ended::Abandoned, now, true);
+            }
         }
+        self.abandon_guarded(job, now);
+    }
+}
+
+/// How much longer a user waits after a rejected call; one that keeps a pace is held back by that.
+fn rejected_pause(job: &Job, session: &Session) -> Nanos {
+    match &job.groups[session.group].workload {
+        Workload::Closed(Closed { pace: None, .. }) => job.rejected_pause,
+        _ => 0,
     }
 }
 
@@ -591,7 +649,7 @@ fn next_journey(job: &Job, session: &mut Session, now: Nanos) -> Nanos {
 }
 
 /// What became of an attempt, and whether it is good.
-fn judge(ended: Ended) -> (Outcome, bool) {
+pub(super) fn judge(ended: Ended) -> (Outcome, bool) {
     match ended {
         Ended::Answer(_, Verdict::Good | Verdict::Again) => (Outcome::Answered, true),
         Ended::Answer(_, Verdict::BadStatus) => (Outcome::Answered, false),

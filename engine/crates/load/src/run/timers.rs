@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 pub enum Alarm {
     /// A session that pauses.
     Session { index: usize, epoch: u32 },
+    /// A session whose call waits for a policy.
+    Policy { index: usize, epoch: u32 },
     /// A connection whose attempt may be overdue.
     Wire { index: usize, epoch: u32 },
 }

@@ -23,6 +23,8 @@ pub struct Attempt {
     pub session: usize,
     /// Its number within the call, from 1.
     pub number: u16,
+    /// Its number among the frames of the policies, 0 without any.
+    pub frame: u32,
     pub intended: Nanos,
     pub start: Nanos,
     pub first_byte: Option<Nanos>,

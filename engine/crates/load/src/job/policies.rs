@@ -1,0 +1,322 @@
+//! What the client does about slow and failing calls: a list of policies, outermost first.
+
+use super::answer::status_range;
+use super::fields::{Node, Object, all};
+use super::{LONGEST_US, few};
+use patternbench_policies::backoff::{Backoff, Jitter};
+use patternbench_policies::retry::Retried;
+use patternbench_policies::shared::Scope;
+use patternbench_policies::stack::{MOST_ATTEMPTS, Policy, idle_budgets, most_attempts};
+use patternbench_policies::{breaker, budget, bulkhead, deadline, hedge, rate_limit, retry, timeout};
+
+/// The most of anything that is counted.
+const MOST: u64 = 1_000_000;
+/// The longest wish of a server that is granted unless a job says otherwise, in microseconds.
+const RETRY_AFTER_MAX_US: u64 = 60_000_000;
+
+const POLICIES: [&str; 8] = [
+    "timeout",
+    "deadline",
+    "retry",
+    "retry_budget",
+    "circuit_breaker",
+    "bulkhead",
+    "hedge",
+    "rate_limit",
+];
+
+pub fn policies(node: &Node<'_>) -> Option<Vec<Policy>> {
+    let nodes = few(node)?;
+    let policies = all(nodes.iter().map(policy))?;
+    for place in idle_budgets(&policies) {
+        nodes[place].wrong(
+            "a retry or a hedge before it in the list",
+            "it would have nothing to refuse here",
+        );
+    }
+    if most_attempts(&policies) > MOST_ATTEMPTS {
+        node.wrong(
+            format!("max_attempts whose product is at most {MOST_ATTEMPTS}"),
+            format!("one call may come to {} attempts", most_attempts(&policies)),
+        );
+    }
+    Some(policies)
+}
+
+fn policy(node: &Node<'_>) -> Option<Policy> {
+    let (name, node) = node.choice(&POLICIES)?;
+    match name {
+        "timeout" => Some(Policy::Timeout(timeout::Config {
+            after_us: after(&node)?,
+        })),
+        "deadline" => Some(Policy::Deadline(deadline::Config {
+            after_us: after(&node)?,
+        })),
+        "retry" => retry(&node),
+        "retry_budget" => retry_budget(&node),
+        "circuit_breaker" => circuit_breaker(&node),
+        "bulkhead" => bulkhead(&node),
+        "hedge" => hedge(&node),
+        _ => rate_limit(&node),
+    }
+}
+
+fn time_us(node: &Node<'_>) -> Option<u64> {
+    node.whole(0..=LONGEST_US)
+}
+
+fn positive_us(node: &Node<'_>) -> Option<u64> {
+    node.whole(1..=LONGEST_US)
+}
+
+fn count(node: &Node<'_>) -> Option<u32> {
+    u32::try_from(node.whole(1..=MOST)?).ok()
+}
+
+fn count_or_none(node: &Node<'_>) -> Option<u32> {
+    u32::try_from(node.whole(0..=MOST)?).ok()
+}
+
+fn attempts(node: &Node<'_>) -> Option<u32> {
+    u32::try_from(node.whole(1..=1000)?).ok()
+}
+
+/// A share in percent, above zero.
+fn percent(node: &Node<'_>) -> Option<f64> {
+    let percent = node.number_within(0.0..=100.0)?;
+    if percent == 0.0 {
+        node.wrong("a number above 0, at most 100", "it would always be reached");
+        return None;
+    }
+    Some(percent)
+}
+
+fn need<'a, T>(object: &Object<'a>, key: &str, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<T> {
+    object.require(key).and_then(|node| read(&node))
+}
+
+fn scope(object: &Object<'_>) -> Option<Scope> {
+    let known = [("client", Scope::Client), ("user", Scope::User)];
+    object.or("scope", Scope::Client, |node| node.one_of(&known))
+}
+
+fn after(node: &Node<'_>) -> Option<u64> {
+    need(&node.object(&["after_us"])?, "after_us", positive_us)
+}
+
+fn retry(node: &Node<'_>) -> Option<Policy> {
+    let object = node.object(&["max_attempts", "backoff", "jitter", "on", "retry_after_max_us"])?;
+    let max_attempts = need(&object, "max_attempts", attempts);
+    let backoff = need(&object, "backoff", backoff);
+    let jitter = object.or("jitter", Jitter::None, jitter);
+    let on = object.or("on", Retried::all(), retried);
+    let retry_after = object.or("retry_after_max_us", RETRY_AFTER_MAX_US, time_us);
+    Some(Policy::Retry(retry::Config {
+        max_attempts: max_attempts?,
+        backoff: backoff?,
+        jitter: jitter?,
+        on: on?,
+        // Zero is how a job says that wishes are not heard.
+        retry_after_max_us: retry_after.map(|max| (max > 0).then_some(max))?,
+    }))
+}
+
+fn backoff(node: &Node<'_>) -> Option<Backoff> {
+    let (name, node) = node.choice(&["fixed", "linear", "exponential"])?;
+    match name {
+        "fixed" => {
+            let delay_us = need(&node.object(&["delay_us"])?, "delay_us", time_us)?;
+            Some(Backoff::Fixed { delay_us })
+        }
+        "linear" => linear(&node.object(&["initial_us", "increment_us", "max_us"])?),
+        _ => exponential(&node.object(&["initial_us", "multiplier", "max_us"])?),
+    }
+}
+
+fn linear(object: &Object<'_>) -> Option<Backoff> {
+    let initial = need(object, "initial_us", time_us);
+    let increment = need(object, "increment_us", time_us);
+    let max_us = object.maybe("max_us", positive_us)?;
+    Some(Backoff::Linear {
+        initial_us: initial?,
+        increment_us: increment?,
+        max_us,
+    })
+}
+
+fn exponential(object: &Object<'_>) -> Option<Backoff> {
+    let initial = need(object, "initial_us", time_us);
+    let multiplier = need(object, "multiplier", |node| node.number_within(1.0..=1000.0));
+    let max_us = object.maybe("max_us", positive_us)?;
+    Some(Backoff::Exponential {
+        initial_us: initial?,
+        multiplier: multiplier?,
+        max_us,
+    })
+}
+
+fn jitter(node: &Node<'_>) -> Option<Jitter> {
+    if let Some(share) = node.value.as_f64().filter(|share| (0.0..=1.0).contains(share)) {
+        return Some(Jitter::Proportional(share));
+    }
+    let known = [
+        ("none", Jitter::None),
+        ("full", Jitter::Full),
+        ("equal", Jitter::Equal),
+    ];
+    let found = node
+        .value
+        .as_str()
+        .and_then(|text| known.iter().find(|(name, _)| *name == text));
+    if found.is_none() {
+        node.wrong(
+            "none, full, equal, or a share from 0 to 1",
+            "this is none of them",
+        );
+    }
+    found.map(|(_, jitter)| *jitter)
+}
+
+/// Which failures are tried again: names of failures, statuses, ranges of statuses.
+fn retried(node: &Node<'_>) -> Option<Retried> {
+    let mut retried = Retried {
+        statuses: Vec::new(),
+        unexpected: false,
+        timeouts: false,
+        connection_errors: false,
+    };
+    let mut wrong = false;
+    for entry in few(node)? {
+        match entry.value.as_str() {
+            Some("timeout") => retried.timeouts = true,
+            Some("connection_error") => retried.connection_errors = true,
+            Some("expectation_failed") => retried.unexpected = true,
+            _ => match status_range(entry.value) {
+                Some(range) => retried.statuses.push(range),
+                None => {
+                    wrong = true;
+                    entry.wrong(
+                        "timeout, connection_error, expectation_failed, a status, or a range as 500-599",
+                        "this is none of them",
+                    );
+                }
+            },
+        }
+    }
+    (!wrong).then_some(retried)
+}
+
+fn retry_budget(node: &Node<'_>) -> Option<Policy> {
+    let object = node.object(&["ratio", "min_per_s", "capacity", "scope"])?;
+    let ratio = need(&object, "ratio", |node| node.number_within(0.0..=1000.0));
+    let min_per_s = object.or("min_per_s", 0, count_or_none);
+    let capacity = need(&object, "capacity", count);
+    let scope = scope(&object);
+    let config = budget::Config {
+        ratio: ratio?,
+        min_per_s: min_per_s?,
+        capacity: capacity?,
+    };
+    Some(Policy::RetryBudget(scope?, config))
+}
+
+fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
+    let object = node.object(&[
+        "failure_rate",
+        "slow_call",
+        "window",
+        "minimum_calls",
+        "open_for_us",
+        "half_open_calls",
+        "scope",
+    ])?;
+    let failure_rate = need(&object, "failure_rate", percent);
+    let slow_call = object.maybe("slow_call", slow_call);
+    let window = need(&object, "window", window);
+    let minimum_calls = need(&object, "minimum_calls", count);
+    let open_for_us = need(&object, "open_for_us", positive_us);
+    let half_open_calls = need(&object, "half_open_calls", count);
+    let scope = scope(&object);
+    let config = breaker::Config {
+        failure_rate: failure_rate?,
+        slow_call: slow_call?,
+        window: window?,
+        minimum_calls: minimum_calls?,
+        open_for_us: open_for_us?,
+        half_open_calls: half_open_calls?,
+    };
+    fits_window(&object, &config)?;
+    Some(Policy::CircuitBreaker(scope?, config))
+}
+
+/// With fewer results in the window than it takes to judge, a breaker would never open.
+fn fits_window(object: &Object<'_>, config: &breaker::Config) -> Option<()> {
+    match config.window {
+        breaker::Window::Calls(calls) if calls < config.minimum_calls => {
+            object
+                .get("minimum_calls")?
+                .wrong(format!("at most window.calls, {calls}"), "it would never open");
+            None
+        }
+        _ => Some(()),
+    }
+}
+
+fn slow_call(node: &Node<'_>) -> Option<breaker::SlowCall> {
+    let object = node.object(&["rate", "duration_us"])?;
+    let rate = need(&object, "rate", percent);
+    let duration_us = need(&object, "duration_us", positive_us)?;
+    Some(breaker::SlowCall {
+        rate: rate?,
+        duration_us,
+    })
+}
+
+fn window(node: &Node<'_>) -> Option<breaker::Window> {
+    let (name, node) = node.choice(&["calls", "time_us"])?;
+    if name == "calls" {
+        count(&node).map(breaker::Window::Calls)
+    } else {
+        positive_us(&node).map(breaker::Window::TimeUs)
+    }
+}
+
+fn bulkhead(node: &Node<'_>) -> Option<Policy> {
+    let object = node.object(&["max_concurrent", "max_waiting", "max_wait_us", "scope"])?;
+    let max_concurrent = need(&object, "max_concurrent", count);
+    let max_waiting = object.or("max_waiting", 0, count_or_none);
+    let max_wait_us = object.maybe("max_wait_us", positive_us);
+    let scope = scope(&object);
+    let config = bulkhead::Config {
+        max_concurrent: max_concurrent?,
+        max_waiting: max_waiting?,
+        max_wait_us: max_wait_us?,
+    };
+    Some(Policy::Bulkhead(scope?, config))
+}
+
+fn hedge(node: &Node<'_>) -> Option<Policy> {
+    let object = node.object(&["max_attempts", "delay_us"])?;
+    let max_attempts = need(&object, "max_attempts", attempts);
+    let delay_us = need(&object, "delay_us", time_us)?;
+    Some(Policy::Hedge(hedge::Config {
+        max_attempts: max_attempts?,
+        delay_us,
+    }))
+}
+
+fn rate_limit(node: &Node<'_>) -> Option<Policy> {
+    let object = node.object(&["calls", "per_us", "burst", "max_wait_us", "scope"])?;
+    let calls = need(&object, "calls", count);
+    let per_us = need(&object, "per_us", positive_us);
+    let burst = object.or("burst", 1, count);
+    let max_wait_us = object.or("max_wait_us", 0, time_us);
+    let scope = scope(&object);
+    let config = rate_limit::Config {
+        calls: calls?,
+        per_us: per_us?,
+        burst: burst?,
+        max_wait_us: max_wait_us?,
+    };
+    Some(Policy::RateLimit(scope?, config))
+}
