@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.support.studies import changed, study
 from tests.support.synthetic_run import synthetic_run
 
+from patternbench.report.evidence import with_sections
 from patternbench.report.html import write_html
 from patternbench.report.model import RunReport
 
@@ -188,3 +191,28 @@ def _seconds(text: str) -> float:
     found = re.match(r"([\d.,]+) (ms|s)", text)
     assert found
     return float(found[1].replace(",", "")) * (0.001 if found[2] == "ms" else 1)
+
+
+def test_the_sections_on_models_and_the_choice_open_in_silence_and_draw_every_figure(
+    browser: Browser, tmp_path: Path
+) -> None:
+    asked = study(
+        changed(
+            models="['p95 ~ users + C(strategy)', 'p95 + failure_rate ~ users * strategy']",
+            rounds="{until: {response: p95, half_width: 5%}, min: 3, max: 30}",
+        )
+    )
+    run = synthetic_run()
+    levels = pd.DataFrame([{"scenario": each["id"], **each["levels"]} for each in run.scenarios])
+    run = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), asked)
+    page, heard = opened(browser, write_html(run, tmp_path / "report.html"))
+    assert heard.messages == []
+    for anchor in ("stopping", "model-1", "model-2-1", "model-2-2", "model-2-together", "recommendation"):
+        assert page.locator(f"#{anchor} > p").count() > 0
+    plots = page.locator("#model-1 .plot")
+    assert plots.count() > 4
+    for place in range(plots.count()):
+        plots.nth(place).scroll_into_view_if_needed()
+        page.wait_for_function("(plot) => plot.dataset.drawn", arg=plots.nth(place).element_handle())
+        assert plots.nth(place).locator("svg path[d]").count() > 5
+    page.close()
