@@ -246,12 +246,16 @@ def _users(rows: pd.DataFrame, user: _Ints, count: int) -> dict[str, _Ints]:
 
 
 def _calls(rows: pd.DataFrame, call: _Ints, call_user: _Ints) -> _Calls:
-    """Put the rows of each call together: its first row starts it, its last row decides it."""
+    """Put the rows of each call together: its first row starts it, its last row that was not cancelled decides it.
+
+    A cancelled attempt is the loser of a hedge: its number may be higher than that of the attempt that answered.
+    """
     attempt = rows["attempt"].to_numpy(np.int64)
-    order = np.lexsort((attempt, call))
-    starts = np.searchsorted(call[order], np.arange(len(call_user)))
-    ends = np.append(starts[1:], len(order)) - 1 if len(starts) else starts
-    first, last = order[starts], order[ends]
+    deciding = np.where((rows["outcome"] == "cancelled").to_numpy(bool), -1, attempt)
+    by_attempt, by_decision = np.lexsort((attempt, call)), np.lexsort((deciding, call))
+    starts = np.searchsorted(call[by_attempt], np.arange(len(call_user)))
+    ends = np.append(starts[1:], len(by_attempt)) - 1 if len(starts) else starts
+    first, last = by_attempt[starts], by_decision[ends]
     span = rows["end_us"].to_numpy(np.int64)[last] - rows["intended_us"].to_numpy(np.int64)[first]
     return _Calls(
         user=call_user,

@@ -94,6 +94,14 @@ def test_a_dropped_call_is_counted_as_failed_and_has_no_time() -> None:
     assert (found["rejected_calls"], found["max"]) == (0, pytest.approx(0.010))
 
 
+def test_a_call_whose_hedge_lost_is_as_good_as_the_attempt_that_answered() -> None:
+    found = round_metrics(
+        rows((0, 0, 1, 0, 0, 30, "answered", True), (0, 0, 2, 0, 20, 31, "cancelled", False)),
+    )
+    assert (found["SuccessfulCalls"], found["failure_rate"]) == (1, 0.0)
+    assert found["max"] == pytest.approx(0.030)
+
+
 def test_calls_that_touch_the_warm_up_are_left_out_whole() -> None:
     warm = rows(
         (0, 0, 1, 0, 0, 500, "answered", False, True),
