@@ -24,6 +24,7 @@ from patternbench.cli.check_client import check_client as check_client_command
 from patternbench.drivers.conformance.bench import RULES
 from patternbench.drivers.conformance.check import ClientUnreachableError, Finding, check_client
 from patternbench.drivers.conformance.reference_breaker import ReferenceBreaker, Result
+from patternbench.lab import engine
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -52,6 +53,13 @@ def test_resilience4j_keeps_every_rule_and_refuses_only_what_the_library_lacks()
     refused = {finding.rule: finding.seen for finding in findings if finding.status == "not applicable"}
     assert set(refused) == {"jitter: full", "jitter: equal"}
     assert all("Resilience4j has no such jitter" in seen for seen in refused.values())
+
+
+def test_the_native_client_keeps_every_rule_and_refuses_nothing() -> None:
+    with started([engine.binary(), "client", "--port", "0"]) as url:
+        findings = check_client(url)
+    assert broken(findings) == []
+    assert [finding.rule for finding in findings if finding.status != "passed"] == []
 
 
 def test_resilience4j_ends_at_once_when_it_is_told_to() -> None:
