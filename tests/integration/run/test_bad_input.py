@@ -10,6 +10,8 @@ import pytest
 from tests.integration.run.conftest import TINY, patternbench
 from tests.support.studies import ROOT
 
+from patternbench.cli.main import VERBS
+
 RESILIENCEBENCH = ROOT / "tests/data/resiliencebench/listing-4.json"
 
 
