@@ -51,7 +51,8 @@ class Bar:
 
 def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:
     """Execute a session, build its report, print how it went; the exit code tells whether every round counts."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
+        signal.signal(number, _interrupt)
     begun = time.perf_counter()
     todo = session.todo(retry_failed)
     bar = Bar(session.rounds, len(session.rounds) - len(todo), quiet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -115,6 +116,16 @@ def test_ctrl_c_leaves_nothing_behind_and_says_how_to_go_on(tmp_path: Path, tiny
     assert process.returncode == 130
     assert f"patternbench resume {folder}" in errors
     assert left_behind(str(folder)) == []
+
+
+def test_a_run_in_a_shells_background_can_be_interrupted_too(tmp_path: Path, tiny: Path) -> None:
+    folder = tmp_path / "run"
+    words = " ".join(map(shlex.quote, command("run", str(tiny), "--out", str(folder), "--json")))
+    script = f"trap '' INT; exec {words}"
+    process = subprocess.Popen(["sh", "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for_rounds(folder, 2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
 
 
 def wait_for_rounds(folder: Path, count: int) -> None:
