@@ -65,10 +65,11 @@ def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:
     except OSError as error:
         hint = f"make room, then type `patternbench resume {session.folder.path}`"
         raise InputError(Problem(f"cannot be written: {error.strerror}", str(session.folder.path), hint=hint)) from None
+    wall = time.perf_counter() - begun
     made = build(session.folder)
     failed = [entry for entry in entries if entry.status == FAILED]
     if quiet:
-        output.as_json(_summary(session, entries, failed, time.perf_counter() - begun))
+        output.as_json(_summary(session, entries, failed, wall))
     else:
         _tell(session, entries, failed, made)
     return VERDICT_FAILED if failed else DONE
