@@ -14,9 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from patternbench.cli import output
 from patternbench.cli.output import described
 from patternbench.plan.scenarios import Scenario
-from patternbench.records.journal import FAILED, Entry
+from patternbench.records.journal import FAILED, Again, Entry, valid
 from patternbench.report.build import Built, build
-from patternbench.run.session import Session
+from patternbench.run.session import NONE_AGAIN, Session
 from patternbench.study.problems import InputError, Problem
 
 DONE, VERDICT_FAILED = 0, 1
@@ -49,16 +49,16 @@ class Bar:
             self.progress.console.print(f"[red]round {entry.round} failed[/]: {entry.cause}")
 
 
-def carry_out(session: Session, quiet: bool, retry_failed: bool = False) -> int:
+def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
     """Execute a session, build its report, print how it went; the exit code tells whether every round counts."""
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
         signal.signal(number, _interrupt)
     begun = time.perf_counter()
-    todo = session.todo(retry_failed)
+    todo = session.todo(again)
     bar = Bar(session.rounds, len(session.rounds) - len(todo), quiet)
     try:
         with bar.progress:
-            entries = session.execute(bar, retry_failed)
+            entries = session.execute(bar, again)
     except KeyboardInterrupt:
         click.echo(f"interrupted; go on with: patternbench resume {session.folder.path}", err=True)
         raise
@@ -91,7 +91,7 @@ def _summary(session: Session, entries: list[Entry], failed: list[Entry], wall: 
 
 def not_valid(entries: list[Entry]) -> list[Entry]:
     """The rounds whose numbers are not those of the load that was asked for."""
-    return [entry for entry in entries if any(doubt.invalidates for doubt in entry.doubts)]
+    return [entry for entry in entries if not valid(entry)]
 
 
 def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Built) -> None:

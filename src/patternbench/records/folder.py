@@ -71,7 +71,10 @@ class RunFolder:
             self._lock.close()
 
     def attempts_of(self, name: str) -> Path:
-        """The Parquet file of a round's attempts; ``name`` is its index of five digits, or a warm-up's name."""
+        """The Parquet file of a round's attempts; ``name`` is its index of five digits, or a warm-up's name.
+
+        A round that was run again has the number of its try behind the index; the journal tells which counts.
+        """
         return self.attempts / f"{name}.parquet"
 
     def component_logs_of(self, name: str) -> Path:

@@ -39,6 +39,23 @@ class Entry:
     doubts: list[Doubt] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Again:
+    """Which rounds that the journal holds are run again: those that failed, those that are not valid."""
+
+    failed: bool = False
+    invalid: bool = False
+
+    def wants(self, entry: Entry) -> bool:
+        """Whether the round of an entry is one of them."""
+        return (self.failed and entry.status == FAILED) or (self.invalid and not valid(entry))
+
+
+def valid(entry: Entry) -> bool:
+    """Whether a round's numbers may be used: no doubt about it invalidates them."""
+    return not any(doubt.invalidates for doubt in entry.doubts)
+
+
 class Journal:
     """Appends entries durably and reads back what is whole."""
 
@@ -83,6 +100,6 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 def latest(entries: list[Entry]) -> list[Entry]:
-    """The rounds that count: of each its last entry (a failed round may have been run again), in order of rounds."""
+    """The rounds that count: of each its last entry (a round may have been run again), in order of rounds."""
     rounds = {entry.round: entry for entry in entries if entry.status != WARM_UP}
     return [rounds[index] for index in sorted(rounds)]

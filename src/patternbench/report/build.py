@@ -137,7 +137,7 @@ def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> di
         "started": entry.started,
         "seconds": entry.seconds,
         "generator_cpu_s": entry.cpu_seconds,
-        "valid": not any(doubt.invalidates for doubt in entry.doubts),
+        "valid": journal.valid(entry),
         "warnings": json.dumps([asdict(doubt) for doubt in entry.doubts]) if entry.doubts else None,
     }
 

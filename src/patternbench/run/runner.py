@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
@@ -47,6 +48,7 @@ class Runner:
         self._stage = stage
         self._listener = listener
         self._journal = Journal(folder.journal)
+        self._tries = Counter(entry.round for entry in self._journal.entries())
         self._warm_ups = len(list(folder.attempts.glob("warm-up-*")))
 
     def run(self, todo: Iterable[Round]) -> None:
@@ -59,7 +61,7 @@ class Runner:
             self._listener.round_ended(entry)
 
     def _round(self, place: Round, scenario: Scenario) -> Entry:
-        name = f"{place.index:05d}"
+        name = self._name(place)
         blank = Entry(place.index, place.block, scenario.id, FAILED, name, time.time(), 0.0)
         try:
             bench = self._stage.bench(scenario.config["system"])
@@ -75,6 +77,11 @@ class Runner:
             return self._failed(blank, " ".join([str(error), *self._stage.dead()]))
         except OSError as error:
             return self._failed(blank, f"the attempts could not be written: {error.strerror or error}")
+
+    def _name(self, place: Round) -> str:
+        """The name of a round's records: those of an earlier try of it are kept."""
+        tries = self._tries[place.index]
+        return f"{place.index:05d}-{tries + 1}" if tries else f"{place.index:05d}"
 
     def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
         study, stage, seed = self._study, self._stage, self._seed(blank)

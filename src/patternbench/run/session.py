@@ -12,7 +12,7 @@ from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import Round, rounds_of
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, Entry, latest
+from patternbench.records.journal import Again, Entry, latest
 from patternbench.records.journal import read as read_journal
 from patternbench.run import evidence, preflight
 from patternbench.run.manifest import manifest
@@ -24,6 +24,8 @@ from patternbench.study.evidence import fewest
 from patternbench.study.load import loads, placed, read_text
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
+
+NONE_AGAIN = Again()
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,18 @@ class Session:
     folder: RunFolder
     beside: Path
 
-    def todo(self, retry_failed: bool = False) -> list[Round]:
-        """The rounds that the journal does not hold yet (or holds as failed, when those are to be tried again)."""
+    def todo(self, again: Again = NONE_AGAIN) -> list[Round]:
+        """The rounds that the journal does not hold yet, and those that are to be run again."""
         entries = latest(list(read_journal(self.folder.journal)))
-        over = {entry.round for entry in entries if entry.status == DONE or not retry_failed}
+        over = {entry.round for entry in entries if not again.wants(entry)}
         return [place for place in self.rounds if place.index not in over]
 
-    def execute(self, listener: Listener, retry_failed: bool = False) -> list[Entry]:
+    def execute(self, listener: Listener, again: Again = NONE_AGAIN) -> list[Entry]:
         """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""
         self.folder.lock()
         try:
             self.folder.sweep()
-            coming = Growth.of(self.study, self.plan, self.folder, self.rounds).after(self.todo(retry_failed))
+            coming = Growth.of(self.study, self.plan, self.folder, self.rounds).after(self.todo(again))
             first = next(coming, None)
             if first:
                 self._on_stage(chain([first], coming), listener)

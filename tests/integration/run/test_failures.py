@@ -94,6 +94,26 @@ def test_failed_rounds_run_again_when_asked(tmp_path: Path, tiny: Path) -> None:
     done = patternbench("resume", str(folder), "--retry-failed", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["failed"] == 0
+    number = int(failed.index[0])
+    assert [e["file"] for e in entries(folder) if e["round"] == number] == [f"{number:05d}", f"{number:05d}-2"]
+
+
+def test_a_round_that_is_not_valid_runs_again_when_asked_and_keeps_its_earlier_records(
+    tmp_path: Path, tiny: Path
+) -> None:
+    folder = tmp_path / "run"
+    assert patternbench("run", str(tiny), "--out", str(folder), "--json").returncode == 0
+    late = {"kind": "late_schedule", "message": "late", "remedy": "rest", "invalidates": True}
+    lines = entries(folder)
+    victim = next(line for line in lines if line["round"] == 1)
+    (folder / "journal.jsonl").write_text(
+        "".join(json.dumps(line | ({"doubts": [late]} if line is victim else {})) + "\n" for line in lines)
+    )
+    done = patternbench("resume", str(folder), "--retry-invalid", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [e["file"] for e in entries(folder) if e["round"] == 1] == ["00001", "00001-2"]
+    assert all((folder / "attempts" / f"{name}.parquet").is_file() for name in ("00001", "00001-2"))
+    assert pd.read_parquet(folder / "rounds.parquet").set_index("round")["valid"].all()
 
 
 class Hanging(BaseHTTPRequestHandler):

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Doubt, Entry, Journal, latest, read
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Again, Doubt, Entry, Journal, latest, read
 
 
 def entry(index: int, status: str = DONE) -> Entry:
@@ -43,3 +43,11 @@ def test_a_journal_cut_anywhere_keeps_every_whole_line(cut: int) -> None:
 def test_a_round_that_was_run_again_counts_once_and_warm_ups_never() -> None:
     found = latest([entry(0, WARM_UP), entry(2), entry(1, FAILED), entry(1)])
     assert [(e.round, e.status) for e in found] == [(1, DONE), (2, DONE)]
+
+
+def test_rounds_run_again_only_for_the_reason_that_was_asked_for() -> None:
+    late = Entry(3, 0, "s", DONE, "00003", 1.0, 2.0, doubts=[Doubt("late_schedule", "late", "rest", invalidates=True)])
+    noisy, failed = entry(1), entry(2, FAILED)
+    assert not any(Again().wants(each) for each in (late, noisy, failed))
+    assert [Again(failed=True).wants(each) for each in (late, noisy, failed)] == [False, False, True]
+    assert [Again(invalid=True).wants(each) for each in (late, noisy, failed)] == [True, False, False]
