@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-ENGINE = ROOT / "engine" / "target" / "release" / "patternbench-engine"
+ENGINE = Path(os.environ.get("PATTERNBENCH_ENGINE", ROOT / "engine" / "target" / "release" / "patternbench-engine"))
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,16 @@
 """Who hides what: five pathologies of the calibrated target, measured by the engine, k6, oha and wrk.
 
-The truth needs no generator's times: the target's own log says when each request was done, the
-schedule says when it was intended to be sent. The engine is held against that. The others can't name
-their requests: their numbers stand beside the truth of the engine's run, which had the same pathology.
-Usage: python benchmarks/truth/run.py --seconds 8
+The truth needs no generator's times: the target's own log says when the operating system had taken
+over each answer, the schedule says when its request was intended to be sent. The engine is held
+against that three times: by its log of attempts, by its histograms and by its summary. The others
+can't name their requests: their numbers stand beside the truth of the engine's run, which had the
+same pathology.
+Usage: python benchmarks/truth/run.py --seconds 8 [--only engine]
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import re
 import signal
@@ -21,10 +22,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import pandas as pd
 import pyarrow.parquet as pq
 from common import ENGINE, job, load, run, table, tool
+from hdrh.histogram import HdrHistogram
 
 PERCENTILES = (50.0, 99.0, 99.9, 100.0)
 
@@ -94,16 +98,11 @@ def percentile(times: list[float], percent: float) -> float:
     return ordered[min(int(place), len(ordered) - 1)]
 
 
-def true_times(log: Path, began_us: int, rate: int) -> list[float]:
-    """Compute milliseconds from each intended start to when the target was done with the request."""
-    with log.open() as file:
-        lines = csv.DictReader(line for line in file if not line.startswith("#"))
-        done = {
-            int(found[1]): int(line["finished_us"])
-            for line in lines
-            if int(line["status"]) >= 200 and (found := re.search(r"k=(\d+)", line["path"]))
-        }
-    return [(finished - began_us - call * 1e6 / rate) / 1000 for call, finished in done.items()]
+def answers(log: Path) -> pd.DataFrame:
+    """Read what the target answered, by call: when it was done with the work, and when the answer was written."""
+    lines = pd.read_csv(log, comment="#", skipinitialspace=True)
+    lines = lines[(lines["status"] >= 200) & lines["written_us"].notna()]
+    return lines.assign(call=lines["path"].str.extract(r"k=(\d+)", expand=False).astype(int)).set_index("call")
 
 
 def shown(values: list[float | None]) -> Row:
@@ -111,33 +110,67 @@ def shown(values: list[float | None]) -> Row:
 
 
 def engine(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
-    """Measure the engine's row, the truth of its run, and whether they agree."""
+    """Measure what the engine says, the truth of its run, and whether they agree."""
     workload = {"open": {"schedule": {"constant": {"rate": pathology.rate}}, "max_in_flight": 5000}}
     step = {"path": "/bytes/25", "query": {"k": "${call}"}, "timeout_us": 60_000_000}
     with target(pathology, folder) as (url, log):
         root = url.removesuffix("/bytes/25")
         summary, _ = load(job(root, workload, step, duration_us=seconds * 1_000_000), folder)
-    truth = true_times(log, summary["generator"]["began_us"], pathology.rate)
+    answered = answers(log)
+    intended = summary["generator"]["began_us"] + answered.index * 1e6 / pathology.rate
+    truth = list((answered["written_us"] - intended) / 1000)
     true = [percentile(truth, percent) for percent in PERCENTILES]
-    response = good_responses(folder)
-    said = [percentile(response, percent) for percent in PERCENTILES]
-    apart = [abs(a - b) for a, b in zip(said, true, strict=True)]
-    agree = all(gap <= max(1.0, 0.02 * value) for gap, value in zip(apart, true, strict=True))
-    verdict = "agrees" if agree else "DIFFERS"
-    late = summary["lateness_ms"]["p99"]
-    note = f"{verdict}: at most {max(apart):.2f} ms apart; lateness p99 {late} ms"
+    attempts = good_attempts(folder)
+    said = ways_to_say(attempts, folder, summary)
+    apart = {way: [abs(a - b) for a, b in zip(values, true, strict=True)] for way, values in said.items()}
+    waited = who_waited(answered, attempts, summary)
     lost = f"{summary['dropped']} dropped, {summary['errors']} failed"
+    note = f"{verdict(apart, true)}; lateness p99 {summary['lateness_ms']['p99']} ms"
     return [
-        [pathology.name, "truth", *shown(list(true)), f"{len(truth)} answered"],
-        ["", "engine", *shown(list(said)), f"{lost}; {note}"],
+        [pathology.name, "truth", *shown(list(true)), f"{len(truth)} answered; {waited}"],
+        ["", "engine", *shown(list(said["log"])), f"{lost}; {note}"],
     ]
 
 
-def good_responses(folder: Path) -> list[float]:
-    """Read the response times of answered attempts, in milliseconds, from the log of attempts."""
+def good_attempts(folder: Path) -> pd.DataFrame:
+    """Read the answered attempts from the log of attempts, by call."""
     rows = pq.read_table(folder / "attempts.parquet").to_pandas()
-    rows = rows[rows["success"]]
-    return list((rows["end_us"] - rows["intended_us"]) / 1000)
+    return rows[rows["success"]].set_index("call")
+
+
+def ways_to_say(attempts: pd.DataFrame, folder: Path, summary: dict[str, Any]) -> dict[str, list[float]]:
+    """Collect the percentiles of good calls, in milliseconds, from each place where the engine states them."""
+    logged = list((attempts["end_us"] - attempts["intended_us"]) / 1000)
+    said = {
+        "log": [percentile(logged, percent) for percent in PERCENTILES],
+        "histograms": from_histograms(folder / "histograms.json"),
+    }
+    # The summary's response times hold failed calls as well: it says the same only where none has failed.
+    if summary["errors"] == 0:
+        said["summary"] = [summary["response_ms"][name] for name in ("p50", "p99", "p999", "max")]
+    return said
+
+
+def from_histograms(file: Path) -> list[float]:
+    """Decode the histogram of good calls, whose values are microseconds."""
+    entries = json.loads(file.read_text())["histograms"]
+    entry = next(entry for entry in entries if entry["measure"] == "success_response")
+    histogram = HdrHistogram.decode(entry["hdr"])
+    return [histogram.get_value_at_percentile(percent) / 1000 for percent in PERCENTILES]
+
+
+def verdict(apart: dict[str, list[float]], true: list[float]) -> str:
+    """Say whether all ways agree with the truth, and by how much the worst of each is apart."""
+    agree = all(gap <= max(1.0, 0.02 * value) for gaps in apart.values() for gap, value in zip(gaps, true, strict=True))
+    worst = ", ".join(f"{way} {max(gaps):.2f}" for way, gaps in apart.items())
+    return f"{'agrees' if agree else 'DIFFERS'}: at most {worst} ms apart"
+
+
+def who_waited(answered: pd.DataFrame, attempts: pd.DataFrame, summary: dict[str, Any]) -> str:
+    """Say how long answers lay at the target between done and written, and how long until the engine had read them."""
+    writing = (answered["written_us"] - answered["finished_us"]).max() / 1000
+    reading = (attempts["end_us"] + summary["generator"]["began_us"] - answered["written_us"]).quantile(0.999) / 1000
+    return f"its own writing up to {writing:.1f} ms, the engine's reading p99.9 {reading:.2f} ms"
 
 
 def k6(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
@@ -207,11 +240,11 @@ def wrk(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=8)
-    seconds = parser.parse_args().seconds
-    tools = [
-        engine,
-        *(measure for name, measure in (("k6", k6), ("oha", oha), ("oha", oha_corrected), ("wrk", wrk)) if tool(name)),
-    ]
+    parser.add_argument("--only", choices=["engine"], help="leave the other generators out")
+    arguments = parser.parse_args()
+    seconds = arguments.seconds
+    peers = [("k6", k6), ("oha", oha), ("oha", oha_corrected), ("wrk", wrk)] if arguments.only is None else []
+    tools = [engine, *(measure for name, measure in peers if tool(name))]
     rows: list[Row] = []
     for pathology in PATHOLOGIES:
         for measure in tools:

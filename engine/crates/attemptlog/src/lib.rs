@@ -11,4 +11,6 @@ mod tally;
 
 pub use log::{AttemptLog, LogError, Settings, Written};
 pub use row::{Outcome, Row};
-pub use tally::{Cell, Counts, Histogram, Measure, Observer, Tally, encoded, histogram, percentile, record};
+pub use tally::{
+    Cell, Counts, Histogram, Measure, Observer, Tally, count_status, encoded, histogram, percentile, record,
+};

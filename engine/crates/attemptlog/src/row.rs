@@ -90,6 +90,8 @@ pub struct Row {
     pub call_response_us: i64,
     /// When this row ends its call: whether the call was good. Not written to the file.
     pub call_success: bool,
+    /// How many redirects were followed before this answer. Not written to the file.
+    pub redirects: u8,
 }
 
 impl Row {

@@ -57,6 +57,8 @@ pub struct Counts {
     pub good_calls: u64,
     /// Bytes of answers.
     pub bytes: u64,
+    /// Redirects that were followed.
+    pub redirects: u64,
     /// Rows of the warm-up, which nothing else here counts.
     pub warm_up: u64,
 }
@@ -82,12 +84,20 @@ impl Counts {
         self.outcomes[row.outcome as usize] += 1;
         if row.bytes != Row::NO_BYTES {
             self.bytes += u64::from(row.bytes);
-            self.statuses[usize::from(row.status / 100).min(9)] += 1;
         }
+        count_status(&mut self.statuses, row);
+        self.redirects += u64::from(row.redirects);
         if row.call_response_us >= 0 {
             self.calls += 1;
             self.good_calls += u64::from(row.call_success);
         }
+    }
+}
+
+/// Counts an answer by the hundreds of its status; a row without an answer counts as nothing.
+pub fn count_status(statuses: &mut [u64; 10], row: &Row) {
+    if row.bytes != Row::NO_BYTES {
+        statuses[usize::from(row.status / 100).min(9)] += 1;
     }
 }
 
@@ -229,6 +239,7 @@ impl Tally {
             calls,
             good_calls,
             bytes,
+            redirects,
             warm_up,
         } in self.cells.iter().flatten().map(|cell| &cell.counts)
         {
@@ -243,6 +254,7 @@ impl Tally {
             sum.calls += calls;
             sum.good_calls += good_calls;
             sum.bytes += bytes;
+            sum.redirects += redirects;
             sum.warm_up += warm_up;
         }
         sum

@@ -42,6 +42,7 @@ fn row(index: u32) -> Row {
         lateness_us: 5,
         call_response_us: end - start,
         call_success: !failed,
+        redirects: 0,
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Seed of everything drawn.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write a CSV line for each request: id, method, path, received, started, finished, status.
+    /// Write a CSV line for each request: id, method, path, received, started, finished, status, written.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Share of requests that are slow, as in 1%.

@@ -15,6 +15,7 @@ struct Line {
     started: Option<u64>,
     finished: u64,
     status: u16,
+    written: Option<u64>,
 }
 
 impl Line {
@@ -36,7 +37,7 @@ fn logged(arguments: &[&str], act: impl FnOnce(&Served)) -> Vec<Line> {
     assert!(lines.next().unwrap().starts_with("# epoch_us="));
     assert_eq!(
         lines.next(),
-        Some("id,method,path,received_us,started_us,finished_us,status")
+        Some("id,method,path,received_us,started_us,finished_us,status,written_us")
     );
     lines.map(line).collect()
 }
@@ -52,6 +53,7 @@ fn line(text: &str) -> Line {
         started: fields[1].parse().ok(),
         finished: fields[2].parse().unwrap(),
         status: fields[3].parse().unwrap(),
+        written: fields[4].parse().ok(),
     }
 }
 
@@ -212,7 +214,7 @@ fn a_reset_connection_is_reset_and_logged_as_status_0() {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
         },
     );
-    assert_eq!(log[0].status, 0);
+    assert_eq!((log[0].status, log[0].written), (0, None));
 }
 
 #[test]
@@ -274,6 +276,10 @@ fn the_log_has_every_request_with_its_status_and_none_for_health_and_stats() {
         ]
     );
     assert_eq!(log.len(), 5);
+    assert!(
+        log.iter().all(|line| line.written >= Some(line.finished)),
+        "{log:?}"
+    );
 }
 
 #[test]
@@ -350,4 +356,28 @@ fn a_wrong_option_is_answered_with_what_to_write() {
         );
         assert!(!text.contains("panicked"), "{text}");
     }
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_is_logged_as_not_written() {
+    let log = logged(&["--workers", "1", "--service-time", "fixed:100ms"], |target| {
+        use std::io::Write;
+        let address = target.at("").replace("http://", "");
+        let mut stream = std::net::TcpStream::connect(address.trim_end_matches('/')).unwrap();
+        stream
+            .write_all(b"GET /bytes/1 HTTP/1.1\r\nHost: x\r\n\r\n")
+            .unwrap();
+        // Another request, queued behind it, ends only after it has.
+        let waits = thread::spawn({
+            let url = target.at("/bytes/2");
+            move || ask(&url, 1, 1)
+        });
+        thread::sleep(std::time::Duration::from_millis(30));
+        drop(stream);
+        waits.join().unwrap();
+    });
+    let gone = log.iter().find(|line| line.path == "/bytes/1").unwrap();
+    let waited = log.iter().find(|line| line.path == "/bytes/2").unwrap();
+    assert_eq!(gone.written, None, "{log:?}");
+    assert!(waited.written.is_some(), "{log:?}");
 }

@@ -1,5 +1,6 @@
 //! Why the numbers of a round may not be trusted, as values with a remedy.
 
+use crate::redirect::Refusal;
 use crate::run::Finished;
 use patternbench_attemptlog::{Counts, Outcome, percentile};
 use patternbench_wire::Failure;
@@ -53,6 +54,7 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool) -> Vec<Doubt> {
     ]
     .into_iter()
     .flatten()
+    .chain(finished.refused.iter().map(not_followed))
     .collect()
 }
 
@@ -142,4 +144,32 @@ fn abandoned(finished: &Finished) -> Option<Doubt> {
         ),
         remedy: "raise drain_us above the timeout of the steps",
     })
+}
+
+/// Redirects that were not followed: their calls have failed, and it is rarely the server's fault.
+fn not_followed((refusal, count): &(Refusal, u64)) -> Doubt {
+    let (message, remedy) = match refusal {
+        Refusal::TooMany => (
+            format!("{count} attempts were redirected more often than max_redirects allows"),
+            "look for a loop, or raise the step's max_redirects (at most 20)",
+        ),
+        Refusal::Foreign(origin) => (
+            format!(
+                "{count} redirects led away from the job's targets, as to {origin}, and were not followed"
+            ),
+            "add that server to the targets (weight 0 if it gets no other requests), or expect the redirect itself with max_redirects 0",
+        ),
+        Refusal::Unreadable(location) => (
+            format!("{count} redirects had a Location that is no URL, as {location:?}"),
+            "mend the server's Location header, or expect the redirect itself with max_redirects 0",
+        ),
+    };
+    Doubt {
+        name: "redirects_not_followed",
+        value: *count as f64,
+        bound: 0.0,
+        invalidates: false,
+        message,
+        remedy,
+    }
 }

@@ -7,12 +7,15 @@ pub mod job;
 
 mod command;
 mod doubts;
+mod jar;
 mod limits;
 mod progress;
+mod redirect;
 mod run;
 mod summary;
 mod template;
 
 pub use command::{CommandError, command};
 pub use doubts::Doubt;
+pub use redirect::Refusal;
 pub use run::{Finished, RunError, run};

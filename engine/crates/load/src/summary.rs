@@ -1,6 +1,7 @@
 //! What a round came to, as one JSON object.
 
 use crate::doubts::{Doubt, cpu_share};
+use crate::redirect::Refusal;
 use crate::run::Finished;
 use patternbench_attemptlog::{Cell, Counts, Histogram, Measure, Outcome, encoded, percentile};
 use patternbench_wire::Failure;
@@ -38,8 +39,10 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
         "lateness_ms": milliseconds(tally.lateness()),
         "generator_cpu_s": frame.process_cpu,
         "outcomes": outcomes(&counts),
-        "statuses": statuses(&counts),
+        "statuses": statuses(&counts.statuses),
         "socket_errors": socket_errors(finished),
+        "redirects": counts.redirects,
+        "redirect_errors": redirect_errors(finished),
         "steps": cells(finished, frame),
         "policies": policies(finished),
         "generator": generator(finished, frame),
@@ -75,11 +78,11 @@ fn outcomes(counts: &Counts) -> Value {
         .into()
 }
 
-fn statuses(counts: &Counts) -> Value {
+/// Answers by the class of their status, classes without any left out.
+pub fn statuses(counts: &[u64; 10]) -> Value {
     let class =
         |(hundred, count): (usize, &u64)| (*count > 0).then(|| (format!("{hundred}xx"), json!(count)));
     counts
-        .statuses
         .iter()
         .enumerate()
         .filter_map(class)
@@ -95,12 +98,27 @@ fn socket_errors(finished: &Finished) -> Value {
         .into()
 }
 
+fn redirect_errors(finished: &Finished) -> Value {
+    let count = |kind: usize| {
+        let known = finished
+            .refused
+            .iter()
+            .find(|(refusal, _)| refusal.kind() == kind);
+        known.map_or(0, |(_, count)| *count)
+    };
+    let names = Refusal::NAMES.iter().enumerate();
+    names
+        .map(|(kind, name)| ((*name).to_owned(), json!(count(kind))))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
 fn cells(finished: &Finished, frame: &Frame<'_>) -> Vec<Value> {
     let cell = |(group, step, cell): (usize, usize, &Cell)| {
         json!({
             "group": frame.groups[group], "step": frame.steps[step],
             "requests": cell.counts.sent(), "calls": cell.counts.calls - unsent(&cell.counts), "successes": cell.counts.good_calls,
-            "dropped": cell.counts.of(Outcome::Dropped),
+            "dropped": cell.counts.of(Outcome::Dropped), "redirects": cell.counts.redirects,
             "response_ms": milliseconds(cell.histogram(Measure::Response)),
             "service_ms": milliseconds(cell.histogram(Measure::Service)),
         })

@@ -384,3 +384,72 @@ fn the_same_seed_gives_the_same_poisson_arrivals() {
     };
     assert_eq!(intended(), intended());
 }
+
+/// Every group has a schedule, users, a cap and journeys of its own, beside a group of closed users.
+#[test]
+fn groups_may_each_have_an_open_workload_of_their_own() {
+    let server = Server::start(|seen| match seen.path() {
+        // Longer than the group lasts, so that its second arrival is one too many.
+        "/slow" => after(Duration::from_millis(400), ""),
+        _ => ok(""),
+    });
+    let group = |name: &str, workload: serde_json::Value, path: &str| json!({"name": name, "workload": workload, "journeys": [{"steps": [{"name": name, "path": path}]}]});
+    let groups = json!([
+        group(
+            "fast",
+            json!({"open": {"schedule": {"constant": {"rate": 200}}, "users": 2}}),
+            "/fast"
+        ),
+        group(
+            "spiky",
+            json!({"open": {"schedule": {"steps": [{"rate": 0, "for_us": 100_000}, {"rate": 100, "for_us": 100_000}]}}}),
+            "/spiky"
+        ),
+        group(
+            "capped",
+            json!({"open": {"schedule": {"constant": {"rate": 50}}, "max_in_flight": 1}}),
+            "/slow"
+        ),
+        group(
+            "users",
+            json!({"closed": {"users": 3, "until": {"calls_per_user": 4}}}),
+            "/users"
+        ),
+    ]);
+    let outcome = run(&with(
+        job(&server.url(), json!(null), json!([])),
+        json!({"groups": groups, "duration_us": 300_000}),
+    ));
+    let intended = |name: &str| {
+        let of_group = outcome
+            .attempts
+            .iter()
+            .filter(|row| row.group == name && row.step == name);
+        let mut times: Vec<i64> = of_group.map(|row| row.intended_us).collect();
+        times.sort_unstable();
+        times
+    };
+    assert_eq!(intended("fast"), (0..60).map(|k| k * 5000).collect::<Vec<i64>>());
+    assert_eq!(
+        intended("spiky"),
+        (0..10).map(|k| 100_000 + k * 10_000).collect::<Vec<i64>>()
+    );
+    assert_eq!(
+        intended("capped"),
+        (0..15).map(|k| k * 20_000).collect::<Vec<i64>>()
+    );
+    assert_eq!(intended("users").len(), 12);
+    let dropped: Vec<&str> = outcome
+        .with("dropped")
+        .iter()
+        .map(|row| row.group.as_str())
+        .collect();
+    assert_eq!(dropped, ["capped"; 14]);
+    let users: std::collections::BTreeSet<u32> = outcome
+        .attempts
+        .iter()
+        .filter(|row| row.group == "fast")
+        .map(|row| row.user)
+        .collect();
+    assert_eq!(users.len(), 2);
+}

@@ -1,6 +1,6 @@
 //! The HTTP side: reads requests, sends them through the queue, answers.
 
-use crate::log::{Arrival, Ending, Log};
+use crate::log::{Arrival, Ending, Entry, Log};
 use crate::queue::{Counts, Queue};
 use crate::route::{MOST_BYTES, Refusal, Route, route};
 use crate::service::Dice;
@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -41,10 +41,14 @@ const BACKLOG: u32 = 4096;
 pub fn serve(settings: &Settings) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the target: {error}"))?;
-    runtime.block_on(run(settings))
+    let front = runtime.block_on(run(settings))?;
+    // With the connections their entries end, so that answers on their way are in the log.
+    drop(runtime);
+    front.shop.log.flush();
+    Ok(())
 }
 
-async fn run(settings: &Settings) -> Result<(), String> {
+async fn run(settings: &Settings) -> Result<Arc<Front>, String> {
     let address = SocketAddr::new(settings.host, settings.port);
     let cannot = |error| format!("cannot listen on {address}: {error}");
     let listener = listen(address).map_err(cannot)?;
@@ -56,8 +60,7 @@ async fn run(settings: &Settings) -> Result<(), String> {
         () = flush_now_and_then(&front) => {}
         result = told_to_stop() => result?,
     }
-    front.shop.log.flush();
-    Ok(())
+    Ok(front)
 }
 
 fn announce(address: SocketAddr) -> io::Result<()> {
@@ -106,16 +109,17 @@ async fn accept(listener: TcpListener, front: &Arc<Front>) {
 
 async fn converse(stream: TcpStream, front: Arc<Front>) {
     let _ = stream.set_nodelay(true);
-    let reset = Arc::new(AtomicBool::new(false));
+    let state = Arc::new(State::default());
     let line = Line {
         stream,
-        reset: Arc::clone(&reset),
+        state: Arc::clone(&state),
     };
     let service = service_fn(|request| {
-        let (front, reset) = (Arc::clone(&front), Arc::clone(&reset));
+        let (front, state) = (Arc::clone(&front), Arc::clone(&state));
         async move {
-            let answer = front.answer(request).await;
-            reset.store(answer.is_err(), Ordering::Relaxed);
+            let (answer, entry) = front.answer(request).await;
+            state.reset.store(answer.is_err(), Ordering::Relaxed);
+            state.expect(entry);
             answer
         }
     });
@@ -140,6 +144,9 @@ impl std::error::Error for ConnectionReset {}
 
 type Answer = Response<Full<Bytes>>;
 
+/// What a request comes to, and its entry in the log when it has one.
+type Logged = (Result<Answer, ConnectionReset>, Option<Entry>);
+
 struct Front {
     shop: Arc<Shop>,
     workers: usize,
@@ -151,7 +158,7 @@ impl Front {
         let dice = Dice::new(settings.seed, settings.service_time, settings.pathology.clone());
         let shop = Arc::new(Shop {
             queue: Queue::new(settings.workers, settings.queue, dice),
-            log: Log::create(settings.log.as_deref())?,
+            log: Arc::new(Log::create(settings.log.as_deref())?),
             opened: now(),
             pause: settings.pathology.pause,
         });
@@ -163,7 +170,7 @@ impl Front {
         })
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Answer, ConnectionReset> {
+    async fn answer(&self, request: Request<Incoming>) -> Logged {
         let received = now();
         let (parts, body) = request.into_parts();
         let path = parts
@@ -177,33 +184,31 @@ impl Front {
             received,
         };
         match route(parts.uri.path()) {
-            Ok(Route::Health) => Ok(json_answer(&json!({"status": "up"}))),
-            Ok(Route::Stats) => Ok(json_answer(&stats(self.workers, self.shop.queue.counts()))),
+            Ok(Route::Health) => (Ok(json_answer(&json!({"status": "up"}))), None),
+            Ok(Route::Stats) => (
+                Ok(json_answer(&stats(self.workers, self.shop.queue.counts()))),
+                None,
+            ),
             Ok(route) => self.queue_up(route, arrival, parts, body).await,
-            Err(refusal) => Ok(self.refuse(&arrival, refusal)),
+            Err(refusal) => self.refuse(arrival, refusal),
         }
     }
 
-    async fn queue_up(
-        &self,
-        route: Route,
-        arrival: Arrival,
-        parts: Parts,
-        body: Incoming,
-    ) -> Result<Answer, ConnectionReset> {
+    async fn queue_up(&self, route: Route, arrival: Arrival, parts: Parts, body: Incoming) -> Logged {
         let body = match read(body).await {
             Ok(body) => body,
-            Err(refusal) => return Ok(self.refuse(&arrival, refusal)),
+            Err(refusal) => return self.refuse(arrival, refusal),
         };
         match self.serve(route, arrival).await {
-            Some(Outcome::Answer) => Ok(self.response(route, &parts, &body)),
-            Some(Outcome::Reset) => Err(ConnectionReset),
-            None => Ok(too_busy()),
+            Ok((Outcome::Answer, entry)) => (Ok(self.response(route, &parts, &body)), Some(entry)),
+            // Nothing is written: the entry ends here.
+            Ok((Outcome::Reset, _)) => (Err(ConnectionReset), None),
+            Err(entry) => (Ok(too_busy()), entry),
         }
     }
 
-    /// Waits for a worker to finish the request; `None` when the queue is full.
-    async fn serve(&self, route: Route, arrival: Arrival) -> Option<Outcome> {
+    /// Waits for a worker to finish the request; the error is the entry of one for which the queue had no room.
+    async fn serve(&self, route: Route, arrival: Arrival) -> Result<(Outcome, Entry), Option<Entry>> {
         let (reply, outcome) = oneshot::channel();
         let order = Order {
             arrival,
@@ -217,10 +222,13 @@ impl Front {
             work
         };
         if let Err((id, order)) = self.shop.queue.push(adjust, order) {
-            self.log_unserved(id, &order.arrival, StatusCode::SERVICE_UNAVAILABLE);
-            return None;
+            return Err(Some(self.unserved(
+                id,
+                order.arrival,
+                StatusCode::SERVICE_UNAVAILABLE,
+            )));
         }
-        outcome.await.ok()
+        outcome.await.map_err(|_| None)
     }
 
     fn response(&self, route: Route, parts: &Parts, body: &Bytes) -> Answer {
@@ -231,23 +239,20 @@ impl Front {
         }
     }
 
-    fn refuse(&self, arrival: &Arrival, Refusal(status, message): Refusal) -> Answer {
-        self.log_unserved(self.shop.queue.pass_by(), arrival, status);
+    fn refuse(&self, arrival: Arrival, Refusal(status, message): Refusal) -> Logged {
+        let entry = self.unserved(self.shop.queue.pass_by(), arrival, status);
         let mut answer = json_answer(&json!({"error": message}));
         *answer.status_mut() = status;
-        answer
+        (Ok(answer), Some(entry))
     }
 
-    fn log_unserved(&self, id: u64, arrival: &Arrival, status: StatusCode) {
-        self.shop.log.write(
-            id,
-            arrival,
-            Ending {
-                started: None,
-                finished: now(),
-                status: status.as_u16(),
-            },
-        );
+    fn unserved(&self, id: u64, arrival: Arrival, status: StatusCode) -> Entry {
+        let ending = Ending {
+            started: None,
+            finished: now(),
+            status: status.as_u16(),
+        };
+        Entry::new(&self.shop.log, id, arrival, ending)
     }
 }
 
@@ -368,15 +373,53 @@ impl Noise {
     }
 }
 
-/// A connection that can be ended with a reset (RST) instead of a close (FIN).
+/// What a connection and the requests on it know of each other.
+#[derive(Default)]
+struct State {
+    /// Whether it is to be ended with a reset (RST) instead of a close (FIN).
+    reset: AtomicBool,
+    /// The answer that is being written; HTTP/1 has one at a time.
+    writing: Mutex<Option<Entry>>,
+    /// When the operating system last took bytes over.
+    taken: AtomicU64,
+}
+
+impl State {
+    fn expect(&self, entry: Option<Entry>) {
+        *self.writing() = entry;
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Option<Entry>> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything that was to be written has been taken over.
+    fn flushed(&self) {
+        let entry = self.writing().take();
+        entry
+            .into_iter()
+            .for_each(|entry| entry.written(self.taken.load(Ordering::Relaxed)));
+    }
+}
+
+/// A connection that tells when its answers are written.
 struct Line {
     stream: TcpStream,
-    reset: Arc<AtomicBool>,
+    state: Arc<State>,
+}
+
+impl Line {
+    fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(1..)) = written {
+            self.state.taken.store(now(), Ordering::Relaxed);
+        }
+        written
+    }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        if self.reset.load(Ordering::Relaxed) {
+        if self.state.reset.load(Ordering::Relaxed) {
             let _ = self.stream.set_zero_linger();
         }
     }
@@ -394,11 +437,17 @@ impl AsyncRead for Line {
 
 impl AsyncWrite for Line {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.note(written)
     }
 
+    /// Hyper flushes when it has nothing left to write.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        if let Poll::Ready(Ok(())) = flushed {
+            self.state.flushed();
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -410,7 +459,8 @@ impl AsyncWrite for Line {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.note(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! It has a set number of workers, each a thread that serves one request at a time for a drawn time, and a queue in front
 //! of them. Its response time therefore rises with load as that of a real service does, and its log says to the
-//! microsecond when each request was received, started and finished: the truth that measurements are held against.
+//! microsecond when each request was received, started, finished and answered: the truth that measurements are held against.
 
 #![forbid(unsafe_code)]
 

@@ -1,14 +1,16 @@
 //! The log of requests: the truth that a measurement is held against.
 //!
 //! CSV. The first line is a comment with the offset of the clock, the second names the columns. Times are microseconds
-//! on the machine's monotonic clock, so other processes on the machine can compare them with their own.
+//! on the machine's monotonic clock, so other processes on the machine can compare them with their own. `finished_us` is
+//! when the work was done, `written_us` when the operating system had taken over all of the answer: between the two the
+//! answer waits for the thread that writes, and a caller can't have it earlier. Lines come in the order of their ends.
 
 use patternbench_timing::{Nanos, US, now, since_epoch};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The status that stands for a reset connection.
 pub const RESET: u16 = 0;
@@ -35,6 +37,44 @@ pub struct Ending {
     pub status: u16,
 }
 
+/// A request that a worker has finished, or nobody was needed for; its line is written when the entry is dropped.
+///
+/// It goes the way of the answer, so that its end, however it comes, is in the log.
+#[derive(Debug)]
+pub struct Entry {
+    log: Arc<Log>,
+    id: u64,
+    arrival: Arrival,
+    ending: Ending,
+    written: Option<Nanos>,
+}
+
+impl Entry {
+    /// An entry of an answer that is still to be written.
+    pub fn new(log: &Arc<Log>, id: u64, arrival: Arrival, ending: Ending) -> Self {
+        Self {
+            log: Arc::clone(log),
+            id,
+            arrival,
+            ending,
+            written: None,
+        }
+    }
+
+    /// All of the answer has been taken over by the operating system.
+    pub fn written(mut self, at: Nanos) {
+        self.written = Some(at);
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(mut file) = self.log.lock() {
+            self.log.complain(write_line(&mut *file, self));
+        }
+    }
+}
+
 /// Writes a line for every request; without a file it writes nothing.
 #[derive(Debug)]
 pub struct Log {
@@ -53,12 +93,6 @@ impl Log {
             file,
             is_incomplete: AtomicBool::new(false),
         })
-    }
-    /// Adds a request.
-    pub fn write(&self, id: u64, arrival: &Arrival, ending: Ending) {
-        if let Some(mut file) = self.lock() {
-            self.complain(write_line(&mut *file, id, arrival, ending));
-        }
     }
 
     /// Brings everything to the file.
@@ -97,21 +131,28 @@ fn write_head(file: &mut impl Write) -> std::io::Result<()> {
 }
 
 fn head(epoch_us: u64) -> String {
-    format!("# epoch_us={epoch_us}\nid,method,path,received_us,started_us,finished_us,status\n")
+    format!("# epoch_us={epoch_us}\nid,method,path,received_us,started_us,finished_us,status,written_us\n")
 }
 
-fn write_line(file: &mut impl Write, id: u64, arrival: &Arrival, ending: Ending) -> std::io::Result<()> {
+fn write_line(file: &mut impl Write, entry: &Entry) -> std::io::Result<()> {
+    let Entry {
+        id,
+        arrival,
+        ending,
+        written,
+        ..
+    } = entry;
     let path = arrival.path.replace('"', "\"\"");
-    write!(
-        file,
-        "{id},{},\"{path}\",{},",
-        arrival.method,
-        arrival.received / US
-    )?;
-    if let Some(started) = ending.started {
-        write!(file, "{}", started / US)?;
-    }
-    writeln!(file, ",{},{}", ending.finished / US, ending.status)
+    let received = arrival.received / US;
+    write!(file, "{id},{},\"{path}\",{received},", arrival.method)?;
+    write_time(file, ending.started)?;
+    write!(file, ",{},{},", ending.finished / US, ending.status)?;
+    write_time(file, *written)?;
+    writeln!(file)
+}
+
+fn write_time(file: &mut impl Write, time: Option<Nanos>) -> std::io::Result<()> {
+    time.map_or(Ok(()), |time| write!(file, "{}", time / US))
 }
 
 #[cfg(test)]
@@ -121,10 +162,14 @@ mod tests {
     #[test]
     fn a_log_reads_as_agreed() {
         let mut file = head(1_700_000_000_000_000).into_bytes();
-        let arrival = |path: &str| Arrival {
-            method: hyper::Method::GET,
-            path: path.into(),
-            received: 1_999,
+        let log = Arc::new(Log::create(None).unwrap());
+        let entry = |id, path: &str, ending| {
+            let arrival = Arrival {
+                method: hyper::Method::GET,
+                path: path.into(),
+                received: 1_999,
+            };
+            Entry::new(&log, id, arrival, ending)
         };
         let served = Ending {
             started: Some(2_000),
@@ -136,12 +181,14 @@ mod tests {
             finished: 2_500,
             status: 503,
         };
-        write_line(&mut file, 0, &arrival("/bytes/10?a=1,2"), served).unwrap();
-        write_line(&mut file, 1, &arrival("/say/\"hi\""), refused).unwrap();
+        let mut first = entry(0, "/bytes/10?a=1,2", served);
+        first.written = Some(3_001_000);
+        write_line(&mut file, &first).unwrap();
+        write_line(&mut file, &entry(1, "/say/\"hi\"", refused)).unwrap();
         let wanted = "# epoch_us=1700000000000000\n\
-             id,method,path,received_us,started_us,finished_us,status\n\
-             0,GET,\"/bytes/10?a=1,2\",1,2,3000,200\n\
-             1,GET,\"/say/\"\"hi\"\"\",1,,2,503\n";
+             id,method,path,received_us,started_us,finished_us,status,written_us\n\
+             0,GET,\"/bytes/10?a=1,2\",1,2,3000,200,3001\n\
+             1,GET,\"/say/\"\"hi\"\"\",1,,2,503,\n";
         assert_eq!(String::from_utf8(file).unwrap(), wanted);
     }
 

@@ -1,6 +1,6 @@
 //! The workers: threads that take a request, spend its time, and say that it is done.
 
-use crate::log::{Arrival, Ending, Log, RESET};
+use crate::log::{Arrival, Ending, Entry, Log, RESET};
 use crate::queue::{Job, Queue};
 use crate::service::finish;
 use crate::settings::Pause;
@@ -15,7 +15,7 @@ pub struct Order {
     /// The status that it will be answered with, unless the connection is reset.
     pub status: u16,
     /// Who waits for it.
-    pub reply: oneshot::Sender<Outcome>,
+    pub reply: oneshot::Sender<(Outcome, Entry)>,
 }
 
 /// What a worker says of a request that it has finished.
@@ -32,7 +32,7 @@ pub struct Shop {
     /// Where requests wait.
     pub queue: Queue<Order>,
     /// The log of requests.
-    pub log: Log,
+    pub log: Arc<Log>,
     /// When the target started, from which pauses count.
     pub opened: Nanos,
     /// When workers stand still.
@@ -73,9 +73,9 @@ fn serve(shop: &Shop, job: Job<Order>) {
         status,
     };
     shop.queue.done();
-    shop.log.write(job.id, &job.payload.arrival, ending);
-    // Nobody waits any more when the connection was closed meanwhile.
-    let _ = job.payload.reply.send(outcome);
+    let Order { arrival, reply, .. } = job.payload;
+    // Nobody waits any more when the connection was closed meanwhile: then the entry ends here.
+    let _ = reply.send((outcome, Entry::new(&shop.log, job.id, arrival, ending)));
 }
 
 fn ending(job: &Job<Order>) -> (Outcome, u16) {

@@ -37,6 +37,21 @@ pub struct Target {
     pub(crate) tls: Option<(Arc<rustls::ClientConfig>, rustls_pki_types::ServerName<'static>)>,
 }
 
+/// Scheme, host and port of a URL, so that equal servers have equal texts.
+#[must_use]
+pub fn origin(scheme: &str, authority: &str) -> String {
+    let (scheme, authority) = (scheme.to_ascii_lowercase(), authority.to_ascii_lowercase());
+    let has_port = authority
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.contains(']') && !port.is_empty());
+    let bare = authority.trim_end_matches(':');
+    match (has_port, scheme.as_str()) {
+        (true, _) => format!("{scheme}://{authority}"),
+        (false, "https") => format!("{scheme}://{bare}:443"),
+        (false, _) => format!("{scheme}://{bare}:80"),
+    }
+}
+
 const ALLOWED: &str = "http://HOST[:PORT][/PATH], https://..., or unix:/path/of/socket[:/PATH]";
 
 impl Target {
@@ -60,6 +75,24 @@ impl Target {
         let address = resolve(host, port)?;
         let tls = if tls { Some(tls_for(settings, host)?) } else { None };
         Self::assemble(Endpoint::Tcp(address), authority.to_owned(), path, tls)
+    }
+
+    /// Whether requests to it are encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// `http` or `https`.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.is_encrypted() { "https" } else { "http" }
+    }
+
+    /// Scheme, host and port, as [`origin`] writes them.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        origin(self.scheme(), &self.host)
     }
 
     fn assemble(
@@ -194,6 +227,19 @@ mod tests {
             ("127.0.0.1:8080", "/api")
         );
         assert_eq!(target.path_and_query, "/api/?x=1");
+    }
+
+    #[test]
+    fn equal_servers_have_equal_origins() {
+        for (scheme, authority, expected) in [
+            ("http", "a.example", "http://a.example:80"),
+            ("HTTP", "A.example:80", "http://a.example:80"),
+            ("https", "a.example:", "https://a.example:443"),
+            ("http", "[::1]", "http://[::1]:80"),
+            ("http", "[::1]:81", "http://[::1]:81"),
+        ] {
+            assert_eq!(origin(scheme, authority), expected);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is expected of answers, and what is kept of them.
 
 use super::fields::{Node, all};
+use crate::jar;
 use crate::template::Names;
 use patternbench_wire::headers_of;
 use regex::Regex;
@@ -121,10 +122,7 @@ impl Capture {
                     .map(|found| found.as_str().to_owned())
             }
             Source::Header(name) => header(answer.head, name),
-            Source::Cookie(name) => cookies(answer.head)
-                .into_iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, value)| value),
+            Source::Cookie(name) => jar::value(answer.head, name),
         }
     }
 }
@@ -142,28 +140,6 @@ fn header(head: &[u8], name: &str) -> Option<String> {
         .into_iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| String::from_utf8_lossy(value).trim().to_owned())
-}
-
-/// The cookies that an answer sets; an empty value stands for one that it takes back.
-pub fn cookies(head: &[u8]) -> Vec<(String, String)> {
-    let is_set = |(name, _): &(&str, &[u8])| name.eq_ignore_ascii_case("set-cookie");
-    let lines = headers_of(head)
-        .into_iter()
-        .filter(is_set)
-        .map(|(_, value)| String::from_utf8_lossy(value).into_owned());
-    lines.filter_map(|line| cookie(&line)).collect()
-}
-
-fn cookie(line: &str) -> Option<(String, String)> {
-    let mut parts = line.split(';').map(str::trim);
-    let (name, value) = parts.next()?.split_once('=')?;
-    let ends = |part: &str| {
-        part.split_once('=').is_some_and(|(key, age)| {
-            key.eq_ignore_ascii_case("max-age") && age.trim().parse::<i64>().is_ok_and(|age| age <= 0)
-        })
-    };
-    let value = if parts.any(ends) { "" } else { value.trim() };
-    (!name.trim().is_empty()).then(|| (name.trim().to_owned(), value.to_owned()))
 }
 
 pub fn expectation(node: &Node<'_>) -> Option<Expectation> {
@@ -269,16 +245,4 @@ fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
         names.captured.len() - 1
     });
     Some(Capture { place, source })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cookies_are_read_with_their_attributes_left_out() {
-        let head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/; HttpOnly\r\nset-cookie: c=d\r\nSet-Cookie: gone=x; Max-Age=0\r\n\r\n";
-        let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        assert_eq!(cookies(head), [text("a", "b"), text("c", "d"), text("gone", "")]);
-    }
 }

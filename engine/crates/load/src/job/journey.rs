@@ -10,6 +10,9 @@ use patternbench_wire::Expected;
 /// How often a step may be repeated.
 const MOST_REPEATS: u64 = 10_000;
 
+/// How many redirects may be followed.
+const MOST_REDIRECTS: u64 = 20;
+
 /// A list of steps that a user goes through, one after another.
 pub struct Journey {
     /// How often it is taken, against the others of its group.
@@ -32,6 +35,8 @@ pub struct Step {
     pub name: u16,
     /// What is sent.
     pub request: StepRequest,
+    /// How many redirects of an attempt are followed.
+    pub max_redirects: u8,
     /// How long an attempt may take.
     pub timeout: Nanos,
     /// What counts as success.
@@ -75,7 +80,7 @@ impl Journey {
             || self
                 .steps
                 .iter()
-                .any(|step| step.poll.is_some() || step.request.is_templated())
+                .any(|step| step.poll.is_some() || step.max_redirects > 0 || step.request.is_templated())
     }
 }
 
@@ -132,7 +137,7 @@ fn journey(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Op
     (!journey.steps.is_empty()).then_some(journey)
 }
 
-const STEP: [&str; 15] = [
+const STEP: [&str; 16] = [
     "name",
     "method",
     "path",
@@ -142,6 +147,7 @@ const STEP: [&str; 15] = [
     "json",
     "form",
     "body_file",
+    "max_redirects",
     "timeout_us",
     "expect",
     "capture",
@@ -159,26 +165,31 @@ fn step(
     let object = node.object(&STEP)?;
     let name = object.or("name", "request", Node::text);
     let timeout = object.or("timeout_us", 30_000_000_000, positive_time);
+    let max_redirects = object.or("max_redirects", 0, |node| node.whole(0..=MOST_REDIRECTS));
     let pause = object.or("pause_us", 0, time);
     let repeat = object.or("repeat", 1, |node| node.whole(1..=MOST_REPEATS));
     let expect = object.or("expect", Expectation::default(), expectation);
     let request = request(&object, context, names);
     let captures = object.or("capture", Vec::new(), |node| captures(node, names));
     let poll = object.maybe("poll", |node| poll(node, context, names, cookies));
-    let (request, expect, captures) = (request?, expect?, captures?);
+    let (request, expect, captures, max_redirects) = (request?, expect?, captures?, max_redirects?);
+    let follows = max_redirects > 0;
     let needed = captures
         .iter()
         .map(Capture::body_needed)
         .fold(expect.body_needed(), usize::max);
     let expected = Expected {
         to_head_request: request.is_head(),
-        keep_head: cookies || !captures.is_empty() || context.keep_heads,
+        keep_head: cookies || follows || !captures.is_empty() || context.keep_heads,
         keep_body: needed,
     };
-    let (name, poll) = (context.step(name?), poll?);
+    let (name, mut poll) = (context.step(name?), poll?);
+    poll.iter_mut()
+        .for_each(|poll| poll.expected.keep_head |= follows);
     let step = Step {
         name,
         request,
+        max_redirects: u8::try_from(max_redirects).ok()?,
         timeout: timeout?,
         expect,
         captures,

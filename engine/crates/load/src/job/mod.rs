@@ -8,10 +8,10 @@ mod policies;
 mod request;
 mod workload;
 
-pub use answer::{Capture, Expectation, Kept, cookies};
+pub use answer::{Capture, Expectation, Kept};
 pub use feeder::Feeder;
 pub use journey::{Journey, Poll, Step};
-pub use request::StepRequest;
+pub use request::{Filled, StepRequest};
 pub use workload::{Arrivals, Closed, Late, Open, Pace, Until, Workload};
 
 use fields::{Node, Problems, all};

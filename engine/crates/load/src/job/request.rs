@@ -40,14 +40,38 @@ impl StepRequest {
         self.rendered.as_ref().map(|rendered| rendered[target].as_slice())
     }
 
-    /// The bytes for a target with everything filled in, and a `Cookie` header when there are cookies.
-    pub fn render<R: Rng>(
-        &self,
-        target: &Target,
-        cookie: Option<String>,
-        values: &mut Values<'_, R>,
-    ) -> Vec<u8> {
-        self.parts.render(target, cookie, values)
+    /// The request to a target with everything filled in.
+    pub fn fill<R: Rng>(&self, target: &Target, values: &mut Values<'_, R>) -> Filled {
+        self.parts.fill(target, values)
+    }
+}
+
+/// A request with everything filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled {
+    /// Its method.
+    pub method: Method,
+    /// Path and query.
+    pub path: String,
+    /// Its header lines, but those that every request has.
+    pub headers: Vec<(String, String)>,
+    /// The body, possibly empty.
+    pub body: String,
+}
+
+impl Filled {
+    /// The bytes for a target, with a `Cookie` header when there are cookies.
+    pub fn render(&self, target: &Target, cookie: Option<String>) -> Vec<u8> {
+        let cookie = cookie.map(|cookie| ("Cookie".to_owned(), cookie));
+        let headers: Vec<(String, String)> = self.headers.iter().cloned().chain(cookie).collect();
+        Request {
+            method: self.method,
+            host: &target.host,
+            path: &self.path,
+            headers: &headers,
+            body: self.body.as_bytes(),
+        }
+        .render()
     }
 }
 
@@ -64,7 +88,7 @@ impl Parts {
             .all(|template| template.as_text().is_some())
     }
 
-    fn render<R: Rng>(&self, target: &Target, cookie: Option<String>, values: &mut Values<'_, R>) -> Vec<u8> {
+    fn fill<R: Rng>(&self, target: &Target, values: &mut Values<'_, R>) -> Filled {
         let mut path = self
             .path
             .as_ref()
@@ -78,23 +102,20 @@ impl Parts {
             path.push('=');
             template.render(Place::Query, values, &mut path);
         }
-        let mut headers: Vec<(String, String)> = Vec::with_capacity(self.headers.len() + 1);
+        let mut headers: Vec<(String, String)> = Vec::with_capacity(self.headers.len());
         for (name, template) in &self.headers {
             let mut value = String::new();
             template.render(Place::Header, values, &mut value);
             headers.push((name.clone(), value));
         }
-        headers.extend(cookie.map(|cookie| ("Cookie".to_owned(), cookie)));
         let mut body = String::new();
         self.body.render(self.body_place, values, &mut body);
-        Request {
+        Filled {
             method: self.method,
-            host: &target.host,
-            path: &path,
-            headers: &headers,
-            body: body.as_bytes(),
+            path,
+            headers,
+            body,
         }
-        .render()
     }
 }
 
@@ -146,7 +167,7 @@ fn fixed(parts: &Parts, target: &Target) -> Vec<u8> {
         captured: &[],
         random: &mut random,
     };
-    parts.render(target, None, &mut values)
+    parts.fill(target, &mut values).render(target, None)
 }
 
 fn template(node: &Node<'_>, names: &mut Names) -> Option<Template> {

@@ -356,6 +356,7 @@ impl Runner {
             lateness_us: 0,
             call_response_us: 0,
             call_success: false,
+            redirects: 0,
         }
     }
 

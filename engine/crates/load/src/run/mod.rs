@@ -5,12 +5,14 @@
 
 mod arrivals;
 mod guarded;
+mod redirects;
 mod session;
 mod spread;
 mod timers;
 mod wires;
 
 use crate::job::{Job, Nanos};
+use crate::redirect::Refusal;
 use arrivals::Arriving;
 use guarded::Policies;
 use patternbench_attemptlog::{AttemptLog, LogError, Written};
@@ -65,6 +67,8 @@ pub struct Finished {
     pub connections: u64,
     /// Attempts that were given up because the time for waiting was over.
     pub abandoned: u64,
+    /// Redirects that were not followed, one of each kind with how many there were, warm-up included.
+    pub refused: Vec<(Refusal, u64)>,
     /// How often each policy acted, outermost first.
     pub acted: Vec<(&'static str, u64)>,
     /// Whether it was stopped from outside.
@@ -115,6 +119,7 @@ struct Runner {
     last_end: Nanos,
     failures: [u64; Failure::ALL.len()],
     abandoned: u64,
+    refused: Vec<(Refusal, u64)>,
     interrupted: bool,
     began: Duration,
     epochs: u32,
@@ -144,6 +149,7 @@ impl Runner {
             last_end: 0,
             failures: [0; Failure::ALL.len()],
             abandoned: 0,
+            refused: Vec::new(),
             interrupted: false,
             began: Duration::ZERO,
             epochs: 0,
@@ -268,7 +274,12 @@ impl Runner {
             return;
         };
         attempt.first_byte.get_or_insert(now);
-        let verdict = self.examine(job, attempt, key, answer, now);
+        self.keep_cookies(job, attempt, key, now);
+        let verdict = match self.next_hop(job, attempt, key, answer) {
+            Some(Ok(hop)) => return self.follow(job, attempt, key, answer, hop),
+            Some(Err(refusal)) => self.refuse(refusal),
+            None => self.examine(job, attempt, key, answer, now),
+        };
         self.listen(attempt, key, answer);
         if !answer.keep_alive {
             self.wires.close(key);
@@ -321,6 +332,7 @@ impl Runner {
             failures: self.failures,
             connections: self.wires.opened,
             abandoned: self.abandoned,
+            refused: self.refused,
             acted,
             interrupted: self.interrupted,
             began: self.began,

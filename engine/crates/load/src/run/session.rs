@@ -2,12 +2,13 @@
 
 use super::Runner;
 use super::guarded::Guarded;
+use super::redirects::Trip;
 use super::spread::Spread;
 use super::timers::Alarm;
 use super::wires::{Attempt, Key};
+use crate::jar::Jar;
 use crate::job::{
     Closed, Expectation, Feeder, Group, Job, Journey, Kept, Late, Nanos, Pace, Poll, Step, Until, Workload,
-    cookies,
 };
 use crate::template::Values;
 use patternbench_attemptlog::{Outcome, Row};
@@ -103,37 +104,17 @@ pub struct Session {
     /// How its calls go through the policies, when there are any.
     pub(super) guarded: Option<Box<Guarded>>,
     /// What it remembers, when its journey has anything to remember.
-    memory: Option<Box<Memory>>,
+    pub(super) memory: Option<Box<Memory>>,
 }
 
 /// What a user remembers on its way.
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     captured: Vec<String>,
-    jar: Vec<(String, String)>,
+    pub(super) jar: Jar,
     line: usize,
     /// Whether the present call asks again and again.
     polling: bool,
-}
-
-impl Memory {
-    fn keep_cookies(&mut self, head: &[u8]) {
-        for (name, value) in cookies(head) {
-            self.jar.retain(|(known, _)| *known != name);
-            if !value.is_empty() {
-                self.jar.push((name, value));
-            }
-        }
-    }
-
-    fn cookie(&self) -> Option<String> {
-        let pairs: Vec<String> = self
-            .jar
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        (!pairs.is_empty()).then(|| pairs.join("; "))
-    }
 }
 
 /// What an answer means for its call.
@@ -178,7 +159,7 @@ impl Session {
     }
 }
 
-fn journey_of<'j>(job: &'j Job, session: &Session) -> &'j Journey {
+pub(super) fn journey_of<'j>(job: &'j Job, session: &Session) -> &'j Journey {
     &job.groups[session.group].journeys[session.journey]
 }
 
@@ -331,25 +312,51 @@ impl Runner {
             first_byte: None,
             deadline: start.saturating_add(step.timeout),
             lateness: start.saturating_sub(possible),
+            hops: 0,
         };
-        let key = match self.wire_for(index, target) {
-            Ok(key) => key,
-            Err(failure) => return self.stillborn.push((attempt, failure)),
-        };
-        match &mut self.sessions[index] {
+        let sent = self.wire_for(index, target).and_then(|key| {
+            self.hold_wire(attempt, key);
+            let sent = self.send_request(job, step, key, target, attempt);
+            self.sent(key, attempt, sent)
+        });
+        if let Err(failure) = sent {
+            self.stillborn.push((attempt, failure));
+        }
+    }
+
+    /// Remembers which connection carries an attempt.
+    pub(super) fn hold_wire(&mut self, attempt: Attempt, key: Key) {
+        match &mut self.sessions[attempt.session] {
             Session {
                 guarded: Some(guarded),
                 ..
-            } => guarded.wires.push((frame, key)),
+            } => guarded.wires.push((attempt.frame, key)),
             session => session.wire = Some(key),
         }
-        match self.send_request(job, step, key, target, attempt) {
-            Ok(()) => self.watch(key, attempt.deadline),
-            Err(failure) => {
-                self.wires.close(key);
-                self.stillborn.push((attempt, failure));
-            }
+    }
+
+    pub(super) fn forget_wire(&mut self, attempt: Attempt) {
+        match &mut self.sessions[attempt.session] {
+            Session {
+                guarded: Some(guarded),
+                ..
+            } => guarded.wires.retain(|(frame, _)| *frame != attempt.frame),
+            session => session.wire = None,
         }
+    }
+
+    /// Watches a connection over which something was sent; one that could not send is of no use.
+    pub(super) fn sent(
+        &mut self,
+        key: Key,
+        attempt: Attempt,
+        sent: Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match sent {
+            Ok(()) => self.watch(key, attempt.deadline),
+            Err(_) => self.wires.close(key),
+        }
+        sent
     }
 
     fn send_request(
@@ -363,8 +370,9 @@ impl Runner {
         let Some(mut memory) = self.sessions[attempt.session].memory.take() else {
             // Without a memory nothing varies: see `Journey::is_scripted`.
             let bytes = step.request.fixed(target).unwrap_or_default();
-            return self.wires.send(key, bytes, step.expected, attempt);
+            return self.wires.send(key, bytes, step.expected, attempt, None);
         };
+        let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
         let (request, expected) = match &step.poll {
             Some(poll) if memory.polling => (&poll.request, poll.expected),
             _ => (&step.request, step.expected),
@@ -384,12 +392,13 @@ impl Runner {
             captured: &memory.captured,
             random: &mut self.random,
         };
-        let cookie = memory.cookie();
-        let sent = match request.fixed(target).filter(|_| cookie.is_none()) {
-            Some(bytes) => self.wires.send(key, bytes, expected, attempt),
+        let lasting = cookies || step.max_redirects > 0;
+        let sent = match request.fixed(target).filter(|_| !lasting) {
+            Some(bytes) => self.wires.send(key, bytes, expected, attempt, None),
             None => {
-                let bytes = request.render(&job.targets[target].0, cookie, &mut values);
-                self.wires.send(key, &bytes, expected, attempt)
+                let request = request.fill(&job.targets[target].0, &mut values);
+                let jar = cookies.then_some(&memory.jar);
+                self.send_trip(job, key, Trip { request, expected }, jar, attempt)
             }
         };
         memory.polling &= step.poll.is_some();
@@ -427,9 +436,6 @@ impl Runner {
         let Some(memory) = memory else {
             return judge_answer(&step.expect, &kept);
         };
-        if job.groups[session.group].journeys[session.journey].cookies {
-            memory.keep_cookies(kept.head);
-        }
         let too_late = |poll: &Poll| now + poll.every > session.intended.saturating_add(poll.limit);
         match &step.poll {
             Some(poll) if memory.polling => judge_poll(poll, &kept, too_late(poll)),
@@ -561,6 +567,7 @@ impl Runner {
                 -1
             },
             call_success: success,
+            redirects: attempt.hops,
         }
     }
 

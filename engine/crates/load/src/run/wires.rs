@@ -1,5 +1,6 @@
 //! The connections of a round: which are idle, and which carry an attempt of whom.
 
+use super::redirects::Trip;
 use crate::job::Nanos;
 use patternbench_wire::{
     AnswerParser, Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target,
@@ -30,6 +31,8 @@ pub struct Attempt {
     pub first_byte: Option<Nanos>,
     pub deadline: Nanos,
     pub lateness: Nanos,
+    /// How many redirects of it were followed.
+    pub hops: u8,
 }
 
 /// A connection, and what it is used for.
@@ -38,10 +41,19 @@ pub struct Wire {
     pub target: usize,
     epoch: u32,
     pub attempt: Option<Attempt>,
+    /// Its request, when that is still wanted once the answer is there.
+    pub trip: Option<Box<Trip>>,
     /// When the earliest timer is set for it.
     pub alarm: Option<Nanos>,
     /// Whether it lies in the pool.
     pooled: bool,
+}
+
+impl Wire {
+    /// What it kept of its last answer.
+    pub fn parser(&self) -> &AnswerParser {
+        self.connection.parser()
+    }
 }
 
 /// All connections.
@@ -120,6 +132,7 @@ impl Wires {
             target,
             epoch: self.epoch,
             attempt: None,
+            trip: None,
             alarm: None,
             pooled: false,
         };
@@ -158,11 +171,13 @@ impl Wires {
         request: &[u8],
         expected: Expected,
         attempt: Attempt,
+        trip: Option<Box<Trip>>,
     ) -> Result<(), Failure> {
         let Some(wire) = self.get_mut(key) else {
             return Err(Failure::Closed);
         };
         wire.attempt = Some(attempt);
+        wire.trip = trip;
         wire.connection.send(request, expected)
     }
 
@@ -174,7 +189,7 @@ impl Wires {
 
     /// What a connection kept of its last answer.
     pub fn parser(&self, key: Key) -> Option<&AnswerParser> {
-        self.get(key).map(|wire| wire.connection.parser())
+        self.get(key).map(Wire::parser)
     }
 
     /// All attempts that are on their way.

@@ -1,0 +1,123 @@
+//! Attempts that are sent on: each stays one attempt, from its first send to its final answer.
+
+use super::Runner;
+use super::session::{Verdict, journey_of, step_of};
+use super::wires::{Attempt, Key};
+use crate::jar::{Jar, Moment};
+use crate::job::{Filled, Job, Nanos};
+use crate::redirect::{Refusal, location, redirected};
+use patternbench_wire::{Answer, Expected, Failure};
+use std::time::SystemTime;
+
+/// A request that is still wanted when its answer comes: to be sent on, or for the path of its cookies.
+pub struct Trip {
+    pub request: Filled,
+    pub expected: Expected,
+}
+
+/// Where a request goes next, and to which target.
+type Hop = (Trip, usize);
+
+impl Runner {
+    /// Sends a request that was filled in, with the cookies that belong to it.
+    pub(super) fn send_trip(
+        &mut self,
+        job: &Job,
+        key: Key,
+        trip: Trip,
+        jar: Option<&Jar>,
+        attempt: Attempt,
+    ) -> Result<(), Failure> {
+        let target = &job.targets[self.wires.get(key).ok_or(Failure::Closed)?.target].0;
+        let cookie = jar.and_then(|jar| jar.header(&trip.request.path, target.is_encrypted(), self.now()));
+        let bytes = trip.request.render(target, cookie);
+        let expected = trip.expected;
+        self.wires
+            .send(key, &bytes, expected, attempt, Some(Box::new(trip)))
+    }
+
+    /// Keeps the cookies of an answer, final or not.
+    pub(super) fn keep_cookies(&mut self, job: &Job, attempt: Attempt, key: Key, now: Nanos) {
+        let session = &mut self.sessions[attempt.session];
+        let (Some(wire), true) = (self.wires.get(key), journey_of(job, session).cookies) else {
+            return;
+        };
+        if let (Some(memory), Some(trip)) = (&mut session.memory, &wire.trip) {
+            let moment = Moment {
+                now,
+                today: SystemTime::now(),
+            };
+            memory.jar.keep(wire.parser().head(), &trip.request.path, moment);
+        }
+    }
+
+    /// Where an answer sends its request on to; `None` when it is the final one.
+    pub(super) fn next_hop(
+        &self,
+        job: &Job,
+        attempt: Attempt,
+        key: Key,
+        answer: Answer,
+    ) -> Option<Result<Hop, Refusal>> {
+        let wire = self.wires.get(key)?;
+        let trip = wire.trip.as_deref()?;
+        let most = step_of(job, &self.sessions[attempt.session]).max_redirects;
+        let location = location(answer.status, wire.parser().head()).filter(|_| most > 0)?;
+        if attempt.hops >= most {
+            return Some(Err(Refusal::TooMany));
+        }
+        let next = redirected(&trip.request, wire.target, answer.status, &location, &job.targets);
+        let expected = trip.expected;
+        Some(next.map(|(request, target)| (Trip { request, expected }, target)))
+    }
+
+    /// Sends an attempt on: it keeps its number, its start and its deadline.
+    pub(super) fn follow(
+        &mut self,
+        job: &Job,
+        mut attempt: Attempt,
+        key: Key,
+        answer: Answer,
+        (trip, target): Hop,
+    ) {
+        attempt.hops += 1;
+        attempt.first_byte = None;
+        self.forget_wire(attempt);
+        let sent = self.wire_onward(key, answer.keep_alive, target).and_then(|key| {
+            self.hold_wire(attempt, key);
+            let memory = self.sessions[attempt.session].memory.take();
+            let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
+            let jar = memory.as_ref().map(|memory| &memory.jar).filter(|_| cookies);
+            let sent = self.send_trip(job, key, trip, jar, attempt);
+            self.sessions[attempt.session].memory = memory;
+            self.sent(key, attempt, sent)
+        });
+        if let Err(failure) = sent {
+            self.stillborn.push((attempt, failure));
+        }
+    }
+
+    /// The same connection when it goes to the right target and can be kept, or another.
+    fn wire_onward(&mut self, key: Key, keep_alive: bool, target: usize) -> Result<Key, Failure> {
+        let same = self.wires.get(key).is_some_and(|wire| wire.target == target);
+        match (keep_alive, same) {
+            (true, true) => return Ok(key),
+            (true, false) => self.wires.release(key),
+            (false, _) => self.wires.close(key),
+        }
+        self.wires.take(target)
+    }
+
+    /// Counts a redirect that is not followed; its answer is none that anybody wanted.
+    pub(super) fn refuse(&mut self, refusal: Refusal) -> Verdict {
+        let known = self
+            .refused
+            .iter_mut()
+            .find(|(known, _)| known.kind() == refusal.kind());
+        match known {
+            Some((_, count)) => *count += 1,
+            None => self.refused.push((refusal, 1)),
+        }
+        Verdict::Unexpected
+    }
+}
