@@ -288,13 +288,10 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
     let object = node.object(&["name", "workload", "journeys", "feeder"])?;
     let name = object.or("name", "all".to_owned(), |node| node.text().map(str::to_owned));
     let feeder = object.or("feeder", Feeder::default(), |node| feeder::feeder(node, context));
-    let columns = feeder
-        .as_ref()
-        .map(|feeder| feeder.columns.clone())
-        .unwrap_or_default();
+    let no_feeder = Feeder::default();
     let journeys = object
         .require("journeys")
-        .and_then(|node| journey::journeys(&node, context, &columns));
+        .and_then(|node| journey::journeys(&node, context, feeder.as_ref().unwrap_or(&no_feeder)));
     let workload = object
         .require("workload")
         .and_then(|node| workload::workload(&node, context));
