@@ -1,7 +1,7 @@
 //! Connections against servers that follow a script, over real sockets.
 
 use patternbench_wire::{
-    Answer, Connection, Expected, Failure, Limits, Poller, Progress, Target, TlsSettings,
+    Answer, Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target, TlsSettings,
 };
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -36,6 +36,8 @@ struct Driver {
     connection: Connection,
     poller: Poller,
     buffer: Vec<u8>,
+    /// How often it was told that there is more to read.
+    turns: u32,
 }
 
 impl Driver {
@@ -47,6 +49,7 @@ impl Driver {
             connection,
             poller,
             buffer: vec![0; 16],
+            turns: 0,
         }
     }
 
@@ -56,13 +59,23 @@ impl Driver {
         self.until_something()
     }
 
+    /// Reads in as many turns as it takes.
+    fn go_on(&mut self, readiness: Readiness) -> Result<Progress, Failure> {
+        loop {
+            match self.connection.ready(readiness, &mut self.buffer)? {
+                Progress::More => self.turns += 1,
+                progress => return Ok(progress),
+            }
+        }
+    }
+
     fn until_something(&mut self) -> Result<Progress, Failure> {
         for _ in 0..100 {
             let ready: Vec<_> = self.poller.wait(Duration::from_secs(5)).unwrap().collect();
             assert!(!ready.is_empty(), "nothing came for five seconds");
             for readiness in ready {
                 assert_eq!(readiness.key, 7);
-                match self.connection.ready(readiness, &mut self.buffer)? {
+                match self.go_on(readiness)? {
                     Progress::Waiting | Progress::Begun => {}
                     progress => return Ok(progress),
                 }
@@ -109,6 +122,20 @@ fn an_answer_that_ends_with_the_connection_is_complete() {
         keep_alive: false,
     };
     assert_eq!(driver.exchange(), Ok(Progress::Done(answer)));
+}
+
+#[test]
+fn a_long_answer_is_read_in_turns_so_that_others_have_theirs() {
+    let body: &'static str = "x".repeat(10_000).leak();
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n{body}").leak();
+    let answers: &'static [&'static str] = vec![&*answer].leak();
+    let mut driver = Driver::new(&tcp(answers));
+    assert!(matches!(
+        driver.exchange(),
+        Ok(Progress::Done(Answer { bytes: 10_000, .. }))
+    ));
+    // Sixteen reads of sixteen bytes are one turn; what comes in several pieces may take less.
+    assert!(driver.turns > 10, "{}", driver.turns);
 }
 
 #[test]

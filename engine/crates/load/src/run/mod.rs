@@ -107,6 +107,8 @@ struct Runner {
     timers: Timers,
     /// Attempts that failed before they began, to be handled in the next turn rather than in a recursion.
     stillborn: Vec<(wires::Attempt, Failure)>,
+    /// Connections that have more to read than they were given time for.
+    unread: Vec<Readiness>,
     /// What calls have to go through, when there is anything.
     policies: Option<Box<Policies>>,
     log: AttemptLog,
@@ -140,6 +142,7 @@ impl Runner {
             arriving: arrivals::all(job),
             timers: Timers::default(),
             stillborn: Vec::new(),
+            unread: Vec::new(),
             policies: Policies::new(job),
             log,
             next_tick: TICK,
@@ -188,6 +191,7 @@ impl Runner {
             }
             let timeout = self.timeout();
             self.wires.wait(timeout, &mut ready)?;
+            ready.append(&mut self.unread);
             for event in &ready {
                 self.handle(job, *event);
             }
@@ -201,7 +205,7 @@ impl Runner {
     }
 
     fn timeout(&self) -> Nanos {
-        if !self.stillborn.is_empty() {
+        if !self.stillborn.is_empty() || !self.unread.is_empty() {
             return 0;
         }
         let arrival = self
@@ -257,6 +261,10 @@ impl Runner {
         match progress {
             Ok(Progress::Waiting) => {}
             Ok(Progress::Begun) => self.begun(key, now),
+            Ok(Progress::More) => {
+                self.begun(key, now);
+                self.unread.push(event);
+            }
             Ok(Progress::Done(answer)) => self.answered(job, key, answer, now),
             Ok(Progress::Gone) => self.wires.close(key),
             Err(failure) => self.failed(job, key, failure, now),
