@@ -135,6 +135,15 @@ fn hedged_attempts_count_as_file_descriptors() {
 }
 
 #[test]
+fn a_ca_file_that_is_missing_is_refused_at_its_place_beside_other_problems() {
+    let job = with(
+        job("https://127.0.0.1:1", closed(), json!([])),
+        json!({"tls": {"ca_file": "none.pem"}}),
+    );
+    assert_eq!(wrong_paths(&job), ["tls.ca_file", "groups[0].journeys[0].steps"]);
+}
+
+#[test]
 fn text_that_is_no_json_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.json");

@@ -96,6 +96,12 @@ impl Connection {
         self.phase == Phase::Idle
     }
 
+    /// Why TLS failed, in its own words, when it did.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.stream.reason()
+    }
+
     /// The parser, for what it kept of the last answer.
     #[must_use]
     pub fn parser(&self) -> &AnswerParser {

@@ -166,14 +166,22 @@ fn a_unix_socket_is_spoken_to_alike() {
 
 /// A TLS server for `localhost`, and the PEM text of the certificate that it shows.
 fn tls(answers: &'static [&'static str]) -> (std::net::SocketAddr, String) {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let key = rustls_pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    tls_as(rcgen::IsCa::NoCa, answers)
+}
+
+/// The same with a certificate that says whether it is an authority.
+fn tls_as(is_ca: rcgen::IsCa, answers: &'static [&'static str]) -> (std::net::SocketAddr, String) {
+    let signing = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    parameters.is_ca = is_ca;
+    let certificate = parameters.self_signed(&signing).unwrap();
+    let key = rustls_pki_types::PrivateKeyDer::try_from(signing.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -184,7 +192,7 @@ fn tls(answers: &'static [&'static str]) -> (std::net::SocketAddr, String) {
             answers,
         );
     });
-    (address, made.cert.pem())
+    (address, certificate.pem())
 }
 
 #[test]
@@ -209,6 +217,36 @@ fn tls_with_a_custom_certificate_authority_carries_requests() {
             }))
         ));
     }
+}
+
+#[test]
+fn a_certificate_that_signed_itself_is_trusted_when_it_is_named_and_for_its_name_only() {
+    let authority = || rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let (address, pem) = tls_as(authority(), &[OK]);
+    let (other, _) = tls_as(authority(), &[OK]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.pem");
+    std::fs::write(&file, pem).unwrap();
+    let ask = |address, name: &str| {
+        let settings = TlsSettings {
+            ca_file: Some(file.clone()),
+            server_name: Some(name.to_owned()),
+            verify: true,
+        };
+        let mut driver = Driver::new(&Target::new(&format!("https://{address}"), &settings).unwrap());
+        let answer = driver.exchange();
+        (
+            answer.is_ok(),
+            driver.connection.reason().unwrap_or_default().to_owned(),
+        )
+    };
+    let (_, reason) = ask(other, "localhost");
+    assert!(reason.contains("invalid peer certificate"), "{reason}");
+    assert_eq!(ask(address, "localhost"), (true, String::new()));
+    let (again, pem) = tls_as(authority(), &[OK]);
+    std::fs::write(&file, pem).unwrap();
+    let (good, reason) = ask(again, "elsewhere");
+    assert!(!good && reason.contains("elsewhere"), "{reason}");
 }
 
 #[test]
