@@ -51,6 +51,8 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool) -> Vec<Doubt> {
         exhausted(finished),
         stalled(finished),
         abandoned(finished),
+        unanswered(finished, counts),
+        without_tls(finished),
     ]
     .into_iter()
     .flatten()
@@ -172,4 +174,55 @@ fn not_followed((refusal, count): &(Refusal, u64)) -> Doubt {
         message,
         remedy,
     }
+}
+
+/// A round in which nobody ever answered says little about anybody, and often that a URL is wrong.
+fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
+    let (sent, answers) = (counts.sent(), counts.statuses.iter().sum::<u64>());
+    (sent > 0 && answers == 0).then(|| Doubt {
+        name: "never_answered",
+        value: sent as f64,
+        bound: 0.0,
+        invalidates: false,
+        message: format!("not one of {sent} attempts was answered{}", most_frequent(finished)),
+        remedy: "look whether the targets listen at their URLs, and whether http and https are as they should be",
+    })
+}
+
+/// What most connections failed by, as far as that can be said plainly.
+fn most_frequent(finished: &Finished) -> String {
+    let kinds = Failure::ALL.iter().zip(finished.failures);
+    let most = kinds
+        .filter(|(_, count)| *count > 0)
+        .max_by_key(|(_, count)| *count);
+    let Some((failure, count)) = most else {
+        return String::new();
+    };
+    let what = match failure {
+        Failure::Refused => "found nobody listening",
+        Failure::Reset => "were reset by the server",
+        Failure::Closed => "were closed before the answer was complete",
+        Failure::Malformed => "got something that is not HTTP/1",
+        Failure::TooLarge => "got more than the limits allow",
+        Failure::Tls => "could not agree on TLS",
+        Failure::Exhausted => "found no free port or descriptor here",
+        Failure::Other => "found no way to the target",
+    };
+    format!(": {count} {what}")
+}
+
+fn without_tls(finished: &Finished) -> Option<Doubt> {
+    let count = finished.failures[Failure::Tls as usize];
+    let reason = finished
+        .tls_reason
+        .as_deref()
+        .unwrap_or("the server gave no reason");
+    (count > 0).then(|| Doubt {
+        name: "tls_failed",
+        value: count as f64,
+        bound: 0.0,
+        invalidates: false,
+        message: format!("{count} attempts could not agree on TLS: {reason}"),
+        remedy: "name the certificate's authority in tls.ca_file and its name in tls.server_name, or set tls.verify to false; a server without TLS wants http://",
+    })
 }

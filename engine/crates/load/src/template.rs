@@ -14,6 +14,67 @@ pub struct Names {
     pub captured: Vec<String>,
     /// Counters, in the order in which they were first named; they are the round's, not a user's.
     pub counters: Vec<String>,
+    /// What templates want to be more than a text, by its place among the columns or the captured values.
+    pub typed: Vec<(Typed, Kind)>,
+}
+
+/// A value that is known only later and must then be of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typed {
+    /// A column of the feeder.
+    Column(usize),
+    /// A captured value.
+    Captured(usize),
+}
+
+impl Typed {
+    /// The column, when it is one.
+    #[must_use]
+    pub fn column(self) -> Option<usize> {
+        match self {
+            Self::Column(index) => Some(index),
+            Self::Captured(_) => None,
+        }
+    }
+}
+
+/// What a value in a JSON body is, when it is not a text: `"${price|number}"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A number.
+    Number,
+    /// Any JSON: a number, true or false, null, an object, a list, or a text with its quotes.
+    Json,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Number, Self::Json];
+
+    /// As it is written after the bar.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Json => "json",
+        }
+    }
+
+    /// Whether a text is such a value.
+    #[must_use]
+    pub fn fits(self, text: &str) -> bool {
+        let value: Result<serde_json::Value, _> = serde_json::from_str(text);
+        value.is_ok_and(|value| self == Self::Json || value.is_number())
+    }
+
+    /// What is wrong with a text that is none.
+    #[must_use]
+    pub fn misfit(self, text: &str) -> String {
+        let what = match self {
+            Self::Number => "no number",
+            Self::Json => "no JSON",
+        };
+        format!("{text:?} is {what}")
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +87,8 @@ enum Piece {
     Uuid,
     Column(usize),
     Captured(usize),
+    /// A value of JSON, without quotes around it.
+    Typed(Box<Piece>, Kind),
 }
 
 /// A text with places to fill in.
@@ -93,6 +156,56 @@ impl Template {
         Ok(Self(pieces))
     }
 
+    /// JSON with places inside its strings; a string that is one place with a kind, as `"${price|number}"`, becomes that value.
+    ///
+    /// # Errors
+    /// As for [`Template::parse`], and what is known to be of another kind.
+    pub fn json(value: &serde_json::Value, names: &mut Names) -> Result<Self, String> {
+        let mut template = Self(Vec::new());
+        template.add_json(value, names)?;
+        Ok(template)
+    }
+
+    fn add_json(&mut self, value: &serde_json::Value, names: &mut Names) -> Result<(), String> {
+        match value {
+            serde_json::Value::Array(list) => {
+                for (joint, inner) in joints("[").zip(list) {
+                    push(&mut self.0, joint);
+                    self.add_json(inner, names)?;
+                }
+                push(&mut self.0, if list.is_empty() { "[]" } else { "]" });
+            }
+            serde_json::Value::Object(map) => {
+                for (joint, (key, inner)) in joints("{").zip(map) {
+                    push(&mut self.0, joint);
+                    self.add(Self::parse(
+                        &serde_json::Value::from(key.as_str()).to_string(),
+                        names,
+                    )?);
+                    push(&mut self.0, ":");
+                    self.add_json(inner, names)?;
+                }
+                push(&mut self.0, if map.is_empty() { "{}" } else { "}" });
+            }
+            serde_json::Value::String(text) => match typed(text, names)? {
+                Some(Piece::Text(constant)) => push(&mut self.0, &constant),
+                Some(piece) => self.0.push(piece),
+                None => self.add(Self::parse(&value.to_string(), names)?),
+            },
+            other => push(&mut self.0, &other.to_string()),
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, more: Self) {
+        for piece in more.0 {
+            match piece {
+                Piece::Text(text) => push(&mut self.0, &text),
+                piece => self.0.push(piece),
+            }
+        }
+    }
+
     /// The text, when there is nothing to fill in.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
@@ -105,22 +218,37 @@ impl Template {
 
     /// Appends the filled-in text.
     pub fn render<R: Rng>(&self, place: Place, values: &mut Values<'_, R>, into: &mut String) {
-        for piece in &self.0 {
-            match piece {
-                Piece::Text(text) => into.push_str(text),
-                Piece::User => number(u64::from(values.user), into),
-                Piece::Call => number(u64::from(values.call), into),
-                Piece::Counter(index) => {
-                    number(values.counters[*index], into);
-                    values.counters[*index] += 1;
-                }
-                Piece::Random(low, high) => number(within(*low, *high, values.random), into),
-                Piece::Uuid => uuid(values.random, into),
-                Piece::Column(index) => escape(&values.columns[*index], place, into),
-                Piece::Captured(index) => escape(&values.captured[*index], place, into),
+        self.0.iter().for_each(|piece| piece.render(place, values, into));
+    }
+}
+
+impl Piece {
+    fn render<R: Rng>(&self, place: Place, values: &mut Values<'_, R>, into: &mut String) {
+        match self {
+            Self::Text(text) => into.push_str(text),
+            Self::User => number(u64::from(values.user), into),
+            Self::Call => number(u64::from(values.call), into),
+            Self::Counter(index) => {
+                number(values.counters[*index], into);
+                values.counters[*index] += 1;
+            }
+            Self::Random(low, high) => number(within(*low, *high, values.random), into),
+            Self::Uuid => uuid(values.random, into),
+            Self::Column(index) => escape(&values.columns[*index], place, into),
+            Self::Captured(index) => escape(&values.captured[*index], place, into),
+            Self::Typed(piece, kind) => {
+                let mut text = String::new();
+                piece.render(Place::Raw, values, &mut text);
+                // Only what was not captured, in a journey that goes on after a failure, can be of another kind here.
+                into.push_str(if kind.fits(&text) { text.trim() } else { "null" });
             }
         }
     }
+}
+
+/// What stands before the entries of a list or an object.
+fn joints(first: &str) -> impl Iterator<Item = &str> {
+    std::iter::once(first).chain(std::iter::repeat(","))
 }
 
 fn push(pieces: &mut Vec<Piece>, text: &str) {
@@ -129,6 +257,39 @@ fn push(pieces: &mut Vec<Piece>, text: &str) {
         Some(Piece::Text(before)) => before.push_str(text),
         _ => pieces.push(Piece::Text(text.to_owned())),
     }
+}
+
+/// The value that a text of a JSON body stands for, when it is one place with a kind.
+fn typed(text: &str, names: &mut Names) -> Result<Option<Piece>, String> {
+    let Some((name, kind)) = kind_of(text) else {
+        return Ok(None);
+    };
+    let misfit = |text: &str| format!("{}: ${{{name}|{}}} can't be sent", kind.misfit(text), kind.name());
+    Ok(Some(match named(name, names)? {
+        Piece::Text(constant) if kind.fits(&constant) => Piece::Text(constant),
+        Piece::Text(constant) => return Err(misfit(&constant)),
+        Piece::Uuid => return Err(misfit("a UUID")),
+        piece => {
+            let later = match piece {
+                Piece::Column(index) => Some(Typed::Column(index)),
+                Piece::Captured(index) => Some(Typed::Captured(index)),
+                _ => None,
+            };
+            names.typed.extend(later.map(|later| (later, kind)));
+            Piece::Typed(Box::new(piece), kind)
+        }
+    }))
+}
+
+/// Name and kind of a text that is `${NAME|KIND}` and nothing else.
+fn kind_of(text: &str) -> Option<(&str, Kind)> {
+    let inside = text
+        .strip_prefix("${")?
+        .strip_suffix('}')
+        .filter(|inside| !inside.contains('}'))?;
+    let (name, kind) = inside.rsplit_once('|')?;
+    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind.trim())?;
+    Some((name.trim(), kind))
 }
 
 fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
@@ -152,7 +313,12 @@ fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
         "uuid" => Some(Piece::Uuid),
         _ => column.or_else(|| place(&names.captured, name).map(Piece::Captured)),
     };
-    found.ok_or_else(|| format!("${{{name}}} names nothing; known here: {}", known(names)))
+    found.ok_or_else(|| match name.rsplit_once('|') {
+        Some(_) => format!(
+            "${{{name}}}: a kind is number or json, and a place with a kind is all of a string in a JSON body"
+        ),
+        None => format!("${{{name}}} names nothing; known here: {}", known(names)),
+    })
 }
 
 fn known(names: &Names) -> String {
@@ -257,6 +423,7 @@ mod tests {
     use proptest::prelude::*;
     use rand_pcg::Pcg64;
     use rand_pcg::rand_core::SeedableRng;
+    use serde_json::json;
 
     fn names() -> Names {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
@@ -265,12 +432,23 @@ mod tests {
             columns: texts(&["name"]),
             captured: texts(&["id"]),
             counters: Vec::new(),
+            typed: Vec::new(),
         }
     }
 
     fn rendered(text: &str, place: Place, id: &str) -> String {
         let mut names = names();
         let template = Template::parse(text, &mut names).unwrap();
+        filled(&template, &names, place, id)
+    }
+
+    fn rendered_json(value: &serde_json::Value, id: &str) -> String {
+        let mut names = names();
+        let template = Template::json(value, &mut names).unwrap();
+        filled(&template, &names, Place::Json, id)
+    }
+
+    fn filled(template: &Template, names: &Names, place: Place, id: &str) -> String {
         let mut counters = vec![0; names.counters.len()];
         let (columns, captured) = (["Ann & Bob".to_owned()], [id.to_owned()]);
         let mut random = Pcg64::seed_from_u64(1);
@@ -311,6 +489,60 @@ mod tests {
     }
 
     #[test]
+    fn a_place_with_a_kind_is_a_value_of_its_own() {
+        let body = json!({"a": "${id|number}", "b": ["${user|number}", "${ id | json }", [], {}], "${id}": "${id}", "c": "n${id}", "d": "${round|number}", "e": 1.5});
+        assert_eq!(
+            rendered_json(&body, "-4.20"),
+            r#"{"a":-4.20,"b":[7,-4.20,[],{}],"-4.20":"-4.20","c":"n-4.20","d":3,"e":1.5}"#
+        );
+        assert_eq!(
+            rendered_json(&json!("${id|json}"), r#"{"x": [true]}"#),
+            r#"{"x": [true]}"#
+        );
+    }
+
+    #[test]
+    fn a_value_of_another_kind_cannot_break_the_json_around_it() {
+        for (kind, value) in [
+            ("number", "1, \"evil\": 2"),
+            ("number", "true"),
+            ("number", ""),
+            ("json", "{"),
+            ("json", "x"),
+        ] {
+            let body = json!({"a": format!("${{id|{kind}}}")});
+            assert_eq!(rendered_json(&body, value), r#"{"a":null}"#, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_to_be_of_another_kind_is_refused() {
+        let error = |text: &str| Template::json(&json!({"a": text}), &mut names()).unwrap_err();
+        let mut constants = names();
+        constants.constants.push(("word".to_owned(), "three".to_owned()));
+        let word = Template::json(&json!("${word|number}"), &mut constants).unwrap_err();
+        assert!(word.contains("\"three\" is no number"), "{word}");
+        assert!(error("${uuid|number}").contains("no number"));
+        assert!(error("${usr|number}").contains("names nothing"));
+        for text in ["${id|numbr}", "${id|number} kg", "a ${id|json}"] {
+            assert!(error(text).contains("a kind is number or json"), "{text}");
+        }
+        assert!(Template::parse("${id|number}", &mut names()).is_err());
+    }
+
+    #[test]
+    fn what_must_be_of_a_kind_later_is_known_beforehand() {
+        let mut names = names();
+        Template::json(
+            &json!(["${id|number}", "${feed.name|json}", "${user|number}"]),
+            &mut names,
+        )
+        .unwrap();
+        let expected = [(Typed::Captured(0), Kind::Number), (Typed::Column(0), Kind::Json)];
+        assert_eq!(names.typed, expected);
+    }
+
+    #[test]
     fn a_dollar_before_a_place_makes_it_text() {
         assert_eq!(rendered("$${user} $5", Place::Raw, ""), "${user} $5");
     }
@@ -334,6 +566,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn whatever_is_captured_a_json_body_stays_json(value in "[ -~\\n]{0,12}", kind in prop_oneof![Just("|number"), Just("|json"), Just("")]) {
+            let body = json!({"a": format!("${{id{kind}}}"), "b": 1});
+            let text = rendered_json(&body, &value);
+            let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(parsed.as_object().unwrap().len(), 2, "{}", text);
+        }
+
         #[test]
         fn random_values_stay_in_their_range(low in any::<u64>(), more in any::<u64>(), seed in any::<u64>()) {
             let high = low.saturating_add(more);

@@ -135,6 +135,15 @@ fn hedged_attempts_count_as_file_descriptors() {
 }
 
 #[test]
+fn a_ca_file_that_is_missing_is_refused_at_its_place_beside_other_problems() {
+    let job = with(
+        job("https://127.0.0.1:1", closed(), json!([])),
+        json!({"tls": {"ca_file": "none.pem"}}),
+    );
+    assert_eq!(wrong_paths(&job), ["tls.ca_file", "groups[0].journeys[0].steps"]);
+}
+
+#[test]
 fn text_that_is_no_json_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.json");
@@ -174,22 +183,89 @@ fn put(document: &mut Value, place: &mut usize, value: &Value) {
     }
 }
 
-fn policies() -> Value {
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../contracts/load/examples/policies.json");
-    let example: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    example["policies"].clone()
+/// The examples of the contract, as documents.
+fn examples() -> Vec<Value> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../contracts/load/examples");
+    let paths = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|is| is == "json"))
+        .collect();
+    paths.sort();
+    let read = |path| serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    paths.iter().map(read).collect()
+}
+
+/// A document with fields that the examples don't have.
+fn further() -> Value {
+    with(
+        job(
+            URL,
+            json!({"open": {"schedule": {"steps": [{"rate": 5, "for_us": 1000}]}, "spacing": "poisson"}}),
+            json!([{"name": "a", "path": "/x", "headers": {"A": "b"}, "body": "x", "max_redirects": 2, "expect": {"statuses": [200, "300-302"]}}]),
+        ),
+        json!({"duration_us": 1000, "tls": {"verify": false}}),
+    )
+}
+
+const KEYS: [&str; 13] = [
+    "contract", "seed", "targets", "groups", "workload", "open", "closed", "schedule", "journeys", "steps",
+    "json", "policies", "url",
+];
+
+/// Any document, with the names of fields that jobs have among its keys.
+fn documents() -> impl Strategy<Value = Value> {
+    let key = prop_oneof![
+        proptest::sample::select(&KEYS[..]).prop_map(str::to_owned),
+        "[ -~]{0,5}"
+    ];
+    values().prop_recursive(6, 60, 6, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            proptest::collection::vec((key.clone(), inner), 0..6)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+/// Parses a document; what is refused has its reasons.
+fn parse(text: &str) -> bool {
+    match patternbench_load::job::Job::parse(text, std::path::Path::new("/nowhere")) {
+        Ok(_) => true,
+        Err(problems) => {
+            assert!(!problems.is_empty() && problems.iter().all(|problem| !problem.message.is_empty()));
+            false
+        }
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn no_document_makes_the_parser_panic(place in 0usize..90, value in values(), other in 0usize..90, second in values()) {
-        let mut document = with(job(URL, json!({"open": {"schedule": {"steps": [{"rate": 5, "for_us": 1000}]}, "spacing": "poisson"}}), json!([{"name": "a", "path": "/x", "headers": {"A": "b"}, "body": "x", "expect": {"statuses": [200, "300-302"]}}])), json!({"duration_us": 1000, "tls": {"verify": false}, "policies": policies()}));
+    fn no_mutation_of_a_job_makes_the_parser_panic(which in any::<proptest::sample::Index>(), place in 0usize..120, value in values(), other in 0usize..120, second in values()) {
+        let mut all = examples();
+        all.push(further());
+        let mut document = which.get(&all).clone();
         put(&mut document, &mut place.clone(), &value);
         put(&mut document, &mut other.clone(), &second);
-        let _ = patternbench_load::job::Job::parse(&document.to_string(), std::path::Path::new("/nowhere"));
+        parse(&document.to_string());
+    }
+
+    #[test]
+    fn a_document_that_is_no_job_has_its_problems(document in documents()) {
+        prop_assert!(!parse(&document.to_string()));
+    }
+
+    #[test]
+    fn text_that_is_cut_or_bent_has_its_problems(which in any::<proptest::sample::Index>(), cut in any::<proptest::sample::Index>(), byte in "[ -~]") {
+        let text = which.get(&examples()).to_string();
+        let at = cut.index(text.len());
+        prop_assert!(!parse(&text[..at]));
+        // A bracket, a colon or a comma that is missing or one too many.
+        let longer = text + &byte;
+        prop_assert!(!parse(&longer) || byte == " ");
     }
 }
 

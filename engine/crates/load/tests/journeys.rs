@@ -353,3 +353,88 @@ fn what_can_be_known_to_be_wrong_with_a_journey_is_said_before_the_start() {
     expected.sort();
     assert_eq!(paths, expected);
 }
+
+#[test]
+fn json_bodies_hold_numbers_where_they_are_asked_for() {
+    let server = Server::start(|seen| match seen.path() {
+        "/price" => ok("{\"price\": 4.5, \"name\": \"tea\"}"),
+        _ => ok(""),
+    });
+    let capture = |field: &str| json!({"name": "price", "path": "/price", "capture": {"price": {"json": format!("$.{field}")}}});
+    let order = json!({"name": "order", "method": "POST", "path": "/order", "json": {"price": "${price|number}", "count": "${counter:n|number}", "text": "${price}"}});
+    let outcome = run(&job(
+        &server.url(),
+        json!({"closed": {"users": 1, "until": {"calls": 2}}}),
+        json!([capture("price"), order]),
+    ));
+    assert_eq!(outcome.summary["successes"], 2);
+    let body = server.seen.lock().unwrap()[1].body.clone();
+    assert_eq!(body, r#"{"price":4.5,"count":0,"text":"4.5"}"#);
+    // What is captured for a number and is none was not found: the call that captures has failed, and no order is sent.
+    let outcome = run(&job(
+        &server.url(),
+        json!({"closed": {"users": 1, "until": {"calls": 1}}}),
+        json!([capture("name"), order]),
+    ));
+    let steps: Vec<(&str, &str)> = outcome
+        .attempts
+        .iter()
+        .map(|row| (row.step.as_str(), row.outcome.as_str()))
+        .collect();
+    assert_eq!(steps, [("price", "expectation_failed")]);
+}
+
+#[test]
+fn a_feeder_without_the_numbers_that_a_body_wants_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("prices.csv");
+    std::fs::write(&file, "price\n4.5\ncheap\n").unwrap();
+    let mut job = job(
+        "http://127.0.0.1:1",
+        once(1),
+        json!([{"method": "POST", "json": {"price": "${feed.price|number}"}}]),
+    );
+    job["groups"][0]["feeder"] = json!({"file": file});
+    let error = common::try_run(&job).err().unwrap().to_json().to_string();
+    assert!(
+        error.contains("\\\"cheap\\\" is no number in line 3 of the feeder"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_logout_with_a_date_of_the_past_ends_the_session_and_paths_are_kept_to() {
+    let server = Server::start(|seen| match seen.path() {
+        "/login" => status(
+            200,
+            "Set-Cookie: session=1; Path=/\r\nSet-Cookie: admin=2; Path=/admin\r\nSet-Cookie: safe=3; Path=/; Secure\r\n",
+            "",
+        ),
+        "/logout" => status(
+            200,
+            "Set-Cookie: session=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT\r\n",
+            "",
+        ),
+        _ => ok(""),
+    });
+    let steps = json!([{"path": "/login"}, {"path": "/items"}, {"path": "/admin/x"}, {"path": "/logout"}, {"path": "/items"}]);
+    let mut job = job(
+        &server.url(),
+        json!({"closed": {"users": 1, "until": {"calls": 5}}}),
+        steps,
+    );
+    job["groups"][0]["journeys"][0]["cookies"] = json!(true);
+    run(&job);
+    let seen = server.seen.lock().unwrap();
+    let cookies: Vec<Option<&str>> = seen.iter().map(|seen| seen.header("cookie")).collect();
+    assert_eq!(
+        cookies,
+        [
+            None,
+            Some("session=1"),
+            Some("admin=2; session=1"),
+            Some("session=1"),
+            None
+        ]
+    );
+}

@@ -5,6 +5,7 @@ mod common;
 
 use common::{Reply, Server, after, job, ok, run, status, with};
 use serde_json::json;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -350,6 +351,11 @@ fn a_server_that_hangs_up_or_is_not_there_is_a_connection_error() {
     let outcome = run(&job(&format!("http://{address}"), workload, json!([{}])));
     assert_eq!(outcome.with("connection_error").len(), 10);
     assert_eq!(outcome.summary["socket_errors"]["refused"], 10);
+    let doubts = outcome.summary["doubts"].to_string();
+    assert!(
+        doubts.contains("not one of 10 attempts was answered: 10 found nobody listening"),
+        "{doubts}"
+    );
 }
 
 #[test]
@@ -452,4 +458,36 @@ fn groups_may_each_have_an_open_workload_of_their_own() {
         .map(|row| row.user)
         .collect();
     assert_eq!(users.len(), 2);
+}
+
+#[test]
+fn a_server_without_tls_is_said_to_be_none() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            let _ = stream.read(&mut [0; 1024]);
+        }
+    });
+    let workload = json!({"closed": {"users": 1, "until": {"calls": 2}}});
+    let outcome = run(&with(
+        job(&url, workload, json!([{}])),
+        json!({"tls": {"verify": false}}),
+    ));
+    assert_eq!(outcome.summary["socket_errors"]["tls"], 2);
+    let doubts = outcome.summary["doubts"].to_string();
+    assert!(
+        doubts.contains("2 attempts could not agree on TLS: received corrupt message"),
+        "{doubts}"
+    );
+}
+
+/// The CPU time is that of the round: what reading the job has cost is not held against it.
+#[test]
+fn the_generator_never_uses_more_than_its_cpu() {
+    let server = Server::start(|_| ok(""));
+    let workload = json!({"closed": {"users": 1, "until": {"calls": 1}}});
+    let share = run(&job(&server.url(), workload, json!([{}]))).summary["generator"]["cpu_share"].clone();
+    assert!(share.as_f64().unwrap() <= 1.0, "{share}");
 }

@@ -98,8 +98,8 @@ impl AnswerParser {
             keep_alive: false,
         };
         self.head_before = 0;
-        self.head.clear();
-        self.body.clear();
+        forget(&mut self.head);
+        forget(&mut self.body);
     }
 
     /// The kept head of the answer, empty unless [`Expected::keep_head`] asked for it.
@@ -269,6 +269,13 @@ impl AnswerParser {
         }
         Ok(taken)
     }
+}
+
+/// Empties a buffer, and gives its memory back when an answer has made it large: there may be thousands of connections.
+fn forget(buffer: &mut Vec<u8>) {
+    const SMALL: usize = 64 * 1024;
+    buffer.clear();
+    buffer.shrink_to(SMALL);
 }
 
 fn has_blank_line(text: &[u8]) -> bool {

@@ -14,6 +14,9 @@ pub enum Progress {
     Waiting,
     /// The answer has begun.
     Begun,
+    /// The answer has begun, and there may be more of it to read at once. No event will say so: go on with the same
+    /// readiness once others have had their turn.
+    More,
     /// The answer is complete.
     Done(Answer),
     /// No exchange was going on, and the server has closed the connection (or sent what nobody asked for).
@@ -27,6 +30,10 @@ enum Phase {
     Idle,
     Exchanging,
 }
+
+/// How often one connection is read before others have their turn: a server that sends without end must not keep
+/// everybody else, and the clock, waiting.
+const READS: usize = 16;
 
 /// A connection to a target.
 pub struct Connection {
@@ -87,6 +94,12 @@ impl Connection {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
+    }
+
+    /// Why TLS failed, in its own words, when it did.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.stream.reason()
     }
 
     /// The parser, for what it kept of the last answer.
@@ -169,7 +182,7 @@ impl Connection {
     }
 
     fn read(&mut self, hangup: bool, buffer: &mut [u8]) -> Result<Progress, Failure> {
-        loop {
+        for _ in 0..READS {
             match self.stream.read(buffer)? {
                 Moved::Blocked => return Ok(self.progress()),
                 Moved::End => return self.ended(),
@@ -187,6 +200,7 @@ impl Connection {
                 }
             }
         }
+        Ok(Progress::More)
     }
 
     fn finish(&mut self, mut answer: Answer, hangup: bool) -> Progress {

@@ -22,6 +22,8 @@ pub enum Moved {
 pub struct Stream {
     socket: OwnedFd,
     tls: Option<Box<rustls::ClientConnection>>,
+    /// Why TLS failed, in its own words.
+    reason: Option<String>,
 }
 
 /// The socket as TLS wants it: a reader and a writer that say `WouldBlock`.
@@ -77,7 +79,11 @@ impl Stream {
             }
             None => None,
         };
-        Ok(Self { socket, tls })
+        Ok(Self {
+            socket,
+            tls,
+            reason: None,
+        })
     }
 
     /// Whether connecting failed.
@@ -133,18 +139,27 @@ impl Stream {
 
     /// Goes on agreeing on keys, and returns whether that is done.
     pub fn handshake(&mut self) -> Result<bool, Failure> {
-        let Some(tls) = &mut self.tls else { return Ok(true) };
-        let mut raw = Raw(self.socket.as_fd());
+        let Self { socket, tls, reason } = self;
+        let Some(tls) = tls else { return Ok(true) };
+        let mut raw = Raw(socket.as_fd());
         while tls.is_handshaking() {
             // Reads and writes what can be without blocking, and processes what came.
             match tls.complete_io(&mut raw) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(!tls.is_handshaking()),
-                Err(error) => return Err(handshake_failure(&error)),
+                Err(error) => {
+                    *reason = Some(error.to_string());
+                    return Err(handshake_failure(&error));
+                }
             }
         }
         self.flush()?;
         Ok(true)
+    }
+
+    /// Why TLS failed, when it did.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// Whether bytes come from the socket as they are.

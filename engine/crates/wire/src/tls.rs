@@ -1,7 +1,9 @@
 //! Which certificates are trusted.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring};
+use rustls::server::ParsedCertificate;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use std::path::PathBuf;
@@ -42,29 +44,26 @@ impl TlsSettings {
         let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsError(error.to_string()))?;
-        let mut config = if self.verify {
-            builder
-                .with_root_certificates(self.roots()?)
-                .with_no_client_auth()
+        let verifier: Arc<dyn ServerCertVerifier> = if self.verify {
+            Arc::new(Verified::new(self.roots()?, &provider)?)
         } else {
-            builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Unverified(provider)))
-                .with_no_client_auth()
+            Arc::new(Unverified(provider))
         };
+        let mut config = builder
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }
 
-    fn roots(&self) -> Result<rustls::RootCertStore, TlsError> {
-        let mut roots = rustls::RootCertStore::empty();
+    fn roots(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let certificates = match &self.ca_file {
             Some(file) => certificates_in(file)?,
             None => rustls_native_certs::load_native_certs().certs,
         };
-        let (added, _) = roots.add_parsable_certificates(certificates);
-        if added > 0 {
-            return Ok(roots);
+        if !certificates.is_empty() {
+            return Ok(certificates);
         }
         Err(TlsError(match &self.ca_file {
             Some(file) => format!("{} holds no certificate", file.display()),
@@ -80,6 +79,77 @@ fn certificates_in(file: &std::path::Path) -> Result<Vec<CertificateDer<'static>
         .map_err(unreadable)?
         .collect::<Result<_, _>>()
         .map_err(unreadable)
+}
+
+/// Trusts what the roots vouch for, and the roots themselves.
+///
+/// A certificate that signed itself, as `openssl req -x509` makes it, says that it is an authority. Rustls doesn't take it
+/// for a server's, whoever trusts it; one that was named as trusted, byte for byte, is what the user meant.
+#[derive(Debug)]
+struct Verified {
+    inner: Arc<WebPkiServerVerifier>,
+    roots: Vec<CertificateDer<'static>>,
+}
+
+impl Verified {
+    fn new(roots: Vec<CertificateDer<'static>>, provider: &Arc<CryptoProvider>) -> Result<Self, TlsError> {
+        let mut store = rustls::RootCertStore::empty();
+        store.add_parsable_certificates(roots.iter().cloned());
+        let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone()).build();
+        let inner =
+            inner.map_err(|error| TlsError(format!("the trusted certificates can't be used: {error}")))?;
+        Ok(Self { inner, roots })
+    }
+
+    /// Whether a certificate was refused for nothing but that it says it is an authority; its dates were looked at before.
+    fn is_trusted_itself(&self, certificate: &CertificateDer<'_>, error: &rustls::Error) -> bool {
+        format!("{error:?}").contains("CaUsedAsEndEntity")
+            && self.roots.iter().any(|root| root == certificate)
+    }
+}
+
+impl ServerCertVerifier for Verified {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified =
+            self.inner
+                .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match verified {
+            Err(error) if self.is_trusted_itself(end_entity, &error) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
 }
 
 /// Trusts everyone; used only when verification is turned off by name.

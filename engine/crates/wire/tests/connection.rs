@@ -1,7 +1,7 @@
 //! Connections against servers that follow a script, over real sockets.
 
 use patternbench_wire::{
-    Answer, Connection, Expected, Failure, Limits, Poller, Progress, Target, TlsSettings,
+    Answer, Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target, TlsSettings,
 };
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -36,6 +36,8 @@ struct Driver {
     connection: Connection,
     poller: Poller,
     buffer: Vec<u8>,
+    /// How often it was told that there is more to read.
+    turns: u32,
 }
 
 impl Driver {
@@ -47,6 +49,7 @@ impl Driver {
             connection,
             poller,
             buffer: vec![0; 16],
+            turns: 0,
         }
     }
 
@@ -56,13 +59,23 @@ impl Driver {
         self.until_something()
     }
 
+    /// Reads in as many turns as it takes.
+    fn go_on(&mut self, readiness: Readiness) -> Result<Progress, Failure> {
+        loop {
+            match self.connection.ready(readiness, &mut self.buffer)? {
+                Progress::More => self.turns += 1,
+                progress => return Ok(progress),
+            }
+        }
+    }
+
     fn until_something(&mut self) -> Result<Progress, Failure> {
         for _ in 0..100 {
             let ready: Vec<_> = self.poller.wait(Duration::from_secs(5)).unwrap().collect();
             assert!(!ready.is_empty(), "nothing came for five seconds");
             for readiness in ready {
                 assert_eq!(readiness.key, 7);
-                match self.connection.ready(readiness, &mut self.buffer)? {
+                match self.go_on(readiness)? {
                     Progress::Waiting | Progress::Begun => {}
                     progress => return Ok(progress),
                 }
@@ -112,6 +125,20 @@ fn an_answer_that_ends_with_the_connection_is_complete() {
 }
 
 #[test]
+fn a_long_answer_is_read_in_turns_so_that_others_have_theirs() {
+    let body: &'static str = "x".repeat(10_000).leak();
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n{body}").leak();
+    let answers: &'static [&'static str] = vec![&*answer].leak();
+    let mut driver = Driver::new(&tcp(answers));
+    assert!(matches!(
+        driver.exchange(),
+        Ok(Progress::Done(Answer { bytes: 10_000, .. }))
+    ));
+    // Sixteen reads of sixteen bytes are one turn; what comes in several pieces may take less.
+    assert!(driver.turns > 10, "{}", driver.turns);
+}
+
+#[test]
 fn a_server_that_hangs_up_in_the_middle_is_a_failure() {
     let mut driver = Driver::new(&tcp(&["HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n0123"]));
     assert_eq!(driver.exchange(), Err(Failure::Closed));
@@ -139,14 +166,22 @@ fn a_unix_socket_is_spoken_to_alike() {
 
 /// A TLS server for `localhost`, and the PEM text of the certificate that it shows.
 fn tls(answers: &'static [&'static str]) -> (std::net::SocketAddr, String) {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let key = rustls_pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    tls_as(rcgen::IsCa::NoCa, answers)
+}
+
+/// The same with a certificate that says whether it is an authority.
+fn tls_as(is_ca: rcgen::IsCa, answers: &'static [&'static str]) -> (std::net::SocketAddr, String) {
+    let signing = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    parameters.is_ca = is_ca;
+    let certificate = parameters.self_signed(&signing).unwrap();
+    let key = rustls_pki_types::PrivateKeyDer::try_from(signing.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -157,7 +192,7 @@ fn tls(answers: &'static [&'static str]) -> (std::net::SocketAddr, String) {
             answers,
         );
     });
-    (address, made.cert.pem())
+    (address, certificate.pem())
 }
 
 #[test]
@@ -182,6 +217,36 @@ fn tls_with_a_custom_certificate_authority_carries_requests() {
             }))
         ));
     }
+}
+
+#[test]
+fn a_certificate_that_signed_itself_is_trusted_when_it_is_named_and_for_its_name_only() {
+    let authority = || rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let (address, pem) = tls_as(authority(), &[OK]);
+    let (other, _) = tls_as(authority(), &[OK]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.pem");
+    std::fs::write(&file, pem).unwrap();
+    let ask = |address, name: &str| {
+        let settings = TlsSettings {
+            ca_file: Some(file.clone()),
+            server_name: Some(name.to_owned()),
+            verify: true,
+        };
+        let mut driver = Driver::new(&Target::new(&format!("https://{address}"), &settings).unwrap());
+        let answer = driver.exchange();
+        (
+            answer.is_ok(),
+            driver.connection.reason().unwrap_or_default().to_owned(),
+        )
+    };
+    let (_, reason) = ask(other, "localhost");
+    assert!(reason.contains("invalid peer certificate"), "{reason}");
+    assert_eq!(ask(address, "localhost"), (true, String::new()));
+    let (again, pem) = tls_as(authority(), &[OK]);
+    std::fs::write(&file, pem).unwrap();
+    let (good, reason) = ask(again, "elsewhere");
+    assert!(!good && reason.contains("elsewhere"), "{reason}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::fields::{Node, all};
 use crate::jar;
-use crate::template::Names;
+use crate::template::{Kind, Names, Typed};
 use patternbench_wire::headers_of;
 use regex::Regex;
 use serde_json::Value;
@@ -35,6 +35,8 @@ pub struct Capture {
     /// Its place among the captured values.
     pub place: usize,
     source: Source,
+    /// What it must be for the bodies that name it.
+    kinds: Vec<Kind>,
 }
 
 enum Source {
@@ -109,8 +111,21 @@ impl Capture {
         }
     }
 
-    /// The value, when the answer has it.
+    /// Notes the kinds that bodies want of it.
+    pub fn demand(&mut self, typed: &[(Typed, Kind)]) {
+        let of_this = typed
+            .iter()
+            .filter(|(typed, _)| *typed == Typed::Captured(self.place));
+        self.kinds = of_this.map(|(_, kind)| *kind).collect();
+    }
+
+    /// The value, when the answer has it, and it is of the kinds that bodies want.
     pub fn find(&self, answer: &Kept<'_>) -> Option<String> {
+        self.found(answer)
+            .filter(|value| self.kinds.iter().all(|kind| kind.fits(value)))
+    }
+
+    fn found(&self, answer: &Kept<'_>) -> Option<String> {
         match &self.source {
             Source::Json(path) => json_text(path.query(&serde_json::from_slice(answer.body).ok()?).first()?),
             Source::Regex(regex) => {
@@ -244,5 +259,9 @@ fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
         names.captured.push(name.to_owned());
         names.captured.len() - 1
     });
-    Some(Capture { place, source })
+    Some(Capture {
+        place,
+        source,
+        kinds: Vec::new(),
+    })
 }

@@ -133,8 +133,12 @@ impl<'a> Node<'a> {
                 };
                 Some(values.iter().enumerate().map(node).collect())
             }
+            Value::Array(_) => {
+                self.wrong("a list with at least one entry", "the list is empty");
+                None
+            }
             _ => {
-                self.wrong("a list with at least one entry", "this is no such list");
+                self.wrong("a list with at least one entry", "this is no list");
                 None
             }
         }

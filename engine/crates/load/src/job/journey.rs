@@ -1,10 +1,11 @@
 //! What users do: journeys of steps.
 
 use super::answer::{Capture, Expectation, captures, expectation};
+use super::feeder::Feeder;
 use super::fields::{Node, Object, all};
 use super::request::{StepRequest, request};
 use super::{Context, Nanos, few, positive_time, time};
-use crate::template::Names;
+use crate::template::{Kind, Names, Typed};
 use patternbench_wire::Expected;
 
 /// How often a step may be repeated.
@@ -84,9 +85,9 @@ impl Journey {
     }
 }
 
-pub fn journeys(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Option<Vec<Journey>> {
+pub fn journeys(node: &Node<'_>, context: &mut Context<'_>, feeder: &Feeder) -> Option<Vec<Journey>> {
     let nodes = few(node)?;
-    let journeys = all(nodes.iter().map(|node| journey(node, context, columns)))?;
+    let journeys = all(nodes.iter().map(|node| journey(node, context, feeder)))?;
     if journeys.iter().all(|journey| journey.weight == 0) {
         node.wrong(
             "at least one journey with a weight above zero",
@@ -97,7 +98,7 @@ pub fn journeys(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) 
     Some(journeys)
 }
 
-fn journey(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Option<Journey> {
+fn journey(node: &Node<'_>, context: &mut Context<'_>, feeder: &Feeder) -> Option<Journey> {
     let object = node.object(&["weight", "steps", "cookies", "on_failure"])?;
     let weight = object.or("weight", 1, |node| node.whole(0..=1_000_000));
     let cookies = object.or("cookies", false, Node::flag);
@@ -105,9 +106,10 @@ fn journey(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Op
     let stop_on_failure = object.or("on_failure", true, |node| node.one_of(&known));
     let mut names = Names {
         constants: context.constants.clone(),
-        columns: columns.to_vec(),
+        columns: feeder.columns.clone(),
         captured: Vec::new(),
         counters: std::mem::take(&mut context.counters),
+        typed: Vec::new(),
     };
     let nodes = object
         .require("steps")
@@ -124,7 +126,10 @@ fn journey(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Op
         .enumerate()
         .flat_map(|(index, (_, repeat))| std::iter::repeat_n(index, *repeat))
         .collect();
-    let steps: Vec<Step> = steps.into_iter().map(|(step, _)| step).collect();
+    let mut steps: Vec<Step> = steps.into_iter().map(|(step, _)| step).collect();
+    feeder_fits(node, feeder, &names.typed)?;
+    let captures = steps.iter_mut().flat_map(|step| &mut step.captures);
+    captures.for_each(|capture| capture.demand(&names.typed));
     let (weight, captured) = (u32::try_from(weight?).ok()?, names.captured.len());
     let journey = Journey {
         weight,
@@ -135,6 +140,32 @@ fn journey(node: &Node<'_>, context: &mut Context<'_>, columns: &[String]) -> Op
         stop_on_failure: stop_on_failure?,
     };
     (!journey.steps.is_empty()).then_some(journey)
+}
+
+/// Whether the feeder's columns are of the kinds that bodies want, in every line.
+fn feeder_fits(node: &Node<'_>, feeder: &Feeder, typed: &[(Typed, Kind)]) -> Option<()> {
+    let mut fits = Some(());
+    for (column, kind) in typed
+        .iter()
+        .filter_map(|(typed, kind)| Some((typed.column()?, *kind)))
+    {
+        let misfit = feeder.lines.iter().position(|line| !kind.fits(&line[column]));
+        if let Some(place) = misfit {
+            let (name, text) = (&feeder.columns[column], &feeder.lines[place][column]);
+            let message = format!(
+                "${{feed.{name}|{}}}: {} in line {} of the feeder",
+                kind.name(),
+                kind.misfit(text),
+                place + 2
+            );
+            node.wrong(
+                format!("a feeder with a {} in every line of {name}", kind.name()),
+                message,
+            );
+            fits = None;
+        }
+    }
+    fits
 }
 
 const STEP: [&str; 16] = [

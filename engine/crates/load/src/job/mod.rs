@@ -158,7 +158,8 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let tls = object.or("tls", TlsSettings::default(), |node| tls(node, folder));
     let targets = object
         .require("targets")
-        .and_then(|node| targets(&node, tls.as_ref()));
+        // Where TLS itself is wrong, URLs are looked at all the same.
+        .and_then(|node| targets(&node, &tls.clone().unwrap_or_default()));
     let limits = object.or("limits", Limits::default(), limits);
     let warm_up = object.or("warm_up_us", 0, time);
     let duration = object.maybe("duration_us", positive_time);
@@ -183,6 +184,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     must_end(node, duration, &groups);
     contract?;
     constants?;
+    tls?;
     Some(Job {
         counters: context.counters.len(),
         seed: seed?,
@@ -220,11 +222,19 @@ fn tls(node: &Node<'_>, folder: &Path) -> Option<TlsSettings> {
     let ca_file = object.maybe("ca_file", |node| Some(folder.join(node.text()?)));
     let verify = object.or("verify", true, Node::flag);
     let server_name = object.maybe("server_name", |node| node.text().map(str::to_owned));
-    Some(TlsSettings {
+    let settings = TlsSettings {
         ca_file: ca_file?,
         verify: verify?,
         server_name: server_name?,
-    })
+    };
+    let file = object.get("ca_file");
+    match (file, settings.config()) {
+        (Some(file), Err(error)) => {
+            file.wrong("a PEM file with at least one certificate", error.0);
+            None
+        }
+        _ => Some(settings),
+    }
 }
 
 fn limits(node: &Node<'_>) -> Option<Limits> {
@@ -240,7 +250,7 @@ fn limits(node: &Node<'_>) -> Option<Limits> {
     })
 }
 
-fn targets(node: &Node<'_>, tls: Option<&TlsSettings>) -> Option<Vec<(Target, u32)>> {
+fn targets(node: &Node<'_>, tls: &TlsSettings) -> Option<Vec<(Target, u32)>> {
     let nodes = few(node)?;
     let targets = all(nodes.iter().map(|node| target(node, tls)));
     if targets
@@ -256,11 +266,11 @@ fn targets(node: &Node<'_>, tls: Option<&TlsSettings>) -> Option<Vec<(Target, u3
     targets
 }
 
-fn target(node: &Node<'_>, tls: Option<&TlsSettings>) -> Option<(Target, u32)> {
+fn target(node: &Node<'_>, tls: &TlsSettings) -> Option<(Target, u32)> {
     let object = node.object(&["url", "weight"])?;
     let weight = object.or("weight", 1, |node| node.whole(0..=1_000_000));
     let url = object.require("url")?;
-    let target = url.text().and_then(|text| match Target::new(text, tls?) {
+    let target = url.text().and_then(|text| match Target::new(text, tls) {
         Ok(target) => Some(target),
         Err(error) => {
             url.wrong(error.allowed, error.message);
@@ -288,13 +298,10 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
     let object = node.object(&["name", "workload", "journeys", "feeder"])?;
     let name = object.or("name", "all".to_owned(), |node| node.text().map(str::to_owned));
     let feeder = object.or("feeder", Feeder::default(), |node| feeder::feeder(node, context));
-    let columns = feeder
-        .as_ref()
-        .map(|feeder| feeder.columns.clone())
-        .unwrap_or_default();
+    let no_feeder = Feeder::default();
     let journeys = object
         .require("journeys")
-        .and_then(|node| journey::journeys(&node, context, &columns));
+        .and_then(|node| journey::journeys(&node, context, feeder.as_ref().unwrap_or(&no_feeder)));
     let workload = object
         .require("workload")
         .and_then(|node| workload::workload(&node, context));

@@ -242,12 +242,14 @@ fn body(object: &Object<'_>, context: &Context<'_>, names: &mut Names) -> Option
     }
 }
 
-/// JSON with places inside its strings; numbers from places are strings, as JSON text has no other way to say it.
 fn json(node: &Node<'_>, names: &mut Names) -> Option<Body> {
-    match Template::parse(&node.value.to_string(), names) {
+    match Template::json(node.value, names) {
         Ok(template) => Some((template, Place::Json, Some("application/json"))),
         Err(message) => {
-            node.wrong("JSON with places as ${user} in its strings", message);
+            node.wrong(
+                "JSON with places as ${user} in its strings, or as \"${user|number}\"",
+                message,
+            );
             None
         }
     }

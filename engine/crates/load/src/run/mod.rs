@@ -69,6 +69,8 @@ pub struct Finished {
     pub abandoned: u64,
     /// Redirects that were not followed, one of each kind with how many there were, warm-up included.
     pub refused: Vec<(Refusal, u64)>,
+    /// Why TLS failed for the first time, when it did.
+    pub tls_reason: Option<String>,
     /// How often each policy acted, outermost first.
     pub acted: Vec<(&'static str, u64)>,
     /// Whether it was stopped from outside.
@@ -107,6 +109,8 @@ struct Runner {
     timers: Timers,
     /// Attempts that failed before they began, to be handled in the next turn rather than in a recursion.
     stillborn: Vec<(wires::Attempt, Failure)>,
+    /// Connections that have more to read than they were given time for.
+    unread: Vec<Readiness>,
     /// What calls have to go through, when there is anything.
     policies: Option<Box<Policies>>,
     log: AttemptLog,
@@ -120,8 +124,11 @@ struct Runner {
     failures: [u64; Failure::ALL.len()],
     abandoned: u64,
     refused: Vec<(Refusal, u64)>,
+    tls_reason: Option<String>,
     interrupted: bool,
     began: Duration,
+    /// What the thread had used before the round began.
+    cpu_before: Duration,
     epochs: u32,
     counters: Vec<u64>,
     random: Pcg64,
@@ -140,6 +147,7 @@ impl Runner {
             arriving: arrivals::all(job),
             timers: Timers::default(),
             stillborn: Vec::new(),
+            unread: Vec::new(),
             policies: Policies::new(job),
             log,
             next_tick: TICK,
@@ -150,8 +158,10 @@ impl Runner {
             failures: [0; Failure::ALL.len()],
             abandoned: 0,
             refused: Vec::new(),
+            tls_reason: None,
             interrupted: false,
             began: Duration::ZERO,
+            cpu_before: Duration::ZERO,
             epochs: 0,
             counters: vec![0; job.counters],
             random: Pcg64::seed_from_u64(job.seed),
@@ -167,6 +177,7 @@ impl Runner {
     fn begin(&mut self, job: &Job) {
         self.began = clock(ClockId::Monotonic);
         self.started = Instant::now();
+        self.cpu_before = clock(ClockId::ThreadCPUTime);
         for group in 0..job.groups.len() {
             self.begin_users(job, group);
         }
@@ -188,6 +199,7 @@ impl Runner {
             }
             let timeout = self.timeout();
             self.wires.wait(timeout, &mut ready)?;
+            ready.append(&mut self.unread);
             for event in &ready {
                 self.handle(job, *event);
             }
@@ -201,7 +213,7 @@ impl Runner {
     }
 
     fn timeout(&self) -> Nanos {
-        if !self.stillborn.is_empty() {
+        if !self.stillborn.is_empty() || !self.unread.is_empty() {
             return 0;
         }
         let arrival = self
@@ -257,6 +269,10 @@ impl Runner {
         match progress {
             Ok(Progress::Waiting) => {}
             Ok(Progress::Begun) => self.begun(key, now),
+            Ok(Progress::More) => {
+                self.begun(key, now);
+                self.unread.push(event);
+            }
             Ok(Progress::Done(answer)) => self.answered(job, key, answer, now),
             Ok(Progress::Gone) => self.wires.close(key),
             Err(failure) => self.failed(job, key, failure, now),
@@ -290,6 +306,12 @@ impl Runner {
 
     fn failed(&mut self, job: &Job, key: Key, failure: Failure, now: Nanos) {
         let attempt = self.wires.get_mut(key).and_then(|wire| wire.attempt.take());
+        if failure == Failure::Tls && self.tls_reason.is_none() {
+            self.tls_reason = self
+                .wires
+                .get(key)
+                .and_then(|wire| wire.reason().map(str::to_owned));
+        }
         self.wires.close(key);
         if let Some(attempt) = attempt {
             self.attempt_ended(job, attempt, Ended::Failure(failure), now, None);
@@ -317,6 +339,7 @@ impl Runner {
     }
 
     fn finish(mut self, job: &Job) -> Result<Finished, RunError> {
+        let loop_cpu = clock(ClockId::ThreadCPUTime).saturating_sub(self.cpu_before);
         let elapsed = self.started.elapsed();
         self.abandon(job, elapsed.as_nanos() as Nanos);
         let acted = self
@@ -327,12 +350,13 @@ impl Runner {
         Ok(Finished {
             written,
             duration: Duration::from_nanos(self.last_end.saturating_sub(self.warm_up)),
-            loop_cpu: clock(ClockId::ThreadCPUTime),
+            loop_cpu,
             elapsed,
             failures: self.failures,
             connections: self.wires.opened,
             abandoned: self.abandoned,
             refused: self.refused,
+            tls_reason: self.tls_reason,
             acted,
             interrupted: self.interrupted,
             began: self.began,

@@ -179,7 +179,8 @@ impl Runner {
             return;
         };
         for user in 0..closed.users {
-            let at = closed.start_over * u64::from(user) / u64::from(closed.users);
+            let at = u128::from(closed.start_over) * u128::from(user) / u128::from(closed.users);
+            let at = at as Nanos;
             let mut session = Session::user(group, user);
             session.paced = at;
             let index = self.add_session(session);

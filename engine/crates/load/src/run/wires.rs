@@ -50,6 +50,11 @@ pub struct Wire {
 }
 
 impl Wire {
+    /// Why TLS failed on it, when it did.
+    pub fn reason(&self) -> Option<&str> {
+        self.connection.reason()
+    }
+
     /// What it kept of its last answer.
     pub fn parser(&self) -> &AnswerParser {
         self.connection.parser()
