@@ -27,23 +27,30 @@ class DriverError(Exception):
 
 
 @dataclass(frozen=True)
+class Target:
+    """A URL that load goes to, as often as its weight says among several."""
+
+    url: str
+    weight: int = 1
+
+
+@dataclass(frozen=True)
 class Task:
     """One round to drive: a scenario's configuration, where the system is, and what the round may take.
 
     ``beside`` is the study's folder, from which the files that it names are found; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
-    ``targets`` are the URLs that load goes to in turn when they are several (the engine alone can do that).
+    ``targets`` are where load goes, in turn; a library's client sends to the first alone.
     """
 
     config: Mapping[str, Any]
-    target: str
+    targets: tuple[Target, ...]
     time_limit: Duration
     warm_up: Duration
     seed: int
     number: int
     beside: Path
     died: Callable[[], list[str]] = list
-    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

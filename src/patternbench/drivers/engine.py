@@ -164,9 +164,16 @@ def as_problem(found: dict[str, Any], path: str) -> Problem:
     return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
 
 
-def study_path(path: str, workload: jobs.Node) -> str:
+STRATEGY = "strategy"
+"""How paths begin that lie in a scenario's strategy; which of the study's it is, its plan knows."""
+
+
+def study_path(path: str, config: jobs.Node) -> str:
     """Where a path of the job stands in the study."""
+    workload = config["workload"]
     head, _, rest = path.partition(".")
+    if head.startswith("policies"):
+        return _policy_path(head, rest, config["strategy"])
     if not head.startswith("groups["):
         return f"workload.{path}"
     place = int(head.removeprefix("groups[").rstrip("]"))
@@ -179,6 +186,12 @@ def study_path(path: str, workload: jobs.Node) -> str:
     for new, old in (("_us", ""), ("max_in_flight", "in_flight"), ("trace.file", "trace")):
         inner = inner.replace(new, old)
     return f"{start}.{inner}"
+
+
+def _policy_path(entry: str, rest: str, strategy: jobs.Node) -> str:
+    """The path of something in a policy, which a study may write as an entry of a stack, or as the only pattern."""
+    stacked = f".stack{entry.removeprefix('policies')}" if "stack" in strategy else ""
+    return ".".join(filter(None, (STRATEGY + stacked, rest.removesuffix(".after_us").replace("_us", ""))))
 
 
 def _journey_path(rest: str, sends: jobs.Node, start: str) -> str:
@@ -197,7 +210,7 @@ def check(task: Task, logs: Path) -> list[Problem]:
     """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
     try:
         found = problems_of(jobs.job(task), logs)
-        return [as_problem(problem, study_path(problem["path"], task.config["workload"])) for problem in found]
+        return [as_problem(problem, study_path(problem["path"], task.config)) for problem in found]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 

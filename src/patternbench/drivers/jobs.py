@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,34 @@ def job(task: Task) -> Job:
     return {
         "contract": CONTRACT,
         "seed": task.seed,
-        "targets": [{"url": url} for url in task.targets or (task.target,)],
+        "targets": [asdict(target) for target in task.targets],
         "constants": {"round": str(task.number)},
         "warm_up_us": task.warm_up.us,
         "duration_us": duration(workload, task).us,
         "drain_us": _longest_wait(groups),
         "groups": groups,
+        **_client(task.config),
     }
+
+
+def _client(config: Node) -> Job:
+    """What the client does about slow and failing calls; nothing for the baseline."""
+    stack = policies(config["strategy"])
+    pause = config["workload"].get("closed", {}).get("rejected_pause")
+    return ({"policies": stack} if stack else {}) | ({"rejected_pause_us": pause.us} if pause else {})
+
+
+def policies(strategy: Node) -> list[Job]:
+    """A strategy as the engine's stack, every parameter said; a retry alone hears no ``Retry-After``, as any client's."""
+    ((kind, given),) = ((name, part) for name, part in strategy.items() if name != "name")
+    if kind == "stack":
+        return [_policy(*next(iter(entry.items()))) for entry in given]
+    unheard = {"retry_after_max": Duration(0)} if kind == "retry" else {}
+    return [] if kind == "baseline" else [_policy(kind, {**given, **unheard})]
+
+
+def _policy(kind: str, given: Any) -> Job:
+    return {kind: {"after_us": given.us} if isinstance(given, Duration) else rounds.in_us(dict(given))}
 
 
 def duration(workload: Node, task: Task) -> Duration:

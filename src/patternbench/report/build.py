@@ -17,7 +17,7 @@ from patternbench.analyze.metrics import latency_curve, round_metrics, step_metr
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, evidence, html, rate_limits, steps, summary, svg
+from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
 from patternbench.report.model import RunReport
 from patternbench.study.load import loads, read_text
 from patternbench.study.units import Duration
@@ -79,9 +79,15 @@ def gather(run: RunFolder) -> RunReport:
         left_out=[{"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()],
         sections=[
             *rate_limits.sections(run, stored["scenarios"], measured.rounds),
+            *policies.sections(run, stored["scenarios"], _counting(measured.rounds)),
             *steps.sections(measured.steps, stored["scenarios"]),
         ],
     )
+
+
+def _counting(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds whose numbers count."""
+    return rounds[rounds["status"] == DONE] if len(rounds) else rounds
 
 
 def refresh_rounds(run: RunFolder) -> Measured:

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 
 from patternbench.drivers import choice, engine, registry, rounds
-from patternbench.drivers.driver import Task
+from patternbench.drivers.driver import Target, Task
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
 from patternbench.lab.systems import SystemFile
-from patternbench.plan.expand import Plan
+from patternbench.plan.expand import Plan, versions
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.run.stage import Stage
 from patternbench.study.models import Study
@@ -24,7 +24,7 @@ from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
-NOWHERE = "http://127.0.0.1:1"
+NOWHERE = Target("http://127.0.0.1:1")
 """The target of rounds that are only asked about."""
 
 
@@ -53,10 +53,12 @@ def system_problems(study: Study, beside: Path) -> list[Problem]:
 
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:
     """Only the engine sends to several endpoints in turn; another client would leave all but the first idle."""
-    if len(system.endpoints) == 1 or study.workload.engine_only:
+    clients = {name for strategy in study.strategies for name in strategy.client}
+    if len(system.endpoints) == 1 or all(choice.by_engine(study, client) for client in clients):
         return []
     message = f"system `{system.name}` takes load at {len(system.endpoints)} endpoints in turn"
-    return [Problem(message, path="workload", allowed="open, groups, or closed with a journey")]
+    allowed = f"client {choice.NATIVE}, and open, groups, or closed with a journey"
+    return [Problem(message, path="workload", allowed=allowed)]
 
 
 def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
@@ -112,7 +114,7 @@ def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study)
     """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
     problems: dict[tuple[str, str], Problem] = {}
     for task, scenario in _kinds_of_rounds(stage, scenarios, study):
-        for problem in _driver_problems(stage, task, scenario):
+        for problem in _driver_problems(stage, task, scenario, study):
             problems.setdefault((problem.path, str(problem.value)), problem)
     if problems:
         raise InputError(list(problems.values()))
@@ -126,28 +128,36 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
         kind = content_id(load)
         if kind not in seen:
             seen.add(kind)
-            task = Task(scenario.config, NOWHERE, study.time_limit, study.warm_up, 0, 0, stage.beside)
+            task = Task(scenario.config, (NOWHERE,), study.time_limit, study.warm_up, 0, 0, stage.beside)
             yield task, scenario
 
 
-def _driver_problems(stage: Stage, task: Task, scenario: Scenario) -> list[Problem]:
-    if choice.needs_engine(task.config["workload"]):
-        return [*_too_long(task), *engine.check(task, stage.folder)]
+def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
+    if choice.by_engine(study, scenario.client):
+        found = [_in_study(problem, scenario, study) for problem in engine.check(task, stage.folder)]
+        return [*_too_long(task, task.warm_up), *found]
     client = stage.client(scenario.client, lambda _: None)
-    body = rounds.body(task.config, task.target, task.time_limit, task.seed)
-    return [*_too_long(task), *(_inexpressible(scenario.client, found) for found in client.check(body))]
+    body = rounds.body(task.config, task.targets[0].url, task.time_limit, task.seed)
+    return [*_too_long(task, Duration(0)), *(_inexpressible(scenario.client, found) for found in client.check(body))]
 
 
-def _too_long(task: Task) -> list[Problem]:
-    """A round that lasts longer than its time limit would always fail."""
+def _in_study(problem: Problem, scenario: Scenario, study: Study) -> Problem:
+    """A problem with a scenario's strategy at the place of that strategy in the study."""
+    if not problem.path.startswith(engine.STRATEGY):
+        return problem
+    declared = (place for place, one in enumerate(study.strategies) if scenario.config["strategy"] in versions(one))
+    return replace(problem, path=f"strategies[{next(declared)}]{problem.path.removeprefix(engine.STRATEGY)}")
+
+
+def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
+    """A round that lasts longer than its time limit, its warm-up included, would always fail."""
     workload = task.config["workload"]
     kind = next(name for name in ("closed", "open", "groups") if name in workload)
     place = "workload.duration" if kind == "groups" else f"workload.{kind}.duration"
     lasting = (workload if kind == "groups" else workload[kind]).get("duration")
-    warm_up = task.warm_up.us if choice.needs_engine(workload) else 0
-    if lasting is None or lasting.us + warm_up <= task.time_limit.us:
+    if lasting is None or lasting.us + warm_up.us <= task.time_limit.us:
         return []
-    message = f"with its warm-up of {Duration(warm_up)} the round is longer than time_limit ({task.time_limit})"
+    message = f"with its warm-up of {warm_up} the round is longer than time_limit ({task.time_limit})"
     return [Problem(message, path=place, value=str(lasting), hint="shorten it, or raise `time_limit`")]
 
 

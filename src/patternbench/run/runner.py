@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from patternbench.drivers.choice import needs_engine
+from patternbench.drivers.choice import by_engine
 from patternbench.drivers.client import Client
-from patternbench.drivers.driver import Driver, DriverError, Measured, Task
+from patternbench.drivers.driver import Driver, DriverError, Measured, Target, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab.machine import Meter
@@ -79,10 +79,10 @@ class Runner:
     def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
         study, stage, seed = self._study, self._stage, self._seed(blank)
         limits = (study.time_limit, study.warm_up, seed, blank.block)
-        return Task(scenario.config, targets[0], *limits, stage.beside, stage.dead, tuple(targets))
+        return Task(scenario.config, tuple(map(Target, targets)), *limits, stage.beside, stage.dead)
 
     def _driver(self, scenario: Scenario, task: Task) -> Driver:
-        if needs_engine(scenario.config["workload"]):
+        if by_engine(self._study, scenario.client):
             return EngineDriver(self._folder.load, self._folder.logs)
         return LibraryDriver(self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, task)))
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
 from patternbench.study.levels import Levels
-from patternbench.study.parts import Count, Model, Multiplier, Name, OneOf, Setting, Share, Status, misplaced
-from patternbench.study.units import Duration, Percentage, PositiveDuration, PositivePercentage
+from patternbench.study.parts import Model, Name, OneOf, Setting, Status, misplaced
+from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
+from patternbench.study.units import Duration, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
 
 
@@ -65,86 +67,35 @@ class Fault(OneOf):
     delay: Delay | None = None
 
 
-class Fixed(Model):
-    """The same delay before every further attempt."""
-
-    delay: Levels[Duration]
-
-
-class Linear(Model):
-    """A delay that grows by the same increment."""
-
-    initial: Levels[Duration]
-    increment: Levels[Duration]
-    max: Levels[PositiveDuration] | None = None
-
-
-class Exponential(Model):
-    """A delay that is multiplied each time; the delay before the second attempt is ``initial``."""
-
-    initial: Levels[Duration]
-    multiplier: Levels[Multiplier] = Levels.one(2)
-    max: Levels[PositiveDuration] | None = None
-
-
-class Backoff(OneOf):
-    """How long to wait before each further attempt."""
-
-    fixed: Fixed | None = None
-    linear: Linear | None = None
-    exponential: Exponential | None = None
-
-
-class Baseline(Model):
-    """No pattern: a failed call stays failed."""
-
-
-class Retry(Model):
-    """Try again, up to ``max_attempts`` attempts, the first included."""
-
-    max_attempts: Levels[Annotated[int, Field(ge=1, le=1000)]]
-    backoff: Backoff
-    jitter: Levels[Literal["none", "full", "equal"] | Share] = Levels.one("none")
-
-
-class Window(OneOf):
-    """The results that a circuit breaker judges by: the last so many calls, or those of the last so long."""
-
-    calls: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
-    time: Levels[PositiveDuration] | None = None
-
-
-class SlowCall(Model):
-    """Calls slower than ``duration`` open the breaker too, once their share reaches ``rate``."""
-
-    rate: Levels[PositivePercentage]
-    duration: Levels[PositiveDuration]
-
-
-class CircuitBreaker(Model):
-    """Reject calls at once while the target keeps failing."""
-
-    failure_rate: Levels[PositivePercentage]
-    slow_call: SlowCall | None = None
-    window: Window
-    minimum_calls: Levels[Count]
-    open_for: Levels[PositiveDuration]
-    half_open_calls: Levels[Annotated[int, Field(ge=1, le=1_000_000)]]
-    scope: Levels[Literal["client", "user"]] = Levels.one("client")
-
-
 class Strategy(OneOf):
-    """A client and the pattern that it uses."""
+    """A client and the pattern that it uses; a stack of policies may have a ``name`` to be known by."""
 
     client: Levels[Name]
+    name: Name | None = None
     baseline: Baseline | None = None
     retry: Retry | None = None
     circuit_breaker: CircuitBreaker | None = None
+    stack: Annotated[list[Policy], Field(min_length=1, max_length=100)] | None = None
 
     @classmethod
     def choices(cls) -> list[str]:
         """The strategies there are."""
-        return ["baseline", "retry", "circuit_breaker"]
+        return ["baseline", "retry", "circuit_breaker", "stack"]
+
+    @field_validator("stack")
+    @classmethod
+    def _stack_makes_sense(cls, stack: list[Policy] | None) -> list[Policy] | None:
+        check_stack(stack or [])
+        return stack
+
+    @model_validator(mode="after")
+    def _name_of_its_own(self) -> Strategy:
+        if self.name is not None and self.stack is None:
+            raise misplaced("name", f"{self.kind}, which is known by that word", "name with stack")
+        if self.name in (taken := [*self.choices(), *POLICIES]):
+            message = f"the name `{self.name}` is that of a pattern"
+            raise PydanticCustomError("name", message, {"allowed": f"any other than {', '.join(taken)}"})
+        return self
 
 
 class ClientAt(OneOf):
@@ -189,6 +140,18 @@ class Study(Model):
     objective: Objective | None = None
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)
+
+    @property
+    def engine_only(self) -> bool:
+        """Whether only the load engine can drive all of it."""
+        return self.workload.engine_only or any(strategy.stack for strategy in self.strategies)
+
+    @model_validator(mode="after")
+    def _no_attempts_of_a_stack(self) -> Study:
+        closed = self.workload.closed
+        if closed and closed.max_attempts and any(strategy.stack for strategy in self.strategies):
+            raise misplaced("workload.closed.max_attempts", "a stack", "max_attempts in a retry of the stack, or none")
+        return self
 
 
 __all__ = ["ClientAt", "Model", "Name", "OneOf", "Setting", "Strategy", "Study", "Workload"]

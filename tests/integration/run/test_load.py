@@ -19,7 +19,7 @@ import pytest
 from tests.integration.run.conftest import command, entries, left_behind, patternbench
 from tests.integration.run.test_bad_input import refused
 
-from patternbench.drivers.driver import DriverError, Task
+from patternbench.drivers.driver import DriverError, Target, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.lab import engine
 from patternbench.lab.processes import Process
@@ -58,10 +58,13 @@ def target(folder: Path, *arguments: str) -> Iterator[str]:
 def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.DataFrame, Any]:
     """The attempts of one round of the first scenario, and what the driver says of it."""
     (folder / "attempts").mkdir()
-    config = expand(loads(AROUND + text, "x.yaml")).scenarios[0].config
+    around = AROUND.split("strategies:")[0] if "strategies:" in text else AROUND
+    config = expand(loads(around + text, "x.yaml")).scenarios[0].config
     limits = (Duration.parse("30s"), Duration.parse(warm_up))
     into = folder / "attempts" / "00000.parquet"
-    measured = EngineDriver(folder / "load", folder / "logs").drive(Task(config, url, *limits, 1, 0, folder), into)
+    measured = EngineDriver(folder / "load", folder / "logs").drive(
+        Task(config, (Target(url),), *limits, 1, 0, folder), into
+    )
     return pd.read_parquet(into), measured
 
 
