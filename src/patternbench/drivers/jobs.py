@@ -45,7 +45,7 @@ def _client(config: Node) -> Job:
 
 
 def policies(strategy: Node) -> list[Job]:
-    """A strategy as the engine's stack, every parameter said; a retry alone hears no ``Retry-After``, as any client's."""
+    """A strategy as the engine's stack, every parameter said; a retry alone hears no ``Retry-After``, as everywhere."""
     ((kind, given),) = ((name, part) for name, part in strategy.items() if name != "name")
     if kind == "stack":
         return [_policy(*next(iter(entry.items()))) for entry in given]

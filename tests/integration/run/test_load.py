@@ -58,7 +58,7 @@ def target(folder: Path, *arguments: str) -> Iterator[str]:
 def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.DataFrame, Any]:
     """The attempts of one round of the first scenario, and what the driver says of it."""
     (folder / "attempts").mkdir()
-    around = AROUND.split("strategies:")[0] if "strategies:" in text else AROUND
+    around = AROUND.partition("strategies:")[0] if "strategies:" in text else AROUND
     config = expand(loads(around + text, "x.yaml")).scenarios[0].config
     limits = (Duration.parse("30s"), Duration.parse(warm_up))
     into = folder / "attempts" / "00000.parquet"
