@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from patternbench.study.models import Study
+from patternbench.study.models import Study, is_socket
 from patternbench.study.problems import InputError, Problem
 
 NATIVE = "native"
@@ -21,7 +21,11 @@ def needs_engine(config: Mapping[str, Any]) -> bool:
     """Whether only the engine can drive a scenario: all but one request by users who wait, with one pattern at most."""
     workload = config["workload"]
     plain = "closed" in workload and "requests" not in workload["closed"] and "request" in workload
-    return not plain or "stack" in config["strategy"]
+    return not plain or "stack" in config["strategy"] or _is_direct(config["system"])
+
+
+def _is_direct(system: Mapping[str, Any]) -> bool:
+    return "urls" in system or is_socket(system.get("url", ""))
 
 
 def kind(config: Mapping[str, Any]) -> str:
@@ -29,6 +33,8 @@ def kind(config: Mapping[str, Any]) -> str:
     workload = config["workload"]
     if "stack" in config["strategy"]:
         return "a stack of policies"
+    if _is_direct(config["system"]):
+        return "several URLs" if "urls" in config["system"] else "a Unix socket"
     if "closed" not in workload:
         return "groups" if "groups" in workload else "an open workload"
     return "a journey" if "request" not in workload else "closed.requests"
@@ -40,7 +46,8 @@ def problems(config: Mapping[str, Any]) -> list[Problem]:
         return []
     message = f"client {config['client']} cannot drive {kind(config)}: a library's client has users who wait for one"
     path = "strategies" if "stack" in config["strategy"] else "workload"
-    allowed = f"client {NATIVE}, or closed with request and one of baseline, retry, circuit_breaker"
+    path = "system" if kind(config) in ("several URLs", "a Unix socket") else path
+    allowed = f"client {NATIVE}, or one URL, closed with request, and one of baseline, retry, circuit_breaker"
     return [Problem(f"{message} request, and one pattern", path=path, allowed=allowed)]
 
 

@@ -172,6 +172,8 @@ def study_path(path: str, config: jobs.Node) -> str:
     """Where a path of the job stands in the study."""
     workload = config["workload"]
     head, _, rest = path.partition(".")
+    if head.startswith(("targets", "tls")):
+        return _system_path(path, config["system"])
     if head.startswith("policies"):
         return _policy_path(head, rest, config["strategy"])
     if not head.startswith("groups["):
@@ -186,6 +188,15 @@ def study_path(path: str, config: jobs.Node) -> str:
     for new, old in (("_us", ""), ("max_in_flight", "in_flight"), ("trace.file", "trace")):
         inner = inner.replace(new, old)
     return f"{start}.{inner}"
+
+
+def _system_path(path: str, system: jobs.Node) -> str:
+    """The path of something about where load goes."""
+    head, _, rest = path.partition(".")
+    if head == "tls":
+        return f"system.{rest.removesuffix('_file')}"
+    place = head.removeprefix("targets")
+    return f"system.urls{place}" if "urls" in system else "system.url"
 
 
 def _policy_path(entry: str, rest: str, strategy: jobs.Node) -> str:

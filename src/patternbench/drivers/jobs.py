@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from patternbench.drivers import rounds
@@ -28,6 +27,7 @@ def job(task: Task) -> Job:
         "contract": CONTRACT,
         "seed": task.seed,
         "targets": [asdict(target) for target in task.targets],
+        **_tls(task),
         "constants": {"round": str(task.number)},
         "warm_up_us": task.warm_up.us,
         "duration_us": duration(workload, task).us,
@@ -35,6 +35,15 @@ def job(task: Task) -> Job:
         "groups": groups,
         **_client(task.config),
     }
+
+
+def _tls(task: Task) -> Job:
+    """Whom to trust, where load goes straight to a system; what is not said: the operating system's authorities."""
+    system = task.config["system"]
+    if not any(target.url.startswith("https:") for target in task.targets):
+        return {}
+    made = {name: system[name] for name in ("verify", "server_name") if name in system}
+    return {"tls": made | ({"ca_file": _path(system["ca"], task)} if "ca" in system else {})}
 
 
 def _client(config: Node) -> Job:
@@ -197,7 +206,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _path(name: str, task: Task) -> str:
-    return str((Path(task.beside) / name).resolve())
+    return str(task.inputs.path(name))
 
 
 def _longest_wait(groups: list[Job]) -> int:

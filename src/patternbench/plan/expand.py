@@ -17,7 +17,7 @@ from patternbench.plan import design
 from patternbench.plan.scenarios import Level, Scenario, content_id, plain, strategy_name
 from patternbench.study.levels import Levels
 from patternbench.study.models import Strategy, Study
-from patternbench.study.parts import Model, OneOf, written
+from patternbench.study.parts import FileName, Model, OneOf, written
 from patternbench.study.problems import InputError, Problem
 
 MOST_SCENARIOS = 100_000
@@ -36,6 +36,11 @@ class Plan:
 
     factors: dict[str, list[Level]]
     scenarios: tuple[Scenario, ...]
+
+    def files(self) -> list[str]:
+        """The names of all files that some scenario reads, each once."""
+        leaves = (leaf for scenario in self.scenarios for _, leaf in flatten(scenario.config))
+        return list(dict.fromkeys(str(leaf) for leaf in leaves if isinstance(leaf, FileName)))
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data."""

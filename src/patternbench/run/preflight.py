@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,14 +13,15 @@ from typing import Any
 import httpx
 
 from patternbench.drivers import choice, engine, registry, rounds
-from patternbench.drivers.driver import Target, Task
+from patternbench.drivers.driver import Target, Task, direct_targets
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
 from patternbench.lab.systems import SystemFile
 from patternbench.plan.expand import Plan, versions
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.records.inputs import Inputs
 from patternbench.run.stage import Stage
-from patternbench.study.models import Study
+from patternbench.study.models import Study, System, is_socket
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
@@ -36,11 +38,11 @@ class Cast:
     left_out: dict[str, str]
 
 
-def system_problems(study: Study, beside: Path) -> list[Problem]:
+def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     """What is wrong with the system a study names, its settings, and what it needs on this machine."""
-    if study.system.url:
-        return []
-    system = systems.load(str(study.system.name), beside)
+    if not study.system.name:
+        return _authority_problems(study.system, inputs)
+    system = systems.load(str(study.system.name), inputs.beside)
     levels = {name: level for name, values in study.system.settings.items() for level in values}
     found = [
         problem
@@ -49,6 +51,17 @@ def system_problems(study: Study, beside: Path) -> list[Problem]:
         for problem in system.problems({name: level})
     ]
     return found + _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
+
+
+def _authority_problems(system: System, inputs: Inputs) -> list[Problem]:
+    """Whether the certificates that are to be trusted can be read."""
+    try:
+        _trust(system, inputs)
+    except ssl.SSLError:
+        return [Problem("holds no certificate", path="system.ca", value=system.ca, allowed="a PEM file")]
+    except OSError as error:
+        return [Problem(f"cannot be read: {error.strerror}", path="system.ca", value=system.ca)]
+    return []
 
 
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:
@@ -88,25 +101,50 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
     return replace(plan, scenarios=kept, factors={name: levels for name, levels in factors.items() if levels})
 
 
-def check_url(study: Study) -> None:
-    """Raise InputError when a system that should already run does not answer."""
-    if not study.system.url:
-        return
-    url = study.system.url.rstrip("/") + study.system.ready
-    headers = {name: rounds.resolved(text) for name, text in study.system.headers.items()}
+def check_urls(study: Study, inputs: Inputs) -> None:
+    """Raise InputError naming every URL of a system that should already run, and does not answer."""
+    system = study.system
+    paths = ["system.url"] if system.url else [f"system.urls[{place}]" for place in range(len(system.places))]
+    headers = {name: rounds.resolved(text) for name, text in system.headers.items()}
+    found = [
+        problem
+        for path, url in zip(paths, system.places, strict=False)
+        for problem in _answer_problems(url, path, headers, system, inputs)
+    ]
+    if found:
+        raise InputError(found)
+
+
+def _answer_problems(url: str, path: str, headers: dict[str, str], system: System, inputs: Inputs) -> list[Problem]:
     try:
-        status = httpx.get(url, headers=headers, timeout=5.0).status_code
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        hint = f"start it first, or mend `url`; try `curl -i {url}`"
-        raise InputError(Problem(f"does not answer: {error}", path="system.url", value=url, hint=hint)) from None
-    if status >= SERVER_ERROR:
-        raise InputError(Problem(f"answers {status}", path="system.ready", value=url, allowed="a status below 500"))
+        status = _asked(url, headers, system, inputs)
+    except (OSError, httpx.HTTPError, httpx.InvalidURL) as error:
+        hint = f"start it first, or mend `{path.removeprefix('system.')}`"
+        return [Problem(f"does not answer: {error}", path=path, value=url, hint=hint)]
+    allowed = "a status below 500"
+    return [Problem(f"answers {status}", "system.ready", value=url, allowed=allowed)] if status >= SERVER_ERROR else []
+
+
+def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) -> int:
+    """The status with which a URL answers the path that tells whether a system is ready."""
+    socket, _, below = url.removeprefix("unix:").partition(":") if is_socket(url) else ("", "", "")
+    transport = httpx.HTTPTransport(uds=socket or None, verify=_trust(system, inputs))
+    asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready
+    name = {"sni_hostname": system.server_name} if system.server_name else {}
+    with httpx.Client(transport=transport, timeout=5.0) as http:
+        return http.get(asked, headers=headers, extensions=name).status_code
+
+
+def _trust(system: System, inputs: Inputs) -> ssl.SSLContext | bool:
+    if system.verify is False:
+        return False
+    return ssl.create_default_context(cafile=inputs.path(system.ca)) if system.ca else True
 
 
 @contextmanager
-def scratch_stage(cast: Cast, beside: Path) -> Iterator[Stage]:
+def scratch_stage(cast: Cast, inputs: Inputs) -> Iterator[Stage]:
     """A stage whose logs go nowhere, for asking clients before the run has a folder."""
-    with TemporaryDirectory(prefix="patternbench-") as folder, Stage(Path(folder), cast.clients, beside) as stage:
+    with TemporaryDirectory(prefix="patternbench-") as folder, Stage(Path(folder), cast.clients, inputs) as stage:
         yield stage
 
 
@@ -124,11 +162,13 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
     """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
     seen = set()
     for scenario in scenarios:
-        load = {**scenario.config, "faults": {}, "system": scenario.config["system"].get("headers", {})}
+        system = {name: part for name, part in scenario.config["system"].items() if name != "settings"}
+        load = {**scenario.config, "faults": {}, "system": system}
         kind = content_id(load)
         if kind not in seen:
             seen.add(kind)
-            task = Task(scenario.config, (NOWHERE,), study.time_limit, study.warm_up, 0, 0, stage.beside)
+            targets = direct_targets(scenario.config["system"]) or (NOWHERE,)
+            task = Task(scenario.config, targets, study.time_limit, study.warm_up, 0, 0, stage.inputs)
             yield task, scenario
 
 

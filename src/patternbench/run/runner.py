@@ -10,7 +10,7 @@ from typing import Protocol
 
 from patternbench.drivers.choice import by_engine
 from patternbench.drivers.client import Client
-from patternbench.drivers.driver import Driver, DriverError, Measured, Target, Task
+from patternbench.drivers.driver import Driver, DriverError, Measured, Target, Task, direct_targets
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab.machine import Meter
@@ -79,7 +79,8 @@ class Runner:
     def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
         study, stage, seed = self._study, self._stage, self._seed(blank)
         limits = (study.time_limit, study.warm_up, seed, blank.block)
-        return Task(scenario.config, tuple(map(Target, targets)), *limits, stage.beside, stage.dead)
+        places = direct_targets(scenario.config["system"]) or tuple(map(Target, targets))
+        return Task(scenario.config, places, *limits, stage.inputs, stage.dead)
 
     def _driver(self, scenario: Scenario, task: Task) -> Driver:
         if by_engine(self._study, scenario.client):
@@ -91,7 +92,7 @@ class Runner:
         measured = driver.drive(task, self._folder.attempts_of(blank.file))
         seconds = time.perf_counter() - begun
         busy, stolen = Meter.read().since(before)
-        found = doubts.of_machine(busy, stolen)
+        found = doubts.of_machine(busy, stolen) + doubts.of_trust(task.config["system"])
         if measured.doubts is None:
             found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds)

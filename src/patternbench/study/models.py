@@ -12,26 +12,62 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
+from patternbench.study.journeys import Weight
 from patternbench.study.levels import Levels
-from patternbench.study.parts import Model, Name, OneOf, Setting, Status, misplaced
+from patternbench.study.parts import FileName, Model, Name, OneOf, Setting, Status, misplaced
 from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
 from patternbench.study.units import Duration, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
+
+Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000)]
+TLS = ("ca", "verify", "server_name")
+"""Fields about certificates: whom to trust, whether to, and under which name."""
+
+
+def is_socket(url: str) -> bool:
+    """Whether a URL is that of a Unix socket: ``unix:/path/of/socket``, and what is asked of it after a colon."""
+    return url.startswith("unix:")
+
+
+class Place(Model):
+    """One of several URLs that load goes to in turn, as often as its weight says."""
+
+    url: Url
+    weight: Levels[Weight] = Levels.one(1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_url(cls, value: Any) -> Any:
+        return {"url": value} if isinstance(value, str) else value
 
 
 class System(OneOf):
     """The system under test: one that the lab brings up by name, or one that already runs at a URL."""
 
     name: Name | None = None
-    url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=2000)] | None = None
+    url: Url | None = None
+    urls: Annotated[list[Place], Field(min_length=1, max_length=1000)] | None = None
     settings: dict[str, Levels[Setting]] = Field(default_factory=dict)
     ready: Annotated[str, Field(pattern=r"^/")] = "/"
     headers: dict[str, str] = Field(default_factory=dict)
+    ca: FileName | None = None
+    verify: bool | None = None
+    server_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
 
     @classmethod
     def choices(cls) -> list[str]:
-        """A system is named or has a URL."""
-        return ["name", "url"]
+        """A system is named, or has a URL, or several that load goes to in turn."""
+        return ["name", "url", "urls"]
+
+    @property
+    def places(self) -> list[str]:
+        """The URLs of a system that already runs."""
+        return [self.url] if self.url else [place.url for place in self.urls or []]
+
+    @property
+    def direct(self) -> bool:
+        """Whether load goes straight to it: several URLs, or a socket, have no fault proxy before them."""
+        return self.urls is not None or is_socket(self.url or "")
 
     @model_validator(mode="before")
     @classmethod
@@ -40,9 +76,25 @@ class System(OneOf):
 
     @model_validator(mode="after")
     def _fitting_fields(self) -> System:
-        unfit = {"settings"} if self.url else {"ready", "headers"}
+        unfit = {"ready", "headers", *TLS} if self.name else {"settings"}
         for name in sorted(unfit & self.model_fields_set):
-            raise misplaced(name, "a system that already runs (url)" if self.url else "a system by name")
+            raise misplaced(name, "a system by name" if self.name else "a system that already runs (url)")
+        return self
+
+    @model_validator(mode="after")
+    def _certificates(self) -> System:
+        given = [name for name in TLS if getattr(self, name) is not None]
+        if given and not any(url.startswith("https:") for url in self.places):
+            raise misplaced(given[0], "a URL without TLS", "an https:// URL")
+        if self.verify is False and self.ca is not None:
+            raise misplaced("ca", "verify: false, which trusts anybody", "one of ca, verify: false")
+        return self
+
+    @model_validator(mode="after")
+    def _somebody_is_asked(self) -> System:
+        if self.urls and all(max(place.weight) == 0 for place in self.urls):
+            message = "every URL has the weight 0, so none is ever asked"
+            raise PydanticCustomError("weights", message, {"allowed": "a weight above 0 for at least one URL"})
         return self
 
 
@@ -144,7 +196,14 @@ class Study(Model):
     @property
     def engine_only(self) -> bool:
         """Whether only the load engine can drive all of it."""
-        return self.workload.engine_only or any(strategy.stack for strategy in self.strategies)
+        stacked = any(strategy.stack for strategy in self.strategies)
+        return self.workload.engine_only or self.system.direct or stacked
+
+    @model_validator(mode="after")
+    def _faults_need_their_proxy(self) -> Study:
+        if self.faults and self.system.direct:
+            raise misplaced("faults", "several URLs or a socket", "one `url` of http:// or https://, or no faults")
+        return self
 
     @model_validator(mode="after")
     def _no_attempts_of_a_stack(self) -> Study:

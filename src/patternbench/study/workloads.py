@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from patternbench.study.journeys import Feeder, Journey, Request, Step
 from patternbench.study.levels import Levels
-from patternbench.study.parts import Count, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
+from patternbench.study.parts import Count, FileName, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
 from patternbench.study.units import Duration, Percentage, PositiveDuration
 
 ALL_SHARES = 100
@@ -100,7 +100,7 @@ class Sine(Model):
 class Trace(Model):
     """Arrivals that somebody recorded: CSV with ``at_us`` and, if wanted, ``user`` and ``step``."""
 
-    file: Levels[Annotated[str, Field(min_length=1)]]
+    file: Levels[FileName]
 
     @model_validator(mode="before")
     @classmethod

@@ -24,6 +24,7 @@ from patternbench.drivers.engine import EngineDriver
 from patternbench.lab import engine
 from patternbench.lab.processes import Process
 from patternbench.plan.expand import expand
+from patternbench.records.inputs import Inputs
 from patternbench.study.load import loads
 from patternbench.study.units import Duration
 
@@ -63,7 +64,7 @@ def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.Da
     limits = (Duration.parse("30s"), Duration.parse(warm_up))
     into = folder / "attempts" / "00000.parquet"
     measured = EngineDriver(folder / "load", folder / "logs").drive(
-        Task(config, (Target(url),), *limits, 1, 0, folder), into
+        Task(config, (Target(url),), *limits, 1, 0, Inputs(folder)), into
     )
     return pd.read_parquet(into), measured
 

@@ -16,6 +16,7 @@ from patternbench.drivers import choice, jobs
 from patternbench.drivers.driver import Target, Task
 from patternbench.drivers.engine import shortfall, study_path
 from patternbench.plan.expand import expand
+from patternbench.records.inputs import Inputs
 from patternbench.study.load import loads
 from patternbench.study.units import Duration
 
@@ -79,7 +80,9 @@ def config(text: str) -> dict[str, Any]:
 
 def task(text: str, limit: str = "20m", warm_up: str = "0s") -> Task:
     times = (Duration.parse(limit), Duration.parse(warm_up))
-    return Task(config(text), (Target("http://127.0.0.1:8080"),), *times, seed=1, number=3, beside=Path("/studies"))
+    return Task(
+        config(text), (Target("http://127.0.0.1:8080"),), *times, seed=1, number=3, inputs=Inputs(Path("/studies"))
+    )
 
 
 def rendered(text: str, **more: str) -> dict[str, Any]:
