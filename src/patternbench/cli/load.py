@@ -119,6 +119,7 @@ class Options:
     retry: int | None = None
     hedge: Duration | None = None
     policies: Path | None = None
+    redirects: int = 0
 
 
 @click.command(epilog="Example: patternbench load http://127.0.0.1:8080/ --rate 500 --duration 30s")
@@ -144,6 +145,14 @@ class Options:
     "--body", help="The text to send, or @FILE. ${user}, ${random:1-100}, ... are filled in, but not in files."
 )
 @click.option("--timeout", type=DurationType(), default="30s", show_default=True, help="Of one attempt.")
+@click.option(
+    "--redirects",
+    type=click.IntRange(0, 20),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="How many redirects are followed, to the hosts of the URLs alone.",
+)
 @click.option("--deadline", type=DurationType(), help="End a call so long after its intended start.")
 @click.option(
     "--retry",
@@ -265,6 +274,8 @@ def _step(options: Options) -> dict[str, Any]:
         "headers": {**_host(options), **dict(map(_header, options.headers))},
         "timeout_us": options.timeout.us,
     }
+    if options.redirects:
+        step["max_redirects"] = options.redirects
     if options.body is not None and options.body.startswith("@"):
         step["body_file"] = str(Path(options.body[1:]).resolve())
     elif options.body is not None:

@@ -209,7 +209,7 @@ def _journey_path(rest: str, sends: jobs.Node, start: str) -> str:
     """The path of something in a journey, which a study may write as one request, one journey or several."""
     journey, _, inner = rest.partition(".")
     step, _, field = inner.partition(".")
-    field = field.replace("_us", "")
+    field = field.replace("_us", "").replace("max_redirects", "redirects")
     if "journeys" in sends:
         return ".".join(filter(None, (start, journey, step, field)))
     if "journey" in sends:

@@ -172,6 +172,7 @@ def _step(step: Node, headers: Mapping[str, str], task: Task) -> Job:
     made = {name: value for name, value in rounds.in_us(ours).items() if value is not None}
     made |= {name: step[name] for name in ("json",) if name in step}
     made |= {"name": step.get("name") or step["path"], "headers": _headers(headers, step)}
+    made |= {"max_redirects": made.pop("redirects")} if "redirects" in made else {}
     made |= {name: _texts(step[name]) for name in ("query", "form") if name in step}
     if "body_file" in step:
         made["body_file"] = _path(step["body_file"], task)

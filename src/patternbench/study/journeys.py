@@ -76,6 +76,7 @@ class Step(Sparse):
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
     pause: Levels[Duration] | None = None
     repeat: Levels[Annotated[int, Field(ge=1, le=10_000)]] | None = None
+    redirects: Levels[Annotated[int, Field(ge=0, le=20)]] | None = None
     expect: Expect | None = None
     capture: dict[str, Capture] | None = None
     poll: Poll | None = None

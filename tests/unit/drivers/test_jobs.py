@@ -37,7 +37,7 @@ workload:
   journey:
     cookies: true
     steps:
-      - {name: login, method: POST, path: /login, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
+      - {name: login, method: POST, path: /login, redirects: 2, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
       - {name: browse, path: /items, query: {page: "${random:1-9}", all: true}, repeat: 3, pause: 50ms}
       - name: order
         method: POST
@@ -151,6 +151,7 @@ def test_a_journey_becomes_the_engines() -> None:
     login, browse, order = journey["steps"]
     assert group["feeder"] == {"file": "/studies/names.csv", "order": "random"}
     assert journey["cookies"] is True
+    assert (login["max_redirects"], "max_redirects" in browse) == (2, False)
     assert login["form"] == {"name": "${feed.name}"}
     assert browse["query"] == {"page": "${random:1-9}", "all": "true"}
     assert (browse["repeat"], browse["pause_us"]) == (3, 50_000)
