@@ -37,9 +37,8 @@ TOLD = (
     "lateness_ms",
     "generator_cpu_s",
 )
-"""What ``--json`` ends with; the engine's whole summary is in the folder of ``--out``."""
+"""What ``--json`` ends with, and how often policies acted where there are any; the engine's whole summary is in the folder of ``--out``."""
 FLAGS = {
-    "policies": "--policies",
     "targets": "URL",
     "tls.ca_file": "--ca",
     "rate": "--rate",
@@ -339,6 +338,8 @@ def on_interrupt(stop: Callable[[], None]) -> None:
 
 def _problem(problem: dict[str, Any]) -> Problem:
     """The engine's problem under the name of the flag that it comes from."""
+    if problem["path"].startswith("policies["):
+        return as_problem(problem, f"--{problem['path']}".replace("_us", ""))
     flag = next((flag for part, flag in FLAGS.items() if part in problem["path"]), problem["path"])
     return as_problem(problem, flag)
 
@@ -346,7 +347,8 @@ def _problem(problem: dict[str, Any]) -> Problem:
 def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
     """Print what came of it; doubts go to standard error."""
     if json_:
-        output.as_json({name: summary[name] for name in TOLD})
+        told = [*TOLD, "policies"] if summary["policies"] else TOLD
+        output.as_json({name: summary[name] for name in told})
     else:
         Console().print(ending(summary))
     for doubt in summary["doubts"]:

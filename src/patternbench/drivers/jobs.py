@@ -82,10 +82,9 @@ def populations(workload: Node) -> list[Node]:
     if "groups" not in workload:
         return [{"name": "all"}]
     groups = workload["groups"]
-    counts = [group.get("users") for group in groups]
-    if None in counts:
-        counts = apportioned(workload["users"], [group["share"] for group in groups])
-    return [{**group, "users": count} for group, count in zip(groups, counts, strict=True)]
+    shares = [group["share"] for group in groups if "share" in group]
+    counts = iter(apportioned(workload["users"], shares) if shares else [])
+    return [{**group, "users": next(counts)} if "share" in group else group for group in groups]
 
 
 def apportioned(users: int, shares: list[float]) -> list[int]:
@@ -112,8 +111,9 @@ def _group(group: Node, workload: Node, task: Task) -> Job:
 
 def _calls(group: Node, workload: Node, task: Task) -> Job:
     """When the calls of a group begin."""
-    if "open" in workload:
-        return {"open": _open(workload["open"], task)}
+    arrivals = workload.get("open") or group.get("open")
+    if arrivals:
+        return {"open": _open(arrivals, task)}
     return {"closed": _closed(workload["closed"]) if "closed" in workload else _paced(group)}
 
 

@@ -37,7 +37,7 @@ workload:
   journey:
     cookies: true
     steps:
-      - {name: login, method: POST, path: /login, redirects: 2, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
+      - {name: login, method: POST, path: /in, redirects: 2, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
       - {name: browse, path: /items, query: {page: "${random:1-9}", all: true}, repeat: 3, pause: 50ms}
       - name: order
         method: POST
@@ -144,6 +144,22 @@ def test_table_iii_becomes_paces_of_users() -> None:
     assert all(one["pace"]["late"] == "shift" and one["start_over_us"] == 10_000_000 for one in closed.values())
 
 
+def test_a_group_may_be_arrivals_beside_users_who_share() -> None:
+    text = (
+        "workload:\n  users: 10\n  duration: 1s\n  groups:\n"
+        "    - {name: api, open: {rate: 120/m, spacing: poisson, in_flight: 9}}\n"
+        "    - {name: a, share: 30}\n    - {name: b, share: 70, rate: 1}\n"
+    )
+    api, one, other = (group["workload"] for group in rendered(text)["groups"])
+    assert api["open"] == {
+        "schedule": {"constant": {"rate": 2}},
+        "spacing": "poisson",
+        "users": 1,
+        "max_in_flight": 9,
+    }
+    assert (one["closed"]["users"], other["closed"]["users"]) == (3, 7)
+
+
 def test_a_journey_becomes_the_engines() -> None:
     job = rendered(JOURNEY)
     (group,) = job["groups"]
@@ -192,6 +208,7 @@ def test_apportioned_users_are_all_users_and_none_is_off_by_one(users: int, weig
     [
         (JOURNEY, "groups[0].journeys[0].steps[2].timeout_us", "workload.journey[2].timeout"),
         (GROUPS, "groups[1].workload.closed.users", "workload.groups[1].users"),
+        (GROUPS, "groups[0].workload.open.max_in_flight", "workload.groups[0].open.in_flight"),
         ("workload: {open: {rate: 1, duration: 1s}}", "groups[0].journeys[0].steps[0].path", "workload.request.path"),
         (
             "workload: {open: {schedule: {trace: t}}}",
