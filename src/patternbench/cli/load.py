@@ -37,7 +37,7 @@ TOLD = (
     "lateness_ms",
     "generator_cpu_s",
 )
-"""What ``--json`` ends with, and how often policies acted where there are any; the engine's whole summary is in the folder of ``--out``."""
+"""What ``--json`` ends with, and how often policies acted if any; the whole summary is in ``--out``'s folder."""
 FLAGS = {
     "targets": "URL",
     "tls.ca_file": "--ca",
@@ -347,7 +347,7 @@ def _problem(problem: dict[str, Any]) -> Problem:
 def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
     """Print what came of it; doubts go to standard error."""
     if json_:
-        told = [*TOLD, "policies"] if summary["policies"] else TOLD
+        told = [*TOLD, "policies"] if summary.get("policies") else TOLD
         output.as_json({name: summary[name] for name in told})
     else:
         Console().print(ending(summary))

@@ -341,7 +341,7 @@ def test_load_whose_generator_could_not_keep_up_has_no_result(tmp_path: Path) ->
     # One worker holds the first call for the whole second: nine in ten arrivals find the cap taken.
     with target(tmp_path, "--workers", "1", "--service-time", "fixed:2s") as url:
         flags = ("--rate", "20", "--duration", "1s", "--in-flight", "2", "--timeout", "10s", "--json")
-        done = patternbench("load", url, *flags)
+        done = patternbench("load", f"{url}/bytes/1", *flags)
     assert done.returncode == 3
     assert json.loads(done.stdout)["dropped"] == 18
     assert "not valid:" in done.stderr

@@ -37,7 +37,7 @@ workload:
   journey:
     cookies: true
     steps:
-      - {name: login, method: POST, path: /in, redirects: 2, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
+      - {name: login, path: /in, redirects: 2, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
       - {name: browse, path: /items, query: {page: "${random:1-9}", all: true}, repeat: 3, pause: 50ms}
       - name: order
         method: POST
