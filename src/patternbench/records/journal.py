@@ -38,6 +38,16 @@ class Entry:
     cpu_seconds: float = 0.0
     doubts: list[Doubt] = field(default_factory=list)
 
+    @property
+    def valid(self) -> bool:
+        """Whether no doubt invalidates it."""
+        return not any(doubt.invalidates for doubt in self.doubts)
+
+    @property
+    def counts(self) -> bool:
+        """Whether its numbers are a result: it was finished, and is valid."""
+        return self.status == DONE and self.valid
+
 
 class Journal:
     """Appends entries durably and reads back what is whole."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -43,3 +44,10 @@ def test_a_journal_cut_anywhere_keeps_every_whole_line(cut: int) -> None:
 def test_a_round_that_was_run_again_counts_once_and_warm_ups_never() -> None:
     found = latest([entry(0, WARM_UP), entry(2), entry(1, FAILED), entry(1)])
     assert [(e.round, e.status) for e in found] == [(1, DONE), (2, DONE)]
+
+
+def test_a_round_counts_when_it_is_done_and_no_doubt_invalidates_it() -> None:
+    assert entry(0).counts
+    assert entry(1).counts
+    assert not replace(entry(1), doubts=[Doubt("late", "was late", "slow down", invalidates=True)]).counts
+    assert not entry(0, FAILED).counts
