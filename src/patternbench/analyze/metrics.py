@@ -90,10 +90,11 @@ class _Calls:
 
 @dataclass(frozen=True)
 class _Attempts:
-    """One entry a row on the wire: whose it was, whether it was good, and its seconds of service."""
+    """One entry a row on the wire: whose it was, whether it was good, or failed (neither: given up), its seconds."""
 
     user: _Ints
     success: _Bools
+    failed: _Bools
     seconds: _Floats
 
 
@@ -111,7 +112,7 @@ def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[s
     return {
         **_table_2(per_user, span),
         **_quantiles("success_", wire.seconds[wire.success]),
-        **_quantiles("error_", wire.seconds[~wire.success]),
+        **_quantiles("error_", wire.seconds[wire.failed]),
         **_quantiles("", calls.seconds[calls.on_wire]),
         **_shares(calls, len(wire.seconds), span, objective_s),
     }
@@ -246,17 +247,18 @@ def _users(rows: pd.DataFrame, user: _Ints, count: int) -> dict[str, _Ints]:
 
 
 def _calls(rows: pd.DataFrame, call: _Ints, call_user: _Ints) -> _Calls:
-    """Put the rows of each call together: its first row starts it, its last row that was not cancelled decides it.
+    """Put the rows of each call together: its first row starts it, the last to end that was not cancelled decides it.
 
-    A cancelled attempt is the loser of a hedge: its number may be higher than that of the attempt that answered.
+    With hedges that need not be the row of the highest attempt: a cancelled one has lost against another attempt of
+    its call, and when all of them fail, an earlier one may be the last to do so.
     """
-    attempt = rows["attempt"].to_numpy(np.int64)
-    deciding = np.where((rows["outcome"] == "cancelled").to_numpy(bool), -1, attempt)
-    by_attempt, by_decision = np.lexsort((attempt, call)), np.lexsort((deciding, call))
+    attempt, end = rows["attempt"].to_numpy(np.int64), rows["end_us"].to_numpy(np.int64)
+    waited_for = (rows["outcome"] != "cancelled").to_numpy(bool)
+    by_attempt, by_decision = np.lexsort((attempt, call)), np.lexsort((attempt, end, waited_for, call))
     starts = np.searchsorted(call[by_attempt], np.arange(len(call_user)))
     ends = np.append(starts[1:], len(by_attempt)) - 1 if len(starts) else starts
     first, last = by_attempt[starts], by_decision[ends]
-    span = rows["end_us"].to_numpy(np.int64)[last] - rows["intended_us"].to_numpy(np.int64)[first]
+    span = end[last] - rows["intended_us"].to_numpy(np.int64)[first]
     return _Calls(
         user=call_user,
         success=rows["success"].to_numpy(bool)[last],
@@ -270,7 +272,9 @@ def _wire(rows: pd.DataFrame, user: _Ints) -> _Attempts:
     """Keep the rows that reached the wire."""
     kept = rows["attempt"].to_numpy(np.int64) > 0
     span = rows["end_us"].to_numpy(np.int64) - rows["start_us"].to_numpy(np.int64)
-    return _Attempts(user[kept], rows["success"].to_numpy(bool)[kept], span[kept] * _MICRO)
+    success = rows["success"].to_numpy(bool)[kept]
+    failed = ~success & (rows["outcome"] != "cancelled").to_numpy(bool)[kept]
+    return _Attempts(user[kept], success, failed, span[kept] * _MICRO)
 
 
 def _totals(users: dict[str, _Ints], calls: _Calls, wire: _Attempts) -> dict[str, _Floats]:

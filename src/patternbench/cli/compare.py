@@ -18,7 +18,6 @@ from patternbench.analyze.compare_json import comparison_json
 from patternbench.analyze.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
 from patternbench.analyze.problems import DataError, Problem
 from patternbench.analyze.words import number, p_value
-from patternbench.records.tables import read_table
 
 from .shared import (
     JsonWish,
@@ -27,6 +26,7 @@ from .shared import (
     console,
     json_options,
     level_option,
+    read,
     responses_option,
     seed_option,
 )
@@ -66,7 +66,7 @@ def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **option
     conditions = [parse_condition(text) for text in options["conditions"]]
     how = How(options["level"], options["seed"], options["by"], options["responses"])
     how = _with_gated(how, [c.response for c in conditions])
-    tables = [read_table(path) for path in (run_a, run_b) if path is not None]
+    tables = [read(path) for path in (run_a, run_b) if path is not None]
     comparison = _compared(tables, baseline, how)
     verdicts: Sequence[Verdict] = ()
     if conditions:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from patternbench.cli import output
 from patternbench.cli.output import described
 from patternbench.plan.scenarios import Scenario
-from patternbench.records.journal import FAILED, Again, Entry, valid
+from patternbench.records.journal import FAILED, Again, Entry
 from patternbench.report.build import Built, build
 from patternbench.run.session import NONE_AGAIN, Session
 from patternbench.study.problems import InputError, Problem
@@ -91,14 +91,14 @@ def _summary(session: Session, entries: list[Entry], failed: list[Entry], wall: 
 
 def not_valid(entries: list[Entry]) -> list[Entry]:
     """The rounds whose numbers are not those of the load that was asked for."""
-    return [entry for entry in entries if not valid(entry)]
+    return [entry for entry in entries if not entry.valid]
 
 
 def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Built) -> None:
     show(made)
     doubted = [doubt for entry in not_valid(entries) for doubt in entry.doubts if doubt.invalidates]
     if doubted:
-        count = f"{len(not_valid(entries))} of {len(session.rounds)} rounds are not valid"
+        count = f"{len(not_valid(entries))} of {len(session.rounds)} rounds are not valid and left out"
         click.secho(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}", fg="yellow")
     for name, why in session.cast.left_out.items():
         click.secho(f"left out: client {name} ({why})", fg="yellow")

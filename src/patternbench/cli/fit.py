@@ -12,8 +12,7 @@ from rich.table import Table
 from patternbench.analyze.fit_json import analysis_json
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
-from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option, seed_option
-from patternbench.records.tables import read_table
+from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option, read, seed_option
 
 
 @click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)' --save models.json")
@@ -43,7 +42,7 @@ def fit(data: Path, formulas: tuple[str, ...], json: JsonWish, html: Path | None
 
     Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
     """
-    analysis = fit_formulas(read_table(data), formulas, Settings(**how))
+    analysis = fit_formulas(read(data), formulas, Settings(**how))
     json.fulfil(lambda: analysis_json(analysis))
     if html is not None:
         _write_html(html, analysis, data)

@@ -9,12 +9,13 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
 from rich.live import Live
 
-from patternbench.cli import output
+from patternbench.cli import load_policies, output
 from patternbench.cli.load_view import History, ending, live
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
@@ -22,7 +23,7 @@ from patternbench.study.parts import per_second
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
-DONE, NOTHING_GOOD, INTERRUPTED = 0, 1, 130
+DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED = 0, 1, 3, 130
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 USERS = 50
 TOLD = (
@@ -36,7 +37,7 @@ TOLD = (
     "lateness_ms",
     "generator_cpu_s",
 )
-"""What ``--json`` ends with; the engine's whole summary is in the folder of ``--out``."""
+"""What ``--json`` ends with, and how often policies acted if any; the whole summary is in ``--out``'s folder."""
 FLAGS = {
     "targets": "URL",
     "tls.ca_file": "--ca",
@@ -75,6 +76,19 @@ class RateType(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} is not a rate; write for example 500 or 120/m", param, ctx)
 
 
+class WeightsType(click.ParamType):  # type: ignore[type-arg]
+    """Whole numbers with commas between them."""
+
+    name = "weights"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The weights, or a usage error that shows how they are written."""
+        try:
+            return tuple(int(part) for part in value.split(",")) if isinstance(value, str) else value
+        except ValueError:
+            self.fail(f"{value!r} is no list of weights; write for example 3,1", param, ctx)
+
+
 def _is_number(value: Any) -> bool:
     return not isinstance(value, str) or "/" not in value
 
@@ -98,6 +112,13 @@ class Options:
     ca: str | None
     insecure: bool
     seed: int
+    weights: tuple[int, ...] = ()
+    unix_socket: str | None = None
+    deadline: Duration | None = None
+    retry: int | None = None
+    hedge: Duration | None = None
+    policies: Path | None = None
+    redirects: int = 0
 
 
 @click.command(epilog="Example: patternbench load http://127.0.0.1:8080/ --rate 500 --duration 30s")
@@ -123,8 +144,36 @@ class Options:
     "--body", help="The text to send, or @FILE. ${user}, ${random:1-100}, ... are filled in, but not in files."
 )
 @click.option("--timeout", type=DurationType(), default="30s", show_default=True, help="Of one attempt.")
+@click.option(
+    "--redirects",
+    type=click.IntRange(0, 20),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="How many redirects are followed, to the hosts of the URLs alone.",
+)
+@click.option("--deadline", type=DurationType(), help="End a call so long after its intended start.")
+@click.option(
+    "--retry",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Up to N attempts of a call, the first included; pauses double from 100ms to 10s, with full jitter.",
+)
+@click.option("--hedge", type=DurationType(), help="A second attempt when the first has not ended well for so long.")
+@click.option(
+    "--policies",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A YAML or JSON list of policies, outermost first, as `stack` in a study; instead of the three flags above.",
+)
+@click.option(
+    "--weights", type=WeightsType(), metavar="N,N,...", help="How often each URL is taken.  [default: in turn]"
+)
+@click.option(
+    "--unix-socket", type=click.Path(), metavar="PATH", help="Send to this socket; the URL says host and path."
+)
 @click.option("--ca", type=click.Path(), help="PEM file of certificates to trust instead of the system's.")
-@click.option("--insecure", is_flag=True, help="Do not verify certificates.")
+@click.option("--insecure", is_flag=True, help="Do not verify certificates; said again at the end.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is drawn.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="A folder for attempts.parquet, histograms.json, summary.json."
@@ -133,7 +182,8 @@ class Options:
 def load(out: Path | None, json_: bool, **given: Any) -> int:
     """Drive load at URL and show what comes back; calls go round several URLs in turn.
 
-    Exit code 1 says that the load could not be driven, or that not one call succeeded.
+    Exit code 1 says that the load could not be driven, or that not one call succeeded; 3 that the generator itself
+    could not keep to what was asked, so that the numbers, though shown, are no result.
     """
     options = Options(**given)
     job = job_of(options, log=out is not None)
@@ -143,9 +193,18 @@ def load(out: Path | None, json_: bool, **given: Any) -> int:
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-log-")))
         summary = drive(job, folder, logs, options, quiet=json_)
     tell(summary, json_, out)
+    if options.insecure:
+        click.secho("certificates were not verified (--insecure): anybody may have answered", err=True, fg="yellow")
+    return exit_code(summary)
+
+
+def exit_code(summary: dict[str, Any]) -> int:
+    """What the command ends with, the most telling thing first."""
     if summary["interrupted"]:
         return INTERRUPTED
-    return DONE if summary["successes"] else NOTHING_GOOD
+    if not summary["successes"]:
+        return NOTHING_GOOD
+    return DONE if summary["valid"] else NOT_VALID
 
 
 def check_out(out: Path | None) -> None:
@@ -163,7 +222,7 @@ def job_of(options: Options, log: bool) -> dict[str, Any]:
     job: dict[str, Any] = {
         "contract": 1,
         "seed": options.seed,
-        "targets": [{"url": url} for url in options.urls],
+        "targets": _targets(options),
         "tls": {"ca_file": options.ca and str(Path(options.ca).resolve()), "verify": not options.insecure},
         "warm_up_us": options.warm_up.us,
         "duration_us": duration.us if duration else None,
@@ -171,7 +230,27 @@ def job_of(options: Options, log: bool) -> dict[str, Any]:
         "log_attempts": log,
         "groups": [{"workload": _workload(options), "journeys": [{"steps": [_step(options)]}]}],
     }
-    return job
+    stack = load_policies.read(options.policies, options.deadline, options.retry, options.hedge)
+    return job | ({"policies": stack} if stack else {})
+
+
+def _targets(options: Options) -> list[dict[str, Any]]:
+    weights = options.weights or (1,) * len(options.urls)
+    if len(weights) != len(options.urls):
+        allowed = f"a number for each of the {len(options.urls)} URLs"
+        raise InputError(Problem("are too few or too many", path="--weights", value=weights, allowed=allowed))
+    urls = [_at_socket(options.unix_socket, url) if options.unix_socket else url for url in options.urls]
+    return [{"url": url, "weight": weight} for url, weight in zip(urls, weights, strict=True)]
+
+
+def _at_socket(path: str, url: str) -> str:
+    """The engine's URL of a socket and what is asked of it."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.netloc:
+        allowed = "http://HOST/PATH with --unix-socket"
+        raise InputError(Problem("says no host and path", path="URL", value=url, allowed=allowed))
+    query = f"?{parts.query}" if parts.query else ""
+    return f"unix:{Path(path).resolve()}:{parts.path or '/'}{query}"
 
 
 def _workload(options: Options) -> dict[str, Any]:
@@ -191,14 +270,26 @@ def _workload(options: Options) -> dict[str, Any]:
 def _step(options: Options) -> dict[str, Any]:
     step: dict[str, Any] = {
         "method": options.method.upper(),
-        "headers": dict(map(_header, options.headers)),
+        "headers": {**_host(options), **dict(map(_header, options.headers))},
         "timeout_us": options.timeout.us,
     }
+    if options.redirects:
+        step["max_redirects"] = options.redirects
     if options.body is not None and options.body.startswith("@"):
         step["body_file"] = str(Path(options.body[1:]).resolve())
     elif options.body is not None:
         step["body"] = options.body
     return step
+
+
+def _host(options: Options) -> dict[str, str]:
+    """The host that a socket is asked for, which its path does not say."""
+    hosts = {urlsplit(url).netloc for url in options.urls}
+    if options.unix_socket is None:
+        return {}
+    if len(hosts) > 1:
+        raise InputError(Problem("name several hosts at one socket", path="URL", allowed="one host with --unix-socket"))
+    return {"Host": hosts.pop()}
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -247,6 +338,8 @@ def on_interrupt(stop: Callable[[], None]) -> None:
 
 def _problem(problem: dict[str, Any]) -> Problem:
     """The engine's problem under the name of the flag that it comes from."""
+    if problem["path"].startswith("policies["):
+        return as_problem(problem, f"--{problem['path']}".replace("_us", ""))
     flag = next((flag for part, flag in FLAGS.items() if part in problem["path"]), problem["path"])
     return as_problem(problem, flag)
 
@@ -254,7 +347,8 @@ def _problem(problem: dict[str, Any]) -> Problem:
 def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
     """Print what came of it; doubts go to standard error."""
     if json_:
-        output.as_json({name: summary[name] for name in TOLD})
+        told = [*TOLD, "policies"] if summary.get("policies") else TOLD
+        output.as_json({name: summary[name] for name in told})
     else:
         Console().print(ending(summary))
     for doubt in summary["doubts"]:

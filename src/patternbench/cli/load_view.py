@@ -130,6 +130,9 @@ def _totals(summary: dict[str, Any]) -> RenderableType:
     grid.add_row("answered", _counted({**summary["statuses"], **_failures(summary)}) or "nothing")
     grid.add_row("errors", Text(f"{summary['errors']:,} of {summary['calls']:,} calls", _red(summary["errors"])))
     grid.add_row("dropped", Text(f"{summary['dropped']:,}", _red(summary["dropped"])))
+    if summary.get("policies"):
+        acted = [f"{one['policy'].replace('_', ' ')} {one['acted']:,}" for one in summary["policies"]]
+        grid.add_row("policies", f"acted: {', '.join(acted)}")
     grid.add_row(
         "generator", f"{summary['generator_cpu_s']:.2f} s of CPU, {summary['generator']['connections']:,} connections"
     )

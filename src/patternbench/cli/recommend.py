@@ -12,7 +12,6 @@ from patternbench.analyze.recommend import Choice, Recommendation, Wish, flip_wo
 from patternbench.analyze.recommend import recommend as choose
 from patternbench.analyze.recommend_json import recommendation_json
 from patternbench.analyze.words import number
-from patternbench.records.tables import read_table
 
 from .shared import (
     bad_input_exits,
@@ -21,6 +20,7 @@ from .shared import (
     json_options,
     level_option,
     names_of,
+    read,
     seed_option,
 )
 
@@ -60,7 +60,7 @@ def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], *
         seed=options["seed"],
         level=options["level"],
     )
-    found = choose(read_table(run), wish)
+    found = choose(read(run), wish)
     options["json"].fulfil(lambda: recommendation_json(found))
     if options["html"] is not None:
         _write_html(options["html"], found)

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 import click
 import orjson
+import pandas as pd
 from rich.console import Console
 
 from patternbench.analyze.problems import DataError
-from patternbench.records.tables import TableError
+from patternbench.records.tables import TableError, read_table
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 #: Exit code for input that cannot be used; 1 is kept for a release gate that fails.
@@ -36,6 +37,16 @@ def bad_input_exits(command: _Command) -> _Command:
         sys.exit(BAD_INPUT)
 
     return wrapped  # type: ignore[return-value]
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Read a table; rounds of a run that are not valid are left out, and that is said on standard error."""
+    table = read_table(path)
+    left = table.attrs.get("not_valid", 0)
+    if left:
+        text = f"left out of {path}: {left} of {left + len(table)} rounds, which are not valid"
+        click.secho(text, err=True, fg="yellow")
+    return table
 
 
 def console() -> Console:

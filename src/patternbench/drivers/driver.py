@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from patternbench.records.inputs import Inputs
 from patternbench.records.journal import Doubt
+from patternbench.study.models import is_socket
 from patternbench.study.units import Duration
 
 
@@ -27,23 +29,37 @@ class DriverError(Exception):
 
 
 @dataclass(frozen=True)
+class Target:
+    """A URL that load goes to, as often as its weight says among several."""
+
+    url: str
+    weight: int = 1
+
+
+def direct_targets(system: Mapping[str, Any]) -> tuple[Target, ...]:
+    """Where load goes straight to a system, as its configuration says; nothing where a fault proxy stands before it."""
+    if "urls" in system:
+        return tuple(Target(place["url"], place["weight"]) for place in system["urls"])
+    return (Target(system["url"]),) if is_socket(system.get("url", "")) else ()
+
+
+@dataclass(frozen=True)
 class Task:
     """One round to drive: a scenario's configuration, where the system is, and what the round may take.
 
-    ``beside`` is the study's folder, from which the files that it names are found; ``number`` is the repetition.
+    ``inputs`` knows where the files are that the study names; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
-    ``targets`` are the URLs that load goes to in turn when they are several (the engine alone can do that).
+    ``targets`` are where load goes, in turn; a library's client sends to the first alone.
     """
 
     config: Mapping[str, Any]
-    target: str
+    targets: tuple[Target, ...]
     time_limit: Duration
     warm_up: Duration
     seed: int
     number: int
-    beside: Path
+    inputs: Inputs
     died: Callable[[], list[str]] = list
-    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

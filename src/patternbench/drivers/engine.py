@@ -164,9 +164,18 @@ def as_problem(found: dict[str, Any], path: str) -> Problem:
     return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
 
 
-def study_path(path: str, workload: jobs.Node) -> str:
+STRATEGY = "strategy"
+"""How paths begin that lie in a scenario's strategy; which of the study's it is, its plan knows."""
+
+
+def study_path(path: str, config: jobs.Node) -> str:
     """Where a path of the job stands in the study."""
+    workload = config["workload"]
     head, _, rest = path.partition(".")
+    if head.startswith(("targets", "tls")):
+        return _system_path(path, config["system"])
+    if head.startswith("policies"):
+        return _policy_path(head, rest, config["strategy"])
     if not head.startswith("groups["):
         return f"workload.{path}"
     place = int(head.removeprefix("groups[").rstrip("]"))
@@ -181,11 +190,26 @@ def study_path(path: str, workload: jobs.Node) -> str:
     return f"{start}.{inner}"
 
 
+def _system_path(path: str, system: jobs.Node) -> str:
+    """The path of something about where load goes."""
+    head, _, rest = path.partition(".")
+    if head == "tls":
+        return f"system.{rest.removesuffix('_file')}"
+    place = head.removeprefix("targets")
+    return f"system.urls{place}" if "urls" in system else "system.url"
+
+
+def _policy_path(entry: str, rest: str, strategy: jobs.Node) -> str:
+    """The path of something in a policy, which a study may write as an entry of a stack, or as the only pattern."""
+    stacked = f".stack{entry.removeprefix('policies')}" if "stack" in strategy else ""
+    return ".".join(filter(None, (STRATEGY + stacked, rest.removesuffix(".after_us").replace("_us", ""))))
+
+
 def _journey_path(rest: str, sends: jobs.Node, start: str) -> str:
     """The path of something in a journey, which a study may write as one request, one journey or several."""
     journey, _, inner = rest.partition(".")
     step, _, field = inner.partition(".")
-    field = field.replace("_us", "")
+    field = field.replace("_us", "").replace("max_redirects", "redirects")
     if "journeys" in sends:
         return ".".join(filter(None, (start, journey, step, field)))
     if "journey" in sends:
@@ -197,7 +221,7 @@ def check(task: Task, logs: Path) -> list[Problem]:
     """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
     try:
         found = problems_of(jobs.job(task), logs)
-        return [as_problem(problem, study_path(problem["path"], task.config["workload"])) for problem in found]
+        return [as_problem(problem, study_path(problem["path"], task.config)) for problem in found]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 

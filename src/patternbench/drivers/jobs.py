@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 from patternbench.drivers import rounds
@@ -26,13 +26,44 @@ def job(task: Task) -> Job:
     return {
         "contract": CONTRACT,
         "seed": task.seed,
-        "targets": [{"url": url} for url in task.targets or (task.target,)],
+        "targets": [asdict(target) for target in task.targets],
+        **_tls(task),
         "constants": {"round": str(task.number)},
         "warm_up_us": task.warm_up.us,
         "duration_us": duration(workload, task).us,
         "drain_us": _longest_wait(groups),
         "groups": groups,
+        **_client(task.config),
     }
+
+
+def _tls(task: Task) -> Job:
+    """Whom to trust, where load goes straight to a system; what is not said: the operating system's authorities."""
+    system = task.config["system"]
+    if not any(target.url.startswith("https:") for target in task.targets):
+        return {}
+    made = {name: system[name] for name in ("verify", "server_name") if name in system}
+    return {"tls": made | ({"ca_file": _path(system["ca"], task)} if "ca" in system else {})}
+
+
+def _client(config: Node) -> Job:
+    """What the client does about slow and failing calls; nothing for the baseline."""
+    stack = policies(config["strategy"])
+    pause = config["workload"].get("closed", {}).get("rejected_pause")
+    return ({"policies": stack} if stack else {}) | ({"rejected_pause_us": pause.us} if pause else {})
+
+
+def policies(strategy: Node) -> list[Job]:
+    """A strategy as the engine's stack, every parameter said; a retry alone hears no ``Retry-After``, as everywhere."""
+    ((kind, given),) = ((name, part) for name, part in strategy.items() if name != "name")
+    if kind == "stack":
+        return [_policy(*next(iter(entry.items()))) for entry in given]
+    unheard = {"retry_after_max": Duration(0)} if kind == "retry" else {}
+    return [] if kind == "baseline" else [_policy(kind, {**given, **unheard})]
+
+
+def _policy(kind: str, given: Any) -> Job:
+    return {kind: {"after_us": given.us} if isinstance(given, Duration) else rounds.in_us(dict(given))}
 
 
 def duration(workload: Node, task: Task) -> Duration:
@@ -51,10 +82,9 @@ def populations(workload: Node) -> list[Node]:
     if "groups" not in workload:
         return [{"name": "all"}]
     groups = workload["groups"]
-    counts = [group.get("users") for group in groups]
-    if None in counts:
-        counts = apportioned(workload["users"], [group["share"] for group in groups])
-    return [{**group, "users": count} for group, count in zip(groups, counts, strict=True)]
+    shares = [group["share"] for group in groups if "share" in group]
+    counts = iter(apportioned(workload["users"], shares) if shares else [])
+    return [{**group, "users": next(counts)} if "share" in group else group for group in groups]
 
 
 def apportioned(users: int, shares: list[float]) -> list[int]:
@@ -81,8 +111,9 @@ def _group(group: Node, workload: Node, task: Task) -> Job:
 
 def _calls(group: Node, workload: Node, task: Task) -> Job:
     """When the calls of a group begin."""
-    if "open" in workload:
-        return {"open": _open(workload["open"], task)}
+    arrivals = workload.get("open") or group.get("open")
+    if arrivals:
+        return {"open": _open(arrivals, task)}
     return {"closed": _closed(workload["closed"]) if "closed" in workload else _paced(group)}
 
 
@@ -141,6 +172,7 @@ def _step(step: Node, headers: Mapping[str, str], task: Task) -> Job:
     made = {name: value for name, value in rounds.in_us(ours).items() if value is not None}
     made |= {name: step[name] for name in ("json",) if name in step}
     made |= {"name": step.get("name") or step["path"], "headers": _headers(headers, step)}
+    made |= {"max_redirects": made.pop("redirects")} if "redirects" in made else {}
     made |= {name: _texts(step[name]) for name in ("query", "form") if name in step}
     if "body_file" in step:
         made["body_file"] = _path(step["body_file"], task)
@@ -175,7 +207,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _path(name: str, task: Task) -> str:
-    return str((Path(task.beside) / name).resolve())
+    return str(task.inputs.path(name))
 
 
 def _longest_wait(groups: list[Job]) -> int:

@@ -117,10 +117,17 @@ def named(system: SystemFile, settings: dict[str, Any], folder: Path) -> Bench:
     return bench
 
 
-def external(url: str, folder: Path) -> Bench:
-    """A fault proxy in front of a service that already runs."""
+def external(url: str, trust: Mapping[str, Any], folder: Path) -> Bench:
+    """A fault proxy in front of a service that already runs; ``trust`` says whose certificates it takes."""
     bench = Bench(folder)
-    bench.start([("envoy", "envoy", {"upstream": url})], ["envoy"])
+    bench.start([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
+    return bench
+
+
+def direct(urls: list[str], folder: Path) -> Bench:
+    """A service that already runs, with nothing in front of it."""
+    bench = Bench(folder)
+    bench.targets = urls
     return bench
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import ssl
 import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -27,11 +31,38 @@ RUNTIME = {
 
 
 class Envoy(Settings):
-    """Settings of the proxy: which component, or which URL, stands behind it."""
+    """Settings of the proxy: which component, or which URL, stands behind it, and whom it trusts there.
+
+    ``ca`` is a PEM file of certificates to trust instead of the operating system's, ``server_name`` the name to ask
+    for and to verify when it is not the URL's host.
+    """
 
     kind: ClassVar[str] = "envoy"
     upstream: str
     port: int = 0
+    ca: str | None = None
+    verify: bool = True
+    server_name: str | None = None
+
+    def _tls_to(self, upstream: str) -> dict[str, Any]:
+        """How the proxy speaks TLS to the upstream; nothing when it speaks plainly."""
+        url = urlsplit(upstream)
+        if url.scheme != "https":
+            return {}
+        name = self.server_name or url.hostname or ""
+        return {"sni": name} | (
+            {"common_tls_context": {"validation_context": self._trusted(name)}} if self.verify else {}
+        )
+
+    def _trusted(self, name: str) -> dict[str, Any]:
+        kind = "IP_ADDRESS" if _is_address(name) else "DNS"
+        authorities = self.ca or ssl.get_default_verify_paths().cafile
+        if authorities is None:
+            raise StartError("this machine has no list of certificate authorities; name one with `ca`")
+        return {
+            "trusted_ca": {"filename": authorities},
+            "match_typed_subject_alt_names": [{"san_type": kind, "matcher": {"exact": name}}],
+        }
 
     @staticmethod
     def needs() -> list[Need]:
@@ -47,7 +78,7 @@ class Envoy(Settings):
         upstream = place.urls.get(self.upstream, self.upstream)
         config = place.folder / f"{name}.json"
         config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text(json.dumps(bootstrap(upstream, port, admin), indent=1))
+        config.write_text(json.dumps(bootstrap(upstream, port, admin, self._tls_to(upstream)), indent=1))
         command = [binary, "-c", str(config), "--disable-hot-restart", "--log-level", "warning", "--concurrency", "1"]
         process = Process(name, command, place.folder)
         try:
@@ -90,12 +121,15 @@ def fraction(percentage: float) -> str:
     return json.dumps(parts, separators=(",", ":"))  # without spaces, which the admin interface would keep as "+"
 
 
-def bootstrap(upstream: str, port: int, admin: int) -> dict[str, Any]:
-    """Envoy's configuration: one listener with the fault filter, one upstream, no limit or retry of its own."""
+def bootstrap(upstream: str, port: int, admin: int, tls: Mapping[str, Any]) -> dict[str, Any]:
+    """Envoy's configuration: one listener with the fault filter, one upstream, no limit or retry of its own.
+
+    ``tls`` is how it speaks TLS to the upstream; empty for one without.
+    """
     return {
         "admin": {"address": _address("127.0.0.1", admin)},
         "layered_runtime": {"layers": [{"name": "scenario", "admin_layer": {}}]},
-        "static_resources": {"listeners": [_listener(upstream, port)], "clusters": [_cluster(upstream)]},
+        "static_resources": {"listeners": [_listener(upstream, port)], "clusters": [_cluster(upstream, tls)]},
     }
 
 
@@ -139,7 +173,7 @@ def _typed(name: str, kind: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-def _cluster(upstream: str) -> dict[str, Any]:
+def _cluster(upstream: str, tls: Mapping[str, Any]) -> dict[str, Any]:
     url = urlsplit(upstream)
     port = url.port or (443 if url.scheme == "https" else 80)
     endpoint = {"endpoint": {"address": _address(url.hostname or "", port)}}
@@ -151,11 +185,18 @@ def _cluster(upstream: str) -> dict[str, Any]:
         "circuit_breakers": {"thresholds": [limits]},
         "load_assignment": {"cluster_name": "system", "endpoints": [{"lb_endpoints": [endpoint]}]},
     }
-    if url.scheme == "https":
-        tls = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
-        socket = {"name": "envoy.transport_sockets.tls", "typed_config": {"@type": tls, "sni": url.hostname}}
-        cluster["transport_socket"] = socket
+    if tls:
+        kind = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
+        config = {"@type": kind, **tls}
+        cluster["transport_socket"] = {"name": "envoy.transport_sockets.tls", "typed_config": config}
     return cluster
+
+
+def _is_address(name: str) -> bool:
+    with suppress(ValueError):
+        ip_address(name)
+        return True
+    return False
 
 
 def _is_loopback(upstream: str) -> bool:

@@ -45,6 +45,7 @@ def _counted(config: dict[str, Any], closed: dict[str, Any]) -> float:
 
 def _pause(strategy: dict[str, Any]) -> float:
     """What a failure costs in waiting, in seconds: the first back-off, or a breaker's open time once in two."""
+    strategy = strategy | {kind: policy for entry in strategy.get("stack", []) for kind, policy in entry.items()}
     if "circuit_breaker" in strategy:
         return float(strategy["circuit_breaker"]["open_for"].seconds) / 2
     backoff: dict[str, Any] = next(iter(strategy.get("retry", {}).get("backoff", {}).values()), {})

@@ -14,15 +14,18 @@ from typing import Any
 from pydantic import BaseModel
 
 from patternbench.plan import design
-from patternbench.plan.scenarios import Level, Scenario, content_id, plain
+from patternbench.plan.scenarios import Level, Scenario, content_id, plain, strategy_name
 from patternbench.study.levels import Levels
 from patternbench.study.models import Strategy, Study
-from patternbench.study.parts import Model, written
+from patternbench.study.parts import FileName, Model, OneOf, written
 from patternbench.study.problems import InputError, Problem
 
 MOST_SCENARIOS = 100_000
 SHORT_NAMES = ("workload.closed.", "workload.open.", "workload.", "strategy.", "system.settings.")
 """Prefixes that a factor's name leaves out; what is left is unambiguous."""
+
+STACK = ("strategy", "stack")
+"""Where a stack's policies stand: their factors are called as those of a strategy alone (``retry.max_attempts``)."""
 
 Path = tuple[str, ...]
 
@@ -33,6 +36,11 @@ class Plan:
 
     factors: dict[str, list[Level]]
     scenarios: tuple[Scenario, ...]
+
+    def files(self) -> list[str]:
+        """The names of all files that some scenario reads, each once."""
+        leaves = (leaf for scenario in self.scenarios for _, leaf in flatten(scenario.config))
+        return list(dict.fromkeys(str(leaf) for leaf in leaves if isinstance(leaf, FileName)))
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -91,6 +99,8 @@ def flatten(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def factor_name(path: Path) -> str:
     """The short name under which a path of a configuration is a factor: ``users``, ``abort.percentage``."""
+    if path[:2] == STACK:
+        path = (path[2], *path[4:])  # a policy's name, and not its kind once more
     name = ".".join(path)
     for prefix in ("faults.", *SHORT_NAMES):
         if name.startswith(prefix):
@@ -119,9 +129,10 @@ def levels_of(config: dict[str, Any], factors: Iterable[str]) -> dict[str, Level
 def _named_levels(config: dict[str, Any]) -> Iterator[tuple[str, Level]]:
     for path, value in flatten({key: part for key, part in config.items() if key != "strategy"}):
         yield factor_name(path), plain(value)
-    yield "strategy", next(iter(config["strategy"]))
-    for path, value in flatten(config["strategy"]):
-        yield factor_name(path), plain(value)
+    yield "strategy", strategy_name(config["strategy"])
+    for path, value in flatten(config["strategy"], ("strategy",)):
+        if path != ("strategy", "name"):
+            yield factor_name(path), plain(value)
 
 
 def _configs(study: Study) -> Iterator[dict[str, Any]]:
@@ -134,9 +145,13 @@ def _configs(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def _strategy_variants(strategy: Strategy) -> Iterator[tuple[str, dict[str, Any]]]:
-    for client in strategy.client:
-        for config in variants(getattr(strategy, strategy.kind)):
-            yield client, {strategy.kind: config}
+    yield from itertools.product(strategy.client, versions(strategy))
+
+
+def versions(strategy: Strategy) -> list[dict[str, Any]]:
+    """Every configuration of a strategy, whichever the client."""
+    name = {"name": strategy.name} if strategy.name else {}
+    return [{strategy.kind: config} | name for config in variants(getattr(strategy, strategy.kind))]
 
 
 def _combinations(fields: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -156,10 +171,26 @@ def _fields(node: BaseModel | dict[str, Any] | list[Any]) -> Iterator[tuple[str,
 
 
 def _names(entries: list[Any]) -> list[str]:
-    """What the entries of a list go by: their own names when each has one of its own, else their places."""
+    """What the entries of a list go by: their kinds, their own names when each has one of its own, or their places."""
+    kinds = [_kind(entry) for entry in entries]
+    if all(kinds):
+        return [_numbered(kinds, place) for place in range(len(kinds))]
     names = [entry.get("name") if isinstance(entry, dict) else getattr(entry, "name", None) for entry in entries]
     own = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
     return [str(name) if own else str(place) for place, name in enumerate(names)]
+
+
+def _kind(entry: Any) -> str:
+    """The one thing that an entry is, such as a policy of a stack; nothing for an entry of several fields."""
+    if isinstance(entry, OneOf):
+        return entry.kind
+    return str(next(iter(entry))) if isinstance(entry, dict) and len(entry) == 1 else ""
+
+
+def _numbered(kinds: list[str], place: int) -> str:
+    """A kind, with its number from the second of a kind on: ``timeout``, ``timeout_2``."""
+    before = kinds[:place].count(kinds[place])
+    return f"{kinds[place]}_{before + 1}" if before else kinds[place]
 
 
 def _declared(study: Study) -> set[str]:
@@ -202,8 +233,13 @@ def _check_size(study: Study) -> None:
 
 def _check_unique(scenarios: tuple[Scenario, ...]) -> None:
     seen: dict[str, Scenario] = {}
+    stacks: set[str] = set()
     for scenario in scenarios:
+        what, known_by = f"{scenario.strategy} of {scenario.client}", content_id(scenario.levels)
         if scenario.id in seen:
-            what = f"{scenario.strategy} of {scenario.client}"
             raise InputError(Problem(f"the same scenario is declared twice ({what})", path="strategies"))
+        if known_by in stacks:
+            hint = "give one of them a `name`"
+            raise InputError(Problem(f"two stacks would be known by the same words ({what})", "strategies", hint=hint))
         seen[scenario.id] = scenario
+        stacks |= {known_by} if "stack" in scenario.config["strategy"] else set()

@@ -30,12 +30,18 @@ class Scenario:
 
     @property
     def strategy(self) -> str:
-        """The kind of strategy: baseline, retry, circuit_breaker."""
-        return str(next(iter(self.config["strategy"])))
+        """The kind of strategy: baseline, retry, circuit_breaker, or what a stack is known by."""
+        return strategy_name(self.config["strategy"])
 
     def as_json(self) -> dict[str, Any]:
         """The scenario as plain data, durations written with their units."""
         return {"id": self.id, "levels": self.levels, "config": plain(self.config)}
+
+
+def strategy_name(strategy: dict[str, Any]) -> str:
+    """What a strategy is known by: its kind; of a stack its own name, or its policies from the outside in."""
+    stack = strategy.get("stack")
+    return strategy.get("name") or "+".join(next(iter(policy)) for policy in stack) if stack else next(iter(strategy))
 
 
 def plain(node: Any) -> Any:

@@ -20,6 +20,7 @@ class RunFolder:
         self.attempts = self.path / "attempts"
         self.component_logs = self.path / "component-logs"
         self.load = self.path / "load"
+        self.inputs = self.path / "inputs"
         self.journal = self.path / "journal.jsonl"
         self.plan = self.path / "plan.json"
         self.manifest = self.path / "manifest.json"
@@ -49,7 +50,16 @@ class RunFolder:
 
     def _holds_nothing_yet(self) -> bool:
         """Whether the folder is empty, or holds only what a run killed while it was made has left."""
-        ours = {"attempts", "logs", "study.yaml", "study.json", "manifest.json", "plan.json.tmp", "manifest.json.tmp"}
+        ours = {
+            "attempts",
+            "inputs",
+            "logs",
+            "study.yaml",
+            "study.json",
+            "manifest.json",
+            "plan.json.tmp",
+            "manifest.json.tmp",
+        }
         return {entry.name for entry in self.path.iterdir()} <= ours
 
     def check(self) -> None:

@@ -38,6 +38,16 @@ class Entry:
     cpu_seconds: float = 0.0
     doubts: list[Doubt] = field(default_factory=list)
 
+    @property
+    def valid(self) -> bool:
+        """Whether no doubt invalidates it."""
+        return not any(doubt.invalidates for doubt in self.doubts)
+
+    @property
+    def counts(self) -> bool:
+        """Whether its numbers are a result: it was finished, and is valid."""
+        return self.status == DONE and self.valid
+
 
 @dataclass(frozen=True)
 class Again:
@@ -48,12 +58,7 @@ class Again:
 
     def wants(self, entry: Entry) -> bool:
         """Whether the round of an entry is one of them."""
-        return (self.failed and entry.status == FAILED) or (self.invalid and not valid(entry))
-
-
-def valid(entry: Entry) -> bool:
-    """Whether a round's numbers may be used: no doubt about it invalidates them."""
-    return not any(doubt.invalidates for doubt in entry.doubts)
+        return (self.failed and entry.status == FAILED) or (self.invalid and not entry.valid)
 
 
 class Journal:

@@ -17,9 +17,10 @@ class TableError(ValueError):
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read the table at `path`: a run folder (its finished rounds), a .csv or a .parquet file.
+    """Read the table at `path`: a run folder (its finished, valid rounds), a .csv or a .parquet file.
 
-    Column names lose surrounding spaces. Raises `TableError` in plain words.
+    Its `attrs` say how many rounds of a run were left out because they are `not_valid`. Column names lose
+    surrounding spaces. Raises `TableError` in plain words.
     """
     if not path.exists():
         raise TableError(f"{path} does not exist. Give a run folder, a .csv or a .parquet file.")
@@ -46,7 +47,12 @@ def _finished(rounds: pd.DataFrame, folder: Path) -> pd.DataFrame:
         raise TableError(
             f"{folder} has no finished round: all {len(rounds)} failed. Look at their causes in the report."
         )
-    return _checked(done.reset_index(drop=True), folder)
+    valid = done[done["valid"].astype(bool)] if "valid" in done else done
+    if valid.empty:
+        raise TableError(f"{folder} has no valid round: its report says why, and what to do about it.")
+    valid = valid.reset_index(drop=True)
+    valid.attrs["not_valid"] = len(done) - len(valid)
+    return _checked(valid, folder)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

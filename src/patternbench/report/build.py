@@ -17,8 +17,8 @@ from patternbench.analyze.metrics import latency_curve, round_metrics, step_metr
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, evidence, html, rate_limits, steps, summary, svg
-from patternbench.report.model import RunReport
+from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
+from patternbench.report.model import RunReport, counting
 from patternbench.study.load import loads, read_text
 from patternbench.study.units import Duration
 
@@ -68,6 +68,7 @@ def gather(run: RunFolder) -> RunReport:
     stored = folder.read_json(run.plan)
     noted = folder.read_json(run.manifest)
     measured = refresh_rounds(run)
+    kept = counting(measured.rounds)
     return RunReport(
         study_name=noted["study"],
         study_text=run.study.read_text(encoding="utf-8"),
@@ -75,13 +76,19 @@ def gather(run: RunFolder) -> RunReport:
         factors=stored["factors"],
         scenarios=stored["scenarios"],
         rounds=measured.rounds,
-        latencies=measured.latencies,
+        latencies=_of(kept, measured.latencies),
         left_out=[{"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()],
         sections=[
             *rate_limits.sections(run, stored["scenarios"], measured.rounds),
-            *steps.sections(measured.steps, stored["scenarios"]),
+            *policies.sections(run, stored["scenarios"], kept),
+            *steps.sections(_of(kept, measured.steps), stored["scenarios"]),
         ],
     )
+
+
+def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that belong to the rounds."""
+    return rows[rows["round"].isin(rounds["round"])] if len(rows) else rows
 
 
 def refresh_rounds(run: RunFolder) -> Measured:
@@ -137,7 +144,7 @@ def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> di
         "started": entry.started,
         "seconds": entry.seconds,
         "generator_cpu_s": entry.cpu_seconds,
-        "valid": journal.valid(entry),
+        "valid": entry.valid,
         "warnings": json.dumps([asdict(doubt) for doubt in entry.doubts]) if entry.doubts else None,
     }
 

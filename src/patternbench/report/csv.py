@@ -19,8 +19,8 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
     """Give every table of the report by its file stem; times in seconds, as in the records.
 
     `figure-RESPONSE` (one row a scenario: its levels, median, interval, rounds, coverage), `comparisons`
-    (against the reference), `noise`, `drift`, `failed-rounds`, `warnings`, `left-out`, and `SECTION-N` for
-    further sections. Empty ones are left out.
+    (against the reference), `noise`, `drift`, `failed-rounds`, `rounds-not-valid`, `warnings`, `left-out`, and
+    `SECTION-N` for further sections. Empty ones are left out.
     """
     arrangement = layout(report)
     found = {
@@ -28,6 +28,7 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
         "comparisons": comparisons(findings(report, arrangement), arrangement),
         **noise_tables(report),
         "failed-rounds": report.failed[["round", "block", "scenario", "cause"]],
+        "rounds-not-valid": report.not_valid[["round", "block", "scenario"]],
         "warnings": pd.DataFrame([vars(warning) for warning in warnings(report)]),
         "left-out": pd.DataFrame(list(report.left_out)),
         **_of_sections(report),

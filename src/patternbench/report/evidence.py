@@ -5,6 +5,7 @@ Plain words first, then tables, then pictures. What cannot be analyzed is a sect
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,9 +24,11 @@ from patternbench.report import comparison_section_figures, model_section
 from patternbench.report.model import Figure, RunReport, Section, Table
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
+from patternbench.study.policies import POLICIES
 
-CHOSEN = ("strategy", "retry.", "circuit_breaker.")
+CHOSEN = {"strategy", *POLICIES}
 """How the factors begin that an engineer chooses; all others are given by the world."""
+_NUMBER = re.compile(r"_\d+$")
 DEFAULT = Wish(objectives=("minimise p95",), limits=("failure_rate <= 1%",))
 """What a recommendation optimises where the study does not say; it is said."""
 PICTURES = {
@@ -213,7 +216,7 @@ def _together(result: MultivariateResult, anchor: str) -> Section:
 
 def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     rounds = report.done.reset_index(drop=True)
-    choosable = [name for name in report.factors if name.startswith(CHOSEN)]
+    choosable = [name for name in report.factors if _NUMBER.sub("", name.partition(".")[0]) in CHOSEN]
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
     wish = _wish(report, study, choosable)

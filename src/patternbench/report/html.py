@@ -143,6 +143,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         ("scenarios", f"{len(report.scenarios):,}"),
         ("rounds finished", f"{len(report.done):,}"),
         ("rounds failed", f"{len(report.failed):,}"),
+        ("rounds not valid", f"{len(report.not_valid):,}"),
         ("blocks", f"{rounds['block'].nunique():,}" if len(rounds) else "0"),
         ("calls", _total(report.done, "TotalCalls")),
         ("attempts on the wire", _total(report.done, "TotalRequests")),

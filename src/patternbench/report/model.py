@@ -65,13 +65,27 @@ class RunReport:
 
     @property
     def done(self) -> pd.DataFrame:
-        """The rounds that were finished, which alone are measured."""
-        return self.rounds[self.rounds["status"] == "done"]
+        """The rounds that were finished and whose numbers are those of the load that was asked for: all that counts."""
+        return counting(self.rounds)
+
+    @property
+    def not_valid(self) -> pd.DataFrame:
+        """The rounds that were finished, but that a warning invalidates: recorded, and in no figure."""
+        finished = self.rounds["status"] == "done"
+        return self.rounds[finished & ~self.rounds.index.isin(self.done.index)]
 
     @property
     def failed(self) -> pd.DataFrame:
         """The rounds that failed, each with its cause."""
         return self.rounds[self.rounds["status"] == "failed"]
+
+
+def counting(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds that count: finished, and not invalidated by a warning."""
+    if "status" not in rounds:
+        return rounds
+    valid = rounds["valid"].astype(bool) if "valid" in rounds else True
+    return rounds[(rounds["status"] == "done") & valid]
 
 
 @dataclass(frozen=True)

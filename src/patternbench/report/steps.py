@@ -30,7 +30,7 @@ def _table(steps: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> pd.Da
     medians = steps.groupby(_KEYS, sort=False, observed=True)[measured].median().reset_index()
     order = {str(scenario["id"]): place for place, scenario in enumerate(scenarios)}
     medians = medians.sort_values("scenario", key=lambda column: column.map(order), kind="stable")
-    names = {str(scenario["id"]): _name(scenario["levels"]) for scenario in scenarios}
+    names = {str(scenario["id"]): scenario_name(scenario["levels"]) for scenario in scenarios}
     told: dict[str, Any] = {
         "scenario": medians["scenario"].map(names),
         "group": medians["group"],
@@ -41,7 +41,7 @@ def _table(steps: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> pd.Da
     return pd.DataFrame(told)
 
 
-def _name(levels: Mapping[str, Any]) -> str:
+def scenario_name(levels: Mapping[str, Any]) -> str:
     """A scenario in words: its strategy and what else varies."""
     varied = {name: level for name, level in levels.items() if name not in ("client", "strategy")}
     words = [f"{factor_title(name)} {level_text(level)}" for name, level in varied.items()]

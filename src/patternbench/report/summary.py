@@ -56,6 +56,7 @@ def caption(report: RunReport, limit: int = ROWS) -> str:
     parts = [
         _more(len(report.scenarios) - limit),
         _count(len(report.failed), "failed round"),
+        _count(len(report.not_valid), "round", after=" not valid, left out"),
         _count(doubted, "warning"),
         _count(len(report.left_out), "part of the study", "parts of the study", " left out"),
     ]

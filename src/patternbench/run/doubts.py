@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from patternbench.records.journal import Doubt
 
 BUSY_GENERATOR = 0.8
@@ -17,6 +20,14 @@ def of_generator(cpu: float, cores: int) -> list[Doubt]:
         return []
     text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
     return [Doubt("generator_saturated", text, "use fewer users, or run the system on another machine")]
+
+
+def of_trust(system: Mapping[str, Any]) -> list[Doubt]:
+    """The doubt about who answered, where a study asks that certificates are not verified."""
+    if system.get("verify") is not False:
+        return []
+    text = "certificates were not verified, so anybody may have answered"
+    return [Doubt("certificates_not_verified", text, "name the authority with `ca` instead of `verify: false`")]
 
 
 def of_decisions(made: int, without_store: int) -> list[Doubt]:

@@ -15,8 +15,13 @@ from patternbench.study.models import Study
 VERSION = 1
 
 
-def manifest(study: Study, study_file: str, left_out: dict[str, str]) -> dict[str, Any]:
-    """Everything about a run that its results depend on and its plan does not say."""
+def manifest(
+    study: Study, study_file: str, left_out: dict[str, str], copied: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Everything about a run that its results depend on and its plan does not say.
+
+    ``copied`` tells of each file that the study names: its hash, and where the run keeps it.
+    """
     return {
         "manifest": VERSION,
         "patternbench": __version__,
@@ -33,6 +38,8 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str]) -> dict[st
         "machine": machine.facts(),
         "disturbances": [vars(found) for found in machine.disturbances()],
         "left_out": left_out,
+        "files": copied,
+        "certificates_verified": study.system.verify is not False,
         "clients": {},
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,19 +13,20 @@ from typing import Any
 import httpx
 
 from patternbench.drivers import choice, engine, registry, rounds
-from patternbench.drivers.driver import Task
+from patternbench.drivers.driver import Target, Task, direct_targets
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
 from patternbench.lab.systems import SystemFile
-from patternbench.plan.expand import Plan
+from patternbench.plan.expand import Plan, versions
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.records.inputs import Inputs
 from patternbench.run.stage import Stage
-from patternbench.study.models import Study
+from patternbench.study.models import Study, System, is_socket
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
-NOWHERE = "http://127.0.0.1:1"
+NOWHERE = Target("http://127.0.0.1:1")
 """The target of rounds that are only asked about."""
 
 
@@ -36,11 +38,11 @@ class Cast:
     left_out: dict[str, str]
 
 
-def system_problems(study: Study, beside: Path) -> list[Problem]:
+def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     """What is wrong with the system a study names, its settings, and what it needs on this machine."""
-    if study.system.url:
-        return []
-    system = systems.load(str(study.system.name), beside)
+    if not study.system.name:
+        return _authority_problems(study.system, inputs)
+    system = systems.load(str(study.system.name), inputs.beside)
     levels = {name: level for name, values in study.system.settings.items() for level in values}
     found = [
         problem
@@ -51,12 +53,25 @@ def system_problems(study: Study, beside: Path) -> list[Problem]:
     return found + _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
 
 
+def _authority_problems(system: System, inputs: Inputs) -> list[Problem]:
+    """Whether the certificates that are to be trusted can be read."""
+    try:
+        _trust(system, inputs)
+    except ssl.SSLError:
+        return [Problem("holds no certificate", path="system.ca", value=system.ca, allowed="a PEM file")]
+    except OSError as error:
+        return [Problem(f"cannot be read: {error.strerror}", path="system.ca", value=system.ca)]
+    return []
+
+
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:
     """Only the engine sends to several endpoints in turn; another client would leave all but the first idle."""
-    if len(system.endpoints) == 1 or study.workload.engine_only:
+    clients = {name for strategy in study.strategies for name in strategy.client}
+    if len(system.endpoints) == 1 or all(choice.by_engine(study, client) for client in clients):
         return []
     message = f"system `{system.name}` takes load at {len(system.endpoints)} endpoints in turn"
-    return [Problem(message, path="workload", allowed="open, groups, or closed with a journey")]
+    allowed = f"client {choice.NATIVE}, and open, groups, or closed with a journey"
+    return [Problem(message, path="workload", allowed=allowed)]
 
 
 def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
@@ -86,25 +101,50 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
     return replace(plan, scenarios=kept, factors={name: levels for name, levels in factors.items() if levels})
 
 
-def check_url(study: Study) -> None:
-    """Raise InputError when a system that should already run does not answer."""
-    if not study.system.url:
-        return
-    url = study.system.url.rstrip("/") + study.system.ready
-    headers = {name: rounds.resolved(text) for name, text in study.system.headers.items()}
+def check_urls(study: Study, inputs: Inputs) -> None:
+    """Raise InputError naming every URL of a system that should already run, and does not answer."""
+    system = study.system
+    paths = ["system.url"] if system.url else [f"system.urls[{place}]" for place in range(len(system.places))]
+    headers = {name: rounds.resolved(text) for name, text in system.headers.items()}
+    found = [
+        problem
+        for path, url in zip(paths, system.places, strict=False)
+        for problem in _answer_problems(url, path, headers, system, inputs)
+    ]
+    if found:
+        raise InputError(found)
+
+
+def _answer_problems(url: str, path: str, headers: dict[str, str], system: System, inputs: Inputs) -> list[Problem]:
     try:
-        status = httpx.get(url, headers=headers, timeout=5.0).status_code
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        hint = f"start it first, or mend `url`; try `curl -i {url}`"
-        raise InputError(Problem(f"does not answer: {error}", path="system.url", value=url, hint=hint)) from None
-    if status >= SERVER_ERROR:
-        raise InputError(Problem(f"answers {status}", path="system.ready", value=url, allowed="a status below 500"))
+        status = _asked(url, headers, system, inputs)
+    except (OSError, httpx.HTTPError, httpx.InvalidURL) as error:
+        hint = f"start it first, or mend `{path.removeprefix('system.')}`"
+        return [Problem(f"does not answer: {error}", path=path, value=url, hint=hint)]
+    allowed = "a status below 500"
+    return [Problem(f"answers {status}", "system.ready", value=url, allowed=allowed)] if status >= SERVER_ERROR else []
+
+
+def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) -> int:
+    """The status with which a URL answers the path that tells whether a system is ready."""
+    socket, _, below = url.removeprefix("unix:").partition(":") if is_socket(url) else ("", "", "")
+    transport = httpx.HTTPTransport(uds=socket or None, verify=_trust(system, inputs))
+    asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready
+    name = {"sni_hostname": system.server_name} if system.server_name else {}
+    with httpx.Client(transport=transport, timeout=5.0) as http:
+        return http.get(asked, headers=headers, extensions=name).status_code
+
+
+def _trust(system: System, inputs: Inputs) -> ssl.SSLContext | bool:
+    if system.verify is False:
+        return False
+    return ssl.create_default_context(cafile=inputs.path(system.ca)) if system.ca else True
 
 
 @contextmanager
-def scratch_stage(cast: Cast, beside: Path) -> Iterator[Stage]:
+def scratch_stage(cast: Cast, inputs: Inputs) -> Iterator[Stage]:
     """A stage whose logs go nowhere, for asking clients before the run has a folder."""
-    with TemporaryDirectory(prefix="patternbench-") as folder, Stage(Path(folder), cast.clients, beside) as stage:
+    with TemporaryDirectory(prefix="patternbench-") as folder, Stage(Path(folder), cast.clients, inputs) as stage:
         yield stage
 
 
@@ -112,7 +152,7 @@ def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study)
     """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
     problems: dict[tuple[str, str], Problem] = {}
     for task, scenario in _kinds_of_rounds(stage, scenarios, study):
-        for problem in _driver_problems(stage, task, scenario):
+        for problem in _driver_problems(stage, task, scenario, study):
             problems.setdefault((problem.path, str(problem.value)), problem)
     if problems:
         raise InputError(list(problems.values()))
@@ -122,32 +162,42 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
     """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
     seen = set()
     for scenario in scenarios:
-        load = {**scenario.config, "faults": {}, "system": scenario.config["system"].get("headers", {})}
+        system = {name: part for name, part in scenario.config["system"].items() if name != "settings"}
+        load = {**scenario.config, "faults": {}, "system": system}
         kind = content_id(load)
         if kind not in seen:
             seen.add(kind)
-            task = Task(scenario.config, NOWHERE, study.time_limit, study.warm_up, 0, 0, stage.beside)
+            targets = direct_targets(scenario.config["system"]) or (NOWHERE,)
+            task = Task(scenario.config, targets, study.time_limit, study.warm_up, 0, 0, stage.inputs)
             yield task, scenario
 
 
-def _driver_problems(stage: Stage, task: Task, scenario: Scenario) -> list[Problem]:
-    if choice.needs_engine(task.config["workload"]):
-        return [*_too_long(task), *engine.check(task, stage.folder)]
+def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
+    if choice.by_engine(study, scenario.client):
+        found = [_in_study(problem, scenario, study) for problem in engine.check(task, stage.folder)]
+        return [*_too_long(task, task.warm_up), *found]
     client = stage.client(scenario.client, lambda _: None)
-    body = rounds.body(task.config, task.target, task.time_limit, task.seed)
-    return [*_too_long(task), *(_inexpressible(scenario.client, found) for found in client.check(body))]
+    body = rounds.body(task.config, task.targets[0].url, task.time_limit, task.seed)
+    return [*_too_long(task, Duration(0)), *(_inexpressible(scenario.client, found) for found in client.check(body))]
 
 
-def _too_long(task: Task) -> list[Problem]:
-    """A round that lasts longer than its time limit would always fail."""
+def _in_study(problem: Problem, scenario: Scenario, study: Study) -> Problem:
+    """A problem with a scenario's strategy at the place of that strategy in the study."""
+    if not problem.path.startswith(engine.STRATEGY):
+        return problem
+    declared = (place for place, one in enumerate(study.strategies) if scenario.config["strategy"] in versions(one))
+    return replace(problem, path=f"strategies[{next(declared)}]{problem.path.removeprefix(engine.STRATEGY)}")
+
+
+def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
+    """A round that lasts longer than its time limit, its warm-up included, would always fail."""
     workload = task.config["workload"]
     kind = next(name for name in ("closed", "open", "groups") if name in workload)
     place = "workload.duration" if kind == "groups" else f"workload.{kind}.duration"
     lasting = (workload if kind == "groups" else workload[kind]).get("duration")
-    warm_up = task.warm_up.us if choice.needs_engine(workload) else 0
-    if lasting is None or lasting.us + warm_up <= task.time_limit.us:
+    if lasting is None or lasting.us + warm_up.us <= task.time_limit.us:
         return []
-    message = f"with its warm-up of {Duration(warm_up)} the round is longer than time_limit ({task.time_limit})"
+    message = f"with its warm-up of {warm_up} the round is longer than time_limit ({task.time_limit})"
     return [Problem(message, path=place, value=str(lasting), hint="shorten it, or raise `time_limit`")]
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from patternbench.drivers.choice import needs_engine
+from patternbench.drivers.choice import by_engine
 from patternbench.drivers.client import Client
-from patternbench.drivers.driver import Driver, DriverError, Measured, Task
+from patternbench.drivers.driver import Driver, DriverError, Measured, Target, Task, direct_targets
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab.machine import Meter
@@ -86,10 +86,11 @@ class Runner:
     def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
         study, stage, seed = self._study, self._stage, self._seed(blank)
         limits = (study.time_limit, study.warm_up, seed, blank.block)
-        return Task(scenario.config, targets[0], *limits, stage.beside, stage.dead, tuple(targets))
+        places = direct_targets(scenario.config["system"]) or tuple(map(Target, targets))
+        return Task(scenario.config, places, *limits, stage.inputs, stage.dead)
 
     def _driver(self, scenario: Scenario, task: Task) -> Driver:
-        if needs_engine(scenario.config["workload"]):
+        if by_engine(self._study, scenario.client):
             return EngineDriver(self._folder.load, self._folder.logs)
         return LibraryDriver(self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, task)))
 
@@ -98,7 +99,7 @@ class Runner:
         measured = driver.drive(task, self._folder.attempts_of(blank.file))
         seconds = time.perf_counter() - begun
         busy, stolen = Meter.read().since(before)
-        found = doubts.of_machine(busy, stolen)
+        found = doubts.of_machine(busy, stolen) + doubts.of_trust(task.config["system"])
         if measured.doubts is None:
             found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import Round, rounds_of
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
+from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry, latest
 from patternbench.records.journal import read as read_journal
 from patternbench.run import evidence, preflight
@@ -37,7 +38,7 @@ class Session:
     rounds: list[Round]
     cast: Cast
     folder: RunFolder
-    beside: Path
+    inputs: Inputs
 
     def todo(self, again: Again = NONE_AGAIN) -> list[Round]:
         """The rounds that the journal does not hold yet, and those that are to be run again."""
@@ -59,7 +60,7 @@ class Session:
             self.folder.unlock()
 
     def _on_stage(self, todo: Iterable[Round], listener: Listener) -> None:
-        with Stage(self.folder.logs, self.cast.clients, self.beside) as stage:
+        with Stage(self.folder.logs, self.cast.clients, self.inputs) as stage:
             Runner(self.study, self.plan.scenarios, self.folder, stage, listener).run(todo)
             described = files.read_json(self.folder.manifest)
             described["clients"] |= dict(stage.descriptions())
@@ -74,14 +75,15 @@ def begin(study_file: str, out: Path, skip_unavailable: bool) -> Session:
         session = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
     session.folder.create()
     _write(session, text, study_file)
-    return session
+    return replace(session, inputs=_kept_inputs(session.folder, session.inputs.beside))
 
 
 def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> Session:
     """A session whose drivers have said that they can do every round."""
-    plan, cast = _examined(study, beside, skip_unavailable)
+    inputs = Inputs(beside)
+    plan, cast = _examined(study, inputs, skip_unavailable)
     rounds = rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order)
-    session = Session(study, plan, rounds, cast, RunFolder(out), beside)
+    session = Session(study, plan, rounds, cast, RunFolder(out), inputs)
     _try_clients(session)
     return session
 
@@ -92,31 +94,36 @@ def reopen(out: Path) -> Session:
     folder.check()
     study = loads(read_text(folder.study), str(folder.study))
     noted = files.read_json(folder.manifest)
-    beside = Path(noted["study_file"]).resolve().parent
-    plan, cast = _examined(study, beside, skip_unavailable=bool(noted["left_out"]))
+    inputs = _kept_inputs(folder, Path(noted["study_file"]).resolve().parent)
+    plan, cast = _examined(study, inputs, skip_unavailable=bool(noted["left_out"]))
     stored = files.read_json(folder.plan)
     rounds = [Round(**place) for place in stored["rounds"]]
     if [scenario["id"] for scenario in stored["scenarios"]] != [scenario.id for scenario in plan.scenarios]:
         hint = "go on with the version of patternbench that began it"
         raise InputError(Problem("its plan is not what its study expands to now", file=str(folder.plan), hint=hint))
-    return Session(study, plan, rounds, cast, folder, beside)
+    return Session(study, plan, rounds, cast, folder, inputs)
 
 
-def _examined(study: Study, beside: Path, skip_unavailable: bool) -> tuple[Plan, Cast]:
+def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
+    """The run's own copies of the files that its study names."""
+    return kept(folder, files.read_json(folder.manifest).get("files", {}), beside)
+
+
+def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:
     plan = expand(study)
     evidence.check(study, plan)
     choice.check(scenario.config for scenario in plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
-    problems = preflight.system_problems(study, beside)
+    problems = preflight.system_problems(study, inputs)
     if problems:
         raise InputError(problems)
-    preflight.check_url(study)
+    preflight.check_urls(study, inputs)
     return preflight.without(plan, cast.left_out), cast
 
 
 def _try_clients(session: Session) -> None:
     """Ask every client whether it can express what it will be given, before the run's folder is made."""
-    with preflight.scratch_stage(session.cast, session.beside) as stage:
+    with preflight.scratch_stage(session.cast, session.inputs) as stage:
         preflight.check_expressible(stage, session.plan.scenarios, session.study)
 
 
@@ -124,5 +131,6 @@ def _write(session: Session, text: str, study_file: str) -> None:
     name = "study.json" if study_file.endswith(".json") else "study.yaml"
     files.write_text(session.folder.path / name, text)
     rounds = [place.as_json() for place in session.rounds]
-    files.write_json(session.folder.manifest, manifest(session.study, study_file, session.cast.left_out))
+    copied = keep(session.folder, session.plan.files(), session.inputs.beside)
+    files.write_json(session.folder.manifest, manifest(session.study, study_file, session.cast.left_out, copied))
     files.write_json(session.folder.plan, {**session.plan.as_json(), "rounds": rounds})

@@ -9,11 +9,14 @@ from types import TracebackType
 from typing import Any
 
 from patternbench.drivers.client import Client
+from patternbench.drivers.driver import direct_targets
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench as lab
 from patternbench.lab import systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
+from patternbench.records.inputs import Inputs
+from patternbench.study.models import TLS
 
 Config = dict[str, Any]
 
@@ -21,9 +24,9 @@ Config = dict[str, Any]
 class Stage:
     """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
 
-    def __init__(self, folder: Path, clients: dict[str, ClientSpec], beside: Path) -> None:
+    def __init__(self, folder: Path, clients: dict[str, ClientSpec], inputs: Inputs) -> None:
         self.folder = folder
-        self.beside = beside
+        self.inputs = inputs
         self._specs = clients
         self._system: Config | None = None
         self._bench: Bench | None = None
@@ -67,9 +70,16 @@ class Stage:
             yield name, client.description
 
     def _bring_up(self, system: Config) -> Bench:
-        if system.get("url"):
-            return lab.external(system["url"], self.folder)
-        return lab.named(systems.load(system["name"], self.beside), system["settings"], self.folder)
+        if direct_targets(system):
+            return lab.direct([target.url for target in direct_targets(system)], self.folder)
+        if "url" in system:
+            return lab.external(system["url"], self._trust(system), self.folder)
+        return lab.named(systems.load(system["name"], self.inputs.beside), system["settings"], self.folder)
+
+    def _trust(self, system: Config) -> Config:
+        """Whom the fault proxy is to trust, as its settings."""
+        given = {name: system[name] for name in TLS if name in system}
+        return given | ({"ca": str(self.inputs.path(given["ca"]))} if "ca" in given else {})
 
     def _close_bench(self) -> None:
         if self._bench:

@@ -18,7 +18,7 @@ from patternbench.plan.order import next_block as following
 from patternbench.records import attempts
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, Entry, latest
+from patternbench.records.journal import Entry, latest
 from patternbench.records.journal import read as read_journal
 from patternbench.run.evidence import rule_of
 from patternbench.study.models import Study
@@ -27,8 +27,8 @@ from patternbench.study.models import Study
 def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: Rule) -> list[str]:
     """The scenarios that need one more round after the last block, in the order of that block.
 
-    ``values`` gives the response of every finished round by its index; a round without one failed, and counts
-    towards the most rounds all the same. A scenario that left the blocks does not come back.
+    ``values`` gives the response of every round that counts by its index; one without failed or is not valid, and is
+    one of the most rounds all the same. A scenario that left the blocks does not come back.
     """
     last = max((place.block for place in rounds), default=-1)
     seen: dict[str, list[float]] = {place.scenario: [] for place in rounds if place.block == last}
@@ -73,8 +73,8 @@ class Growth:
         files.write_json(self.folder.plan, {**stored, "rounds": [place.as_json() for place in self.rounds]})
 
     def _measured(self, rule: Rule) -> dict[int, float]:
-        entries = [entry for entry in latest(list(read_journal(self.folder.journal))) if entry.status == DONE]
-        return {entry.round: self._value(entry, rule.response) for entry in entries}
+        entries = latest(list(read_journal(self.folder.journal)))
+        return {entry.round: self._value(entry, rule.response) for entry in entries if entry.counts}
 
     def _value(self, entry: Entry, response: str) -> float:
         key = f"{entry.file} {entry.started}"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
+
+from patternbench.study.parts import Model
 
 FEWEST, MOST = 3, 30
 Count = Annotated[int, Field(ge=1, le=10_000)]
@@ -18,12 +20,6 @@ Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 Fraction = Annotated[str, Field(pattern=r"^1/([2-9]|[1-9]\d)$")]
 """The part of all combinations that is run: `1/2`, `1/3`."""
-
-
-class _Closed(BaseModel):
-    """Strict and closed, as every part of a study."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 WIDTH = r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$"
@@ -42,14 +38,14 @@ def _width(value: Any) -> str:
 HalfWidth = Annotated[str, BeforeValidator(_width, json_schema_input_type=str | float), Field(pattern=WIDTH)]
 
 
-class Until(_Closed):
+class Until(Model):
     """What must be known before a scenario gets no further round: the mean of ``response``, within ``half_width``."""
 
     response: Text
     half_width: HalfWidth
 
 
-class Rounds(_Closed):
+class Rounds(Model):
     """Rounds that stop by themselves: between ``min`` and ``max`` of each scenario."""
 
     until: Until
@@ -74,7 +70,7 @@ RoundsOrRule = Annotated[Annotated[Count, Tag("number")] | Annotated[Rounds, Tag
 """How many rounds each scenario gets: a number, or a rule that decides while they run."""
 
 
-class Wish(_Closed):
+class Wish(Model):
     """What the report's recommendation optimises: the first objective decides, all span the Pareto front."""
 
     objectives: Annotated[list[Text], Field(min_length=1)]

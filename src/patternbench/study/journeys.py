@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.levels import Levels
-from patternbench.study.parts import Method, Model, OneOf, Sparse
+from patternbench.study.parts import FileName, Method, Model, OneOf, Sparse
 from patternbench.study.units import Duration, PositiveDuration
 
 Text = str | int | float | bool
@@ -72,10 +72,11 @@ class Step(Sparse):
     body: str | None = None
     json_: Annotated[Any, Field(alias="json")] = None
     form: dict[str, Text] | None = None
-    body_file: Annotated[str, Field(min_length=1)] | None = None
+    body_file: FileName | None = None
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
     pause: Levels[Duration] | None = None
     repeat: Levels[Annotated[int, Field(ge=1, le=10_000)]] | None = None
+    redirects: Levels[Annotated[int, Field(ge=0, le=20)]] | None = None
     expect: Expect | None = None
     capture: dict[str, Capture] | None = None
     poll: Poll | None = None
@@ -110,7 +111,7 @@ class Journey(Sparse):
 class Feeder(Model):
     """A CSV file of values, a line for every journey: ``${feed.COLUMN}``."""
 
-    file: Annotated[str, Field(min_length=1)]
+    file: FileName
     order: Levels[Literal["sequential", "random"]] = Levels.one("sequential")
 
     @model_validator(mode="before")

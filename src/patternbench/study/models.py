@@ -8,28 +8,66 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
+from patternbench.study.journeys import Weight
 from patternbench.study.levels import Levels
-from patternbench.study.parts import Count, Model, Multiplier, Name, OneOf, Setting, Share, Status, misplaced
-from patternbench.study.units import Duration, Percentage, PositiveDuration, PositivePercentage
+from patternbench.study.parts import FileName, Model, Name, OneOf, Setting, Status, misplaced
+from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
+from patternbench.study.units import Duration, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
+
+Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000)]
+TLS = ("ca", "verify", "server_name")
+"""Fields about certificates: whom to trust, whether to, and under which name."""
+
+
+def is_socket(url: str) -> bool:
+    """Whether a URL is that of a Unix socket: ``unix:/path/of/socket``, and what is asked of it after a colon."""
+    return url.startswith("unix:")
+
+
+class Place(Model):
+    """One of several URLs that load goes to in turn, as often as its weight says."""
+
+    url: Url
+    weight: Levels[Weight] = Levels.one(1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_url(cls, value: Any) -> Any:
+        return {"url": value} if isinstance(value, str) else value
 
 
 class System(OneOf):
     """The system under test: one that the lab brings up by name, or one that already runs at a URL."""
 
     name: Name | None = None
-    url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=2000)] | None = None
+    url: Url | None = None
+    urls: Annotated[list[Place], Field(min_length=1, max_length=1000)] | None = None
     settings: dict[str, Levels[Setting]] = Field(default_factory=dict)
     ready: Annotated[str, Field(pattern=r"^/")] = "/"
     headers: dict[str, str] = Field(default_factory=dict)
+    ca: FileName | None = None
+    verify: bool | None = None
+    server_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
 
     @classmethod
     def choices(cls) -> list[str]:
-        """A system is named or has a URL."""
-        return ["name", "url"]
+        """A system is named, or has a URL, or several that load goes to in turn."""
+        return ["name", "url", "urls"]
+
+    @property
+    def places(self) -> list[str]:
+        """The URLs of a system that already runs."""
+        return [self.url] if self.url else [place.url for place in self.urls or []]
+
+    @property
+    def direct(self) -> bool:
+        """Whether load goes straight to it: several URLs, or a socket, have no fault proxy before them."""
+        return self.urls is not None or is_socket(self.url or "")
 
     @model_validator(mode="before")
     @classmethod
@@ -38,9 +76,25 @@ class System(OneOf):
 
     @model_validator(mode="after")
     def _fitting_fields(self) -> System:
-        unfit = {"settings"} if self.url else {"ready", "headers"}
+        unfit = {"ready", "headers", *TLS} if self.name else {"settings"}
         for name in sorted(unfit & self.model_fields_set):
-            raise misplaced(name, "a system that already runs (url)" if self.url else "a system by name")
+            raise misplaced(name, "a system by name" if self.name else "a system that already runs (url)")
+        return self
+
+    @model_validator(mode="after")
+    def _certificates(self) -> System:
+        given = [name for name in TLS if getattr(self, name) is not None]
+        if given and not any(url.startswith("https:") for url in self.places):
+            raise misplaced(given[0], "a URL without TLS", "an https:// URL")
+        if self.verify is False and self.ca is not None:
+            raise misplaced("ca", "verify: false, which trusts anybody", "one of ca, verify: false")
+        return self
+
+    @model_validator(mode="after")
+    def _somebody_is_asked(self) -> System:
+        if self.urls and all(max(place.weight) == 0 for place in self.urls):
+            message = "every URL has the weight 0, so none is ever asked"
+            raise PydanticCustomError("weights", message, {"allowed": "a weight above 0 for at least one URL"})
         return self
 
 
@@ -65,86 +119,35 @@ class Fault(OneOf):
     delay: Delay | None = None
 
 
-class Fixed(Model):
-    """The same delay before every further attempt."""
-
-    delay: Levels[Duration]
-
-
-class Linear(Model):
-    """A delay that grows by the same increment."""
-
-    initial: Levels[Duration]
-    increment: Levels[Duration]
-    max: Levels[PositiveDuration] | None = None
-
-
-class Exponential(Model):
-    """A delay that is multiplied each time; the delay before the second attempt is ``initial``."""
-
-    initial: Levels[Duration]
-    multiplier: Levels[Multiplier] = Levels.one(2)
-    max: Levels[PositiveDuration] | None = None
-
-
-class Backoff(OneOf):
-    """How long to wait before each further attempt."""
-
-    fixed: Fixed | None = None
-    linear: Linear | None = None
-    exponential: Exponential | None = None
-
-
-class Baseline(Model):
-    """No pattern: a failed call stays failed."""
-
-
-class Retry(Model):
-    """Try again, up to ``max_attempts`` attempts, the first included."""
-
-    max_attempts: Levels[Annotated[int, Field(ge=1, le=1000)]]
-    backoff: Backoff
-    jitter: Levels[Literal["none", "full", "equal"] | Share] = Levels.one("none")
-
-
-class Window(OneOf):
-    """The results that a circuit breaker judges by: the last so many calls, or those of the last so long."""
-
-    calls: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
-    time: Levels[PositiveDuration] | None = None
-
-
-class SlowCall(Model):
-    """Calls slower than ``duration`` open the breaker too, once their share reaches ``rate``."""
-
-    rate: Levels[PositivePercentage]
-    duration: Levels[PositiveDuration]
-
-
-class CircuitBreaker(Model):
-    """Reject calls at once while the target keeps failing."""
-
-    failure_rate: Levels[PositivePercentage]
-    slow_call: SlowCall | None = None
-    window: Window
-    minimum_calls: Levels[Count]
-    open_for: Levels[PositiveDuration]
-    half_open_calls: Levels[Annotated[int, Field(ge=1, le=1_000_000)]]
-    scope: Levels[Literal["client", "user"]] = Levels.one("client")
-
-
 class Strategy(OneOf):
-    """A client and the pattern that it uses."""
+    """A client and the pattern that it uses; a stack of policies may have a ``name`` to be known by."""
 
     client: Levels[Name]
+    name: Name | None = None
     baseline: Baseline | None = None
     retry: Retry | None = None
     circuit_breaker: CircuitBreaker | None = None
+    stack: Annotated[list[Policy], Field(min_length=1, max_length=100)] | None = None
 
     @classmethod
     def choices(cls) -> list[str]:
         """The strategies there are."""
-        return ["baseline", "retry", "circuit_breaker"]
+        return ["baseline", "retry", "circuit_breaker", "stack"]
+
+    @field_validator("stack")
+    @classmethod
+    def _stack_makes_sense(cls, stack: list[Policy] | None) -> list[Policy] | None:
+        check_stack(stack or [])
+        return stack
+
+    @model_validator(mode="after")
+    def _name_of_its_own(self) -> Strategy:
+        if self.name is not None and self.stack is None:
+            raise misplaced("name", f"{self.kind}, which is known by that word", "name with stack")
+        if self.name in (taken := [*self.choices(), *POLICIES]):
+            message = f"the name `{self.name}` is that of a pattern"
+            raise PydanticCustomError("name", message, {"allowed": f"any other than {', '.join(taken)}"})
+        return self
 
 
 class ClientAt(OneOf):
@@ -189,6 +192,25 @@ class Study(Model):
     objective: Objective | None = None
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)
+
+    @property
+    def engine_only(self) -> bool:
+        """Whether only the load engine can drive all of it."""
+        stacked = any(strategy.stack for strategy in self.strategies)
+        return self.workload.engine_only or self.system.direct or stacked
+
+    @model_validator(mode="after")
+    def _faults_need_their_proxy(self) -> Study:
+        if self.faults and self.system.direct:
+            raise misplaced("faults", "several URLs or a socket", "one `url` of http:// or https://, or no faults")
+        return self
+
+    @model_validator(mode="after")
+    def _no_attempts_of_a_stack(self) -> Study:
+        closed = self.workload.closed
+        if closed and closed.max_attempts and any(strategy.stack for strategy in self.strategies):
+            raise misplaced("workload.closed.max_attempts", "a stack", "max_attempts in a retry of the stack, or none")
+        return self
 
 
 __all__ = ["ClientAt", "Model", "Name", "OneOf", "Setting", "Strategy", "Study", "Workload"]

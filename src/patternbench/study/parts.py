@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, core_schema
 
 from patternbench.study.units import Number
 
@@ -45,6 +53,16 @@ _AS_WRITTEN = WithJsonSchema(
 Rate = Annotated[Number, Field(ge=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN]
 PositiveRate = Annotated[Number, Field(gt=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN]
 """Per second: a number, or text with its unit (``120/m``)."""
+
+
+class FileName(str):
+    """The name of a file, found from the study's folder; a type of its own, so that a study's files can be listed."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(cls, core_schema.str_schema(min_length=1, strict=True))
 
 
 class Model(BaseModel):

@@ -17,6 +17,7 @@ SHORTHANDS: dict[str, dict[str, Any]] = {
     "System": {"type": "string", "description": "a system by name"},
     "Journey": {**STEPS, "description": "its steps"},
     "Trace": {"anyOf": [{"type": "string"}, FILES], "description": "its file, or several as levels"},
+    "Place": {"type": "string", "description": "its URL"},
     "Feeder": {"type": "string", "description": "its file"},
 }
 """What may stand for a whole model."""

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from patternbench.study.journeys import Feeder, Journey, Request, Step
 from patternbench.study.levels import Levels
-from patternbench.study.parts import Count, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
+from patternbench.study.parts import Count, FileName, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
 from patternbench.study.units import Duration, Percentage, PositiveDuration
 
 ALL_SHARES = 100
@@ -100,7 +100,7 @@ class Sine(Model):
 class Trace(Model):
     """Arrivals that somebody recorded: CSV with ``at_us`` and, if wanted, ``user`` and ``step``."""
 
-    file: Levels[Annotated[str, Field(min_length=1)]]
+    file: Levels[FileName]
 
     @model_validator(mode="before")
     @classmethod
@@ -125,16 +125,14 @@ class Schedule(OneOf):
         return self.steps is not None or self.trace is not None
 
 
-class Open(OneOf):
-    """An open workload: arrivals on a schedule, whoever waits; above ``in_flight`` they are dropped and counted."""
+class Arrivals(OneOf):
+    """Arrivals on a schedule, whoever waits; above ``in_flight`` they are dropped and counted."""
 
     rate: Levels[PositiveRate] | None = None
     schedule: Schedule | None = None
     spacing: Levels[Literal["regular", "poisson"]] | None = None
     users: Levels[Users] = Levels.one(1)
     in_flight: Levels[InFlight] = Levels.one(1000)
-    duration: Levels[PositiveDuration] | None = None
-    arrivals: Levels[Count] | None = None
 
     @classmethod
     def choices(cls) -> list[str]:
@@ -142,16 +140,23 @@ class Open(OneOf):
         return ["rate", "schedule"]
 
     @model_validator(mode="after")
-    def _has_an_end(self) -> Open:
-        if self.duration is None and self.arrivals is None and not (self.schedule and self.schedule.ends):
-            raise PydanticCustomError("endless", "never ends", {"allowed": "a `duration`, or a number of `arrivals`"})
-        return self
-
-    @model_validator(mode="after")
-    def _spacing_once(self) -> Open:
+    def _spacing_once(self) -> Arrivals:
         said = self.schedule and (self.schedule.poisson or self.schedule.trace)
         if said and self.spacing is not None:
             raise misplaced("spacing", f"{self.schedule.kind}, which says it itself")  # type: ignore[union-attr]
+        return self
+
+
+class Open(Arrivals):
+    """An open workload: arrivals, and what ends them."""
+
+    duration: Levels[PositiveDuration] | None = None
+    arrivals: Levels[Count] | None = None
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Open:
+        if self.duration is None and self.arrivals is None and not (self.schedule and self.schedule.ends):
+            raise PydanticCustomError("endless", "never ends", {"allowed": "a `duration`, or a number of `arrivals`"})
         return self
 
 
@@ -182,9 +187,10 @@ class Population(Sparse):
 
 
 class Group(Population):
-    """One of several populations of users, who wait for their answers and keep a rate of their own."""
+    """One of several populations: users who wait for their answers, or arrivals of the group as a whole (``open``)."""
 
     name: Name
+    open: Arrivals | None = None
     users: Levels[Users] | None = None
     share: Percentage | None = None
     rate: Levels[PositiveRate] | None = None
@@ -195,9 +201,18 @@ class Group(Population):
 
     @model_validator(mode="after")
     def _so_many(self) -> Group:
-        if (self.users is None) == (self.share is None):
-            allowed = "`users`, or a `share` in percent of the workload's `users`"
-            raise PydanticCustomError("one_of", "needs either users or share", {"allowed": allowed})
+        if sum(given is not None for given in (self.users, self.share, self.open)) != 1:
+            allowed = "`users`, or a `share` in percent of the workload's `users`, or `open`: arrivals, whoever waits"
+            raise PydanticCustomError("one_of", "needs either users, share or open", {"allowed": allowed})
+        return self
+
+    @model_validator(mode="after")
+    def _nobody_waits(self) -> Group:
+        of_users = [name for name in ("rate", "late", "think_time", "start_over") if getattr(self, name) is not None]
+        if self.open is not None and of_users:
+            raise misplaced(
+                of_users[0], "open, whose rate is the group's as a whole", f"open, or {of_users[0]} with users"
+            )
         return self
 
     @model_validator(mode="after")
@@ -253,8 +268,9 @@ class Workload(OneOf, Population):
         if twice:
             raise PydanticCustomError("group_twice", f"there are two groups {twice}", {"allowed": "each name once"})
         shares = [group.share for group in groups if group.share is not None]
-        if shares and (self.users is None or sum(shares) != ALL_SHARES or len(shares) != len(groups)):
-            allowed = "`users` beside `groups`, and a share for every group; they add up to 100"
+        waiting = [group for group in groups if group.open is None]
+        if shares and (self.users is None or sum(shares) != ALL_SHARES or len(shares) != len(waiting)):
+            allowed = "`users` beside `groups`, and a share for every group of users; they add up to 100"
             raise PydanticCustomError("shares", f"the shares add up to {sum(shares):g}", {"allowed": allowed})
         if self.users is not None and not shares:
             raise misplaced("users", "groups that say their own users", "a share for every group")

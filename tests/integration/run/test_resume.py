@@ -9,7 +9,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from tests.integration.run.conftest import ROUNDS, command, entries, left_behind, patternbench
+from tests.integration.run.conftest import ROUNDS, TINY, command, entries, left_behind, patternbench
 
 KILLS = 20
 
@@ -109,3 +109,24 @@ def wait_until_gone(mark: str) -> None:
     while left_behind(mark):
         assert time.monotonic() < deadline, left_behind(mark)
         time.sleep(0.02)
+
+
+def test_a_resumed_run_reads_its_own_copy_of_a_file_and_refuses_a_changed_one(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("at_us\n1000\n2000\n3000\n")
+    text = TINY.partition("workload:")[0].replace("rounds: 3", "rounds: 1") + (
+        "workload: {open: {schedule: {trace: t.csv}}}\nstrategies: [{client: native, baseline: {}}]\n"
+    )
+    (tmp_path / "study.yaml").write_text(text.replace("warm_up: 100ms", "warm_up: 0ms"))
+    run = tmp_path / "run"
+    assert patternbench("run", str(tmp_path / "study.yaml"), "--out", str(run), "--json").returncode == 0
+    (run / "journal.jsonl").unlink()
+    (tmp_path / "t.csv").unlink()
+    assert patternbench("resume", str(run), "--json").returncode == 0
+    (entry,) = entries(run)
+    assert entry["rows"] == 3
+    (copy,) = (run / "inputs").iterdir()
+    copy.write_text("at_us\n1000\n")
+    (run / "journal.jsonl").unlink()
+    done = patternbench("resume", str(run), "--json")
+    assert done.returncode == 2
+    assert "was changed since the run began" in done.stderr

@@ -102,6 +102,26 @@ def test_a_call_whose_hedge_lost_is_as_good_as_the_attempt_that_answered() -> No
     assert found["max"] == pytest.approx(0.030)
 
 
+def test_a_call_all_of_whose_hedges_failed_ends_with_the_last_to_do_so() -> None:
+    found = round_metrics(
+        rows((0, 0, 1, 0, 0, 90, "answered", False), (0, 0, 2, 0, 20, 31, "answered", False)),
+    )
+    assert (found["UnsuccessfulCalls"], found["amplification"]) == (1, 2.0)
+    assert found["max"] == pytest.approx(0.090)
+
+
+def test_the_time_of_an_attempt_that_was_given_up_is_no_time_of_a_failure() -> None:
+    found = round_metrics(
+        rows(
+            (0, 0, 1, 0, 0, 30, "answered", True),
+            (0, 0, 2, 0, 20, 31, "cancelled", False),
+            (0, 1, 1, 40, 40, 45, "answered", False),
+        ),
+    )
+    assert (found["error_p50"], found["error_max"]) == (pytest.approx(0.005), pytest.approx(0.005))
+    assert (found["TotalRequests"], found["UnsuccessfulRequests"]) == (3, 2)
+
+
 def test_calls_that_touch_the_warm_up_are_left_out_whole() -> None:
     warm = rows(
         (0, 0, 1, 0, 0, 500, "answered", False, True),

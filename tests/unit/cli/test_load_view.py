@@ -155,7 +155,39 @@ def test_a_request_is_what_the_flags_say() -> None:
     assert made["tls"] == {"ca_file": "/x.pem", "verify": False}
 
 
-@pytest.mark.parametrize("flags", [{"rate": 5.0, "users": 5}, {"headers": ("no colon",)}, {"headers": (": x",)}])
+def test_flags_of_policies_stack_in_one_order() -> None:
+    made = job(deadline=Duration.parse("1s"), retry=3, hedge=Duration.parse("20ms"))["policies"]
+    assert [next(iter(policy)) for policy in made] == ["deadline", "retry", "hedge"]
+    assert made[1]["retry"]["jitter"] == "full"
+    assert made[1]["retry"]["backoff"]["exponential"]["initial_us"] == 100_000
+    assert made[2]["hedge"] == {"delay_us": 20_000, "max_attempts": 2}
+    assert "policies" not in job()
+
+
+def test_urls_have_weights() -> None:
+    targets = job(urls=("http://a/", "http://b/"), weights=(3, 1))["targets"]
+    assert targets == [{"url": "http://a/", "weight": 3}, {"url": "http://b/", "weight": 1}]
+
+
+def test_a_socket_is_asked_for_what_the_url_says() -> None:
+    made = job(urls=("http://shop.test/items?page=1",), unix_socket="/run/app.sock", redirects=2)
+    (step,) = made["groups"][0]["journeys"][0]["steps"]
+    assert made["targets"][0]["url"] == "unix:/run/app.sock:/items?page=1"
+    assert (step["headers"], step["max_redirects"]) == ({"Host": "shop.test"}, 2)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"rate": 5.0, "users": 5},
+        {"headers": ("no colon",)},
+        {"headers": (": x",)},
+        {"weights": (1, 2)},
+        {"urls": ("https://a/",), "unix_socket": "/x"},
+        {"urls": ("http://a/", "http://b/"), "unix_socket": "/x"},
+        {"retry": 3, "policies": Path("/x.yaml")},
+    ],
+)
 def test_what_makes_no_sense_is_refused(flags: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         job_of(Options(**{**DEFAULTS, **flags}), log=False)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tests.support.studies import ROOT
 
 from patternbench.drivers import choice, jobs
-from patternbench.drivers.driver import Task
+from patternbench.drivers.driver import Target, Task
 from patternbench.drivers.engine import shortfall, study_path
 from patternbench.plan.expand import expand
+from patternbench.records.inputs import Inputs
 from patternbench.study.load import loads
 from patternbench.study.units import Duration
 
@@ -36,7 +37,7 @@ workload:
   journey:
     cookies: true
     steps:
-      - {name: login, method: POST, path: /login, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
+      - {name: login, path: /in, redirects: 2, form: {name: "${feed.name}"}, capture: {token: {json: $.token}}}
       - {name: browse, path: /items, query: {page: "${random:1-9}", all: true}, repeat: 3, pause: 50ms}
       - name: order
         method: POST
@@ -50,14 +51,38 @@ workload:
 """
 
 
+STACK = """\
+workload: {open: {rate: 1, duration: 1s}}
+strategies:
+  - client: native
+    stack:
+      - deadline: 2s
+      - retry: {max_attempts: 4, backoff: {exponential: {initial: 20ms}}, jitter: full, on: [timeout, 429, 500-599]}
+      - retry_budget: {ratio: 0.2, min_per_s: 10, capacity: 100}
+      - circuit_breaker: {failure_rate: 50, slow_call: {rate: 80, duration: 400ms}, window: {time: 1s},
+          minimum_calls: 20, open_for: 1s, half_open_calls: 5, scope: user}
+      - rate_limit: {calls: 100, per: 1s, burst: 10, max_wait: 50ms}
+      - bulkhead: {max_concurrent: 20, max_waiting: 100}
+      - hedge: {delay: 100ms}
+      - timeout: 500ms
+"""
+BASELINE = "strategies:\n  - {client: native, baseline: {}}\n"
+AROUND = f"patternbench: 1\nname: x\nsystem: target\n{BASELINE}"
+
+
+def around(text: str) -> str:
+    return AROUND.replace(BASELINE, "") if "strategies:" in text else AROUND
+
+
 def config(text: str) -> dict[str, Any]:
-    around = "patternbench: 1\nname: x\nsystem: target\nstrategies:\n  - {client: native, baseline: {}}\n"
-    return expand(loads(around + text, "x.yaml")).scenarios[0].config
+    return expand(loads(around(text) + text, "x.yaml")).scenarios[0].config
 
 
 def task(text: str, limit: str = "20m", warm_up: str = "0s") -> Task:
     times = (Duration.parse(limit), Duration.parse(warm_up))
-    return Task(config(text), "http://127.0.0.1:8080", *times, seed=1, number=3, beside=Path("/studies"))
+    return Task(
+        config(text), (Target("http://127.0.0.1:8080"),), *times, seed=1, number=3, inputs=Inputs(Path("/studies"))
+    )
 
 
 def rendered(text: str, **more: str) -> dict[str, Any]:
@@ -119,6 +144,22 @@ def test_table_iii_becomes_paces_of_users() -> None:
     assert all(one["pace"]["late"] == "shift" and one["start_over_us"] == 10_000_000 for one in closed.values())
 
 
+def test_a_group_may_be_arrivals_beside_users_who_share() -> None:
+    text = (
+        "workload:\n  users: 10\n  duration: 1s\n  groups:\n"
+        "    - {name: api, open: {rate: 120/m, spacing: poisson, in_flight: 9}}\n"
+        "    - {name: a, share: 30}\n    - {name: b, share: 70, rate: 1}\n"
+    )
+    api, one, other = (group["workload"] for group in rendered(text)["groups"])
+    assert api["open"] == {
+        "schedule": {"constant": {"rate": 2}},
+        "spacing": "poisson",
+        "users": 1,
+        "max_in_flight": 9,
+    }
+    assert (one["closed"]["users"], other["closed"]["users"]) == (3, 7)
+
+
 def test_a_journey_becomes_the_engines() -> None:
     job = rendered(JOURNEY)
     (group,) = job["groups"]
@@ -126,6 +167,7 @@ def test_a_journey_becomes_the_engines() -> None:
     login, browse, order = journey["steps"]
     assert group["feeder"] == {"file": "/studies/names.csv", "order": "random"}
     assert journey["cookies"] is True
+    assert (login["max_redirects"], "max_redirects" in browse) == (2, False)
     assert login["form"] == {"name": "${feed.name}"}
     assert browse["query"] == {"page": "${random:1-9}", "all": "true"}
     assert (browse["repeat"], browse["pause_us"]) == (3, 50_000)
@@ -166,16 +208,19 @@ def test_apportioned_users_are_all_users_and_none_is_off_by_one(users: int, weig
     [
         (JOURNEY, "groups[0].journeys[0].steps[2].timeout_us", "workload.journey[2].timeout"),
         (GROUPS, "groups[1].workload.closed.users", "workload.groups[1].users"),
+        (GROUPS, "groups[0].workload.open.max_in_flight", "workload.groups[0].open.in_flight"),
         ("workload: {open: {rate: 1, duration: 1s}}", "groups[0].journeys[0].steps[0].path", "workload.request.path"),
         (
             "workload: {open: {schedule: {trace: t}}}",
             "groups[0].workload.open.schedule.trace.file.line 3",
             "workload.open.schedule.trace.line 3",
         ),
+        (STACK, "policies[3].circuit_breaker.minimum_calls", "strategy.stack[3].circuit_breaker.minimum_calls"),
+        (STACK, "policies[0].deadline.after_us", "strategy.stack[0].deadline"),
     ],
 )
 def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: str) -> None:
-    assert study_path(path, config(text)["workload"]) == wanted
+    assert study_path(path, config(text)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -191,6 +236,64 @@ def test_a_librarys_client_is_refused_by_name_for_what_only_the_engine_drives(te
     assert choice.problems(config(text)) == []
     (problem,) = choice.problems({**config(text), "client": "resilience4j"})
     assert "client resilience4j cannot drive " + what in problem.message
+
+
+def test_a_stack_becomes_the_engines_with_every_parameter_said() -> None:
+    policies = rendered(STACK)["policies"]
+    assert policies == [
+        {"deadline": {"after_us": 2_000_000}},
+        {
+            "retry": {
+                "max_attempts": 4,
+                "backoff": {"exponential": {"initial_us": 20_000, "multiplier": 2, "max_us": None}},
+                "jitter": "full",
+                "on": ["timeout", 429, "500-599"],
+                "retry_after_max_us": 60_000_000,
+            }
+        },
+        {"retry_budget": {"ratio": 0.2, "min_per_s": 10, "capacity": 100, "scope": "client"}},
+        {
+            "circuit_breaker": {
+                "failure_rate": 50,
+                "slow_call": {"rate": 80, "duration_us": 400_000},
+                "window": {"time_us": 1_000_000},
+                "minimum_calls": 20,
+                "open_for_us": 1_000_000,
+                "half_open_calls": 5,
+                "scope": "user",
+            }
+        },
+        {"rate_limit": {"calls": 100, "per_us": 1_000_000, "burst": 10, "max_wait_us": 50_000, "scope": "client"}},
+        {"bulkhead": {"max_concurrent": 20, "max_waiting": 100, "scope": "client"}},
+        {"hedge": {"delay_us": 100_000, "max_attempts": 2}},
+        {"timeout": {"after_us": 500_000}},
+    ]
+
+
+def test_a_retry_alone_is_a_stack_of_one_that_hears_no_retry_after() -> None:
+    text = "strategies: [{client: native, retry: {max_attempts: 3, backoff: {fixed: {delay: 1ms}}}}]\n"
+    (retry,) = rendered("workload: {closed: {users: 1, requests: 2, rejected_pause: 5ms}}\n" + text)["policies"]
+    assert (retry["retry"]["max_attempts"], retry["retry"]["retry_after_max_us"]) == (3, 0)
+
+
+def test_the_baseline_has_no_policies_and_a_rejected_user_pauses_as_the_study_says() -> None:
+    job = rendered("workload: {closed: {users: 1, requests: 2, rejected_pause: 5ms}}")
+    assert "policies" not in job
+    assert job["rejected_pause_us"] == 5_000
+
+
+def test_one_generator_drives_all_rounds_of_the_native_client() -> None:
+    plain = loads(AROUND + "workload: {closed: {users: 1, successes: 1}}\n", "x.yaml")
+    assert not choice.by_engine(plain, "native")
+    stacked = plain.model_copy(update={"strategies": loads(around(STACK) + STACK, "x.yaml").strategies})
+    assert choice.by_engine(stacked, "native")
+    assert not choice.by_engine(stacked, "resilience4j")
+
+
+def test_a_librarys_client_is_refused_a_stack_by_name() -> None:
+    (problem,) = choice.problems({**config(STACK), "client": "resilience4j"})
+    assert "client resilience4j cannot drive a stack of policies" in problem.message
+    assert problem.path == "strategies"
 
 
 def test_a_round_that_did_not_reach_its_count_falls_short() -> None:

@@ -10,8 +10,9 @@ from tests.unit.drivers.test_jobs import config
 
 from patternbench.drivers.client import Client, Delivery
 from patternbench.drivers.contract import End
-from patternbench.drivers.driver import Task
+from patternbench.drivers.driver import Target, Task
 from patternbench.drivers.library import LibraryDriver
+from patternbench.records.inputs import Inputs
 from patternbench.study.units import Duration
 
 
@@ -28,7 +29,9 @@ class Asked:
 
 def task(ends: str) -> Task:
     given = config(f"workload: {{closed: {{users: 3, {ends}}}, request: {{path: /}}}}")
-    return Task(given, "http://127.0.0.1:1", Duration.parse("9s"), Duration.parse("1s"), 1, 0, Path())
+    return Task(
+        given, (Target("http://127.0.0.1:1"),), Duration.parse("9s"), Duration.parse("1s"), 1, 0, Inputs(Path())
+    )
 
 
 def test_a_duration_is_the_clients_time_limit_and_nothing_falls_short_of_it(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_a_fraction_of_a_percent_keeps_its_value(percentage: float, text: str) -
 
 
 def test_the_proxy_adds_no_limit_timeout_or_retry_of_its_own() -> None:
-    static = bootstrap("http://127.0.0.1:8080", 1, 2)["static_resources"]
+    static = bootstrap("http://127.0.0.1:8080", 1, 2, {})["static_resources"]
     limits = static["clusters"][0]["circuit_breakers"]["thresholds"][0]
     assert min(limits.values()) >= 1_000_000
     manager = static["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
@@ -43,7 +43,7 @@ def test_the_proxy_adds_no_limit_timeout_or_retry_of_its_own() -> None:
 
 
 def test_a_remote_https_service_is_reached_by_its_name() -> None:
-    static = bootstrap("https://api.example.test", 1, 2)["static_resources"]
+    static = bootstrap("https://api.example.test", 1, 2, {"sni": "api.example.test"})["static_resources"]
     cluster = static["clusters"][0]
     assert cluster["transport_socket"]["typed_config"]["sni"] == "api.example.test"
     address = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]["address"]

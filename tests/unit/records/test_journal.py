@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -51,3 +52,10 @@ def test_rounds_run_again_only_for_the_reason_that_was_asked_for() -> None:
     assert not any(Again().wants(each) for each in (late, noisy, failed))
     assert [Again(failed=True).wants(each) for each in (late, noisy, failed)] == [False, False, True]
     assert [Again(invalid=True).wants(each) for each in (late, noisy, failed)] == [True, False, False]
+
+
+def test_a_round_counts_when_it_is_done_and_no_doubt_invalidates_it() -> None:
+    assert entry(0).counts
+    assert entry(1).counts
+    assert not replace(entry(1), doubts=[Doubt("late", "was late", "slow down", invalidates=True)]).counts
+    assert not entry(0, FAILED).counts

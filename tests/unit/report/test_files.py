@@ -164,3 +164,25 @@ def test_equal_warnings_are_counted_once(whole: RunReport) -> None:
 def test_no_warning_may_be_written_in_many_ways(small: RunReport, given: object) -> None:
     rounds = small.rounds.assign(warnings=pd.Series([given] * len(small.rounds), dtype=object))
     assert warnings(replace(small, rounds=rounds)) == []
+
+
+def with_invalid(report: RunReport, *which: int) -> RunReport:
+    """The report when some of its rounds are not valid, and absurd: whatever still holds them shows it."""
+    rounds = report.rounds.assign(valid=~report.rounds.index.isin(which))
+    rounds.loc[list(which), ["p50", "p95"]] = 1e6
+    return replace(report, rounds=rounds)
+
+
+def test_rounds_that_are_not_valid_are_in_no_figure_and_are_counted(small: RunReport) -> None:
+    report = with_invalid(small, 0, 1, 2)
+    kept = replace(small, rounds=small.rounds.drop(index=[0, 1, 2]))
+    assert printed(report).splitlines()[:-1] == printed(kept).splitlines()[:-1]
+    assert "3 rounds not valid, left out" in printed(report)
+    assert "3 finished rounds are not valid and left out" in render(report)
+    assert len(csv.tables(report)["rounds-not-valid"]) == 3
+
+
+def test_a_run_without_any_valid_round_is_still_a_page(small: RunReport) -> None:
+    report = with_invalid(small, *small.rounds.index)
+    assert "not valid and left out" in render(report)
+    assert f"{len(report.rounds)} rounds not valid, left out" in printed(report)

@@ -114,6 +114,15 @@ def test_shares_add_up_to_all_users() -> None:
     assert read("users: 10", "duration: 1s", groups.replace("49", "50")).workload.groups
 
 
+def test_a_group_of_arrivals_has_no_users_to_pace() -> None:
+    found = problem("duration: 1s", "groups: [{name: a, open: {rate: 5}, think_time: 1s}]")
+    assert found.path == "workload.groups[0]"
+    assert "think_time does not go with open" in found.message
+    assert "`open`" in problem("duration: 1s", "groups: [{name: a, open: {rate: 5}, users: 3}]").allowed
+    levels = expand(read("duration: 1s", "groups: [{name: a, open: {rate: [5, 9]}}]")).factors
+    assert levels["groups.a.open.rate"] == [5, 9]
+
+
 def test_groups_have_names_of_their_own() -> None:
     groups = "groups: [{name: a, users: 1}, {name: a, users: 2}]"
     assert "two groups a" in problem("duration: 1s", groups).message

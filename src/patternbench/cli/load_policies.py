@@ -1,0 +1,59 @@
+"""What ``patternbench load`` does about slow and failing calls: a few flags, or a whole stack from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from patternbench.drivers import jobs
+from patternbench.plan.expand import count, variants
+from patternbench.study.document import Document, parse
+from patternbench.study.load import read_text, validated
+from patternbench.study.policies import Stack
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
+"""The pauses of ``--retry``, drawn anew from nothing to each of these (full jitter)."""
+
+
+def of_flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[dict[str, Any]]:
+    """The engine's stack for the flags, in their one order: deadline, retry, hedge."""
+    wanted = [
+        {"deadline": deadline} if deadline else {},
+        {"retry": {"max_attempts": retry, "backoff": BACKOFF, "jitter": "full"}} if retry else {},
+        {"hedge": {"delay": hedge}} if hedge else {},
+    ]
+    stack = [policy for policy in wanted if policy]
+    return _job(Stack.model_validate({"stack": stack})) if stack else []
+
+
+def of_file(path: str) -> list[dict[str, Any]]:
+    """The engine's stack for a YAML or JSON file in a study's words; raises InputError naming each line."""
+    document = parse(read_text(path), path)
+    if isinstance(document.value, list):
+        lines = {("stack", *place): line for place, line in document.lines.items()}
+        document = Document(path, {"stack": document.value}, lines)
+    stack = cast(Stack, validated(Stack, document))
+    if count(stack.stack) > 1:
+        hint = "give each field one value, or write a study to compare several"
+        raise InputError(Problem("a list of levels makes several stacks of one", file=path, hint=hint))
+    return _job(stack)
+
+
+def read(
+    path: Path | None, deadline: Duration | None, retry: int | None, hedge: Duration | None
+) -> list[dict[str, Any]]:
+    """The engine's stack, which comes from the file or from flags."""
+    if path is None:
+        return of_flags(deadline, retry, hedge)
+    given = {"--deadline": deadline, "--retry": retry, "--hedge": hedge}
+    for flag, value in given.items():
+        if value is not None:
+            hint = f"put it into {path}, where its place in the order is clear"
+            raise InputError(Problem(f"does not go with {flag}", path="--policies", hint=hint))
+    return of_file(str(path))
+
+
+def _job(stack: Stack) -> list[dict[str, Any]]:
+    return jobs.policies({"stack": next(variants(stack.stack))})

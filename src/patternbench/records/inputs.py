@@ -1,0 +1,75 @@
+"""The files that a study names: found beside it at first, and once its run has begun kept in the run's folder.
+
+A round reads the copies alone, so that what was measured stays what the manifest says, whatever becomes of the
+originals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from patternbench.records.folder import RunFolder
+from patternbench.study.problems import InputError, Problem
+
+SHORT = 12
+"""Hex digits of a copy's name that tell it from another of the same name."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where files are: copies by the name that the study gives them, all else beside the study."""
+
+    beside: Path
+    copies: Mapping[str, Path] = field(default_factory=dict)
+
+    def path(self, name: str) -> Path:
+        """The file of that name, as an absolute path."""
+        return self.copies.get(name) or (self.beside / name).resolve()
+
+
+def keep(run: RunFolder, names: Iterable[str], beside: Path) -> dict[str, dict[str, Any]]:
+    """Copy the files into the run's folder; for the manifest, each with its hash, its size and its copy's name."""
+    return {name: _kept(run, name, Inputs(beside).path(name)) for name in dict.fromkeys(names)}
+
+
+def _kept(run: RunFolder, name: str, source: Path) -> dict[str, Any]:
+    try:
+        digest = _sha256(source)
+        copy = run.inputs / f"{digest[:SHORT]}-{source.name}"
+        run.inputs.mkdir(exist_ok=True)
+        shutil.copyfile(source, copy)
+        if _sha256(copy) != digest:
+            raise InputError(Problem("changed while it was copied", file=str(source)))
+        return {"sha256": digest, "bytes": copy.stat().st_size, "copy": str(copy.relative_to(run.path))}
+    except OSError as error:
+        raise InputError(Problem(f"cannot be copied: {error.strerror}", file=str(source), value=name)) from None
+
+
+def kept(run: RunFolder, noted: Mapping[str, Mapping[str, Any]], beside: Path) -> Inputs:
+    """The copies that a manifest tells of; raises InputError naming each that is no longer what it was."""
+    problems = [problem for name, entry in noted.items() for problem in _changed(run, name, entry)]
+    if problems:
+        raise InputError(problems)
+    return Inputs(beside, {name: run.path / entry["copy"] for name, entry in noted.items()})
+
+
+def _changed(run: RunFolder, name: str, entry: Mapping[str, Any]) -> list[Problem]:
+    copy = run.path / entry["copy"]
+    hint = f"put the `{name}` back that the run began with, or begin a new run"
+    try:
+        found = _sha256(copy)
+    except OSError as error:
+        return [Problem(f"the run's copy cannot be read: {error.strerror}", file=str(copy), hint=hint)]
+    if found == entry["sha256"]:
+        return []
+    return [Problem("the run's copy was changed since the run began", file=str(copy), hint=hint)]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,119 @@
+"""Stacks of policies: what may be said, how scenarios are called, and how each mistake is told."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+from tests.support.studies import problems
+
+from patternbench.plan.expand import Plan, expand
+from patternbench.study.document import parse
+from patternbench.study.load import loads
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.schema import study_schema
+
+AROUND = """\
+patternbench: 1
+name: x
+system: target
+workload: {open: {rate: 5, duration: 1s}}
+strategies:
+  - {client: native, baseline: {}}
+"""
+RETRY = "retry: {max_attempts: 3, backoff: {fixed: {delay: 1ms}}}"
+
+
+def text(*strategies: str) -> str:
+    return AROUND + "".join(f"  - {{client: native, {one}}}\n" for one in strategies)
+
+
+def plan(*strategies: str) -> Plan:
+    whole = text(*strategies)
+    jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
+    return expand(loads(whole, "x.yaml"))
+
+
+def problem(*strategies: str) -> Problem:
+    (found,) = problems(text(*strategies))
+    return found
+
+
+def test_a_stack_is_known_by_its_policies_from_the_outside_in() -> None:
+    found = plan(f"stack: [{{timeout: 1s}}, {{{RETRY}}}]", f"stack: [{{{RETRY}}}, {{timeout: 1s}}]")
+    assert found.factors["strategy"] == ["baseline", "timeout+retry", "retry+timeout"]
+    assert len({scenario.id for scenario in found.scenarios}) == 3
+
+
+def test_a_stack_may_have_a_name_of_its_own() -> None:
+    assert plan("name: careful, stack: [{timeout: 1s}]").factors["strategy"] == ["baseline", "careful"]
+
+
+def test_a_list_in_a_stack_is_a_factor_under_its_policys_name() -> None:
+    found = plan(
+        "stack: [{timeout: [1s, 2s]}, {hedge: {delay: [5ms, 10ms]}}, {timeout: 500ms}]",
+        "stack: [{retry: {max_attempts: [2, 3], backoff: {fixed: {delay: 1ms}}}}]",
+    )
+    factors = {"timeout": ["1s", "2s"], "hedge.delay": ["5ms", "10ms"], "retry.max_attempts": [2, 3]}
+    assert factors.items() <= found.factors.items()
+    assert len(found.scenarios) == 1 + 4 + 2
+
+
+def test_a_second_policy_of_a_kind_is_a_factor_of_its_own() -> None:
+    assert plan("stack: [{timeout: 1s}, {hedge: {delay: 1ms}}, {timeout: [10ms, 20ms]}]").factors["timeout_2"] == [
+        "10ms",
+        "20ms",
+    ]
+
+
+def test_what_a_retry_tries_again_is_a_list_and_no_factor() -> None:
+    found = plan("stack: [{retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}, on: [timeout, 429, 500-599]}}]")
+    assert list(found.factors) == ["client", "strategy"]
+
+
+@pytest.mark.parametrize(
+    ("stack", "path", "says"),
+    [
+        ("[]", "strategies[1].stack", "at least 1 entry"),
+        ("[{timeout: 5}]", "strategies[1].stack[0].timeout", "`5ms`"),
+        ("[{timeout: 1s, hedge: {delay: 1ms}}]", "strategies[1].stack[0]", "exactly one of timeout, deadline"),
+        ("[{hege: {delay: 1ms}}]", "strategies[1].stack[0].hege", "hedge"),
+        ("[{retry_budget: {ratio: 1, capacity: 5}}]", "strategies[1].stack", "a retry or hedge before it"),
+        ("[{deadline: 1s}, {deadline: 2s}]", "strategies[1].stack", "one deadline"),
+        ("[{timeout: 1s}, {timeout: 1s}]", "strategies[1].stack", "each policy once in a row"),
+        (
+            "[{hedge: {delay: 1ms, max_attempts: 500}}, {hedge: {delay: 2ms, max_attempts: 500}}]",
+            "strategies[1].stack",
+            "10,000",
+        ),
+        (
+            "[{retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}, on: [often]}}]",
+            "strategies[1].stack[0].retry.on[0]",
+            "'timeout'",
+        ),
+    ],
+)
+def test_a_stack_that_makes_no_sense_is_refused_with_its_place(stack: str, path: str, says: str) -> None:
+    found = problems(text(f"stack: {stack}"))[0]
+    assert (found.line, found.path) == (7, path)
+    assert says in str(found)
+
+
+def test_a_name_goes_with_a_stack_alone_and_is_no_patterns() -> None:
+    assert "name with stack" in problem(f"name: x, {RETRY}").allowed
+    assert "that of a pattern" in problem("name: retry, stack: [{timeout: 1s}]").message
+
+
+def test_two_stacks_that_no_word_tells_apart_need_names() -> None:
+    one = "stack: [{retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}}}]"
+    other = "stack: [{retry: {max_attempts: 2, backoff: {linear: {initial: 1ms, increment: 1ms}}}}]"
+    with pytest.raises(InputError, match="give one of them a `name`"):
+        plan(one, other)
+    assert plan(one, f"name: rising, {other}").factors["strategy"] == ["baseline", "retry", "rising"]
+
+
+def test_a_limit_of_attempts_does_not_go_with_a_stack() -> None:
+    whole = text("stack: [{timeout: 1s}]").replace(
+        "{open: {rate: 5, duration: 1s}}", "{closed: {users: 1, successes: 1, max_attempts: 5}}"
+    )
+    (found,) = problems(whole)
+    assert "max_attempts does not go with a stack" in found.message
