@@ -179,10 +179,14 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a limiter should be: cheap in the response `cost`, given `noise`, with at most `enough` of `error`."""
+    """What a limiter should be: cheap in the response `cost`, given `noise`, with at most `enough` of `error`.
+
+    Of equal errors the one of the smaller `finer` error is wanted.
+    """
 
     cost: str
     error: str
+    finer: str
     enough: float
     noise: Noise
 
@@ -209,16 +213,16 @@ def choose(rows: pd.DataFrame, by: Sequence[str], wanted: Wanted, seed: int = 1)
 
 def _choose(rows: pd.DataFrame, wanted: Wanted) -> Chosen | None:
     groups = rows.groupby("_place")
-    columns = {"cost": groups[wanted.cost].mean(), "error": groups[wanted.error].median(), "rounds": groups.size()}
-    table = pd.DataFrame(columns)
+    errors = {"error": groups[wanted.error].median(), "finer": groups[wanted.finer].median()}
+    table = pd.DataFrame({"cost": groups[wanted.cost].mean(), **errors, "rounds": groups.size()})
     good = table[table["error"] <= wanted.enough]
     if good.empty:
         return None
-    cheapest = good["cost"].idxmin()
     reach = wanted.noise.reach(int(good["rounds"].min()))
-    alike = good[good["cost"] <= good.loc[cheapest, "cost"] + reach]
-    best = alike.sort_values(["error", "cost"], kind="stable").index[0]
-    return Chosen(int(best), tuple(int(each) for each in alike.index), int(cheapest), np.nan)
+    alike = good[good["cost"] <= good["cost"].min() + reach]
+    best = alike.sort_values(["error", "finer", "cost"], kind="stable").index.to_numpy(int)[0]
+    cheapest = good.index.to_numpy(int)[good["cost"].to_numpy().argmin()]
+    return Chosen(int(best), tuple(alike.index.to_numpy(int).tolist()), int(cheapest), np.nan)
 
 
 def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame:

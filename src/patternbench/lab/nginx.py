@@ -34,7 +34,8 @@ MOST_LINES = 5
 class Nginx(Settings):
     """Settings of a load balancer and its one limit, which holds for each value of the header ``key``.
 
-    ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which component that is.
+    ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which component that is. In
+    ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided by ``balancers``.
     ``link`` is a component that stands between when it is up. ``burst`` 0 means the limit. ``lease_share`` is the
     part of the remaining quota that a lease takes. A request without the header is limited by its address.
     """
@@ -125,7 +126,7 @@ class Nginx(Settings):
             "name": "per_client",
             "key": {"from": "header", "name": self.key},
             "algorithm": self.algorithm,
-            "limit": self.limit,
+            "limit": self._part(self.limit),
             "window": f"{self.window.us}us",
             "sub_windows": self.sub_windows,
             "store": self.store,
@@ -133,10 +134,14 @@ class Nginx(Settings):
         if self.store != MEMORY:
             limit["when_store_fails"] = self.when_store_fails
         if self.algorithm in WITH_BURST and self.burst:
-            limit["burst"] = self.burst
+            limit["burst"] = self._part(self.burst)
         if self.synchronisation != "per_request":
             limit["lease"] = {"mode": self.synchronisation, "share": self.lease_share}
         return limit
+
+    def _part(self, quantity: int) -> int:
+        """What this balancer enforces of what holds over all: nobody else counts what it keeps in memory."""
+        return quantity if self.store != MEMORY else max(1, quantity // self.balancers)
 
     def _store(self, urls: Any) -> dict[str, Any]:
         """Where the state is, read off the URL of the component that keeps it."""

@@ -16,11 +16,12 @@ FILE = "simulated.json"
 
 @dataclass(frozen=True)
 class LimitMap:
-    """The map for one limit: that limit, the round whose requests it is made of, scenarios with their answers, and
-    what was left out in words."""
+    """The map for one limit: that limit, the round whose requests it is made of and how many balancers it had,
+    scenarios with their answers, and what was left out in words."""
 
     limit: dict[str, Any]
     round: int
+    balancers: int
     scenarios: list[dict[str, Any]]
     left_out: list[str]
 

@@ -58,7 +58,8 @@ def _panels(rows: pd.DataFrame) -> pd.Series:
 
 
 def _bars(rows: pd.DataFrame, response: str, color: str) -> dict[str, Any]:
-    points = judge.spread(rows.assign(panel=_panels(rows)), ["algorithm", "panel", color], response)
+    named = rows.assign(panel=_panels(rows), **{color: rows[color].replace(NONE, "none")})
+    points = judge.spread(named, ["algorithm", "panel", color], response)
     x = alt.X("algorithm:N", title=None, sort=None, axis=alt.Axis(labelAngle=-30))
     base = alt.Chart().encode(x=x, xOffset=alt.XOffset(f"{color}:N", sort=None))
     bars = base.mark_bar().encode(
@@ -68,7 +69,9 @@ def _bars(rows: pd.DataFrame, response: str, color: str) -> dict[str, Any]:
     )
     whiskers = base.mark_rule().encode(y="low:Q", y2="high:Q")
     chart = alt.layer(bars, whiskers, data=alt.NamedData(name="points")).properties(width=320, height=220)
-    return with_data(chart.facet(column=alt.Column("panel:N", title=None)), points)
+    panels = chart.facet(column=alt.Column("panel:N", title=None, sort=list(points["panel"].unique())))
+    # Far from the store a latency is mostly the way: one scale for all would hide what differs near it.
+    return with_data(panels.resolve_scale(y="independent") if response == COST else panels, points)
 
 
 def tips(*words: str) -> list[alt.Tooltip]:

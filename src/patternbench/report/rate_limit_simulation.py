@@ -12,16 +12,20 @@ import pandas as pd
 
 from patternbench.analyze.rate_limits import MeanInterval, mean_interval
 from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER
+from patternbench.plan.limit_replay import BURSTY, GOSSIP
 from patternbench.records.simulated import LimitMap, Simulated
 from patternbench.report.model import Figure, Table
 from patternbench.report.rate_limit_figures import numbers, tips, with_data
 from patternbench.report.rate_limit_tables import BALANCERS, BY, DEVIATION, ERROR, HIDDEN, NONE, PER_REQUEST, interval
+from patternbench.report.rate_limit_words import named
 from patternbench.report.words import number
 from patternbench.study.units import Duration
 
 MATTERS = 0.1
 """Percent of requests from which on a difference between measured and simulated deviation is worth a word."""
 SIMULATED = "simulated"
+DIGITS = 6
+"""To how many places both judges' percentages are compared: the last ones are their arithmetic's."""
 OF_MAP = "Each cell: percent of requests that deviate by more than a window 20 ms shorter or longer explains."
 COMMAND = "patternbench simulate-limits"
 WAYS = {"request": "asks at every request", "lazy": "lazy lease", "eager": "eager lease", "share": "limit / balancers"}
@@ -35,8 +39,9 @@ WHY = {
         "at a tenth of a second to settle; the simulator's store answers at once."
     ),
     PER_REQUEST: (
-        "Both decide by the same code on the same times, so what is left is decisions without the store, "
-        "or an order that the log's times do not show."
+        "Both decide by the same code on the same times. What is left are decisions without the store, and "
+        "rejections from a balancer's cache: it remembers one from the moment at which the answer arrived, so a way "
+        "from the store makes it last that much too long."
     ),
 }
 
@@ -74,6 +79,30 @@ def _named(one: LimitMap) -> str:
     return f"{one.limit['limit']} in {Duration.parse(str(one.limit['window']))}"
 
 
+def in_bursts(found: Simulated | None, row: pd.Series) -> float | None:
+    """What percent of a configuration's decisions would deviate beyond the band if its clients came in bursts."""
+    for one in found.maps if found else []:
+        if _named(one) == row["limit"]:
+            return _looked_up(_cells(one), row, one.balancers)
+    return None
+
+
+def _looked_up(cells: pd.DataFrame, row: pd.Series, balancers: int) -> float | None:
+    late = (GOSSIP.us + Duration.parse(row["distance"]).us) if row["store"] == "crdt" else 0
+    wanted = {"arrivals": BURSTY, "algorithm": row["algorithm"], "way": _way(row), "balancers": balancers}
+    mine = cells[(cells[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+    if mine.empty:
+        return None
+    nearest = (mine["late"] - late).abs().to_numpy().argmin()
+    return float(mine["beyond"].to_numpy()[nearest])
+
+
+def _way(row: pd.Series) -> str:
+    if row["store"] == "memory":
+        return WAYS["share"]
+    return WAYS["request"] if row["synchronisation"] == PER_REQUEST else row["synchronisation"]
+
+
 # --- measured beside simulated
 
 
@@ -94,7 +123,7 @@ def _beside(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _side(names: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
-    apart = mean_interval((part[DEVIATION] - part[SIMULATED]).to_numpy(float))
+    apart = mean_interval((part[DEVIATION] - part[SIMULATED]).round(DIGITS).to_numpy(float))
     return {
         **names,
         "measured": part[DEVIATION].mean(),
@@ -105,7 +134,7 @@ def _side(names: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
         "measured beyond": part[ERROR].mean(),
         "simulated beyond": part["tolerant"].mean(),
         "asked the store, %": part["asked"].mean(),
-        "rounds": apart.count,
+        "rounds": str(apart.count),
     }
 
 
@@ -126,7 +155,7 @@ def _end(rows: pd.DataFrame, end: str) -> pd.DataFrame:
     values = [limited[f"{BALANCERS}.{end}.{name}"].median() for name in ("deviation", "deviation_tolerant")]
     shown = {"measured": values[0], SIMULATED: values[0], "difference": 0.0, "between": "–"}
     beyond = {"measured beyond ±20 ms": values[1], "simulated beyond ±20 ms": values[1]}
-    row = {name: NONE for name in BY} | {"algorithm": end} | shown | beyond
+    row = dict.fromkeys(BY, NONE) | {"algorithm": end} | shown | beyond
     return pd.DataFrame([row | {name: limited[name].iloc[0] for name in HIDDEN}]).rename(
         columns={"between": "95 % interval"}
     )
@@ -150,14 +179,11 @@ def _kind(row: pd.Series) -> str:
 
 
 def _why(kind: str, apart: pd.DataFrame) -> str:
-    worst = apart.loc[apart["difference"].abs().idxmax()]
-    how = "" if worst["synchronisation"] == PER_REQUEST else f" with a {worst['synchronisation']}"
-    name = f"{worst['algorithm']} over {worst['store']}{how}, {worst['distance']}"
+    worst = apart.iloc[apart["difference"].abs().to_numpy().argmax()]
+    name = f"{named(worst)} at {worst['distance']}"
     what = {"crdt": "over copies", "lease": "with leases", PER_REQUEST: "that ask at every request"}[kind]
-    return (
-        f"Apart are {len(apart)} {what}, the most {name}: measured {worst['measured']:.2f} %, simulated "
-        f"{worst[SIMULATED]:.2f} %. {WHY[kind]}"
-    )
+    first = f"{len(apart)} {what} {'is' if len(apart) == 1 else 'are'} apart, the most {name}: "
+    return f"{first}measured {worst['measured']:.2f} %, simulated {worst[SIMULATED]:.2f} %. {WHY[kind]}"
 
 
 def _cost(found: Simulated) -> str:
@@ -187,7 +213,8 @@ def _scatter(beside: pd.DataFrame) -> Figure:
             tooltip=[*tips("algorithm", "store", "synchronisation", "distance"), *numbers("measured", SIMULATED)],
         )
     )
-    ends = alt.Data(values=[{SIMULATED: 0, "measured": 0}, {SIMULATED: most, "measured": most}])
+    corners: list[dict[str, Any]] = [{SIMULATED: each, "measured": each} for each in (0.0, most)]
+    ends = alt.InlineData(values=corners)
     line = alt.Chart(ends).mark_line(strokeDash=[4, 4], opacity=0.5).encode(x=f"{SIMULATED}:Q", y="measured:Q")
     chart = alt.layer(line, marks, data=alt.NamedData(name="points")).properties(width=420, height=420)
     caption = "Each point is a configuration, on the line where measurement and simulation agree."
@@ -246,7 +273,7 @@ def _corners(cells: pd.DataFrame) -> list[tuple[int, int]]:
     return [(n, int(late)) for n in (several[0], several[-1]) for late in (0, cells["late"].max())]
 
 
-def _at(cells: pd.DataFrame, arrivals: str, balancers: int, late: int) -> "pd.Series[bool]":
+def _at(cells: pd.DataFrame, arrivals: str, balancers: int, late: int) -> pd.Series[bool]:
     return (cells["arrivals"] == arrivals) & (cells["balancers"] == balancers) & (cells["late"] == late)
 
 
@@ -291,8 +318,13 @@ def _heatmap(cells: pd.DataFrame) -> dict[str, Any]:
         )
         .properties(width=150, height=64)
         .facet(
-            row=alt.Row("algorithm:N", title=None, sort=None, header=alt.Header(labelAngle=0, labelAlign="left")),
-            column=alt.Column("way:N", title=None, sort=None),
+            row=alt.Row(
+                "algorithm:N",
+                title=None,
+                sort=list(cells["algorithm"].unique()),
+                header=alt.Header(labelAngle=0, labelAlign="left"),
+            ),
+            column=alt.Column("way:N", title=None, sort=list(WAYS.values())),
         )
     )
     shown = cells.drop(columns=["arrivals", "late"]).round(3)

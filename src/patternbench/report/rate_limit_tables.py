@@ -75,19 +75,19 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _comparable(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _comparable(rows: pd.DataFrame) -> Iterator[Any]:
     """Rows with the rounds without a limiter that they are compared with: alike in all else, or all there are."""
     for (limit, also), part in rows[rows["limited"]].groupby(["limit", "also"], sort=False):
         base = rows[~rows["limited"] & (rows["limit"] == limit)]
         own = base[base["also"] == also]
-        yield pd.concat([(own if len(own) else base).assign(also=also), part])
+        yield pd.concat([(own if len(own) else base).assign(also=str(also)), part])
 
 
 def costs_shown(costs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Table V for people: latency, what is added with its interval, throughput."""
     throughput = judge.typical(rows, BY, ["throughput"])
     table = costs.merge(throughput, on=BY, how="left")
-    between = [interval(row.low, row.high) for row in table.itertuples()]
+    between = [interval(*pair) for pair in table[["low", "high"]].to_numpy(float)]
     table = table.drop(columns=["low", "high"])
     table.insert(list(table.columns).index("percent"), "95 % interval, ms", between)
     names = {"mean": "latency, ms", "overhead": "added, ms", "percent": "added, %", "throughput": "requests a second"}
@@ -129,9 +129,7 @@ def _wanted(rows: pd.DataFrame, distance: str) -> Iterator[tuple[dict[str, str],
             yield far, {**far, "distance": nearest}, f"{distance} of way instead of {nearest}, over {store}"
 
 
-def _contrast(
-    rows: pd.DataFrame, first: dict[str, str], second: dict[str, str], what: str
-) -> dict[str, Any] | None:
+def _contrast(rows: pd.DataFrame, first: dict[str, str], second: dict[str, str], what: str) -> dict[str, Any] | None:
     apart, pairs = judge.matched(_like(rows, first), _like(rows, second), ["algorithm", *HIDDEN], COST)
     return _contrast_row(what, first["distance"], apart) if len(pairs) else None
 
@@ -154,7 +152,7 @@ def _contrast_row(what: str, distance: str, apart: MeanInterval) -> dict[str, An
 
 
 def exactness(rows: pd.DataFrame, side: str = BALANCERS) -> pd.DataFrame:
-    """One row a configuration between the ends of the scale, which are computed on the same arrivals, for each limit."""
+    """One row a configuration, for each limit between the ends of its scale, computed on the same arrivals."""
     parts = [_of_limit(part, side) for _, part in rows.groupby("limit", sort=False)]
     return pd.concat(parts, ignore_index=True).rename(columns=SHOWN)
 
@@ -168,7 +166,7 @@ def _of_limit(rows: pd.DataFrame, side: str) -> pd.DataFrame:
 
 
 def _end(rows: pd.DataFrame, side: str, end: str) -> pd.DataFrame:
-    names = {name: NONE for name in BY} | {"algorithm": end, "limit": rows["limit"].iloc[0]}
+    names = dict.fromkeys(BY, NONE) | {"algorithm": end, "limit": rows["limit"].iloc[0]}
     values = {name: rows[f"{side}.{end}.{name}"].median() for name in SHOWN if name != "missing"}
     return pd.DataFrame([{**names, **values, "missing": 0.0}])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from patternbench.report.rate_limit_tables import (
 )
 from patternbench.report.words import number
 
+InBursts = Callable[[pd.Series], float | None]
+"""What share of a configuration's decisions would deviate if its clients came in bursts; None when unknown."""
 ENOUGH = 1.0
 """Percent of requests outside the band of tolerance up to which a limiter counts as accurate enough."""
 NAMED = 3
@@ -31,14 +34,14 @@ NAMED = 3
 _SURE = 0.9
 
 
-def recommendation(rows: pd.DataFrame, costs: pd.DataFrame) -> list[str]:
+def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts) -> list[str]:
     """What to choose at each distance, what it costs, and what cannot be told apart from it."""
     limited = rows[rows["limited"]]
     found = judge.noise(
         limited[limited["synchronisation"] == PER_REQUEST], ["store", "synchronisation", "distance", *HIDDEN], COST
     )
     groups = limited.groupby([*HIDDEN, "distance"], sort=False)
-    told = [_choice(_where(limited, keys), part, costs, found) for keys, part in groups]
+    told = [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
     return [_scale(limited), *told, _noise(found, limited)]
 
 
@@ -59,17 +62,27 @@ def _where(limited: pd.DataFrame, keys: tuple[Any, ...]) -> str:
     return ", ".join([f"With {distance} of way to the store", *map(str, more)])
 
 
-def _choice(where: str, part: pd.DataFrame, costs: pd.DataFrame, found: Noise) -> str:
+def _choice(where: str, part: pd.DataFrame, costs: pd.DataFrame, found: Noise, in_bursts: InBursts) -> str:
     answered = part[part["missing"] <= ENOUGH]
     if answered.empty:
         return f"{where}, no store answered: there is nothing to choose from."
-    chosen = judge.choose(answered, BY, Wanted(COST, ERROR, ENOUGH, found))
+    chosen = judge.choose(answered, BY, Wanted(COST, ERROR, DEVIATION, ENOUGH, found))
     names = answered[BY].drop_duplicates().reset_index(drop=True)
     if chosen is None:
         errors = judge.typical(answered, BY, [ERROR]).sort_values(ERROR).iloc[0]
-        return f"{where}, none is accurate enough; the nearest is {_named(errors)} at {errors[ERROR]:.2f} %."
-    best = _facts(names.iloc[chosen.place], answered, costs)
-    return f"{where}, choose {best}.{_evidence(chosen, names, answered)}"
+        return f"{where}, none is accurate enough; the nearest is {named(errors)} at {errors[ERROR]:.2f} %."
+    best = names.iloc[chosen.place]
+    facts = f"{where}, choose {_facts(best, answered, costs)}."
+    return f"{facts}{_evidence(chosen, names, answered)}{_bursts(in_bursts(best))}"
+
+
+def _bursts(share: float | None) -> str:
+    if share is None or share <= ENOUGH:
+        return ""
+    return (
+        f" That holds for clients as even as these: were the same clients to come in bursts, {share:.1f} % of its "
+        "decisions would deviate (simulated)."
+    )
 
 
 def _facts(name: pd.Series, rows: pd.DataFrame, costs: pd.DataFrame) -> str:
@@ -77,11 +90,13 @@ def _facts(name: pd.Series, rows: pd.DataFrame, costs: pd.DataFrame) -> str:
     mine = rows[(rows[BY] == name).all(axis=1)]
     cost = costs[(costs[BY] == name).all(axis=1)].iloc[0]
     exact = f"{mine[DEVIATION].median():.2f} % of its decisions deviate, its peak is {mine[PEAK].median():.2f} times"
-    return f"{_named(name)}: {exact} the limit{_added(cost)}"
+    return f"{named(name)}: {exact} the limit{_added(cost)}"
 
 
-def _named(row: pd.Series) -> str:
-    how = "" if row["synchronisation"] == PER_REQUEST else f" with a {row['synchronisation']}"
+def named(row: pd.Series) -> str:
+    """A configuration in words, without its distance."""
+    way = row["synchronisation"]
+    how = "" if way == PER_REQUEST else f" with {'an' if way[0] in 'aeiou' else 'a'} {way}"
     return f"{row['algorithm']} over {row['store']}{how}"
 
 
@@ -89,34 +104,33 @@ def _added(cost: pd.Series) -> str:
     if np.isnan(cost["overhead"]):
         return ""
     limits = "" if np.isnan(cost["low"]) else f" ({interval(cost['low'], cost['high'])})"
-    return f", and it adds {number(cost['overhead'])} ms{limits} to the mean of {number(cost['mean'])} ms"
+    return f", and it adds {number(cost['overhead'])} ms{limits}, which makes {number(cost['mean'])} ms in the mean"
 
 
 def _evidence(chosen: Chosen, names: pd.DataFrame, rows: pd.DataFrame) -> str:
-    """What the choice rests on: what could not be told apart, what is clearly worse, how often it wins."""
-    rounds = int(rows.groupby(BY, sort=False).size().min())
-    others = [place for place in chosen.alike if place != chosen.place]
-    count = f"{rounds} round{'' if rounds == 1 else 's'} each"
-    words = _alike([_named(names.iloc[place]) for place in others], count)
-    words += f" It deviates least of them; the cheapest was {_named(names.iloc[chosen.cheapest])}." if others else ""
-    return words + _dearer(chosen, rows) + _wins(chosen)
-
-
-def _alike(others: list[str], count: str) -> str:
-    if not others:
-        return f" By latency it is told from every other that is accurate enough, with {count}."
-    named = ", ".join(others[:NAMED])
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-    return f" With {count} its latency cannot be told from that of {named}{more}."
-
-
-def _dearer(chosen: Chosen, rows: pd.DataFrame) -> str:
-    """How many are accurate enough, and how many of them are clearly slower."""
+    """What the choice rests on: what could not be told apart from it, what is clearly slower, how often it wins."""
     errors = judge.typical(rows, BY, [ERROR])
     good = int((errors[ERROR] <= ENOUGH).sum())
-    slower = good - len(chosen.alike)
-    text = f" {good} of {len(errors)} configurations are accurate enough"
-    return f"{text}, {slower} of them clearly slower." if slower else f"{text}."
+    if good == 1:
+        return f" It is the only one of {len(errors)} that is accurate enough.{_wins(chosen)}"
+    rounds = int(rows.groupby(BY, sort=False).size().min())
+    others = [named(names.iloc[place]) for place in chosen.alike if place != chosen.place]
+    cheapest = named(names.iloc[chosen.cheapest])
+    return _counts(good, len(errors), len(chosen.alike)) + _alike(others, rounds, cheapest) + _wins(chosen)
+
+
+def _counts(good: int, all_: int, alike: int) -> str:
+    text = f" {good} of {all_} configurations are accurate enough"
+    return f"{text}, {good - alike} of them clearly slower." if good > alike else f"{text}."
+
+
+def _alike(others: list[str], rounds: int, cheapest: str) -> str:
+    count = f"{rounds} round{'' if rounds == 1 else 's'} each"
+    if not others:
+        return f" With {count} none of the others is as cheap."
+    shown = ", ".join(others[:NAMED])
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    return f" With {count} its latency cannot be told from that of {shown}{more}; the least was that of {cheapest}."
 
 
 def _wins(chosen: Chosen) -> str:

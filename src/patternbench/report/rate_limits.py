@@ -122,15 +122,20 @@ def _several(levels: Any, name: str) -> bool:
 
 def _section(run: RunFolder, rows: pd.DataFrame, limits: list[dict[str, Any]]) -> Section:
     costs, exactness = tables.costs(rows), tables.exactness(rows)
+    configured = Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits))
     made = [
-        Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits)),
         Table("Latency that the limiter adds, over admitted requests (Table V)", tables.costs_shown(costs, rows)),
         Table("What store, lease and distance cost, between rounds that are otherwise alike", tables.contrasts(rows)),
-        Table("Throttling deviation by the balancers' own clocks: percent of requests, median of the rounds", exactness),
+        Table(
+            "Throttling deviation by the balancers' own clocks: percent of requests, median of the rounds", exactness
+        ),
         Table("The same as the clients saw it", tables.exactness(rows, CLIENTS)),
         Table("The same for each group of clients: percent of its requests", tables.of_groups(rows)),
     ]
-    beside = simulation.part(simulated.read(run), rows)
-    told = [*words.recommendation(rows, costs), *beside.words]
+    found = simulated.read(run)
+    beside = simulation.part(found, rows)
+    told = [*words.recommendation(rows, costs, lambda row: simulation.in_bursts(found, row)), *beside.words]
     shown = [tables.slim(table) for table in (*made, *beside.tables) if len(table.frame)]
-    return Section("rate-limiting", "Rate limiting", told, shown, [*figures.of_paper(rows), *beside.figures])
+    return Section(
+        "rate-limiting", "Rate limiting", told, [configured, *shown], [*figures.of_paper(rows), *beside.figures]
+    )

@@ -116,17 +116,17 @@ def _map(each: _Round, rounds: list[_Round], path: Path) -> LimitMap:
     rates = [round(float(rate), DIGITS) for rate in per_minute]
     planned, left_out = limit_replay.map_scenarios(limit, str(path), rates, length)
     answers = simulate(planned, workers=os.cpu_count() or 1)
-    return LimitMap(limit, each.number, [_joined(*pair) for pair in zip(planned, answers, strict=True)], left_out)
+    cells = [_joined(*pair) for pair in zip(planned, answers, strict=True)]
+    return LimitMap(limit, each.number, each.found.balancers, cells, left_out)
 
 
 def _with_all_settings(each: _Round, rounds: list[_Round]) -> dict[str, Any]:
     """The limit with the burst and the lease that others of the same limit have: a plan holds only its own."""
     same = [one.limit for one in rounds if one.limit["limit"] == each.limit["limit"]]
-    own = [{name: one[name] for name in ("burst", "lease") if name in one} for one in same]
-    merged: dict[str, Any] = {}
-    for one in own:
-        merged = {**one, **merged}
-    return {**merged, **each.limit}
+    found: dict[str, Any] = {}
+    for name in ("burst", "lease"):
+        found |= next(({name: one[name]} for one in same if name in one), {})
+    return {**found, **each.limit}
 
 
 def _joined(scenario: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
