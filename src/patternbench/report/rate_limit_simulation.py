@@ -147,7 +147,12 @@ def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     names = {"between": "95 % interval", "measured beyond": "measured beyond ±20 ms"}
     table = beside.drop(columns="matters").rename(columns={**names, "simulated beyond": "simulated beyond ±20 ms"})
     ends = [_end(rows, NO_LIMITER), table, _end(rows, EXACT_LOG)]
-    return pd.concat(ends, ignore_index=True).fillna(NONE)
+    return _dashed(pd.concat(ends, ignore_index=True))
+
+
+def _dashed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a dash where nothing is known."""
+    return table.astype(object).where(table.notna(), NONE)
 
 
 def _end(rows: pd.DataFrame, end: str) -> pd.DataFrame:
@@ -260,7 +265,7 @@ def _short(one: LimitMap) -> pd.DataFrame:
     table = pd.DataFrame(columns).reindex(cells[["algorithm", "way"]].drop_duplicates().apply(tuple, axis=1))
     table.index = pd.MultiIndex.from_tuples(table.index, names=["algorithm", "way"])
     ends = [_scale_row(one, end, table) for end in (NO_LIMITER, EXACT_LOG)]
-    return pd.concat([ends[0], table.reset_index(), ends[1]], ignore_index=True).fillna(NONE)
+    return _dashed(pd.concat([ends[0], table.reset_index(), ends[1]], ignore_index=True))
 
 
 def _late(late: int) -> str:
