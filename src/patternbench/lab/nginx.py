@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from patternbench.lab import debian, filters
 from patternbench.lab.component import Log, Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
-from patternbench.study.units import Duration
+from patternbench.study.units import Duration, PositiveDuration
 
 FILTER = filters.FOLDER / "nginx-ratelimit"
 MODULES = "/usr/lib/nginx/modules"
 NO_LIMITER = "no_limiter"
 MEMORY = "memory"
+PER_REQUEST = "per_request"
+NOT_LEASABLE = ("leaky_bucket", "gcra")
 WITH_BURST = ("token_bucket", "leaky_bucket", "gcra")
 GRACE_S = 5.0
 SERIOUS = re.compile(r"\[(emerg|alert|crit|error)\]")
@@ -47,7 +50,7 @@ class Nginx(Settings):
     balancers: int = Field(default=1, ge=1, le=1000)
     algorithm: str = NO_LIMITER
     limit: int = Field(default=100, ge=1)
-    window: Duration = Duration.parse("60s")
+    window: PositiveDuration = Duration.parse("60s")
     burst: int = Field(default=0, ge=0)
     sub_windows: int = Field(default=5, ge=1, le=60)
     key: str = "X-Api-Key"
@@ -58,6 +61,15 @@ class Nginx(Settings):
     when_store_fails: Literal["open", "closed", "local"] = "local"
     synchronisation: Literal["per_request", "lazy", "eager"] = "per_request"
     lease_share: float = Field(default=0.5, gt=0, le=1)
+
+    @field_validator("synchronisation")
+    @classmethod
+    def _can_be_leased(cls, way: str, others: ValidationInfo) -> str:
+        algorithm = others.data.get("algorithm", NO_LIMITER)
+        if way != PER_REQUEST and algorithm in NOT_LEASABLE:
+            text = f"no lease goes with {algorithm}, which computes times: exclude them together, or use {PER_REQUEST}"
+            raise PydanticCustomError("lease", "{text}", {"text": text, "allowed": PER_REQUEST})
+        return way
 
     @staticmethod
     def needs() -> list[Need]:

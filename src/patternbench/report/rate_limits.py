@@ -14,7 +14,7 @@ import pandas as pd
 from patternbench.analyze import rate_limits as judge
 from patternbench.analyze.throttling import DEFAULT_TOLERANCE_US, NO_LIMITER, Rule
 from patternbench.plan import limit_replay
-from patternbench.records import attempts, decisions, simulated
+from patternbench.records import attempts, decisions, journal, simulated
 from patternbench.records.decisions import Decisions
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
@@ -36,14 +36,16 @@ def sections(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.DataFra
     """The section on rate limiting when load balancers kept their decisions; nothing otherwise."""
     done = rounds[rounds["status"] == DONE] if len(rounds) else rounds
     known = {scenario["id"]: scenario for scenario in scenarios}
-    found = {row.round: decisions.read(run, f"{row.round:05d}") for row in _each(done)}
+    files = {entry.round: entry.file for entry in journal.latest(list(journal.read(run.journal)))}
+    found = {row.round: decisions.read(run, files[row.round]) for row in _each(done)}
     limits = {row.round: _limit(known[row.scenario], found[row.round]) for row in _each(done)}
     rules = list(dict.fromkeys(_rule(limit) for limit in limits.values() if limit))
     if not rules:
         return []
     told = _also(scenarios)
     rows = [
-        _row(run, row, {**_names(known[row.scenario], limits[row.round], rule), "also": told[row.scenario]}, each, rule)
+        {**_names(known[row.scenario], limits[row.round], rule), "also": told[row.scenario]}
+        | _row(row, attempts.read(run.attempts_of(files[row.round])), each, rule)
         for row in _each(done)
         for each, rule in _judged(found[row.round], limits[row.round], rules)
     ]
@@ -72,9 +74,9 @@ def _rule(limit: Mapping[str, Any]) -> Rule:
     return Rule(window, int(limit["limit"]), min(DEFAULT_TOLERANCE_US, window - 1))
 
 
-def _row(run: RunFolder, row: Any, names: dict[str, str], found: Decisions | None, rule: Rule) -> dict[str, Any]:
-    """One row a round and limit: its configuration, its cost, and the judge's words from both sides."""
-    sides = {CLIENTS: judge.of_attempts(attempts.read(run.attempts_of(f"{row.round:05d}")))}
+def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: Rule) -> dict[str, Any]:
+    """One row a round and limit: its cost, and the judge's words from both sides; `seen` are the clients' attempts."""
+    sides = {CLIENTS: judge.of_attempts(seen)}
     if found:
         sides[BALANCERS] = found.table
     values = {
@@ -86,7 +88,7 @@ def _row(run: RunFolder, row: Any, names: dict[str, str], found: Decisions | Non
     groups = {f"{GROUP}{name}": share for name, share in judge.by_group(sides[CLIENTS], rule).items()}
     missing = 100 * found.without_store / max(len(found.table), 1) if found else 0.0
     cost = {COST: getattr(row, COST) * MILLI, "throughput": row.Throughput, "missing": missing}
-    return {"round": row.round, "block": row.block, "limited": found is not None, **names, **cost, **values, **groups}
+    return {"round": row.round, "block": row.block, "limited": found is not None, **cost, **values, **groups}
 
 
 def _names(scenario: Mapping[str, Any], limit: dict[str, Any] | None, rule: Rule) -> dict[str, str]:

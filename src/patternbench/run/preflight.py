@@ -36,7 +36,7 @@ class Cast:
     left_out: dict[str, str]
 
 
-def system_problems(study: Study, beside: Path) -> list[Problem]:
+def system_problems(study: Study, plan: Plan, beside: Path) -> list[Problem]:
     """What is wrong with the system a study names, its settings, and what it needs on this machine."""
     if study.system.url:
         return []
@@ -48,7 +48,19 @@ def system_problems(study: Study, beside: Path) -> list[Problem]:
         for level in study.system.settings[name]
         for problem in system.problems({name: level})
     ]
+    found = found or _refused_settings(system, plan)
     return found + _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
+
+
+def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
+    """What the components refuse of the settings of any scenario, alone or together."""
+    given = {content_id(settings): settings for settings in map(_settings, plan.scenarios)}
+    found = [problem for settings in given.values() for problem in bench.settings_problems(system, settings)]
+    return list({str(problem): problem for problem in found}.values())
+
+
+def _settings(scenario: Scenario) -> dict[str, Any]:
+    return scenario.config["system"].get("settings") or {}
 
 
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:

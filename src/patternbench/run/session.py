@@ -105,7 +105,7 @@ def _examined(study: Study, beside: Path, skip_unavailable: bool) -> tuple[Plan,
     evidence.check(study, plan)
     choice.check(scenario.config for scenario in plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
-    problems = preflight.system_problems(study, beside)
+    problems = preflight.system_problems(study, plan, beside)
     if problems:
         raise InputError(problems)
     preflight.check_url(study)
