@@ -17,7 +17,7 @@ from patternbench.records.simulated import LimitMap, Simulated
 from patternbench.report.model import Figure, Table
 from patternbench.report.rate_limit_figures import numbers, tips, with_data
 from patternbench.report.rate_limit_tables import BALANCERS, BY, DEVIATION, ERROR, HIDDEN, NONE, PER_REQUEST, interval
-from patternbench.report.rate_limit_words import named
+from patternbench.report.rate_limit_words import ENOUGH, named
 from patternbench.report.words import number
 from patternbench.study.units import Duration
 
@@ -107,8 +107,9 @@ def _way(row: pd.Series) -> str:
 
 
 def _pairs(found: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rounds that were simulated, with both deviations."""
-    known = rows[rows["limited"] & rows["round"].astype(str).isin(found.rounds)]
+    """The rounds that were simulated, and whose store answered, with both deviations."""
+    answered = rows["limited"] & (rows["missing"] <= ENOUGH)
+    known = rows[answered & rows["round"].astype(str).isin(found.rounds)]
     answers = [found.rounds[str(number)] for number in known["round"]]
     return known.assign(
         **{SIMULATED: [each["deviation"] for each in answers]},

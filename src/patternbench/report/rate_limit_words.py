@@ -36,13 +36,25 @@ _SURE = 0.9
 
 def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts) -> list[str]:
     """What to choose at each distance, what it costs, and what cannot be told apart from it."""
-    limited = rows[rows["limited"]]
+    limited = rows[rows["limited"] & rows["valid"]]
+    if limited.empty:
+        return ["No round with a limiter is valid, so there is nothing to choose from; see Troubles."]
     found = judge.noise(
         limited[limited["synchronisation"] == PER_REQUEST], ["store", "synchronisation", "distance", *HIDDEN], COST
     )
     groups = limited.groupby([*HIDDEN, "distance"], sort=False)
     told = [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
-    return [_scale(limited), *told, _noise(found, limited)]
+    return [_scale(limited), *told, _noise(found, limited), *_not_valid(rows)]
+
+
+def _not_valid(rows: pd.DataFrame) -> list[str]:
+    """Which configurations have no round that counts."""
+    names = rows.loc[~rows["valid"] & rows["limited"], BY].drop_duplicates()
+    shown = ", ".join(f"{named(row)} at {row['distance']}" for _, row in names.iterrows())
+    told = [f"Without a valid round yet, and so not chosen from, though in the tables: {shown}."] if shown else []
+    if not rows.loc[~rows["limited"], "valid"].all():
+        told.append("No round without a limiter is valid yet: what the limiters add is added to one that is not.")
+    return told
 
 
 def _scale(limited: pd.DataFrame) -> str:

@@ -50,7 +50,13 @@ def sections(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.DataFra
         for each, rule in _judged(found[row.round], limits[row.round], rules)
     ]
     table = pd.DataFrame(rows).sort_values(["limited", "limit", "also", "distance", *BY[:3]], kind="stable")
-    return [_section(run, table, [limit for limit in limits.values() if limit])]
+    return [_section(run, _counting(table), [limit for limit in limits.values() if limit])]
+
+
+def _counting(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that count: of a configuration with valid rounds those alone, otherwise what there is."""
+    some = rows.groupby(BY)["valid"].transform("any")
+    return rows[rows["valid"] | ~some]
 
 
 def _each(rows: pd.DataFrame) -> list[Any]:
@@ -88,7 +94,8 @@ def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: Rule) -> d
     groups = {f"{GROUP}{name}": share for name, share in judge.by_group(sides[CLIENTS], rule).items()}
     missing = 100 * found.without_store / max(len(found.table), 1) if found else 0.0
     cost = {COST: getattr(row, COST) * MILLI, "throughput": row.Throughput, "missing": missing}
-    return {"round": row.round, "block": row.block, "limited": found is not None, **cost, **values, **groups}
+    place = {"round": row.round, "block": row.block, "limited": found is not None, "valid": bool(row.valid)}
+    return {**place, **cost, **values, **groups}
 
 
 def _names(scenario: Mapping[str, Any], limit: dict[str, Any] | None, rule: Rule) -> dict[str, str]:

@@ -22,7 +22,8 @@ def row(algorithm: str, ms: float, deviation: float, block: int = 0, **more: obj
     names = {"algorithm": algorithm, "store": "redis", "synchronisation": "per request", "distance": "0ms"}
     if not limited:
         names |= dict.fromkeys(("store", "synchronisation", "distance"), "-")
-    base = {"round": 0, "block": block, "limited": limited, "limit": "10 in 6s", "also": "-", "missing": 0.0}
+    base = {"round": 0, "block": block, "limited": limited, "valid": True, "missing": 0.0}
+    names |= {"limit": "10 in 6s", "also": "-"}
     return {**base, **names, COST: ms, "throughput": 80.0, **measured, **ends, **more}
 
 
@@ -54,6 +55,17 @@ def test_where_nothing_is_accurate_enough_the_nearest_is_named() -> None:
 
 def test_where_no_store_answered_there_is_nothing_to_choose_from() -> None:
     assert "no store answered" in told([row("no limiter", 10, 0), row("gcra", 10.4, 0, missing=50.0)])
+
+
+def test_what_has_no_valid_round_is_named_and_not_chosen() -> None:
+    words = told([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("fixed window", 10.5, 0.5)])
+    assert "choose fixed window over redis" in words
+    assert "Without a valid round yet, and so not chosen from, though in the tables: gcra over redis at 0ms." in words
+
+
+def test_an_overhead_over_rounds_that_are_not_valid_is_doubted() -> None:
+    words = told([row("no limiter", 10, 0, valid=False), row("gcra", 10.4, 0.0)])
+    assert "No round without a limiter is valid yet" in words
 
 
 def test_three_blocks_say_how_often_the_choice_wins() -> None:
