@@ -40,7 +40,7 @@ local scales = {}
 
 local function scale_of(scenario)
   local key = cjson.encode({
-    scenario.clients, scenario.seed, scenario.limit, scenario.window_us, scenario.duration_us, scenario.tolerance_us,
+    scenario.recorded or scenario.clients, scenario.seed, scenario.limit, scenario.window_us, scenario.duration_us, scenario.tolerance_us,
   })
   scales[key] = scales[key] or simulation.scale(scenario)
   return scales[key]

@@ -51,6 +51,20 @@ def test_the_ends_of_its_scale_are_those_of_the_judge(tmp_path: Path) -> None:
         assert_same(answer["scale"][end], scale.loc[end])
 
 
+def test_recorded_requests_are_decided_as_they_were_when_they_were_made(tmp_path: Path) -> None:
+    for scenario in [
+        {**each, "balancers": 1, "decisions": str(tmp_path / "made.csv")} for each in scenarios(SMALL)[::9]
+    ]:
+        (made,) = simulate([scenario])
+        decisions = pd.read_csv(scenario["decisions"]).sort_values("time_us", kind="stable")
+        decisions.assign(holder=1)[["client", "time_us", "cost", "holder"]].to_csv(
+            tmp_path / "recorded.tsv", sep="\t", header=False, index=False
+        )
+        (again,) = simulate([{**scenario, "recorded": str(tmp_path / "recorded.tsv")}])
+        assert again["measured"] == pytest.approx(made["measured"])
+        assert again["scale"]["no limiter"] == pytest.approx(made["scale"]["no limiter"])
+
+
 def assert_same(simulated: dict[str, Any], judged: pd.Series) -> None:
     assert {name: simulated[name] for name in judged.index} == pytest.approx(judged.to_dict())
 

@@ -1,8 +1,11 @@
 --- Runs one scenario: its clients one after another, as they share no state, each through its requests in order of time.
+--
+-- The requests are made (`clients`: groups with a rate and a shape) or were recorded (`recorded`: a file).
 
 local arrivals = require("sim.arrivals")
 local judge = require("sim.judge")
 local random = require("sim.random")
+local recorded = require("sim.recorded")
 local routing = require("sim.routing")
 
 local M = {}
@@ -34,27 +37,48 @@ local function limiter_of(scenario, number)
   return synchronisations[scenario.synchronisation].new(store, plan, scenario)
 end
 
--- One client through its requests; `emit` hears of every decision.
-local function run_client(scenario, group, number, limiter, emit)
-  local gap = 60e6 / group.per_minute
-  local next_time = arrivals[group.arrivals](random.new(scenario.seed, 3 * number), gap)
-  local next_balancer = routing[scenario.routing](random.new(scenario.seed, 3 * number + 1), scenario.balancers)
-  local cost = group.cost
-  local time = next_time()
-  while time < scenario.duration_us do
-    local now = M.start + time
-    emit(now, cost, limiter:decide(now, next_balancer(), cost))
-    time = next_time()
+local function router(scenario, number)
+  return routing[scenario.routing](random.new(scenario.seed, 3 * number + 1), scenario.balancers)
+end
+
+-- The requests of one client of a group: each call gives time, cost and who decides; nothing at the end.
+local function made(scenario, group, number)
+  local next_time = arrivals[group.arrivals](random.new(scenario.seed, 3 * number), 60e6 / group.per_minute)
+  local next_balancer, cost = router(scenario, number), group.cost
+  return function()
+    local time = next_time()
+    if time < scenario.duration_us then
+      return M.start + time, cost, next_balancer()
+    end
   end
 end
 
-local function each_client(scenario, act)
+local function replayed(scenario, client, number)
+  local next_balancer, times, costs, holders, at = router(scenario, number), client.times, client.costs, client.holders, 0
+  return function()
+    at = at + 1
+    if times[at] then
+      return times[at], costs[at], holders[at] > 0 and holders[at] or next_balancer()
+    end
+  end
+end
+
+local function each_made(scenario, act)
   local number = 0
   for _, group in ipairs(scenario.clients) do
     for _ = 1, group.clients do
       number = number + 1
-      act(group, number)
+      act(made(scenario, group, number), number)
     end
+  end
+end
+
+local function each_client(scenario, act)
+  if not scenario.recorded then
+    return each_made(scenario, act)
+  end
+  for number, client in ipairs(recorded.clients(scenario.recorded)) do
+    act(replayed(scenario, client, number), number)
   end
 end
 
@@ -63,14 +87,15 @@ end
 function M.run(scenario, write)
   local verdict = judge.new(scenario.limit, scenario.window_us, scenario.tolerance_us)
   local asked = 0
-  each_client(scenario, function(group, number)
+  each_client(scenario, function(requests, number)
     local log, limiter = verdict:client(), limiter_of(scenario, number)
-    run_client(scenario, group, number, limiter, function(now, cost, allowed)
+    for now, cost, balancer in requests do
+      local allowed = limiter:decide(now, balancer, cost)
       judge.add(log, now, cost, allowed)
       if write then
         write(number, now, cost, allowed)
       end
-    end)
+    end
     verdict:done(log)
     asked = asked + limiter.asked
   end)

@@ -68,6 +68,46 @@ describe("routing", function()
   end)
 end)
 
+describe("recorded requests", function()
+  local function recorded(lines)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(table.concat(lines, "\n"), "\n")
+    file:close()
+    return path
+  end
+
+  local function decisions(changes)
+    local found = {}
+    simulation.run(scenario(changes), function(client, time, cost, allowed)
+      found[#found + 1] = { client, time, cost, allowed }
+    end)
+    return found
+  end
+
+  it("are decided at their times, with their costs, client by client", function()
+    local path = recorded({ "ann\t1000000\t1\t1", "bob\t1500000\t3\t1", "ann\t2000000\t2\t2" })
+    assert.are.same({ { 1, 1000000, 1, true }, { 1, 2000000, 2, true }, { 2, 1500000, 3, false } },
+      decisions({ recorded = path, limit = 2, algorithm = "sliding_window_log", window_us = 1000000 }))
+    os.remove(path)
+  end)
+
+  it("keep who decided them, unless nobody is named", function()
+    local path = recorded({ "a\t1\t1\t1", "a\t2\t1\t1", "b\t1\t1\t0", "b\t2\t1\t0" })
+    local found = decisions({ recorded = path, limit = 2, balancers = 2, synchronisation = "share" })
+    assert.are.same({ true, false, true, true }, { found[1][4], found[2][4], found[3][4], found[4][4] })
+    os.remove(path)
+  end)
+
+  it("that are none are refused with their line", function()
+    local path = recorded({ "a\t1\t1\t1", "nonsense" })
+    local ok, err = pcall(simulation.run, scenario({ recorded = path }))
+    assert.is_false(ok)
+    assert.is_truthy(err:find(path .. ":2 is no recorded request", 1, true))
+    os.remove(path)
+  end)
+end)
+
 describe("a simulated limiter", function()
   it("with one store admits exactly the limit in every fixed window", function()
     assert.are.equal(100, (admitted_by_window({})))

@@ -7,17 +7,22 @@ limiter is; the client's side also holds what the way to it did to the order of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from scipy import stats
 
-from patternbench.analyze.intervals import difference, median_interval
-from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER, Rule, by_client, summarize_with_scale
+from patternbench.analyze.intervals import CONFIDENCE, median_interval
+from patternbench.analyze.throttling import Rule, by_client, summarize_with_scale
 
 REJECTED = 429
 MEASURED = "measured"
+RESAMPLES = 500
+_LEAST, _LEAST_TO_RESAMPLE = 2, 3
 JUDGED = (
     "requests",
     "deviation",
@@ -71,40 +76,166 @@ def typical(rows: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd
 
 
 def overheads(rows: pd.DataFrame, by: Sequence[str], baseline: pd.Series, response: str) -> pd.DataFrame:
-    """How much more a response is than without a limiter: one row for each combination of `by`.
+    """How much more a response is than without a limiter in the same block: one row for each combination of `by`.
 
-    `rows` has a value a round, and `baseline` (bool, same index) tells the rounds without a limiter. Gives
-    `mean`, `overhead` with Welch's interval `low` to `high` (NaN below two rounds a side), `percent` of the
-    baseline and `rounds`.
+    `rows` has a value a round and the column `block`; `baseline` (bool, same index) tells the rounds without a
+    limiter. Gives `mean`, `overhead` (mean over blocks that have both) with Student's interval over the blocks `low`
+    to `high` (NaN below two blocks), `percent` of the baseline and `rounds`. The baseline's own overhead is 0.
     """
-    base = rows.loc[baseline, response]
+    base = rows.loc[baseline].groupby("block")[response].mean()
     groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
-    found = [_overhead(key, part, base, list(by), response) for key, part in groups]
+    found = [_overhead(names, part, base, response) for names, part in _named(groups, by)]
     return pd.DataFrame(found)
 
 
-def _overhead(key: Any, part: pd.DataFrame, base: pd.Series, by: list[str], response: str) -> dict[str, Any]:
-    values = part[response]
-    names = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
-    if part.index.isin(base.index).all():
-        return {**names, "mean": values.mean(), "overhead": 0.0, "low": np.nan, "high": np.nan, "percent": 0.0} | {
-            "rounds": len(values)
-        }
-    compared = difference([(values, base)])
-    percent = 100 * compared.estimate / base.mean() if len(base) else np.nan
-    limits = {"overhead": compared.estimate, "low": compared.low, "high": compared.high}
-    return {**names, "mean": values.mean(), **limits, "percent": percent, "rounds": len(values)}
+def _overhead(names: dict[str, Any], part: pd.DataFrame, base: pd.Series, response: str) -> dict[str, Any]:
+    mine = part.groupby("block")[response].mean()
+    apart = mean_interval((mine - base).dropna().to_numpy(float))
+    values = {"mean": mine.mean(), "overhead": apart.mean, "low": apart.low, "high": apart.high}
+    return {**names, **values, "percent": 100 * apart.mean / base.mean(), "rounds": len(part)}
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """A mean over rounds (or over differences of rounds) with Student's 95 % interval, NaN below two values."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return not np.isnan(self.low)
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return self.known and (self.low > 0 or self.high < 0)
+
+
+def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
+    """The mean of values with its interval; one value has none, and no value has no mean."""
+    count = len(values)
+    if count < _LEAST:
+        return MeanInterval(float(values[0]) if count else np.nan, np.nan, np.nan, count)
+    reach = stats.t.ppf((1 + CONFIDENCE) / 2, count - 1) * values.std(ddof=1) / np.sqrt(count)
+    return MeanInterval(float(values.mean()), float(values.mean() - reach), float(values.mean() + reach), count)
+
+
+def matched(
+    first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], response: str
+) -> tuple[MeanInterval, pd.DataFrame]:
+    """How much more a response is in `first` than in `second`, between rounds that are alike in `on` (and block).
+
+    Each pair of rounds is one observation. Gives the mean difference with its interval, and the pairs.
+    """
+    keys = [*on, "block"]
+    sides = [side.groupby(keys, observed=True)[response].mean() for side in (first, second)]
+    pairs = pd.concat(sides, axis=1, keys=["first", "second"]).dropna()
+    return mean_interval((pairs["first"] - pairs["second"]).to_numpy(float)), pairs
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How far single rounds that should be alike lie apart: a standard deviation and its degrees of freedom."""
+
+    deviation: float
+    freedom: int
+
+    def reach(self, rounds: int) -> float:
+        """How far apart the means of so many rounds a side must lie to count as different (95 %)."""
+        if not self.freedom:
+            return np.inf
+        return float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom) * self.deviation * np.sqrt(2 / rounds))
+
+
+def noise(rows: pd.DataFrame, alike: Sequence[str], response: str) -> Noise:
+    """The pooled scatter of a response within the rounds of one block that are equal in `alike`.
+
+    What else differs between them is counted as noise too, so it errs on the side of calling less different.
+    """
+    groups = rows.groupby([*alike, "block"], observed=True)[response]
+    freedom = int((groups.size() - 1).sum())
+    if not freedom:
+        return Noise(np.nan, 0)
+    squares = float((groups.var(ddof=1).fillna(0) * (groups.size() - 1)).sum())
+    return Noise(float(np.sqrt(squares / freedom)), freedom)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A choice among candidates: its place, those as good in cost (places), and in how many resamples it won.
+
+    `wins` is a share of 1, NaN with fewer than three blocks; `cheapest` is the place of the least cost.
+    """
+
+    place: int
+    alike: tuple[int, ...]
+    cheapest: int
+    wins: float
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a limiter should be: cheap in the response `cost`, given `noise`, with at most `enough` of `error`.
+
+    Of equal errors the one of the smaller `finer` error is wanted.
+    """
+
+    cost: str
+    error: str
+    finer: str
+    enough: float
+    noise: Noise
+
+
+def choose(rows: pd.DataFrame, by: Sequence[str], wanted: Wanted, seed: int = 1) -> Chosen | None:
+    """Choose the candidate of least error among those whose cost can't be told from the least cost.
+
+    `rows` has a value a round; each combination of `by` is a candidate, in order of first appearance. A candidate
+    counts when the median of its error is at most enough; None when none does. `wins` is how often the same one is
+    chosen when the blocks are drawn anew (with replacement, seeded).
+    """
+    placed = rows.assign(_place=rows.groupby(list(by), sort=False, dropna=False, observed=True).ngroup())
+    chosen = _choose(placed, wanted)
+    blocks = rows["block"].unique()
+    if chosen is None or len(blocks) < _LEAST_TO_RESAMPLE:
+        return chosen
+    rng = np.random.default_rng(seed)
+    parts = {block: placed[placed["block"] == block] for block in blocks}
+    drawn = [pd.concat([parts[b] for b in rng.choice(blocks, len(blocks))]) for _ in range(RESAMPLES)]
+    again = [_choose(each, wanted) for each in drawn]
+    won = sum(each is not None and each.place == chosen.place for each in again)
+    return replace(chosen, wins=won / RESAMPLES)
+
+
+def _choose(rows: pd.DataFrame, wanted: Wanted) -> Chosen | None:
+    groups = rows.groupby("_place")
+    errors = {"error": groups[wanted.error].median(), "finer": groups[wanted.finer].median()}
+    table = pd.DataFrame({"cost": groups[wanted.cost].mean(), **errors, "rounds": groups.size()})
+    good = table[table["error"] <= wanted.enough]
+    if good.empty:
+        return None
+    reach = wanted.noise.reach(int(good["rounds"].min()))
+    alike = good[good["cost"] <= good["cost"].min() + reach]
+    best = alike.sort_values(["error", "finer", "cost"], kind="stable").index.to_numpy(int)[0]
+    cheapest = good.index.to_numpy(int)[good["cost"].to_numpy().argmin()]
+    return Chosen(int(best), tuple(alike.index.to_numpy(int).tolist()), int(cheapest), np.nan)
 
 
 def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame:
     """The median of a response over rounds with its interval, for each combination of `by`, to be drawn."""
     groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
     found = []
-    for key, part in groups:
+    for names, part in _named(groups, by):
         interval = median_interval(part[response].to_numpy(float))
-        names = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
         found.append({**names, "median": interval.median, "low": interval.low, "high": interval.high})
     return pd.DataFrame(found)
 
 
-__all__ = ["EXACT_LOG", "MEASURED", "NO_LIMITER", "by_group", "judged", "of_attempts", "overheads", "spread", "typical"]
+def _named(groups: Any, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Each group with its key by name."""
+    for key, part in groups:
+        yield dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True)), part

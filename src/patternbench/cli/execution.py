@@ -16,6 +16,7 @@ from patternbench.cli.output import described
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import FAILED, Again, Entry
 from patternbench.report.build import Built, build
+from patternbench.run import limit_simulation
 from patternbench.run.session import NONE_AGAIN, Session
 from patternbench.study.problems import InputError, Problem
 
@@ -66,6 +67,7 @@ def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
         hint = f"make room, then type `patternbench resume {session.folder.path}`"
         raise InputError(Problem(f"cannot be written: {error.strerror}", str(session.folder.path), hint=hint)) from None
     wall = time.perf_counter() - begun
+    limit_simulation.refresh(session.folder)
     made = build(session.folder)
     failed = [entry for entry in entries if entry.status == FAILED]
     if quiet:

@@ -9,6 +9,7 @@ import click
 from patternbench.cli.execution import show
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import build
+from patternbench.run import limit_simulation
 
 
 @click.command(epilog="Example: patternbench report runs/first")
@@ -17,5 +18,6 @@ def report(folder: Path) -> None:
     """Rebuild the report of the run in DIR, finished or not: report.html, figures, tables, rounds.parquet."""
     run = RunFolder(folder)
     run.check()
+    limit_simulation.refresh(run)
     show(build(run))
     click.echo(f"report: {run.report}")

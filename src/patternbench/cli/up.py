@@ -28,6 +28,7 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
     system = systems.load(system_name, Path.cwd())
     given = dict(_pair(text) for text in settings)
     system.check([given])
+    bench.check_settings(system, given)
     bench.check_needs(system, given)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -143,6 +144,32 @@ def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[Any]]) -> l
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
 
 
+def settings_problems(system: SystemFile, given: Mapping[str, Any]) -> list[Problem]:
+    """What the components of a system would refuse of these settings, each at the setting that it comes from."""
+    found = [_at_setting(system, name, kind, fields) for name, kind, fields in system.with_settings(dict(given))]
+    return list({str(problem): problem for group in found for problem in group}.values())
+
+
+def _at_setting(system: SystemFile, name: str, kind: str, fields: dict[str, Any]) -> list[Problem]:
+    try:
+        _component(name, kind, fields)
+    except InputError as error:
+        return [replace(each, path=_origin(system, name, each.path)) for each in error.problems]
+    return []
+
+
+def _origin(system: SystemFile, component: str, path: str) -> str:
+    settings = system.settings_of(component, path.removeprefix(f"{component}."))
+    return f"system.settings.{settings[0]}" if len(settings) == 1 else path
+
+
+def check_settings(system: SystemFile, settings: Mapping[str, Any]) -> None:
+    """Raise InputError listing what the components of a system would refuse of these settings."""
+    problems = settings_problems(system, settings)
+    if problems:
+        raise InputError(problems)
+
+
 def check_needs(system: SystemFile, settings: dict[str, Any]) -> None:
     """Raise InputError naming what a system needs with these settings that this machine lacks."""
     problems = needs_problems(system, {name: [value] for name, value in settings.items()})
@@ -157,6 +184,9 @@ def _component(name: str, kind: str, fields: dict[str, Any]) -> Any:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        found = error.errors()[0]
-        path = ".".join([name, *map(str, found["loc"])])
-        raise InputError(Problem(found["msg"], path=path, value=found["input"])) from None
+        raise InputError([_refused(name, found) for found in error.errors()]) from None
+
+
+def _refused(name: str, found: Any) -> Problem:
+    path = ".".join([name, *map(str, found["loc"])])
+    return Problem(found["msg"], path=path, value=found["input"], allowed=found.get("ctx", {}).get("allowed", ""))

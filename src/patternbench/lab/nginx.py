@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from patternbench.lab import debian, filters
 from patternbench.lab.component import Log, Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
-from patternbench.study.units import Duration
+from patternbench.study.units import Duration, PositiveDuration
 
 FILTER = filters.FOLDER / "nginx-ratelimit"
 MODULES = "/usr/lib/nginx/modules"
 NO_LIMITER = "no_limiter"
 MEMORY = "memory"
+PER_REQUEST = "per_request"
+NOT_LEASABLE = ("leaky_bucket", "gcra")
 WITH_BURST = ("token_bucket", "leaky_bucket", "gcra")
 GRACE_S = 5.0
 SERIOUS = re.compile(r"\[(emerg|alert|crit|error)\]")
@@ -34,7 +37,8 @@ MOST_LINES = 5
 class Nginx(Settings):
     """Settings of a load balancer and its one limit, which holds for each value of the header ``key``.
 
-    ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which component that is.
+    ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which component that is. In
+    ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided by ``balancers``.
     ``link`` is a component that stands between when it is up. ``burst`` 0 means the limit. ``lease_share`` is the
     part of the remaining quota that a lease takes. A request without the header is limited by its address.
     """
@@ -46,7 +50,7 @@ class Nginx(Settings):
     balancers: int = Field(default=1, ge=1, le=1000)
     algorithm: str = NO_LIMITER
     limit: int = Field(default=100, ge=1)
-    window: Duration = Duration.parse("60s")
+    window: PositiveDuration = Duration.parse("60s")
     burst: int = Field(default=0, ge=0)
     sub_windows: int = Field(default=5, ge=1, le=60)
     key: str = "X-Api-Key"
@@ -57,6 +61,15 @@ class Nginx(Settings):
     when_store_fails: Literal["open", "closed", "local"] = "local"
     synchronisation: Literal["per_request", "lazy", "eager"] = "per_request"
     lease_share: float = Field(default=0.5, gt=0, le=1)
+
+    @field_validator("synchronisation")
+    @classmethod
+    def _can_be_leased(cls, way: str, others: ValidationInfo) -> str:
+        algorithm = others.data.get("algorithm", NO_LIMITER)
+        if way != PER_REQUEST and algorithm in NOT_LEASABLE:
+            text = f"no lease goes with {algorithm}, which computes times: exclude them together, or use {PER_REQUEST}"
+            raise PydanticCustomError("lease", "{text}", {"text": text, "allowed": PER_REQUEST})
+        return way
 
     @staticmethod
     def needs() -> list[Need]:
@@ -125,7 +138,7 @@ class Nginx(Settings):
             "name": "per_client",
             "key": {"from": "header", "name": self.key},
             "algorithm": self.algorithm,
-            "limit": self.limit,
+            "limit": self._part(self.limit),
             "window": f"{self.window.us}us",
             "sub_windows": self.sub_windows,
             "store": self.store,
@@ -133,10 +146,14 @@ class Nginx(Settings):
         if self.store != MEMORY:
             limit["when_store_fails"] = self.when_store_fails
         if self.algorithm in WITH_BURST and self.burst:
-            limit["burst"] = self.burst
+            limit["burst"] = self._part(self.burst)
         if self.synchronisation != "per_request":
             limit["lease"] = {"mode": self.synchronisation, "share": self.lease_share}
         return limit
+
+    def _part(self, quantity: int) -> int:
+        """What this balancer enforces of what holds over all: nobody else counts what it keeps in memory."""
+        return quantity if self.store != MEMORY else max(1, quantity // self.balancers)
 
     def _store(self, urls: Any) -> dict[str, Any]:
         """Where the state is, read off the URL of the component that keeps it."""

@@ -62,6 +62,11 @@ class SystemFile(Model):
         used = self._used({name: [value] for name, value in values.items()})
         return [(fields.get("name", kind), kind, _filled(_own(fields), values)) for kind, fields in used]
 
+    def settings_of(self, component: str, field: str) -> list[str]:
+        """Which settings a field of a component is made of; none when the system file says it itself."""
+        raw = next((fields for kind, fields in self._entries() if fields.get("name", kind) == component), {})
+        return REFERENCE.findall(str(raw.get(field, "")))
+
     def kinds(self, levels: Mapping[str, Iterable[Any]] | None = None) -> list[str]:
         """The kinds of the components in the order of starting: all, or those that some of the levels call for."""
         if levels is None:

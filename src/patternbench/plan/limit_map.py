@@ -30,6 +30,8 @@ ROUTINGS = ("round_robin", "random", "sticky")
 LEASE_SIZES = ("static", "dynamic")
 MOST_BALANCERS = 64
 MOST_PER_MINUTE = 1_000_000
+#: In one scenario: minutes of CPU.
+MOST_REQUESTS = 100_000_000
 AT_ONCE = Duration(0)
 WINDOW, RUN, BAND, LEASE_LIFE = (Duration.parse(text) for text in ("60s", "10m", "20ms", "5s"))
 LATENESS = tuple(Duration.parse(text) for text in ("0ms", "10ms", "1s"))
@@ -117,6 +119,19 @@ class Map:
         ):
             if length.us == 0:
                 yield Problem("must be longer than nothing", f"--{name}", value=str(length))
+        if self.requests > MOST_REQUESTS:
+            hint = "give fewer clients, lower rates or a shorter --duration"
+            allowed, given = f"at most {MOST_REQUESTS:,} in a scenario", f"{self.requests:,}"
+            yield Problem("makes too many requests", "--clients", value=given, allowed=allowed, hint=hint)
+        if all(algorithm in NOT_LEASABLE for algorithm in self.algorithms) and set(self.synchronisations) <= {*LEASES}:
+            these = ", ".join(self.algorithms)
+            allowed = ", ".join(each for each in SYNCHRONISATIONS if each not in LEASES)
+            yield Problem(f"leaves nothing to simulate: {these} can't be leased", "--synchronisation", allowed=allowed)
+
+    @property
+    def requests(self) -> int:
+        """How many requests a scenario has, in the mean."""
+        return round(sum(group.clients * group.per_minute for group in self.clients) * self.duration.seconds / 60)
 
 
 def _unknown(option: str, given: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Problem]:

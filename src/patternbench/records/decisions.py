@@ -15,16 +15,25 @@ from patternbench.records.folder import RunFolder
 
 PLAN = "plan.json.gz"
 POLICY = "policy_"
-_KINDS = {"time_us": "int64", "client": "string", "allowed": "int64", "cost": "int64", "decided_by": "string"}
+_KINDS = {
+    "time_us": "int64",
+    "worker": "int64",
+    "client": "string",
+    "allowed": "int64",
+    "cost": "int64",
+    "decided_by": "string",
+}
 
 
 @dataclass(frozen=True)
 class Decisions:
     """One row a decision of any balancer in a round (`client`, `time_us`, `allowed`, `cost`, `decided_by`,
-    `balancer`), and the one limit of the plan (contracts/ratelimit/plan.schema.json)."""
+    `worker` of the balancer from 0, `balancer`), and the one limit of the plan (contracts/ratelimit/plan.schema.json)
+    that each of so many balancers enforced."""
 
     table: pd.DataFrame
     limit: dict[str, Any]
+    balancers: int
 
     @property
     def without_store(self) -> int:
@@ -40,7 +49,7 @@ def read(run: RunFolder, round_name: str) -> Decisions | None:
     if not plans:
         return None
     rows = pd.concat(parts, ignore_index=True) if parts else _nothing()
-    return Decisions(rows.astype({"allowed": bool}), plans[0]["limits"][0])
+    return Decisions(rows.astype({"allowed": bool}), plans[0]["limits"][0], plans[0]["balancers"])
 
 
 def _table(balancer: str, file: Path) -> pd.DataFrame:

@@ -38,7 +38,7 @@ class Cast:
     left_out: dict[str, str]
 
 
-def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
+def system_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """What is wrong with the system a study names, its settings, and what it needs on this machine."""
     if not study.system.name:
         return _authority_problems(study.system, inputs)
@@ -50,6 +50,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
         for level in study.system.settings[name]
         for problem in system.problems({name: level})
     ]
+    found = found or _refused_settings(system, plan)
     return found + _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
 
 
@@ -62,6 +63,17 @@ def _authority_problems(system: System, inputs: Inputs) -> list[Problem]:
     except OSError as error:
         return [Problem(f"cannot be read: {error.strerror}", path="system.ca", value=system.ca)]
     return []
+
+
+def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
+    """What the components refuse of the settings of any scenario, alone or together."""
+    given = {content_id(settings): settings for settings in map(_settings, plan.scenarios)}
+    found = [problem for settings in given.values() for problem in bench.settings_problems(system, settings)]
+    return list({str(problem): problem for problem in found}.values())
+
+
+def _settings(scenario: Scenario) -> dict[str, Any]:
+    return scenario.config["system"].get("settings") or {}
 
 
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:

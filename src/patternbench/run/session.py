@@ -114,7 +114,7 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
     evidence.check(study, plan)
     choice.check(scenario.config for scenario in plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
-    problems = preflight.system_problems(study, inputs)
+    problems = preflight.system_problems(study, plan, inputs)
     if problems:
         raise InputError(problems)
     preflight.check_urls(study, inputs)

@@ -54,9 +54,9 @@ def test_sidecars_keep_one_limit_over_both_balancers_but_for_what_is_under_way(s
     assert asked(bench) == {429: SENT}
 
 
-def test_each_balancer_limits_on_its_own_when_the_state_is_in_its_memory(shop: Up) -> None:
+def test_each_balancer_enforces_its_half_of_the_limit_when_the_state_is_in_its_memory(shop: Up) -> None:
     bench = shop(store="memory", limit=LIMIT, window="1h")
-    assert asked(bench) == {200: 2 * LIMIT, 429: SENT - 2 * LIMIT}
+    assert asked(bench) == {200: LIMIT, 429: SENT - LIMIT}
 
 
 def test_without_a_limiter_everything_passes_and_no_store_is_started(shop: Up) -> None:

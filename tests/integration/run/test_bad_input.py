@@ -123,8 +123,18 @@ def test_up_refuses_a_setting_that_is_none(setting: str) -> None:
 
 
 def test_up_refuses_a_value_that_a_component_does_not_take() -> None:
-    assert "target.workers" in refused("up", "target", "--set", "workers=many")
+    assert "system.settings.workers" in refused("up", "target", "--set", "workers=many")
     assert "service" in refused("up", "target", "--set", "service_time=fast")
+
+
+def test_what_components_refuse_together_is_told_at_its_line_before_anything_starts(tmp_path: Path) -> None:
+    study = (ROOT / "studies/rate-limiting-quick.yaml").read_text().replace("window: 6s", "window: 0s")
+    leased = study.replace("    - {algorithm: gcra, synchronisation: [lazy, eager]}\n", "")
+    (tmp_path / "leased.yaml").write_text(leased)
+    told = refused("run", str(tmp_path / "leased.yaml"), "--out", str(tmp_path / "run"))
+    assert "leased.yaml:23: system.settings.window: must be longer than nothing" in told
+    assert "leased.yaml:20: system.settings.synchronisation: no lease goes with gcra" in told
+    assert not (tmp_path / "run").exists()
 
 
 def test_resume_and_report_refuse_what_is_no_run(tmp_path: Path) -> None:

@@ -68,6 +68,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+LATENCY, CONTRASTS, BY_BALANCERS, BY_CLIENTS, BY_GROUP, BESIDE, MAP = range(2, 9)
+
+
 def rows(finished: Path, table: int) -> pd.DataFrame:
     return pd.read_csv(finished / "tables" / f"rate-limiting-{table}.csv")
 
@@ -98,7 +101,7 @@ def test_the_balancers_and_the_clients_agree_on_what_was_rejected(finished: Path
 
 
 def test_a_sliding_log_does_not_deviate_by_the_balancers_clock_near_or_far(finished: Path) -> None:
-    table = rows(finished, 3)
+    table = rows(finished, BY_BALANCERS)
     logs = table[table["algorithm"] == "sliding window log"]
     assert sorted(logs["distance"]) == ["0ms", "10ms"]
     assert (logs["over requests"] == 0).all()
@@ -106,30 +109,46 @@ def test_a_sliding_log_does_not_deviate_by_the_balancers_clock_near_or_far(finis
 
 
 def test_the_ends_of_the_scale_stand_in_the_tables_of_both_sides(finished: Path) -> None:
-    for number in (3, 4):
+    for number in (BY_BALANCERS, BY_CLIENTS):
         table = rows(finished, number).set_index("algorithm")
         assert table.loc["no limiter", "wrongly allowed"] > 10
         assert table.loc["exact log", "over requests"] == 0
-    assert "no limiter" in set(rows(finished, 2)["algorithm"])
+    for number in (BY_GROUP, BESIDE, MAP):
+        assert {"no limiter", "exact log"} <= set(rows(finished, number)["algorithm"])
+    assert "no limiter" in set(rows(finished, LATENCY)["algorithm"])
+
+
+def test_what_asks_one_store_at_every_request_deviates_as_simulated_on_its_own_requests(finished: Path) -> None:
+    table = rows(finished, BESIDE)
+    asked = table[(table["store"].isin(["redis", "mariadb"])) & (table["synchronisation"] == "per request")]
+    near = asked[asked["distance"] == "0ms"]
+    assert len(near) == 2
+    assert near["measured"].to_numpy() == pytest.approx(near["simulated"].to_numpy(), abs=1.5)
+    exact = asked[asked["algorithm"] == "sliding window log"]
+    assert (exact["simulated"] == 0).all()
 
 
 def test_the_distance_to_the_store_is_in_the_latency(finished: Path) -> None:
-    costs = rows(finished, 2)
+    costs = rows(finished, LATENCY)
     far = costs[(costs["algorithm"] == "sliding window log") & (costs["distance"] == "10ms")]
-    assert far["latency"].item() >= 20 + 2
+    assert far["latency, ms"].item() >= 20 + 2
+    way = rows(finished, CONTRASTS).set_index("choice").loc["10ms of way instead of 0ms, over redis"]
+    assert way["added, ms"] > 15
 
 
 def test_the_report_shows_the_published_tables_and_figures_and_recommends(finished: Path) -> None:
     page = (finished / "report.html").read_text()
-    for wanted in ("Table IV", "Table V", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "choose"):
+    for wanted in ("Table IV", "Table V", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "choose", "Accuracy map"):
         assert wanted in page, wanted
-    assert len(list((finished / "figures").glob("rate-limiting-*.svg"))) == 4
+    assert len(list((finished / "figures").glob("rate-limiting-*.svg"))) == 7
 
 
 def test_the_report_is_rebuilt_from_what_was_kept(finished: Path) -> None:
-    before = rows(finished, 3)
+    before = [rows(finished, number) for number in (BY_BALANCERS, BESIDE, MAP)]
+    (finished / "simulated.json").unlink()
     assert patternbench("report", str(finished)).returncode == 0
-    pd.testing.assert_frame_equal(rows(finished, 3), before)
+    for number, table in zip((BY_BALANCERS, BESIDE, MAP), before, strict=True):
+        pd.testing.assert_frame_equal(rows(finished, number), table)
 
 
 def test_the_plan_that_was_enforced_is_kept_with_its_round(finished: Path) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from patternbench.analyze import rate_limits
+from patternbench.analyze.rate_limits import Noise, Wanted
 from patternbench.analyze.throttling import Rule
 
 RULE = Rule(window_us=1_000_000, limit=2, tolerance_us=20_000)
@@ -43,24 +47,110 @@ def test_each_group_is_judged_by_its_own_requests() -> None:
     assert rate_limits.by_group(table, RULE) == {"far off": pytest.approx(100 / 3), "low": 0}
 
 
-def test_the_overhead_is_the_difference_to_the_rounds_without_a_limiter() -> None:
-    rows = pd.DataFrame({"algorithm": ["none", "none", "gcra", "gcra"], "ms": [10.0, 12.0, 13.0, 15.0]})
+def rounds(**columns: list[object]) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+def test_the_overhead_is_the_mean_difference_to_the_round_without_a_limiter_of_the_same_block() -> None:
+    rows = rounds(algorithm=["none", "none", "gcra", "gcra"], block=[0, 1, 0, 1], ms=[10.0, 20.0, 13.0, 25.0])
     found = rate_limits.overheads(rows, ["algorithm"], rows["algorithm"] == "none", "ms").set_index("algorithm")
     assert found.loc["none", "overhead"] == 0
-    assert found.loc["gcra", "overhead"] == pytest.approx(3)
-    assert found.loc["gcra", "percent"] == pytest.approx(300 / 11)
-    assert found.loc["gcra", "low"] < 3 < found.loc["gcra", "high"]
+    assert found.loc["gcra", "overhead"] == pytest.approx(4)
+    assert found.loc["gcra", "percent"] == pytest.approx(400 / 15)
+    # Differences 3 and 5: the mean 4, give or take t(0.975, 1) = 12.706 standard errors of 1.
+    assert found.loc["gcra", "low"] == pytest.approx(4 - 12.706, abs=1e-3)
+    assert found.loc["gcra", "high"] == pytest.approx(4 + 12.706, abs=1e-3)
 
 
-def test_one_round_a_side_gives_an_overhead_without_an_interval() -> None:
-    rows = pd.DataFrame({"algorithm": ["none", "gcra"], "ms": [10.0, 13.0]})
+def test_a_drift_that_meets_a_whole_block_is_no_part_of_the_overhead() -> None:
+    rows = rounds(algorithm=["none", "none", "gcra", "gcra"], block=[0, 1, 0, 1], ms=[10.0, 90.0, 13.0, 93.0])
+    found = rate_limits.overheads(rows, ["algorithm"], rows["algorithm"] == "none", "ms").set_index("algorithm")
+    assert found.loc["gcra", ["low", "overhead", "high"]].tolist() == [3, 3, 3]
+
+
+def test_one_block_gives_an_overhead_without_an_interval() -> None:
+    rows = rounds(algorithm=["none", "gcra"], block=[0, 0], ms=[10.0, 13.0])
     found = rate_limits.overheads(rows, ["algorithm"], rows["algorithm"] == "none", "ms").set_index("algorithm")
     assert found.loc["gcra", "overhead"] == 3
     assert np.isnan(found.loc["gcra", "low"])
 
 
 def test_without_rounds_without_a_limiter_the_overhead_is_unknown_and_not_zero() -> None:
-    rows = pd.DataFrame({"algorithm": ["gcra", "gcra"], "ms": [13.0, 14.0]})
+    rows = rounds(algorithm=["gcra", "gcra"], block=[0, 1], ms=[13.0, 14.0])
     found = rate_limits.overheads(rows, ["algorithm"], pd.Series(False, rows.index), "ms")
     assert found["overhead"].isna().all()
     assert found["mean"].tolist() == [13.5]
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20))
+def test_the_interval_of_a_mean_is_students(values: list[float]) -> None:
+    found = rate_limits.mean_interval(np.array(values))
+    assert found.low <= found.mean <= found.high
+    if np.std(values) > 1e-6:
+        low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+        assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_only_rounds_that_have_a_match_are_compared() -> None:
+    redis = rounds(algorithm=["a", "b", "c"], block=[0, 0, 0], ms=[1.0, 2.0, 50.0])
+    mariadb = rounds(algorithm=["a", "b"], block=[0, 0], ms=[4.0, 6.0])
+    apart, pairs = rate_limits.matched(mariadb, redis, ["algorithm"], "ms")
+    assert len(pairs) == 2
+    assert apart.mean == pytest.approx(3.5)
+
+
+def test_the_noise_is_the_pooled_scatter_within_what_is_alike() -> None:
+    rows = rounds(store=["r", "r", "m", "m"], block=[0, 0, 0, 0], ms=[1.0, 3.0, 11.0, 13.0])
+    found = rate_limits.noise(rows, ["store"], "ms")
+    assert (found.deviation, found.freedom) == (pytest.approx(np.sqrt(2)), 2)
+    # t(0.975, 2) = 4.303; a difference of two single rounds scatters by sqrt(2) as much.
+    assert found.reach(1) == pytest.approx(4.303 * np.sqrt(2) * np.sqrt(2), abs=1e-2)
+    assert found.reach(4) == pytest.approx(found.reach(1) / 2)
+
+
+def test_where_nothing_is_alike_every_difference_may_be_chance() -> None:
+    rows = rounds(store=["r", "m"], block=[0, 0], ms=[1.0, 30.0])
+    assert rate_limits.noise(rows, ["store"], "ms").reach(1) == np.inf
+
+
+def wanted(scatter: float) -> Wanted:
+    return Wanted("ms", "error", "finer", 1.0, Noise(scatter, 100))
+
+
+def candidates(blocks: int = 1) -> pd.DataFrame:
+    one = {"name": ["coarse", "exact", "slow", "wrong"], "ms": [10.0, 10.2, 60.0, 5.0]}
+    errors = {"error": [0.9, 0.0, 0.0, 8.0], "finer": [5.0, 0.0, 0.0, 9.0]}
+    return pd.concat([pd.DataFrame({**one, **errors, "block": block}) for block in range(blocks)], ignore_index=True)
+
+
+def test_of_candidates_of_the_same_cost_the_one_of_least_error_is_chosen() -> None:
+    found = rate_limits.choose(candidates(), ["name"], wanted(0.5))
+    assert found is not None
+    assert (found.place, found.cheapest, found.alike) == (1, 0, (0, 1))
+    assert np.isnan(found.wins)
+
+
+def test_a_cost_that_is_clearly_least_decides_among_those_accurate_enough() -> None:
+    found = rate_limits.choose(candidates(), ["name"], wanted(0.01))
+    assert found is not None
+    assert (found.place, found.alike) == (0, (0,))
+
+
+def test_nothing_is_chosen_when_nothing_is_accurate_enough() -> None:
+    assert rate_limits.choose(candidates().query("name == 'wrong'"), ["name"], wanted(0.5)) is None
+
+
+def test_three_blocks_that_agree_make_a_choice_that_always_wins() -> None:
+    found = rate_limits.choose(candidates(3), ["name"], wanted(0.5))
+    assert found is not None
+    assert found.wins == 1
+
+
+def test_blocks_that_disagree_make_a_choice_that_wins_only_sometimes() -> None:
+    rows = candidates(3)
+    rows.loc[(rows["name"] == "coarse") & (rows["block"] == 2), "error"] = 0.0
+    rows.loc[(rows["name"] == "exact") & (rows["block"] == 2), "error"] = 0.5
+    found = rate_limits.choose(rows, ["name"], wanted(0.5))
+    assert found is not None
+    assert 0.5 < found.wins < 1
+    assert found == rate_limits.choose(rows, ["name"], wanted(0.5))

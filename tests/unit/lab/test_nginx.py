@@ -55,6 +55,15 @@ def test_a_store_that_is_not_up_is_refused_and_never_replaced_by_memory() -> Non
         plan({"shop": URLS["shop"]}, algorithm="fixed_window", store="redis")
 
 
+def test_a_balancer_that_counts_by_itself_enforces_its_part_rounded_down_but_never_nothing() -> None:
+    def limit(**settings: Any) -> Any:
+        return plan(algorithm="token_bucket", balancers=3, **settings)["limits"][0]
+
+    assert (limit(limit=10, burst=5)["limit"], limit(limit=10, burst=5)["burst"]) == (3, 1)
+    assert limit(limit=2)["limit"] == 1
+    assert limit(limit=10, store="redis")["limit"] == 10
+
+
 def test_only_buckets_are_given_a_burst_and_zero_means_the_limit() -> None:
     assert plan(algorithm="token_bucket", burst=5)["limits"][0]["burst"] == 5
     assert "burst" not in plan(algorithm="token_bucket", burst=0)["limits"][0]

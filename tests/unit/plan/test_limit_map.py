@@ -56,6 +56,16 @@ def test_a_group_that_is_none_is_refused(text: str) -> None:
         Group.parse(text)
 
 
+def test_a_map_in_which_nothing_means_anything_is_refused() -> None:
+    with pytest.raises(InputError, match=r"--synchronisation: leaves nothing to simulate: gcra can't be leased"):
+        Map(algorithms=("gcra",), synchronisations=("lazy", "eager"))
+
+
+def test_a_map_of_more_requests_than_anybody_waits_for_is_refused() -> None:
+    with pytest.raises(InputError, match="too many requests"):
+        Map(clients=(Group(1_000_000, 1_000_000),))
+
+
 def test_everything_wrong_with_a_map_is_said_at_once() -> None:
     with pytest.raises(InputError) as raised:
         Map(

@@ -1,64 +1,82 @@
 --- Every balancer decides from a lease, with the filter's own lease code; `asked` counts the requests that waited for the store.
 --
--- What nginx does on a timer is done here at the first request of the client after it was due.
+-- What nginx does on a timer is done here before the client's first request after it was due, at the time of the timer. With
+-- `workers` (1 when absent) the holders of leases are the workers of the balancers: 1 to `workers` are those of the first.
 
 local leases = require("ratelimit.leases")
 
-local huge, min = math.huge, math.min
+local ceil, huge, min = math.ceil, math.huge, math.min
 
 local M = {}
 M.__index = M
 
+--- How often nginx looks for expired leases (microseconds).
+local sweep = 100000
+
 function M.new(store, plan, scenario)
   local held = {}
-  for balancer = 1, scenario.balancers do
-    held[balancer] = leases.new(0)
-    held[balancer].denied_until = 0
+  for holder = 1, scenario.balancers do
+    held[holder] = leases.new(0)
+    held[holder].denied_until = 0
   end
-  return setmetatable({ store = store, limit = plan, held = held, asked = 0, next_end = huge }, M)
+  return setmetatable({
+    store = store, limit = plan, held = held, workers = scenario.workers or 1, asked = 0, next_end = huge,
+  }, M)
 end
 
-local function settle(self, balancer, lease, now)
+local function ask(self, holder, ...)
+  return self.store:ask(ceil(holder / self.workers), ...)
+end
+
+local function settle(self, holder, lease, now)
   local verb, amount = leases.settle(lease, now, self.limit)
   if verb then
-    self.store:ask(balancer, verb, now, amount, 1, lease.at)
+    ask(self, holder, verb, now, amount, 1, lease.at)
   end
 end
 
-local function settle_expired(self, now)
+local function due(lease)
+  return ceil(lease.expires / sweep) * sweep
+end
+
+-- Settles what is due at one look of nginx; the next look is when the next lease is due.
+local function settle_due(self, now)
   self.next_end = huge
-  for balancer, lease in ipairs(self.held) do
-    if lease.expires > 0 and now >= lease.expires then
-      settle(self, balancer, lease, now)
+  for holder, lease in ipairs(self.held) do
+    if lease.expires > 0 and due(lease) <= now then
+      settle(self, holder, lease, now)
     elseif lease.expires > 0 then
-      self.next_end = min(self.next_end, lease.expires)
+      self.next_end = min(self.next_end, due(lease))
     end
   end
 end
 
-local function fetch(self, balancer, lease, now, cost)
+local function fetch(self, holder, lease, now, cost)
+  if self.limit.lease.mode == "eager" and lease.expires > 0 and now >= lease.expires then
+    settle(self, holder, lease, now)
+  end
   local verb, amount = leases.request(lease, now, self.limit, cost)
   local allowed, remaining, reset, retry_after, _, granted =
-    self.store:ask(balancer, verb, now, amount, self.limit.lease.share)
+    ask(self, holder, verb, now, amount, self.limit.lease.share)
   local answer = { allowed = allowed, remaining = remaining, reset = reset, granted = granted }
   leases.fill(lease, now, self.limit, answer, amount, now)
   lease.denied_until = allowed and 0 or now + retry_after
-  self.next_end = min(self.next_end, lease.expires)
+  self.next_end = min(self.next_end, due(lease))
   self.asked = self.asked + 1
 end
 
 --- @return whether the request passes
-function M:decide(now, balancer, cost)
-  if now >= self.next_end then
-    settle_expired(self, now)
+function M:decide(now, holder, cost)
+  while now >= self.next_end do
+    settle_due(self, self.next_end)
   end
-  local lease = self.held[balancer]
+  local lease = self.held[holder]
   if leases.take(lease, now, cost) then
     return true
   elseif lease.denied_until > now and lease.credits < 1 then
     return false
   end
-  fetch(self, balancer, lease, now, cost)
+  fetch(self, holder, lease, now, cost)
   return leases.take(lease, now, cost)
 end
 

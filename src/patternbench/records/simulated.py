@@ -1,0 +1,52 @@
+"""What the simulator of limits said of a run's requests: beside each round, and as a map of other limiters.
+
+Made anew with every report from the recorded decisions (run/limit_simulation.py), so it is no raw record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from patternbench.records import folder
+from patternbench.records.folder import RunFolder
+
+FILE = "simulated.json"
+
+
+@dataclass(frozen=True)
+class LimitMap:
+    """The map for one limit: that limit, the round whose requests it is made of and how many balancers it had,
+    scenarios with their answers, and what was left out in words."""
+
+    limit: dict[str, Any]
+    round: int
+    balancers: int
+    scenarios: list[dict[str, Any]]
+    left_out: list[str]
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The judge's summary of each simulated round (by its number as text), the maps, what it cost; or why there are
+    none."""
+
+    rounds: dict[str, dict[str, float]] = field(default_factory=dict)
+    maps: list[LimitMap] = field(default_factory=list)
+    requests: int = 0
+    cpu_s: float = 0.0
+    missing: str = ""
+
+
+def write(run: RunFolder, simulated: Simulated) -> None:
+    """Keep it in the run's folder."""
+    folder.write_json(run.path / FILE, asdict(simulated))
+
+
+def read(run: RunFolder) -> Simulated | None:
+    """What was kept; None when nothing was."""
+    path = run.path / FILE
+    if not path.is_file():
+        return None
+    found = folder.read_json(path)
+    return Simulated(**{**found, "maps": [LimitMap(**each) for each in found["maps"]]})

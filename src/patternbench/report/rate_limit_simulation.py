@@ -1,0 +1,337 @@
+"""The simulated part of the section on rate limiting: beside what was measured, and the accuracy map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.rate_limits import MeanInterval, mean_interval
+from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER
+from patternbench.plan.limit_replay import BURSTY, GOSSIP
+from patternbench.records.simulated import LimitMap, Simulated
+from patternbench.report.model import Figure, Table
+from patternbench.report.rate_limit_figures import numbers, tips, with_data
+from patternbench.report.rate_limit_tables import BALANCERS, BY, DEVIATION, ERROR, HIDDEN, NONE, PER_REQUEST, interval
+from patternbench.report.rate_limit_words import ENOUGH, named
+from patternbench.report.words import number
+from patternbench.study.units import Duration
+
+MATTERS = 0.1
+"""Percent of requests from which on a difference between measured and simulated deviation is worth a word."""
+SIMULATED = "simulated"
+DIGITS = 6
+"""To how many places both judges' percentages are compared: the last ones are their arithmetic's."""
+OF_MAP = "Each cell: percent of requests that deviate by more than a window 20 ms shorter or longer explains."
+COMMAND = "patternbench simulate-limits"
+WAYS = {"request": "asks at every request", "lazy": "lazy lease", "eager": "eager lease", "share": "limit / balancers"}
+WHY = {
+    "crdt": (
+        "The simulated copies hear of a grant exactly at the end of an interval and book it then; the sidecar sends "
+        "when the machine lets it and books at the moment of granting."
+    ),
+    "lease": (
+        "A real batch takes a round trip to fetch, in which the client's further requests wait, and a look of nginx "
+        "at a tenth of a second to settle; the simulator's store answers at once."
+    ),
+    PER_REQUEST: (
+        "Both decide by the same code on the same times. What is left are decisions without the store, and "
+        "rejections from a balancer's cache: it remembers one from the moment at which the answer arrived, so a way "
+        "from the store makes it last that much too long."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the simulation adds to the section."""
+
+    words: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+
+
+def part(found: Simulated | None, rows: pd.DataFrame) -> Part:
+    """What was simulated beside these rounds, or why nothing was."""
+    if found is None:
+        return Part(["Nothing was simulated beside these rounds; `patternbench report` on this folder does it."])
+    if found.missing:
+        return Part([f"Nothing could be simulated beside these rounds ({found.missing})."])
+    pairs = _pairs(found, rows)
+    beside = _beside(pairs)
+    tables = [Table("Measured and simulated deviation on the same requests: percent of requests", _shown(beside, rows))]
+    figures = [_scatter(beside)]
+    for one in found.maps:
+        tables.append(Table(f"The accuracy map in short{_of(one, found)}", _short(one)))
+        figures += _heatmaps(one, found)
+    return Part([*_words(beside), _cost(found), *_left_out(found)], tables, figures)
+
+
+def _of(one: LimitMap, found: Simulated) -> str:
+    return f" for {_named(one)}" if len(found.maps) > 1 else ""
+
+
+def _named(one: LimitMap) -> str:
+    return f"{one.limit['limit']} in {Duration.parse(str(one.limit['window']))}"
+
+
+def in_bursts(found: Simulated | None, row: pd.Series) -> float | None:
+    """What percent of a configuration's decisions would deviate beyond the band if its clients came in bursts."""
+    for one in found.maps if found else []:
+        if _named(one) == row["limit"]:
+            return _looked_up(_cells(one), row, one.balancers)
+    return None
+
+
+def _looked_up(cells: pd.DataFrame, row: pd.Series, balancers: int) -> float | None:
+    late = (GOSSIP.us + Duration.parse(row["distance"]).us) if row["store"] == "crdt" else 0
+    wanted = {"arrivals": BURSTY, "algorithm": row["algorithm"], "way": _way(row), "balancers": balancers}
+    mine = cells[(cells[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+    if mine.empty:
+        return None
+    nearest = (mine["late"] - late).abs().to_numpy().argmin()
+    return float(mine["beyond"].to_numpy()[nearest])
+
+
+def _way(row: pd.Series) -> str:
+    if row["store"] == "memory":
+        return WAYS["share"]
+    return WAYS["request"] if row["synchronisation"] == PER_REQUEST else row["synchronisation"]
+
+
+# --- measured beside simulated
+
+
+def _pairs(found: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rounds that were simulated, and whose store answered, with both deviations."""
+    answered = rows["limited"] & (rows["missing"] <= ENOUGH)
+    known = rows[answered & rows["round"].astype(str).isin(found.rounds)]
+    answers = [found.rounds[str(number)] for number in known["round"]]
+    return known.assign(
+        **{SIMULATED: [each["deviation"] for each in answers]},
+        tolerant=[each["deviation_tolerant"] for each in answers],
+        asked=[each["asked_store"] for each in answers],
+    )
+
+
+def _beside(pairs: pd.DataFrame) -> pd.DataFrame:
+    groups = pairs.groupby(BY, sort=False)
+    return pd.DataFrame([_side(dict(zip(BY, key, strict=True)), part) for key, part in groups])
+
+
+def _side(names: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
+    apart = mean_interval((part[DEVIATION] - part[SIMULATED]).round(DIGITS).to_numpy(float))
+    return {
+        **names,
+        "measured": part[DEVIATION].mean(),
+        SIMULATED: part[SIMULATED].mean(),
+        "difference": apart.mean,
+        "between": interval(apart.low, apart.high),
+        "matters": _matters(apart),
+        "measured beyond": part[ERROR].mean(),
+        "simulated beyond": part["tolerant"].mean(),
+        "asked the store, %": part["asked"].mean(),
+        "rounds": str(apart.count),
+    }
+
+
+def _matters(apart: MeanInterval) -> bool:
+    return abs(apart.mean) > MATTERS and (apart.clear or not apart.known)
+
+
+def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The pairs for people, between the ends of the scale, which the judge finds on the same requests."""
+    names = {"between": "95 % interval", "measured beyond": "measured beyond ±20 ms"}
+    table = beside.drop(columns="matters").rename(columns={**names, "simulated beyond": "simulated beyond ±20 ms"})
+    ends = [_end(rows, NO_LIMITER), table, _end(rows, EXACT_LOG)]
+    return _dashed(pd.concat(ends, ignore_index=True))
+
+
+def _dashed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a dash where nothing is known."""
+    return table.astype(object).where(table.notna(), NONE)
+
+
+def _end(rows: pd.DataFrame, end: str) -> pd.DataFrame:
+    limited = rows[rows["limited"]]
+    values = [limited[f"{BALANCERS}.{end}.{name}"].median() for name in ("deviation", "deviation_tolerant")]
+    shown = {"measured": values[0], SIMULATED: values[0], "difference": 0.0, "between": "–"}
+    beyond = {"measured beyond ±20 ms": values[1], "simulated beyond ±20 ms": values[1]}
+    row = dict.fromkeys(BY, NONE) | {"algorithm": end} | shown | beyond
+    return pd.DataFrame([row | {name: limited[name].iloc[0] for name in HIDDEN}]).rename(
+        columns={"between": "95 % interval"}
+    )
+
+
+def _words(beside: pd.DataFrame) -> list[str]:
+    apart = beside[beside["matters"]]
+    first = (
+        f"Simulated on the same requests, with the filter's own code and a store that answers at once, "
+        f"{len(beside) - len(apart)} of {len(beside)} configurations deviate as they were measured to, within "
+        f"{MATTERS:g} % of requests or within the scatter of their rounds."
+    )
+    kinds = [_kind(row) for _, row in apart.iterrows()]
+    return [first, *(_why(kind, apart[[each == kind for each in kinds]]) for kind in dict.fromkeys(kinds))]
+
+
+def _kind(row: pd.Series) -> str:
+    if row["synchronisation"] != PER_REQUEST:
+        return "lease"
+    return "crdt" if row["store"] == "crdt" else PER_REQUEST
+
+
+def _why(kind: str, apart: pd.DataFrame) -> str:
+    worst = apart.iloc[apart["difference"].abs().to_numpy().argmax()]
+    name = f"{named(worst)} at {worst['distance']}"
+    what = {"crdt": "over copies", "lease": "with leases", PER_REQUEST: "that ask at every request"}[kind]
+    first = f"{len(apart)} {what} {'is' if len(apart) == 1 else 'are'} apart, the most {name}: "
+    return f"{first}measured {worst['measured']:.2f} %, simulated {worst[SIMULATED]:.2f} %. {WHY[kind]}"
+
+
+def _cost(found: Simulated) -> str:
+    scenarios = len(found.rounds) + sum(len(one.scenarios) for one in found.maps)
+    return (
+        f"The simulation took {number(found.cpu_s)} s of CPU for {scenarios:,} scenarios and {found.requests:,} "
+        f"requests; `{COMMAND}` maps other limits, numbers of balancers and workloads."
+    )
+
+
+def _left_out(found: Simulated) -> list[str]:
+    notes = dict.fromkeys(note for one in found.maps for note in one.left_out)
+    return [f"Left out of the map: {'; '.join(notes)}."] if notes else []
+
+
+def _scatter(beside: pd.DataFrame) -> Figure:
+    most = float(beside[["measured", SIMULATED]].to_numpy().max())
+    points = beside[["algorithm", "store", "synchronisation", "distance", "measured", SIMULATED]]
+    marks = (
+        alt.Chart()
+        .mark_point(size=70, filled=True, opacity=0.8)
+        .encode(
+            x=alt.X(f"{SIMULATED}:Q", title="simulated deviation (% of requests)"),
+            y=alt.Y("measured:Q", title="measured deviation (% of requests)"),
+            color=alt.Color("algorithm:N", sort=None),
+            shape=alt.Shape("synchronisation:N", sort=None),
+            tooltip=[*tips("algorithm", "store", "synchronisation", "distance"), *numbers("measured", SIMULATED)],
+        )
+    )
+    corners: list[dict[str, Any]] = [{SIMULATED: each, "measured": each} for each in (0.0, most)]
+    ends = alt.InlineData(values=corners)
+    line = alt.Chart(ends).mark_line(strokeDash=[4, 4], opacity=0.5).encode(x=f"{SIMULATED}:Q", y="measured:Q")
+    chart = alt.layer(line, marks, data=alt.NamedData(name="points")).properties(width=420, height=420)
+    caption = "Each point is a configuration, on the line where measurement and simulation agree."
+    return Figure("Measured and simulated deviation", with_data(chart, points), caption)
+
+
+# --- the accuracy map
+
+
+def _cells(one: LimitMap) -> pd.DataFrame:
+    rows = [
+        {
+            "arrivals": each["arrivals"],
+            "algorithm": each["algorithm"].replace("_", " "),
+            "way": WAYS[each["synchronisation"]],
+            "balancers": each["balancers"],
+            "staleness": str(Duration(each["staleness_us"])),
+            "late": each["staleness_us"],
+            "beyond": each["measured"]["deviation_tolerant"],
+            "deviation": each["measured"]["deviation"],
+            "wrongly allowed": each["measured"]["wrongly_allowed"],
+            "wrongly rejected": each["measured"]["wrongly_rejected"],
+            "peak / limit": each["measured"]["peak"],
+        }
+        for each in one.scenarios
+    ]
+    return pd.DataFrame(rows)
+
+
+def _scales(one: LimitMap) -> dict[str, dict[str, Any]]:
+    return {each["arrivals"]: each["scale"] for each in one.scenarios}
+
+
+def _short(one: LimitMap) -> pd.DataFrame:
+    """A row for each algorithm and way: the deviation beyond the band at the corners of the map."""
+    cells = _cells(one)
+    columns = {
+        f"{arrivals}, {balancers} balancers{_late(late)}": part.set_index(["algorithm", "way"])["beyond"]
+        for arrivals in cells["arrivals"].unique()
+        for balancers, late in _corners(cells)
+        for part in [cells[_at(cells, arrivals, balancers, late)]]
+    }
+    table = pd.DataFrame(columns).reindex(cells[["algorithm", "way"]].drop_duplicates().apply(tuple, axis=1))
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["algorithm", "way"])
+    ends = [_scale_row(one, end, table) for end in (NO_LIMITER, EXACT_LOG)]
+    return _dashed(pd.concat([ends[0], table.reset_index(), ends[1]], ignore_index=True))
+
+
+def _late(late: int) -> str:
+    return f", {Duration(late)} late" if late else ""
+
+
+def _corners(cells: pd.DataFrame) -> list[tuple[int, int]]:
+    """Two balancers and the most, at once and at the latest."""
+    several = sorted(int(each) for each in cells.loc[cells["balancers"] > 1, "balancers"].unique())
+    return [(n, int(late)) for n in (several[0], several[-1]) for late in (0, cells["late"].max())]
+
+
+def _at(cells: pd.DataFrame, arrivals: str, balancers: int, late: int) -> pd.Series[bool]:
+    return (cells["arrivals"] == arrivals) & (cells["balancers"] == balancers) & (cells["late"] == late)
+
+
+def _scale_row(one: LimitMap, end: str, table: pd.DataFrame) -> pd.DataFrame:
+    scales = _scales(one)
+    values = {name: scales[str(name).split(",")[0]][end]["deviation_tolerant"] for name in table.columns}
+    return pd.DataFrame([{"algorithm": end, "way": NONE, **values}])
+
+
+def _heatmaps(one: LimitMap, found: Simulated) -> list[Figure]:
+    cells = _cells(one)
+    titles = {arrivals: f"Accuracy map, {_arrivals(one, str(arrivals))}" for arrivals in cells["arrivals"].unique()}
+    return [
+        Figure(f"{title}{_of(one, found)}", _heatmap(cells[cells["arrivals"] == arrivals]), _caption(one, arrivals))
+        for arrivals, title in titles.items()
+    ]
+
+
+def _arrivals(one: LimitMap, arrivals: str) -> str:
+    if arrivals == "recorded":
+        return f"requests as recorded in round {one.round}"
+    return "the same clients in bursts of ten"
+
+
+def _caption(one: LimitMap, arrivals: str) -> str:
+    worst = _scales(one)[arrivals][NO_LIMITER]["deviation_tolerant"]
+    return f"{OF_MAP} No limiter: {worst:.2f} %; an exact log: 0. Staleness 0: one store that all balancers ask."
+
+
+def _heatmap(cells: pd.DataFrame) -> dict[str, Any]:
+    staleness = [str(Duration(int(late))) for late in sorted(cells["late"].unique(), reverse=True)]
+    color = alt.Color("beyond:Q", title="deviation (%)", scale=alt.Scale(type="sqrt", scheme="orangered"))
+    measures = numbers("deviation", "beyond", "wrongly allowed", "wrongly rejected", "peak / limit")
+    chart = (
+        alt.Chart(alt.NamedData(name="points"))
+        .mark_rect()
+        .encode(
+            x=alt.X("balancers:O", title="balancers", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("staleness:N", title=None, sort=staleness),
+            color=color,
+            tooltip=[*tips("algorithm", "way", "balancers", "staleness"), *measures],
+        )
+        .properties(width=150, height=64)
+        .facet(
+            row=alt.Row(
+                "algorithm:N",
+                title=None,
+                sort=list(cells["algorithm"].unique()),
+                header=alt.Header(labelAngle=0, labelAlign="left"),
+            ),
+            column=alt.Column("way:N", title=None, sort=list(WAYS.values())),
+        )
+    )
+    shown = cells.drop(columns=["arrivals", "late"]).round(3)
+    return with_data(chart, shown.replace({np.nan: None}))

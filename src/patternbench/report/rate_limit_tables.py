@@ -1,0 +1,186 @@
+"""The tables of the report's section on rate limiting; every one holds the ends of the scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze import rate_limits as judge
+from patternbench.analyze.rate_limits import MEASURED, MeanInterval
+from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER
+from patternbench.report.model import Table
+from patternbench.report.words import number
+from patternbench.study.units import Duration
+
+BY = ["algorithm", "store", "synchronisation", "distance", "limit", "also"]
+"""What makes a configuration; `limit` and `also` are shown only where they vary."""
+HIDDEN = ("limit", "also")
+PER_REQUEST, NONE = "per request", "-"
+BALANCERS, CLIENTS = "balancers", "clients"
+GROUP = "group."
+COST = "AverageSuccessTime"
+DEVIATION = f"{BALANCERS}.{MEASURED}.deviation"
+ERROR = f"{BALANCERS}.{MEASURED}.deviation_tolerant"
+PEAK = f"{BALANCERS}.{MEASURED}.peak"
+SHOWN = {
+    "deviation": "over requests",
+    "wrongly_allowed": "wrongly allowed",
+    "wrongly_rejected": "wrongly rejected",
+    "client_mean": "mean over clients",
+    "deviation_tolerant": "beyond ±20 ms",
+    "deviation_least": "window ±20 ms, least",
+    "deviation_most": "most",
+    "peak": "peak / limit",
+    "missing": "decided without the store",
+}
+
+
+def slim(table: Table) -> Table:
+    """The table without the columns that say the same in every row of it."""
+    frame = table.frame
+    same = [name for name in HIDDEN if name in frame and frame[name].nunique() <= 1]
+    return Table(table.title, frame.drop(columns=same))
+
+
+def interval(low: float, high: float, unit: str = "") -> str:
+    """An interval in words; a dash where there is none."""
+    return "–" if np.isnan(low) else f"{number(low)} to {number(high)}{unit}"
+
+
+# --- Table IV
+
+
+def configured(limits: list[dict[str, Any]]) -> pd.DataFrame:
+    """The parameters of each algorithm, those that are its own."""
+    wanted = ("algorithm", "limit", "window", "burst", "sub_windows")
+    own = {"sub_windows": "sliding_window_counter"}
+    rows = [
+        {n: limit.get(n, NONE) if own.get(n, limit["algorithm"]) == limit["algorithm"] else NONE for n in wanted}
+        for limit in limits
+    ]
+    for row in rows:
+        row["window"] = str(Duration.parse(str(row["window"])))
+    return pd.DataFrame(rows).drop_duplicates().sort_values("algorithm", ignore_index=True)
+
+
+# --- Table V
+
+
+def costs(rows: pd.DataFrame) -> pd.DataFrame:
+    """What each configuration adds to the latency, in ms, against the rounds without a limiter of the same block."""
+    parts = [judge.overheads(part, BY, ~part["limited"], COST) for part in _comparable(rows)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _comparable(rows: pd.DataFrame) -> Iterator[Any]:
+    """Rows with the rounds without a limiter that they are compared with: alike in all else, or all there are."""
+    for (limit, also), part in rows[rows["limited"]].groupby(["limit", "also"], sort=False):
+        base = rows[~rows["limited"] & (rows["limit"] == limit)]
+        own = base[base["also"] == also]
+        yield pd.concat([(own if len(own) else base).assign(also=str(also)), part])
+
+
+def costs_shown(costs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Table V for people: latency, what is added with its interval, throughput."""
+    throughput = judge.typical(rows, BY, ["throughput"])
+    table = costs.merge(throughput, on=BY, how="left")
+    valid = table[BY].merge(rows.groupby(BY)["valid"].any().reset_index(), on=BY, how="left")["valid"]
+    table["rounds"] = [str(n) if ok else f"{n}, not valid" for n, ok in zip(table["rounds"], valid, strict=True)]
+    between = [interval(*pair) for pair in table[["low", "high"]].to_numpy(float)]
+    table = table.drop(columns=["low", "high"])
+    table.insert(list(table.columns).index("percent"), "95 % interval, ms", between)
+    names = {"mean": "latency, ms", "overhead": "added, ms", "percent": "added, %", "throughput": "requests a second"}
+    return table.rename(columns=names)
+
+
+# --- what each choice costs, over all algorithms
+
+
+def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Differences in latency between stores, leases and distances, each over the algorithms that both sides have."""
+    found = [
+        _contrast(rows, first, second, what)
+        for distance in sorted(set(rows.loc[rows["limited"], "distance"]), key=_length)
+        for first, second, what in _wanted(rows, str(distance))
+    ]
+    return pd.DataFrame([row for row in found if row])
+
+
+def _length(text: str) -> int:
+    return Duration.parse(text).us
+
+
+def _wanted(rows: pd.DataFrame, distance: str) -> Iterator[tuple[dict[str, str], dict[str, str], str]]:
+    limited = rows[rows["limited"]]
+    stores = list(limited["store"].unique())
+    reference = "redis" if "redis" in stores else stores[0]
+    base = {"store": reference, "synchronisation": PER_REQUEST, "distance": distance}
+    for store in stores:
+        if store != reference:
+            yield {**base, "store": store}, base, f"{store} instead of {reference}"
+    for way in limited["synchronisation"].unique():
+        if way != PER_REQUEST:
+            yield {**base, "synchronisation": way}, base, f"{way} instead of {PER_REQUEST}, over {reference}"
+    nearest = min(limited["distance"], key=_length)
+    if distance != nearest:
+        for store in stores:
+            far = {**base, "store": store}
+            yield far, {**far, "distance": nearest}, f"{distance} of way instead of {nearest}, over {store}"
+
+
+def _contrast(rows: pd.DataFrame, first: dict[str, str], second: dict[str, str], what: str) -> dict[str, Any] | None:
+    apart, pairs = judge.matched(_like(rows, first), _like(rows, second), ["algorithm", *HIDDEN], COST)
+    return _contrast_row(what, first["distance"], apart) if len(pairs) else None
+
+
+def _like(rows: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
+    same = pd.Series(True, rows.index)
+    for name, value in wanted.items():
+        same &= rows[name] == value
+    return rows[same]
+
+
+def _contrast_row(what: str, distance: str, apart: MeanInterval) -> dict[str, Any]:
+    verdict = "clear" if apart.clear else "not clear" if apart.known else "one pair"
+    between = interval(apart.low, apart.high)
+    columns = {"added, ms": apart.mean, "95 % interval, ms": between, "pairs of rounds": apart.count}
+    return {"choice": what, "distance": distance, **columns, "difference": verdict}
+
+
+# --- how exact
+
+
+def exactness(rows: pd.DataFrame, side: str = BALANCERS) -> pd.DataFrame:
+    """One row a configuration, for each limit between the ends of its scale, computed on the same arrivals."""
+    parts = [_of_limit(part, side) for _, part in rows.groupby("limit", sort=False)]
+    return pd.concat(parts, ignore_index=True).rename(columns=SHOWN)
+
+
+def _of_limit(rows: pd.DataFrame, side: str) -> pd.DataFrame:
+    shown = {name: f"{side}.{MEASURED}.{name}" for name in SHOWN if name != "missing"} | {"missing": "missing"}
+    mine = rows[rows[f"{side}.{MEASURED}.deviation"].notna()]
+    measured = judge.typical(mine, BY, list(shown.values())).rename(columns={v: k for k, v in shown.items()})
+    measured = measured[measured["algorithm"] != NO_LIMITER]
+    return pd.concat([_end(mine, side, NO_LIMITER), measured, _end(mine, side, EXACT_LOG)], ignore_index=True)
+
+
+def _end(rows: pd.DataFrame, side: str, end: str) -> pd.DataFrame:
+    names = dict.fromkeys(BY, NONE) | {"algorithm": end, "limit": rows["limit"].iloc[0]}
+    values = {name: rows[f"{side}.{end}.{name}"].median() for name in SHOWN if name != "missing"}
+    return pd.DataFrame([{**names, **values, "missing": 0.0}])
+
+
+def of_groups(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a configuration, one column a group, as the clients saw it, between the ends of the scale.
+
+    ``no limiter`` is what was measured without one, if it was; an exact log deviates by nothing by definition.
+    """
+    groups = [name for name in rows.columns if str(name).startswith(GROUP)]
+    table = judge.typical(rows, BY, groups)
+    exact = pd.DataFrame([dict.fromkeys(BY, NONE) | {"algorithm": EXACT_LOG} | dict.fromkeys(groups, 0.0)])
+    ends = [exact.assign(limit=limit) for limit in rows["limit"].unique()]
+    together = pd.concat([table, *ends], ignore_index=True)
+    return together.rename(columns={name: str(name).removeprefix(GROUP) for name in groups})

@@ -1,0 +1,164 @@
+"""Which rate limiter to choose, in words that say what the choice rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze import rate_limits as judge
+from patternbench.analyze.rate_limits import Chosen, Noise, Wanted
+from patternbench.analyze.throttling import NO_LIMITER
+from patternbench.report.rate_limit_tables import (
+    BALANCERS,
+    BY,
+    COST,
+    DEVIATION,
+    ERROR,
+    HIDDEN,
+    NONE,
+    PEAK,
+    PER_REQUEST,
+    interval,
+)
+from patternbench.report.words import number
+
+InBursts = Callable[[pd.Series], float | None]
+"""What share of a configuration's decisions would deviate if its clients came in bursts; None when unknown."""
+ENOUGH = 1.0
+"""Percent of requests outside the band of tolerance up to which a limiter counts as accurate enough."""
+NAMED = 3
+"""How many configurations are named where many are alike."""
+_SURE = 0.9
+
+
+def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts) -> list[str]:
+    """What to choose at each distance, what it costs, and what cannot be told apart from it."""
+    limited = rows[rows["limited"] & rows["valid"]]
+    if limited.empty:
+        return ["No round with a limiter is valid, so there is nothing to choose from; see Troubles."]
+    found = judge.noise(
+        limited[limited["synchronisation"] == PER_REQUEST], ["store", "synchronisation", "distance", *HIDDEN], COST
+    )
+    groups = limited.groupby([*HIDDEN, "distance"], sort=False)
+    told = [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
+    return [_scale(limited), *told, _noise(found, limited), *_not_valid(rows)]
+
+
+def _not_valid(rows: pd.DataFrame) -> list[str]:
+    """Which configurations have no round that counts."""
+    names = rows.loc[~rows["valid"] & rows["limited"], BY].drop_duplicates()
+    shown = ", ".join(f"{named(row)} at {row['distance']}" for _, row in names.iterrows())
+    told = [f"Without a valid round yet, and so not chosen from, though in the tables: {shown}."] if shown else []
+    if not rows.loc[~rows["limited"], "valid"].all():
+        told.append("No round without a limiter is valid yet: what the limiters add is added to one that is not.")
+    return told
+
+
+def _scale(limited: pd.DataFrame) -> str:
+    worst = limited[f"{BALANCERS}.{NO_LIMITER}.deviation"].median()
+    return (
+        f"The scale: with no limiter {worst:.2f} % of these requests would have been answered otherwise than by an "
+        f"exact sliding log, which has 0. A limiter counts as accurate enough when at most {ENOUGH:g} % of its "
+        "decisions disagree with every judge whose window is within 20 ms of the limit's. Of those that are, the "
+        "cheapest is sought; of those whose latency can't be told from the cheapest, the one that deviates least is "
+        "chosen."
+    )
+
+
+def _where(limited: pd.DataFrame, keys: tuple[Any, ...]) -> str:
+    limit, also, distance = keys
+    more = [text for name, text in (("limit", limit), ("also", also)) if limited[name].nunique() > 1 and text != NONE]
+    return ", ".join([f"With {distance} of way to the store", *map(str, more)])
+
+
+def _choice(where: str, part: pd.DataFrame, costs: pd.DataFrame, found: Noise, in_bursts: InBursts) -> str:
+    answered = part[part["missing"] <= ENOUGH]
+    if answered.empty:
+        return f"{where}, no store answered: there is nothing to choose from."
+    chosen = judge.choose(answered, BY, Wanted(COST, ERROR, DEVIATION, ENOUGH, found))
+    names = answered[BY].drop_duplicates().reset_index(drop=True)
+    if chosen is None:
+        errors = judge.typical(answered, BY, [ERROR]).sort_values(ERROR).iloc[0]
+        return f"{where}, none is accurate enough; the nearest is {named(errors)} at {errors[ERROR]:.2f} %."
+    best = names.iloc[chosen.place]
+    facts = f"{where}, choose {_facts(best, answered, costs)}."
+    return f"{facts}{_evidence(chosen, names, answered)}{_bursts(in_bursts(best))}"
+
+
+def _bursts(share: float | None) -> str:
+    if share is None or share <= ENOUGH:
+        return ""
+    return (
+        f" That holds for clients as even as these: were the same clients to come in bursts, {share:.1f} % of its "
+        "decisions would deviate (simulated)."
+    )
+
+
+def _facts(name: pd.Series, rows: pd.DataFrame, costs: pd.DataFrame) -> str:
+    """The configuration, how it deviates, its peak, what it adds."""
+    mine = rows[(rows[BY] == name).all(axis=1)]
+    cost = costs[(costs[BY] == name).all(axis=1)].iloc[0]
+    exact = f"{mine[DEVIATION].median():.2f} % of its decisions deviate, its peak is {mine[PEAK].median():.2f} times"
+    return f"{named(name)}: {exact} the limit{_added(cost)}"
+
+
+def named(row: pd.Series) -> str:
+    """A configuration in words, without its distance."""
+    way = row["synchronisation"]
+    how = "" if way == PER_REQUEST else f" with {'an' if way[0] in 'aeiou' else 'a'} {way}"
+    return f"{row['algorithm']} over {row['store']}{how}"
+
+
+def _added(cost: pd.Series) -> str:
+    if np.isnan(cost["overhead"]):
+        return ""
+    limits = "" if np.isnan(cost["low"]) else f" ({interval(cost['low'], cost['high'])})"
+    return f", and it adds {number(cost['overhead'])} ms{limits}, which makes {number(cost['mean'])} ms in the mean"
+
+
+def _evidence(chosen: Chosen, names: pd.DataFrame, rows: pd.DataFrame) -> str:
+    """What the choice rests on: what could not be told apart from it, what is clearly slower, how often it wins."""
+    errors = judge.typical(rows, BY, [ERROR])
+    good = int((errors[ERROR] <= ENOUGH).sum())
+    if good == 1:
+        return f" It is the only one of {len(errors)} that is accurate enough.{_wins(chosen)}"
+    rounds = int(rows.groupby(BY, sort=False).size().min())
+    others = [named(names.iloc[place]) for place in chosen.alike if place != chosen.place]
+    cheapest = named(names.iloc[chosen.cheapest])
+    return _counts(good, len(errors), len(chosen.alike)) + _alike(others, rounds, cheapest) + _wins(chosen)
+
+
+def _counts(good: int, all_: int, alike: int) -> str:
+    text = f" {good} of {all_} configurations are accurate enough"
+    return f"{text}, {good - alike} of them clearly slower." if good > alike else f"{text}."
+
+
+def _alike(others: list[str], rounds: int, cheapest: str) -> str:
+    count = f"{rounds} round{'' if rounds == 1 else 's'} each"
+    if not others:
+        return f" With {count} none of the others is as cheap."
+    shown = ", ".join(others[:NAMED])
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    return f" With {count} its latency cannot be told from that of {shown}{more}; the least was that of {cheapest}."
+
+
+def _wins(chosen: Chosen) -> str:
+    if np.isnan(chosen.wins):
+        return ""
+    sure = "" if chosen.wins >= _SURE else ": take it as one of several that would do"
+    return f" It is chosen in {chosen.wins:.0%} of resamples of the blocks{sure}."
+
+
+def _noise(found: Noise, limited: pd.DataFrame) -> str:
+    rounds = int(limited.groupby(BY, sort=False).size().min())
+    if not found.freedom:
+        return "Nothing in this run tells how noisy its latencies are: differences between them may be chance."
+    first = "" if rounds > 1 else "With one round of each there is no interval for a single configuration yet. "
+    return (
+        f"{first}Rounds of one block that differ in the algorithm alone scatter by {number(found.deviation)} ms; with "
+        f"{rounds} round{'' if rounds == 1 else 's'} each, differences in latency below {number(found.reach(rounds))} "
+        "ms may be chance."
+    )

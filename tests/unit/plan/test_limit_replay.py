@@ -1,0 +1,68 @@
+"""What is simulated beside a round is the limit that it enforced, over all its balancers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from patternbench.plan.limit_replay import RECORDED, map_scenarios, over_all, round_scenario
+from patternbench.study.units import Duration
+
+AT_ONCE, FAR = Duration(0), Duration.parse("25ms")
+
+
+def limit(**fields: Any) -> dict[str, Any]:
+    base = {"algorithm": "token_bucket", "limit": 10, "window": "6000000us", "burst": 5, "store": "redis"}
+    return {**base, **fields}
+
+
+def test_a_shared_store_holds_the_limit_that_every_balancer_was_given() -> None:
+    assert over_all(limit(), {"limit": 99}, 2) == limit()
+
+
+def test_balancers_that_count_by_themselves_enforce_parts_of_what_was_declared() -> None:
+    part = limit(store="memory", limit=3, burst=1)
+    assert over_all(part, {"limit": 10, "burst": 5}, 3)["limit"] == 10
+    assert over_all(part, {"limit": 10, "burst": 5}, 3)["burst"] == 5
+    assert over_all(part, {}, 3)["limit"] == 9
+
+
+@pytest.mark.parametrize(
+    ("fields", "synchronisation", "store", "staleness"),
+    [
+        ({}, "request", "central", 0),
+        ({"store": "crdt"}, "request", "crdt", 35_000),
+        ({"store": "memory"}, "share", "central", 0),
+        ({"lease": {"mode": "lazy", "share": 0.5}}, "lazy", "central", 0),
+    ],
+)
+def test_a_round_is_simulated_as_its_limit_was_kept(
+    fields: dict[str, Any], synchronisation: str, store: str, staleness: int
+) -> None:
+    found = round_scenario(limit(**fields), "file.tsv", 2, 1, FAR)
+    assert (found["synchronisation"], found["store"], found["staleness_us"]) == (synchronisation, store, staleness)
+    assert (found["recorded"], found["balancers"], found["limit"], found["burst"]) == ("file.tsv", 2, 10, 5)
+
+
+def test_a_bucket_without_a_burst_holds_the_limit_and_a_short_window_a_narrower_band() -> None:
+    without = limit(window="10ms")
+    del without["burst"]
+    found = round_scenario(without, "file.tsv", 2, 1, AT_ONCE)
+    assert (found["burst"], found["tolerance_us"]) == (10, 9_999)
+
+
+def test_a_lease_that_leaves_something_out_has_the_filters_own_defaults() -> None:
+    found = round_scenario(limit(lease={"mode": "eager", "share": 0.2}), "file.tsv", 4, 2, AT_ONCE)
+    assert found["lease"] == {"size": "static", "share": 0.2, "most": 1_000_000, "expires_us": 1_000_000}
+    assert found["workers"] == 2
+
+
+def test_the_map_has_every_scenario_on_recorded_requests_and_again_in_bursts() -> None:
+    found, left_out = map_scenarios(limit(), "file.tsv", [120.0, 30.0], Duration.parse("1m"))
+    recorded = [each for each in found if each["arrivals"] == RECORDED]
+    assert 2 * len(recorded) == len(found)
+    assert all(each["recorded"] == "file.tsv" for each in recorded)
+    assert all("recorded" not in each for each in found if each["arrivals"] == "bursty")
+    assert [each["id"] for each in found] == list(range(len(found)))
+    assert any("can't be leased" in note for note in left_out)

@@ -1,0 +1,133 @@
+"""The section on rate limiting, from rows of rounds: what it says rests on them, and each limit has its own scale."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from patternbench.records.simulated import Simulated
+from patternbench.report import rate_limit_simulation, rate_limit_tables, rate_limit_words
+from patternbench.report.rate_limit_tables import BALANCERS, COST
+
+NAMES = ("deviation", "wrongly_allowed", "wrongly_rejected", "client_mean", "deviation_tolerant")
+MORE = ("deviation_least", "deviation_most", "peak")
+
+
+def row(algorithm: str, ms: float, deviation: float, block: int = 0, **more: object) -> dict[str, object]:
+    """A round: its name, latency and deviation; without a limiter it has none by the balancers' log."""
+    limited = algorithm != "no limiter"
+    measured = {f"{BALANCERS}.measured.{n}": deviation if limited else np.nan for n in (*NAMES, *MORE)}
+    ends = {f"{BALANCERS}.{e}.{n}": v for e, v in (("no limiter", 10.0), ("exact log", 0.0)) for n in (*NAMES, *MORE)}
+    names = {"algorithm": algorithm, "store": "redis", "synchronisation": "per request", "distance": "0ms"}
+    if not limited:
+        names |= dict.fromkeys(("store", "synchronisation", "distance"), "-")
+    base = {"round": 0, "block": block, "limited": limited, "valid": True, "missing": 0.0}
+    names |= {"limit": "10 in 6s", "also": "-"}
+    return {**base, **names, COST: ms, "throughput": 80.0, **measured, **ends, **more}
+
+
+def told(rows: list[dict[str, object]], bursts: float | None = None) -> str:
+    table = pd.DataFrame(rows)
+    words = rate_limit_words.recommendation(table, rate_limit_tables.costs(table), lambda _row: bursts)
+    return "\n".join(words)
+
+
+def test_among_those_that_cost_the_same_the_one_that_deviates_least_is_chosen_and_the_others_are_named() -> None:
+    rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("sliding window log", 10.5, 0.0)]
+    words = told([*rows, row("gcra", 10.6, 5.0)])
+    assert "With 0ms of way to the store, choose sliding window log over redis: 0.00 % of its decisions" in words
+    assert "its latency cannot be told from that of fixed window over redis" in words
+    assert "2 of 3 configurations are accurate enough" in words
+    assert "there is no interval for a single configuration yet" in words
+
+
+def test_a_choice_that_suits_only_even_clients_says_so() -> None:
+    rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6)]
+    assert "in bursts, 14.5 % of its decisions would deviate (simulated)" in told(rows, 14.5)
+    assert "in bursts" not in told(rows, 0.5)
+
+
+def test_where_nothing_is_accurate_enough_the_nearest_is_named() -> None:
+    words = told([row("no limiter", 10, 0), row("gcra", 10.4, 5.0), row("fixed window", 10, 4.0)])
+    assert "none is accurate enough; the nearest is fixed window over redis at 4.00 %" in words
+
+
+def test_where_no_store_answered_there_is_nothing_to_choose_from() -> None:
+    assert "no store answered" in told([row("no limiter", 10, 0), row("gcra", 10.4, 0, missing=50.0)])
+
+
+def test_what_has_no_valid_round_is_named_and_not_chosen() -> None:
+    words = told([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("fixed window", 10.5, 0.5)])
+    assert "choose fixed window over redis" in words
+    assert "Without a valid round yet, and so not chosen from, though in the tables: gcra over redis at 0ms." in words
+
+
+def test_an_overhead_over_rounds_that_are_not_valid_is_doubted() -> None:
+    words = told([row("no limiter", 10, 0, valid=False), row("gcra", 10.4, 0.0)])
+    assert "No round without a limiter is valid yet" in words
+
+
+def test_three_blocks_say_how_often_the_choice_wins() -> None:
+    rows = [
+        row(name, ms, off, block)
+        for block in range(3)
+        for name, ms, off in (("no limiter", 10, 0), ("gcra", 10.4, 0.2), ("fixed window", 10.5, 0.6))
+    ]
+    assert "It is chosen in 100% of resamples of the blocks." in told(rows)
+
+
+def test_each_limit_is_compared_with_the_rounds_without_a_limiter_and_has_its_own_ends() -> None:
+    rows = pd.DataFrame(
+        [
+            row(name, ms, 0.5, limit=limit)
+            for limit, name, ms in (
+                ("5 in 1s", "no limiter", 10),
+                ("5 in 1s", "gcra", 11),
+                ("9 in 1s", "no limiter", 10),
+                ("9 in 1s", "gcra", 13),
+            )
+        ]
+    )
+    costs = rate_limit_tables.costs(rows)
+    assert costs[costs["algorithm"] == "gcra"]["overhead"].tolist() == [1, 3]
+    table = rate_limit_tables.exactness(rows)
+    assert table["algorithm"].tolist() == ["no limiter", "gcra", "exact log"] * 2
+    assert table["limit"].tolist() == ["5 in 1s"] * 3 + ["9 in 1s"] * 3
+
+
+def test_what_else_varies_is_compared_with_the_round_without_a_limiter_that_is_alike_in_it() -> None:
+    rows = pd.DataFrame(
+        [
+            row("no limiter", 10, 0, also="users 1"),
+            row("no limiter", 50, 0, also="users 9"),
+            row("gcra", 11, 0, also="users 1"),
+            row("gcra", 52, 0, also="users 9"),
+        ]
+    )
+    costs = rate_limit_tables.costs(rows)
+    assert costs[costs["algorithm"] == "gcra"]["overhead"].tolist() == [1, 2]
+
+
+def test_stores_are_compared_over_the_algorithms_that_both_have() -> None:
+    rows = [row("no limiter", 10, 0)]
+    for name, ms in (("gcra", 10.0), ("fixed window", 12.0), ("token bucket", 11.0)):
+        rows += [row(name, ms, 0), row(name, ms + 0.5 + ms / 100, 0, store="mariadb")]
+    found = rate_limit_tables.contrasts(pd.DataFrame(rows)).set_index("choice").loc["mariadb instead of redis"]
+    assert found["added, ms"] == pytest.approx(0.61)
+    assert (found["pairs of rounds"], found["difference"]) == (3, "clear")
+
+
+def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise() -> None:
+    rows = pd.DataFrame([row("gcra", 10, 0)])
+    found = rate_limit_simulation.part(Simulated(missing="luajit is not on PATH: install it"), rows)
+    assert list(found.words) == ["Nothing could be simulated beside these rounds (luajit is not on PATH: install it)."]
+    assert not found.tables
+
+
+def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counted() -> None:
+    rows = pd.DataFrame([row("gcra", 10, 2.0, round=0), row("gcra", 10, 2.0, round=1, store="crdt")])
+    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    found = rate_limit_simulation.part(Simulated({"0": answer, "1": {**answer, "deviation": 5.0}}, [], 10, 0.1), rows)
+    assert "1 of 2 configurations deviate as they were measured to" in found.words[0]
+    assert found.words[1].startswith("1 over copies is apart, the most gcra over crdt at 0ms: measured 2.00 %")

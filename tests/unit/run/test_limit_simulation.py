@@ -1,0 +1,71 @@
+"""The simulation beside a run reads its records and never makes a run fail."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from patternbench.drivers import limit_simulator
+from patternbench.records import simulated
+from patternbench.records.folder import RunFolder
+from patternbench.run import limit_simulation
+
+LIMIT = {"algorithm": "fixed_window", "limit": 2, "window": "1s", "store": "redis"}
+HEAD = "time_us\tbalancer\tworker\tclient\tlimit\talgorithm\tcost\tallowed\tremaining\tdecided_by\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    """A run of one round: three requests of one client at once on a limit of two, over two balancers."""
+    scenario = {"id": "s", "levels": {}, "config": {"system": {"settings": {}}}}
+    (tmp_path / "plan.json").write_text(json.dumps({"scenarios": [scenario]}))
+    entry = {"round": 0, "block": 0, "scenario": "s", "status": "done", "file": "00000", "started": 0.0}
+    entry |= {"seconds": 1.0, "rows": 3, "cause": None, "cpu_seconds": 0.1, "doubts": []}
+    (tmp_path / "journal.jsonl").write_text(json.dumps(entry) + "\n")
+    for place, lines in (("one", [(1, 1), (3, 0)]), ("two", [(2, 1)])):
+        folder = tmp_path / "component-logs" / "00000" / place
+        folder.mkdir(parents=True)
+        rows = [f"{10_000_000 + t}\t{place}\t0\tann\tl\tfixed_window\t1\t{ok}\t0\tstore\n" for t, ok in lines]
+        (folder / f"decisions-{place}-1.tsv.gz").write_bytes(gzip.compress((HEAD + "".join(rows)).encode()))
+        plan = {"balancers": 2, "limits": [LIMIT]}
+        (folder / "plan.json.gz").write_bytes(gzip.compress(json.dumps(plan).encode()))
+    return RunFolder(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
+def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFolder) -> None:
+    limit_simulation.refresh(run)
+    found = simulated.read(run)
+    assert found is not None
+    assert (found.rounds["0"]["requests"], found.rounds["0"]["allowed"], found.rounds["0"]["deviation"]) == (3, 2, 0)
+    assert [one.round for one in found.maps] == [0]
+    assert {"recorded", "bursty"} == {each["arrivals"] for each in found.maps[0].scenarios}
+
+
+@pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
+def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
+    def made() -> list[dict[str, object]]:
+        limit_simulation.refresh(run)
+        found = simulated.read(run)
+        assert found is not None
+        return [each["measured"] for each in found.maps[0].scenarios]
+
+    assert made() == made()
+
+
+def test_without_luajit_the_reason_is_kept_and_nothing_fails(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit_simulator.shutil, "which", lambda _name: None)
+    limit_simulation.refresh(run)
+    found = simulated.read(run)
+    assert found is not None
+    assert found.missing == "luajit is not on PATH: install it: apt-get install luajit2 lua-cjson"
+
+
+def test_a_run_without_decisions_is_left_as_it_is(run: RunFolder) -> None:
+    shutil.rmtree(run.component_logs)
+    limit_simulation.refresh(run)
+    assert simulated.read(run) is None
