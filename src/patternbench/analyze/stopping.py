@@ -23,7 +23,7 @@ from scipy import stats
 
 from .formula import Floats
 from .problems import DataError, Problem, plural, raise_if_any
-from .rounds import SECONDS
+from .units import SECONDS, UNITS
 
 _PATHS = 4_000
 #: How far below the claim a simulated coverage may lie: three of its standard errors.
@@ -37,7 +37,6 @@ _STRICTEST = 0.7
 _FEWEST = 3
 Looks = npt.NDArray[np.int64]
 _WIDTH = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def parse_rule(until: Mapping[str, object], fewest: int, most: int, confidence: 
     relative = unit == "%"
     return Rule(
         response,
-        amount * (0.01 if relative else _UNITS.get(unit or "", 1.0)),
+        amount * (0.01 if relative else UNITS.get(unit or "", 1.0)),
         relative,
         fewest,
         most,

@@ -17,7 +17,8 @@ from patternbench.analyze.compare import Comparison, Difference, How, compare_ru
 from patternbench.analyze.compare_json import comparison_json
 from patternbench.analyze.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
 from patternbench.analyze.problems import DataError, Problem
-from patternbench.analyze.words import number, p_value
+from patternbench.analyze.units import number
+from patternbench.analyze.words import p_value
 from patternbench.records.tables import read_table
 
 from .shared import (

@@ -15,7 +15,7 @@ from patternbench.analyze.predict import Prediction, read_models, read_point
 from patternbench.analyze.predict import predict as predicted
 from patternbench.analyze.problems import DataError, Problem, did_you_mean
 from patternbench.analyze.rounds import label
-from patternbench.analyze.words import number
+from patternbench.analyze.units import number
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
 
 FORMAT = "patternbench/predictions/1"

@@ -11,7 +11,7 @@ from rich.console import Console
 from patternbench.analyze.recommend import Choice, Recommendation, Wish, flip_words
 from patternbench.analyze.recommend import recommend as choose
 from patternbench.analyze.recommend_json import recommendation_json
-from patternbench.analyze.words import number
+from patternbench.analyze.units import number
 from patternbench.records.tables import read_table
 
 from .shared import (

@@ -8,7 +8,7 @@ from patternbench.analyze.compare import Comparison, Difference
 from patternbench.analyze.gate import Verdict
 from patternbench.analyze.recommend import Recommendation, configuration
 from patternbench.analyze.rounds import label
-from patternbench.analyze.words import number
+from patternbench.analyze.units import number
 
 from . import comparison_section_figures as figures
 from .model_section import Figure, Section, environment, page_html

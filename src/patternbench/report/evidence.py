@@ -16,7 +16,8 @@ from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend import Choice, Recommendation, Wish, configuration, flip_words, recommend
 from patternbench.analyze.rounds import label
 from patternbench.analyze.stopping import Decision, Rule, decide, parse_rule, saving
-from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.analyze.units import number
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
 from patternbench.plan.expand import size
 from patternbench.plan.fraction import aliasing
 from patternbench.report import comparison_section_figures, model_section
@@ -217,7 +218,7 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
     wish = _wish(report, study, choosable)
-    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(_in_order(recommend(rounds, wish)), study)])
+    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study)])
 
 
 def _wish(report: RunReport, study: Study, choosable: Sequence[str]) -> Wish:
@@ -227,14 +228,6 @@ def _wish(report: RunReport, study: Study, choosable: Sequence[str]) -> Wish:
     given = tuple(name for name in varied if name not in choosable)
     baseline = ("strategy=baseline",) if "baseline" in report.factors.get("strategy", ()) else ()
     return replace(said, given=given, by=tuple(varied), baseline=baseline)
-
-
-def _in_order(found: Recommendation) -> Recommendation:
-    """The choices by rising levels of what is given, whatever the order in which they were measured."""
-    known = {name: {choice.given.get(name) for choice in found.choices} for name in found.given}
-    order = {name: sorted(levels, key=lambda level: (str(type(level)), level)) for name, levels in known.items()}
-    ranked = sorted(found.choices, key=lambda c: [order[name].index(c.given.get(name)) for name in found.given])
-    return replace(found, choices=tuple(ranked))
 
 
 def _chosen(found: Recommendation, study: Study) -> Section:

@@ -13,7 +13,8 @@ import vl_convert
 
 from patternbench.analyze.influence import thresholds
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult
-from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.analyze.units import number
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
 
 from . import model_section_figures as figures
 

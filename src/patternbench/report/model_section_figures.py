@@ -15,7 +15,8 @@ import pandas as pd
 
 from patternbench.analyze.diagnostics import QuantilePoints, histogram, normal_quantiles
 from patternbench.analyze.models import ModelResult, shown_rows
-from patternbench.analyze.words import number, preferred
+from patternbench.analyze.units import number
+from patternbench.analyze.words import preferred
 
 #: After Okabe and Ito, the blue a little lighter: told apart with any colour vision, on light and dark.
 COLOURS = ["#2B83CB", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999"]
