@@ -51,7 +51,8 @@ class Difference:
     share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's, or Wilcoxon's
     signed-rank where rounds are paired by block; `p_adjusted` is after Benjamini and Hochberg over all
     differences. `delta` is Cliff's (-1 to 1). `detectable` is the smallest relative difference in percent that
-    these rounds would have found 80 times in 100. `verdict` is higher, lower or undecided.
+    these rounds would have found 80 times in 100. `verdict` (higher, lower or undecided) rests on the relative
+    interval where there is one.
     """
 
     scenario: str
@@ -252,7 +253,7 @@ def difference(a: Scenario, b: Scenario, response: str, level: float, rng: np.ra
         p_adjusted=None,
         delta=delta,
         detectable=smallest_detectable(x, y, level, paired),
-        verdict=_verdict(plain),
+        verdict=_verdict(plain if ratio.low is None else ratio),
     )
 
 

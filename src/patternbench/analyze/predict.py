@@ -177,9 +177,9 @@ def _range_warnings(design: Mapping[str, Any], at: Mapping[str, object]) -> list
     for name, (low, high) in design["ranges"].items():
         value = at.get(name)
         if isinstance(value, float) and not low <= value <= high:
-            ends = f"{level_text(name, low)} to {level_text(name, high)}"
-            text = f"{name} = {level_text(name, value)} lies outside what was measured ({ends}): the prediction is a guess."
-            notes.append(Note("outside_range", text))
+            at_value, *ends = (level_text(name, one) for one in (value, low, high))
+            what = f"{name} = {at_value} lies outside what was measured ({' to '.join(ends)})"
+            notes.append(Note("outside_range", f"{what}: the prediction is a guess."))
     return notes
 
 

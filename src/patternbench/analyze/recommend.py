@@ -337,7 +337,11 @@ class _Chooser:
         if chosen is None:
             return f"{where}no configuration keeps {' and '.join(one.text for one in self.limits)}."
         name, share = configuration(chosen.scenario, self.given), f"{chosen.wins:.0%} of resamples"
-        against = f" Its rival is {configuration(rival.scenario, self.given)} ({rival.wins:.0%})." if rival else ""
+        against = (
+            f" Its rival is {configuration(rival.scenario, self.given)} ({rival.wins:.0%})."
+            if rival and rival.wins
+            else ""
+        )
         if chosen.wins >= _SURE:
             return f"{where}clearly {name}, the best in {share}."
         if chosen.wins >= _LIKELY:
@@ -415,6 +419,18 @@ def _is_sure(choice: Choice) -> bool:
     if choice.chosen is None:
         return max(c.feasible_share for c in choice.candidates) <= 1 - _SURE
     return choice.chosen.wins >= _SURE
+
+
+def flips_in_words(found: Sequence[Flip]) -> list[str]:
+    """Say where choices flip: each place of which both sides are sure, and how many others there are."""
+    sure = [flip_words(flip) for flip in found if flip.sure]
+    if len(sure) == len(found):
+        return sure
+    places = plural(len(found) - len(sure), "more place" if sure else "place")
+    return [
+        *sure,
+        f"In {places} the choice differs too, but not surely on both sides: there the measurements do not tell.",
+    ]
 
 
 def flip_words(flip: Flip) -> str:

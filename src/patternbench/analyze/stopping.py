@@ -23,7 +23,7 @@ from scipy import stats
 
 from .formula import Floats
 from .problems import DataError, Problem, plural, raise_if_any
-from .units import SECONDS, UNITS
+from .units import SECONDS, UNITS, quantity
 
 _PATHS = 4_000
 #: How far below the claim a simulated coverage may lie: three of its standard errors.
@@ -142,7 +142,7 @@ def _needed(n: int, half: float, wanted: float) -> int:
 
 
 def _shown(width: float, mean: float, rule: Rule) -> str:
-    return f"+-{width / abs(mean):.1%}" if rule.relative and mean else f"+-{width:.3g}"
+    return f"+-{width / abs(mean):.1%}" if rule.relative and mean else f"+-{quantity(rule.response, width)}"
 
 
 def quantile_at(n: int, rule: Rule) -> float:

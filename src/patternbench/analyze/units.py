@@ -100,6 +100,13 @@ def level_text(factor: str, level: object) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
+def held(name: str, value: object) -> str:
+    """Write what a row holds in a column, a response or a factor."""
+    if not isinstance(value, float):
+        return str(value)
+    return level_text(name, value) if is_duration(name) else quantity(name, value)
+
+
 def duration_text(seconds: float) -> str:
     """Write seconds as a study does, in the largest unit that leaves no more than three decimals: `20ms`, `1.5s`.
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .contrasts import Contrast, contrasts, entangled
 from .crossval import undo_log
-from .formula import Block
+from .formula import Block, variables_of
 from .linear import Coefficient
 from .models import ModelResult
 from .units import is_duration, level_text, number, quantity, span
@@ -45,15 +46,29 @@ def preferred(result: ModelResult) -> tuple[Sequence[Coefficient], str]:
 
 
 def effects(result: ModelResult) -> tuple[Effect, ...]:
-    """Put every effect of a model in words, in the order of the formula."""
+    """Put every effect of a model in words, in the order of the formula.
+
+    A factor that stands in one term is told from its coefficients, one in several terms by its contrasts.
+    """
     found, _ = preferred(result)
-    sentences = []
+    tangled = entangled(result.fit.design)
+    sentences: list[Effect | None] = []
     for block in result.fit.design.blocks:
-        for column in block.columns:
-            sentence = _effect(result, block, found[column])
-            if sentence is not None:
-                sentences.append(sentence)
-    return tuple(sentences)
+        if not tangled.keys() & set(variables_of(f"y ~ {block.name}")):
+            sentences += [_effect(result, block, found[column]) for column in block.columns]
+    sentences += [_held(result, one) for name in tangled for one in contrasts(result, name, tangled[name])]
+    return tuple(one for one in sentences if one is not None)
+
+
+def _held(result: ModelResult, one: Contrast) -> Effect:
+    where = "".join(f" at {name} = {level_text(name, level)}" for name, level in one.where.items())
+    if one.factor in result.fit.design.ranges:
+        ends = (measured_at(one.factor, float(str(end))) for end in (one.before, one.after))
+        subject = f"Raising {one.factor} from {' to '.join(ends)}"
+    else:
+        subject = f"{one.factor} = {one.after} instead of {one.before}"
+    sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
+    return Effect(one.factor, sentence, one.low > 0 or one.high < 0)
 
 
 def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
