@@ -56,12 +56,14 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
     for block in result.fit.design.blocks:
         if not tangled.keys() & set(variables_of(f"y ~ {block.name}")):
             sentences += [_effect(result, block, found[column]) for column in block.columns]
-    sentences += [_held(result, one) for name in tangled for one in contrasts(result, name, tangled[name])]
+    for name, partners in tangled.items():
+        rest = ", the others at their means and reference levels," if len(partners) > 1 else ""
+        sentences += [_held(result, one, rest) for one in contrasts(result, name, partners)]
     return tuple(one for one in sentences if one is not None)
 
 
-def _held(result: ModelResult, one: Contrast) -> Effect:
-    where = "".join(f" at {name} = {level_text(name, level)}" for name, level in one.where.items())
+def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
+    where = rest + "".join(f" at {name} = {level_text(name, level)}" for name, level in one.where.items())
     if one.factor in result.fit.design.ranges:
         ends = (measured_at(one.factor, float(str(end))) for end in (one.before, one.after))
         subject = f"Raising {one.factor} from {' to '.join(ends)}"
