@@ -16,12 +16,15 @@ from statsmodels.stats.multitest import multipletests
 from .formula import Floats
 from .noise import floor_of
 from .problems import DataError, Note, Problem, and_more, plural
-from .rounds import Key, Roles, Scenario, key, level_of, roles, scenarios
+from .rounds import Key, Roles, Scenario, key, level_of, roles, scenarios, varying
 
 RESAMPLES = 2000
 #: From this many rounds a side the interval is a bootstrap; below it Welch's t interval stands in, and is
 #: named.
 BOOTSTRAP_FROM = 6
+#: From this many blocks paired rounds are tested by signed ranks, whose p of fewer cannot get small enough to survive a
+#: correction for many differences (0.03 at best of six); below it Mann-Whitney's, which pairing makes cautious.
+SIGNED_RANKS_FROM = 12
 _POWER = 0.8
 #: A resample's own error counts at least this part of the measured one: resamples that happen to leave out the only
 #: outlier would otherwise stretch an interval a thousandfold (Polansky 2000). Simulated coverage is the same without.
@@ -49,7 +52,7 @@ class Difference:
 
     `difference` is mean(B) - mean(A) with its interval in the response's unit, `relative` the same as a
     share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's, or Wilcoxon's
-    signed-rank where rounds are paired by block; `p_adjusted` is after Benjamini and Hochberg over all
+    signed-rank from 12 rounds that are paired by block; `p_adjusted` is after Benjamini and Hochberg over all
     differences. `delta` is Cliff's (-1 to 1). `detectable` is the smallest relative difference in percent that
     these rounds would have found 80 times in 100. `verdict` (higher, lower or undecided) rests on the relative
     interval where there is one.
@@ -126,7 +129,7 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str], how: How
     to it.
     """
     how = how or How()
-    found = roles(table, how.by, how.responses)
+    found = varying(table, roles(table, how.by, how.responses))
     wanted = dict(level_of(text, table, "--baseline") for text in baseline)
     all_of_them = scenarios(table, found)
     bases = [s for s in all_of_them if all(s.levels.get(k) == v for k, v in wanted.items())]
@@ -416,7 +419,7 @@ def _rank_test(x: Floats, y: Floats, paired: bool) -> tuple[float | None, float 
     if min(len(x), len(y)) < _FEWEST:
         return None, None
     found = stats.mannwhitneyu(y, x, alternative="two-sided")
-    p = _signed_ranks(y - x) if paired else float(found.pvalue)
+    p = _signed_ranks(y - x) if paired and len(x) >= SIGNED_RANKS_FROM else float(found.pvalue)
     return p, float(2 * found.statistic / (len(x) * len(y)) - 1)
 
 
@@ -429,8 +432,8 @@ def _adjusted(raw: Sequence[Difference]) -> tuple[Difference, ...]:
     """Correct p-values for how many were looked at (Benjamini & Hochberg 1995).
 
     Of the differences with p_adjusted <= 0.05 at most 5 % are expected to be none. A correction that admits no error
-    at all (Holm) can find nothing among hundreds of differences of ten rounds, however large they are: the smallest p
-    of ten signed ranks is 0.002.
+    at all (Holm) finds little among hundreds of differences of few rounds, however large they are: the smallest p of
+    six rounds a side is 0.002.
     """
     tested = [i for i, d in enumerate(raw) if d.p is not None]
     found = list(raw)

@@ -19,7 +19,7 @@ import pandas as pd
 from .compare import Interval, mean_intervals
 from .formula import Floats
 from .problems import DataError, Note, Problem, and_more, did_you_mean, gathered, plural, raise_if_any
-from .rounds import Key, Roles, Scenario, key, label, level_of, roles, scenarios
+from .rounds import Key, Roles, Scenario, key, label, level_of, roles, scenarios, varying
 from .units import SECONDS, UNITS, level_text
 
 RESAMPLES = 2000
@@ -200,7 +200,9 @@ def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequenc
     wrong = [name for name in names if name not in known]
     raise_if_any(Problem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
     found = roles(table, by, names)
-    return found if by else Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses)
+    if by:
+        return found
+    return varying(table, Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses))
 
 
 def _is_measured(table: pd.DataFrame, name: str) -> bool:

@@ -51,6 +51,12 @@ def roles(table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] 
     return Roles(factors, chosen)
 
 
+def varying(table: pd.DataFrame, found: Roles) -> Roles:
+    """Leave out factors of a single level, which tell nothing apart in this table, unless that leaves none."""
+    kept = tuple(name for name in found.factors if table[name].nunique(dropna=False) > 1)
+    return Roles(kept or found.factors, found.responses)
+
+
 def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[Problem]:
     wrong = [name for name in names if name not in known]
     return [Problem(f"no column is called {name}.", option, did_you_mean(name, known)) for name in wrong]
