@@ -10,10 +10,9 @@ import numpy as np
 
 from .compare import Comparison, Difference
 from .problems import DataError, Problem, did_you_mean
-from .rounds import SECONDS
+from .units import SECONDS, UNITS
 
 _CONDITION = re.compile(r"^\s*`?([^`<>=]+?)`?\s*([<>])\s*([+-])\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 _EXAMPLE = "Write --fail-if 'p95 > +10%' (relative), 'p95 > +20ms' or 'goodput < -5%'."
 
 
@@ -48,7 +47,7 @@ def parse_condition(text: str) -> Condition:
     problem = _unit_problem(name, unit)
     if problem:
         raise DataError(Problem(f"'{text}': {problem}", "--fail-if", _EXAMPLE))
-    scale = _UNITS.get(unit or "", 1.0)
+    scale = UNITS.get(unit or "", 1.0)
     value = float(amount) * scale * (1 if sign == "+" else -1)
     return Condition(text, name, comparison == ">", value, unit == "%")
 
@@ -56,7 +55,7 @@ def parse_condition(text: str) -> Condition:
 def _unit_problem(name: str, unit: str | None) -> str:
     if name in SECONDS and unit is None:
         return f"{name} is a time, so the change needs a unit (us, ms, s, m) or %."
-    if name not in SECONDS and unit in _UNITS:
+    if name not in SECONDS and unit in UNITS:
         return f"{name} is not a time, so the change has no unit {unit}."
     return ""
 

@@ -105,7 +105,7 @@ def _describe(
     adj_r2, sigma = _quality_without(fit, i)
     return SuspiciousRow(
         row=int(fit.design.rows[i]) + 1,
-        values={str(name): value for name, value in values.items()},
+        values=_applying(fit, values),
         fitted=float(fit.fitted[i]),
         why=_reasons(fit, found, limits, i),
         studentized=float(found.studentized[i]),
@@ -115,6 +115,12 @@ def _describe(
         adj_r2_without=adj_r2,
         sigma_without=sigma,
     )
+
+
+def _applying(fit: LinearFit, values: dict[Hashable, object]) -> dict[str, object]:
+    """Return what the row holds, without factors that do not apply to it."""
+    away = {nest.column for nest in fit.design.nests if values[nest.by] not in nest.applies}
+    return {str(name): value for name, value in values.items() if name not in away}
 
 
 def _reasons(fit: LinearFit, found: Influence, limits: dict[str, float], i: int) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from .problems import Note, Problem
+from .units import level_text
 
 _MOST_DECIDED = 50
 #: From this share of values on a factor applies at a level, and what lacks there is missing.
@@ -108,7 +109,7 @@ def _nest(table: pd.DataFrame, column: str, by: str, category: bool) -> Nest:
 
 def _nested_text(table: pd.DataFrame, one: Nest) -> str:
     count = int((~table[one.by].isin(one.applies)).sum())
-    value = f"{one.stand_in:.4g}" if isinstance(one.stand_in, float) else str(one.stand_in)
+    value = level_text(one.column, one.stand_in)
     return (
         f"{one.column} applies only at {_levels(one.by, one.applies)}: its effect is estimated there, the other "
         f"{count:,} rows stay in the model, and {one.by} is compared at {one.column} = {value}."

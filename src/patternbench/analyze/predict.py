@@ -14,6 +14,7 @@ from .crossval import undo_log
 from .fit_json import FORMAT
 from .formula import Floats, Parsed, parse_formula, right_side
 from .problems import DataError, Note, Problem, did_you_mean, raise_if_any
+from .units import is_duration, level_text, read_level
 
 
 @dataclass(frozen=True)
@@ -125,9 +126,11 @@ def _column(name: str, text: str, design: Mapping[str, Any]) -> tuple[Any, objec
             raise DataError(Problem(f"{name} has no level {text}.", "--at", did_you_mean(text, levels)))
         return pd.Categorical([match], categories=levels), match
     try:
-        return [float(text)], float(text)
+        value = read_level(name, text)
     except ValueError:
-        raise DataError(Problem(f"{name} must be a number, not '{text}'.", "--at")) from None
+        kind = "a duration such as 20ms" if is_duration(name) else "a number"
+        raise DataError(Problem(f"{name} must be {kind}, not '{text}'.", "--at")) from None
+    return [value], value
 
 
 def _same_number(level: object, text: str) -> bool:
@@ -174,10 +177,9 @@ def _range_warnings(design: Mapping[str, Any], at: Mapping[str, object]) -> list
     for name, (low, high) in design["ranges"].items():
         value = at.get(name)
         if isinstance(value, float) and not low <= value <= high:
-            text = (
-                f"{name} = {value:g} lies outside what was measured ({low:g} to {high:g}): the prediction is a guess."
-            )
-            notes.append(Note("outside_range", text))
+            at_value, *ends = (level_text(name, one) for one in (value, low, high))
+            what = f"{name} = {at_value} lies outside what was measured ({' to '.join(ends)})"
+            notes.append(Note("outside_range", f"{what}: the prediction is a guess."))
     return notes
 
 

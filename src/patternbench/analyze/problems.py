@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,18 @@ def raise_if_any(problems: Iterable[Problem]) -> None:
         raise DataError(*found)
 
 
+def gathered(*attempts: Callable[[], _T]) -> list[_T]:
+    """Return what each attempt gives, or raise one `DataError` with the problems of all that fail."""
+    found, problems = [], []
+    for attempt in attempts:
+        try:
+            found.append(attempt())
+        except DataError as error:
+            problems += error.problems
+    raise_if_any(problems)
+    return found
+
+
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     """Return the sentence that offers the nearest allowed names, or lists them when none is near."""
     names = [str(one) for one in allowed]
@@ -58,3 +73,9 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
 def plural(count: int, noun: str) -> str:
     """Return `count` and `noun` with its plural s: `1 row`, `1,200 rows`."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def and_more(names: Iterable[str]) -> str:
+    """Return the first name, and how many others there are: `users=80 and 3 more`."""
+    listed = list(names)
+    return listed[0] + (f" and {len(listed) - 1:,} more" if len(listed) > 1 else "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,15 +18,16 @@ import pandas as pd
 
 from .compare import Interval, mean_intervals
 from .formula import Floats
-from .problems import DataError, Note, Problem, did_you_mean, raise_if_any
-from .rounds import SECONDS, Roles, Scenario, label, level_of, roles, scenarios
+from .problems import DataError, Note, Problem, and_more, did_you_mean, gathered, plural, raise_if_any
+from .rounds import Key, Roles, Scenario, key, label, level_of, roles, scenarios, varying
+from .units import SECONDS, UNITS, level_text
 
 RESAMPLES = 2000
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 _OBJECTIVE = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e|min|max)\s+`?([^`]+?)`?\s*$", re.IGNORECASE)
 _LIMIT = re.compile(r"^\s*`?([^`<>=]+?)`?\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
 #: Factors that are given by the world rather than chosen, when a run uses these names.
 WORLD = (
+    "client",
     "users",
     "virtual_users",
     "rate",
@@ -158,12 +160,12 @@ def parse_limit(text: str) -> Limit:
             Problem(f"'{text}' is no limit.", "--subject-to", "Write 'failure_rate <= 1%' or 'p99 <= 200ms'.")
         )
     response, sign, amount, unit = match.groups()
-    if response in SECONDS and unit not in _UNITS:
+    if response in SECONDS and unit not in UNITS:
         remedy = f"Write '{response} {sign} {amount}ms' or '{amount}s'."
         raise DataError(Problem(f"'{text}': {response} is a time and needs a unit.", "--subject-to", remedy))
-    if response not in SECONDS and unit in _UNITS:
+    if response not in SECONDS and unit in UNITS:
         raise DataError(Problem(f"'{text}': {response} is not a time.", "--subject-to", f"Leave out {unit}."))
-    return Limit(text, response, sign.startswith("<"), float(amount) * _UNITS.get(unit or "", 1.0))
+    return Limit(text, response, sign.startswith("<"), float(amount) * UNITS.get(unit or "", 1.0))
 
 
 def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
@@ -171,17 +173,25 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
 
     Raises `DataError` for malformed wishes, unknown columns, and scenarios without any value.
     """
-    objectives = tuple(parse_objective(text) for text in wish.objectives)
-    limits = tuple(parse_limit(text) for text in wish.limits)
+    objectives, limits, baseline = _parsed(table, wish)
     found = _roles(table, objectives, limits, wish.by)
     given = _given(table, found, wish)
-    baseline = dict(level_of(text, table, "--baseline") for text in wish.baseline)
     usable, notes = _usable(scenarios(table, found))
     rng = np.random.default_rng(wish.seed)
     places = _places(usable, given)
     chooser = _Chooser(objectives, limits, given, baseline, wish.level)
-    choices = tuple(chooser.choose(place, group, rng) for place, group in places)
+    choices = tuple(chooser.choose(place, group, rng) for place, group in _in_order(places, given))
     return Recommendation(objectives, limits, given, choices, flips(choices, given), tuple(notes))
+
+
+def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Limit, ...], dict[str, object]]:
+    """Read what is wished for; raises one `DataError` with all that cannot be read."""
+    objectives, limits, baseline = gathered(
+        lambda: gathered(*(partial(parse_objective, text) for text in wish.objectives)),
+        lambda: gathered(*(partial(parse_limit, text) for text in wish.limits)),
+        lambda: gathered(*(partial(level_of, text, table, "--baseline") for text in wish.baseline)),
+    )
+    return tuple(objectives), tuple(limits), dict(baseline)
 
 
 def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Limit], by: tuple[str, ...]) -> Roles:
@@ -190,7 +200,9 @@ def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequenc
     wrong = [name for name in names if name not in known]
     raise_if_any(Problem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
     found = roles(table, by, names)
-    return found if by else Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses)
+    if by:
+        return found
+    return varying(table, Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses))
 
 
 def _is_measured(table: pd.DataFrame, name: str) -> bool:
@@ -216,25 +228,35 @@ def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:
     lost = [s.name for s in every if s not in usable]
     if not usable:
         raise DataError(Problem("no scenario has a value for every response asked about."))
-    text = (f"{len(lost)} scenarios without a value for some response are left out: {lost[0]}, ...") if lost else ""
-    notes = [Note("left_out", text)] if lost else []
+    notes = []
+    if lost:
+        text = f"{plural(len(lost), 'scenario')} without a value for some response left out: {and_more(lost)}."
+        notes.append(Note("left_out", text))
     single = sum(any(len(v) < 2 for v in s.values.values()) for s in usable)  # noqa: PLR2004 - one round varies not
     if single:
         notes.append(
             Note(
                 "one_round",
-                f"{single} scenarios have one round: how sure a choice is cannot be known for them.",
+                f"{plural(single, 'scenario')} of one round: how sure a choice is cannot be known there.",
             )
         )
     return usable, notes
 
 
 def _places(every: Sequence[Scenario], given: Sequence[str]) -> list[tuple[dict[str, object], list[Scenario]]]:
-    places: dict[str, tuple[dict[str, object], list[Scenario]]] = {}
+    places: dict[Key, tuple[dict[str, object], list[Scenario]]] = {}
     for scenario in every:
         where = {name: scenario.levels[name] for name in given if name in scenario.levels}
-        places.setdefault(label(where), (where, []))[1].append(scenario)
+        places.setdefault(key(where), (where, []))[1].append(scenario)
     return list(places.values())
+
+
+def _in_order(
+    places: Sequence[tuple[dict[str, object], list[Scenario]]], given: Sequence[str]
+) -> list[tuple[dict[str, object], list[Scenario]]]:
+    """The given conditions by rising levels, the configurations by name, whatever the order they were measured in."""
+    ordered = [(where, sorted(group, key=lambda s: s.name)) for where, group in places]
+    return sorted(ordered, key=lambda place: [_order(place[0].get(name, "")) for name in given])
 
 
 @dataclass(frozen=True)
@@ -300,7 +322,8 @@ class _Chooser:
     def _against(
         self, chosen: Candidate, candidates: Sequence[Candidate], rng: np.random.Generator
     ) -> tuple[Against, ...]:
-        base = next((c for c in candidates if self.baseline and _has(c.scenario, self.baseline)), None)
+        bases = [c for c in candidates if self.baseline and _has(c.scenario, self.baseline)]
+        base = max(bases, key=lambda c: _alike(c.scenario, chosen.scenario), default=None)
         if base is None or base is chosen:
             return ()
         return tuple(self._cost(response, base.scenario, chosen.scenario, rng) for response in self._responses())
@@ -315,11 +338,22 @@ class _Chooser:
         where = f"At {label(given)}: " if given else ""
         if chosen is None:
             return f"{where}no configuration keeps {' and '.join(one.text for one in self.limits)}."
-        how = "clearly" if chosen.wins >= _SURE else "probably" if chosen.wins >= _LIKELY else "by a narrow margin"
-        text = f"{where}{how} {configuration(chosen.scenario, self.given)}, the best in {chosen.wins:.0%} of resamples."
-        if rival is not None and chosen.wins < _SURE and rival.wins > 0:
-            text += f" Its rival is {configuration(rival.scenario, self.given)} ({rival.wins:.0%})."
-        return text
+        name, share = configuration(chosen.scenario, self.given), f"{chosen.wins:.0%} of resamples"
+        against = (
+            f" Its rival is {configuration(rival.scenario, self.given)} ({rival.wins:.0%})."
+            if rival and rival.wins
+            else ""
+        )
+        if chosen.wins >= _SURE:
+            return f"{where}clearly {name}, the best in {share}."
+        if chosen.wins >= _LIKELY:
+            return f"{where}probably {name}, the best in {share}.{against}"
+        best = f"{'lowest' if self.objectives[0].minimise else 'highest'} mean {self.objectives[0].response}"
+        return f"{where}no clear choice. {name} has the {best}, but is the best in only {share}.{against}"
+
+
+def _alike(a: Scenario, b: Scenario) -> int:
+    return sum(b.levels.get(name) == level for name, level in a.levels.items())
 
 
 def _has(scenario: Scenario, levels: Mapping[str, object]) -> bool:
@@ -351,9 +385,9 @@ def flips(choices: Sequence[Choice], given: Sequence[str]) -> tuple[Flip, ...]:
     """Find neighbouring levels of each given factor, the others equal, between which the choice changes."""
     found: list[Flip] = []
     for factor in given:
-        lines: dict[str, list[Choice]] = {}
+        lines: dict[Key, list[Choice]] = {}
         for choice in choices:
-            lines.setdefault(label(_others(choice, factor)), []).append(choice)
+            lines.setdefault(key(_others(choice, factor)), []).append(choice)
         for line in lines.values():
             ordered = sorted((c for c in line if factor in c.given), key=lambda c: _order(c.given[factor]))
             pairs = pairwise(ordered)
@@ -379,16 +413,34 @@ def _chosen_name(choice: Choice, given: Sequence[str]) -> str:
 
 def _flip(factor: str, a: Choice, b: Choice, given: Sequence[str]) -> Flip:
     names = (_chosen_name(a, given), _chosen_name(b, given))
-    sure = all(c.chosen is not None and c.chosen.wins >= _SURE for c in (a, b))
-    return Flip(factor, (a.given[factor], b.given[factor]), _others(a, factor), names, sure)
+    return Flip(factor, (a.given[factor], b.given[factor]), _others(a, factor), names, _is_sure(a) and _is_sure(b))
+
+
+def _is_sure(choice: Choice) -> bool:
+    """Whether the same would be chosen in most resamples; of nothing, whether nothing keeps the limits in most."""
+    if choice.chosen is None:
+        return max(c.feasible_share for c in choice.candidates) <= 1 - _SURE
+    return choice.chosen.wins >= _SURE
+
+
+def flips_in_words(found: Sequence[Flip]) -> list[str]:
+    """Say where choices flip: each place of which both sides are sure, and how many others there are."""
+    sure = [flip_words(flip) for flip in found if flip.sure]
+    if len(sure) == len(found):
+        return sure
+    places = plural(len(found) - len(sure), "more place" if sure else "place")
+    return [
+        *sure,
+        f"In {places} the choice differs too, but not surely on both sides: there the measurements do not tell.",
+    ]
 
 
 def flip_words(flip: Flip) -> str:
     """Say where a choice flips."""
     where = f" at {label(flip.others)}" if flip.others else ""
     doubt = "" if flip.sure else " (not sure on both sides)"
-    low, high = flip.between
+    low, high = (level_text(flip.factor, end) for end in flip.between)
     return (
-        f"Between {flip.factor} {low} and {high}{where} the choice flips from "
+        f"Between {flip.factor}={low} and {high}{where} the choice flips from "
         f"{flip.choices[0]} to {flip.choices[1]}{doubt}."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,8 @@ class Remedy:
     """What replaces the plain result when an assumption fails.
 
     `kind` is hc3, log_response, mixed_model or none; `because` the failed tests; `text` says in words what
-    was done and what it shows; `coefficients` are the replacement's; `numbers` holds what else it
-    estimates.
+    was done and what it shows; `coefficients` are the replacement's, with their `covariance` where they replace
+    the plain ones on the same response; `numbers` holds what else it estimates.
     """
 
     kind: str
@@ -31,6 +31,7 @@ class Remedy:
     text: str
     coefficients: tuple[Coefficient, ...] = ()
     numbers: dict[str, float] = field(default_factory=dict)
+    covariance: Floats | None = field(default=None, compare=False)
 
 
 def remedies(fit: LinearFit, tests: Sequence[Test], table: pd.DataFrame, group: str | None) -> tuple[Remedy, ...]:
@@ -42,7 +43,15 @@ def remedies(fit: LinearFit, tests: Sequence[Test], table: pd.DataFrame, group: 
         found.append(_log_remedy(fit, crooked, table))
     if dependent := failed(tests, "independence"):
         found.append(_mixed_remedy(fit, dependent, table, group))
-    return tuple(found)
+    return tuple(_ranked(found))
+
+
+def _ranked(found: list[Remedy]) -> list[Remedy]:
+    """Say of two remedies that both replace the plain standard errors which one the words and the table use."""
+    if not any(one.kind == "mixed_model" for one in found):
+        return found
+    used = " The words and the table use the mixed model instead."
+    return [replace(one, text=one.text + used) if one.kind == "hc3" else one for one in found]
 
 
 # --- unequal variance
@@ -62,16 +71,21 @@ def hc3_covariance(fit: LinearFit) -> Floats:
 
 def hc3_coefficients(fit: LinearFit) -> tuple[Coefficient, ...]:
     """Return the coefficients of `fit` with HC3 standard errors."""
-    errors = np.sqrt(np.diag(hc3_covariance(fit)))
+    return _with_covariance(fit, hc3_covariance(fit))
+
+
+def _with_covariance(fit: LinearFit, covariance: Floats) -> tuple[Coefficient, ...]:
+    errors = np.sqrt(np.diag(covariance))
     return coefficient_table(fit.design, fit.beta, errors, fit.summary.df_residual, fit.level)
 
 
 def _hc3_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
-    robust = hc3_coefficients(fit)
+    covariance = hc3_covariance(fit)
+    robust = _with_covariance(fit, covariance)
     changed = _changed_verdicts(fit.coefficients, robust)
     text = "The spread of the residuals depends on the factors, so robust (HC3) standard errors replace the plain ones."
     text += f" They change the verdict on {', '.join(changed)}." if changed else " They change no verdict."
-    return Remedy("hc3", _names(because), text, robust)
+    return Remedy("hc3", _names(because), text, robust, covariance=covariance)
 
 
 def _changed_verdicts(plain: Sequence[Coefficient], robust: Sequence[Coefficient]) -> list[str]:
@@ -91,17 +105,18 @@ def _names(tests: Sequence[Test]) -> tuple[str, ...]:
 
 
 _LEAN = (
-    "Intervals of the coefficients lean on the number of rows; prediction intervals use the cross-validated residuals."
+    "Intervals of the coefficients rely on the number of rows; prediction intervals use the residuals on unseen "
+    "scenarios."
 )
 
 
 def _log_remedy(fit: LinearFit, because: Sequence[Test], table: pd.DataFrame) -> Remedy:
     if why := _no_log(fit):
-        text = f"The log of {fit.response} cannot help: {why}. {_LEAN}"
+        text = f"The residuals are not normal. The log of {fit.response} cannot help: {why}. {_LEAN}"
         return Remedy("none", _names(because), text)
     logged = _on_log(fit, table)
     before, after = anderson_darling_test(fit.residuals), anderson_darling_test(logged.residuals)
-    text = f"{_log_verdict(fit.response, before, after)} {_LEAN}"
+    text = f"The residuals are not normal. {_log_verdict(fit.response, before, after)} {_LEAN}"
     return Remedy("log_response", _names(because), text, logged.coefficients, _log_numbers(logged, after))
 
 
@@ -113,8 +128,11 @@ def _no_log(fit: LinearFit) -> str:
 
 def _log_verdict(response: str, before: Test, after: Test) -> str:
     old, new = before.statistic or 0.0, after.statistic or 0.0
-    verdict = "closer to normal: prefer it" if new < old else "no closer to normal: keep the plain response"
-    return f"With log({response}) the residuals are {verdict} (Anderson-Darling {old:.3g} becomes {new:.3g})."
+    if new >= old:
+        return f"With log({response}) they are no closer to it ({old:.3g} becomes {new:.3g}): keep the plain response."
+    return (
+        f"With log({response}) they are closer to it ({old:.3g} becomes {new:.3g}): prefer it, 'log({response}) ~ ...'."
+    )
 
 
 def _log_numbers(logged: LinearFit, after: Test) -> dict[str, float]:
@@ -144,11 +162,17 @@ class MixedFit:
     """
 
     beta: Floats
-    errors: Floats
+    covariance: Floats
     group_sd: float
     residual_sd: float
     groups: int
     log_likelihood: float
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors of the coefficients."""
+        found: Floats = np.sqrt(np.diag(self.covariance))
+        return found
 
     @property
     def share(self) -> float:
@@ -169,10 +193,9 @@ def fit_random_intercept(y: Floats, x: Floats, groups: Floats | pd.Series) -> Mi
     )
     theta = float(np.exp(found.x)) if sums.reml(float(np.exp(found.x))) > sums.reml(0.0) else 0.0
     normal, beta, variance = sums.solve(theta)
-    errors = np.sqrt(np.diag(np.linalg.inv(normal)) * variance)
     return MixedFit(
         beta,
-        errors,
+        np.linalg.inv(normal) * variance,
         float(np.sqrt(theta * variance)),
         float(np.sqrt(variance)),
         len(sums.sizes),
@@ -232,7 +255,8 @@ def _mixed_remedy(fit: LinearFit, because: Sequence[Test], table: pd.DataFrame, 
         f"Neighbouring rows resemble each other, so a mixed model gives every {group} its own level: "
         f"{mixed.share:.0%} of the residual variance lies between the {mixed.groups} levels of {group}."
     )
-    return Remedy("mixed_model", _names(because), text, _mixed_coefficients(fit, mixed), _mixed_numbers(mixed))
+    coefficients = _mixed_coefficients(fit, mixed)
+    return Remedy("mixed_model", _names(because), text, coefficients, _mixed_numbers(mixed), mixed.covariance)
 
 
 def _mixed_numbers(mixed: MixedFit) -> dict[str, float]:

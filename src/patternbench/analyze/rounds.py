@@ -11,26 +11,18 @@ import pandas as pd
 from .formula import Floats
 from .metrics import RESPONSES
 from .problems import DataError, Problem, did_you_mean, raise_if_any
+from .units import SECONDS, level_text, read_level
 
 #: Columns of a run's rounds that are neither factor nor response (contracts/records).
 BOOKKEEPING = (
     *("round", "block", "scenario", "status", "cause", "warnings"),
     *("started", "seconds", "generator_cpu_s", "valid"),
 )
-#: Responses of a run's rounds whose unit is the second.
-SECONDS = frozenset(
-    [
-        *("TotalSuccessTime", "AverageSuccessTime", "TotalErrorTime", "AverageErrorTime"),
-        *("TotalExecutionTime", "TotalContentionTime"),
-        *(
-            f"{kind}{tail}"
-            for kind in ("", "success_", "error_")
-            for tail in ("p50", "p90", "p95", "p99", "p999", "max")
-        ),
-    ]
-)
 #: What is compared when nobody says what to compare.
 USUAL = ("p50", "p95", "p99", "failure_rate", "goodput", "TotalExecutionTime")
+
+
+Key = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -57,6 +49,12 @@ def roles(table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] 
         raise DataError(Problem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy."))
     raise_if_any(_not_numeric(table, chosen))
     return Roles(factors, chosen)
+
+
+def varying(table: pd.DataFrame, found: Roles) -> Roles:
+    """Leave out factors of a single level, which tell nothing apart in this table, unless that leaves none."""
+    kept = tuple(name for name in found.factors if table[name].nunique(dropna=False) > 1)
+    return Roles(kept or found.factors, found.responses)
 
 
 def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[Problem]:
@@ -133,12 +131,23 @@ def finite(column: pd.Series) -> Floats:
 
 
 def label(levels: Mapping[str, object]) -> str:
-    """Name a scenario by its levels: `strategy=retry, users=80`."""
-    return ", ".join(f"{name}={_short(value)}" for name, value in levels.items()) or "all"
+    """Name a scenario by its levels: `users=80, strategy=retry, initial=20ms`."""
+    parts = (f"{_short_name(name, levels)}={level_text(name, value)}" for name, value in levels.items())
+    return ", ".join(parts) or "all"
 
 
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _short_name(name: str, levels: Mapping[str, object]) -> str:
+    """Leave out the path of a factor that belongs to a level already told, while that keeps the names apart."""
+    path, _, last = name.partition(".")
+    told = any(value == path for value in levels.values())
+    short = name.rsplit(".", 1)[-1]
+    alone = sum(other.rsplit(".", 1)[-1] == short for other in levels) == 1
+    return short if last and told and alone else name
+
+
+def key(levels: Mapping[str, object]) -> Key:
+    """Return what two scenarios share exactly when their levels are the same, whatever their order and type."""
+    return tuple(sorted((name, f"{v:g}" if isinstance(v, float) else str(v)) for name, v in levels.items()))
 
 
 def level_of(text: str, table: pd.DataFrame, option: str) -> tuple[str, object]:
@@ -150,6 +159,14 @@ def level_of(text: str, table: pd.DataFrame, option: str) -> tuple[str, object]:
         raise DataError(Problem(f"'{text}' names no level.", option, remedy))
     known = [_plain(v) for v in table[name].dropna().unique()]
     for one in known:
-        if _short(one) == value or str(one) == value:
+        if value in (level_text(name, one), str(one)) or _same_number(name, one, value):
             return name, one
-    raise DataError(Problem(f"{name} has no level {value}.", option, did_you_mean(value, map(_short, known))))
+    texts = [level_text(name, one) for one in known]
+    raise DataError(Problem(f"{name} has no level {value}.", option, did_you_mean(value, texts)))
+
+
+def _same_number(name: str, level: object, text: str) -> bool:
+    try:
+        return isinstance(level, (int, float)) and bool(np.isclose(float(level), read_level(name, text), rtol=1e-9))
+    except ValueError:
+        return False

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .contrasts import Contrast, contrasts, entangled
 from .crossval import undo_log
-from .formula import Block
+from .formula import Block, variables_of
 from .linear import Coefficient
 from .models import ModelResult
+from .units import is_duration, level_text, number, quantity, span
 
 _LEVEL = re.compile(r"^(?:C\()?`?([^`\[\]()]+)`?\)?\[T\.(.*)\]$")
 _LOGGED = re.compile(r"^(log|log2|log10)\(`?([^`()]+)`?\)$")
 _LOG_OF_TWO = {"log": float(np.log(2)), "log2": 1.0, "log10": float(np.log10(2))}
 _GOOD_ERROR = 30.0
-_SMALL = 1e-4
-_LARGE = 1e5
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,6 @@ class Effect:
     term: str
     sentence: str
     shown: bool
-
-
-def number(value: float) -> str:
-    """Write a number with three significant digits, thousands apart, no needless zeros."""
-    if value == 0 or not np.isfinite(value):
-        return "0" if value == 0 else str(value)
-    size = abs(value)
-    if size < _SMALL or size >= _LARGE * 10:
-        return f"{value:.2e}"
-    digits = max(0, 2 - int(np.floor(np.log10(size))))
-    text = f"{value:,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def p_value(p: float) -> str:
@@ -58,15 +46,31 @@ def preferred(result: ModelResult) -> tuple[Sequence[Coefficient], str]:
 
 
 def effects(result: ModelResult) -> tuple[Effect, ...]:
-    """Put every effect of a model in words, in the order of the formula."""
+    """Put every effect of a model in words, in the order of the formula.
+
+    A factor that stands in one term is told from its coefficients, one in several terms by its contrasts.
+    """
     found, _ = preferred(result)
-    sentences = []
+    tangled = entangled(result.fit.design)
+    sentences: list[Effect | None] = []
     for block in result.fit.design.blocks:
-        for column in block.columns:
-            sentence = _effect(result, block, found[column])
-            if sentence is not None:
-                sentences.append(sentence)
-    return tuple(sentences)
+        if not tangled.keys() & set(variables_of(f"y ~ {block.name}")):
+            sentences += [_effect(result, block, found[column]) for column in block.columns]
+    for name, partners in tangled.items():
+        rest = ", the others at their means and reference levels," if len(partners) > 1 else ""
+        sentences += [_held(result, one, rest) for one in contrasts(result, name, partners)]
+    return tuple(one for one in sentences if one is not None)
+
+
+def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
+    where = rest + "".join(f" at {name} = {level_text(name, level)}" for name, level in one.where.items())
+    if one.factor in result.fit.design.ranges:
+        ends = (measured_at(one.factor, float(str(end))) for end in (one.before, one.after))
+        subject = f"Raising {one.factor} from {' to '.join(ends)}"
+    else:
+        subject = f"{one.factor} = {one.after} instead of {one.before}"
+    sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
+    return Effect(one.factor, sentence, one.low > 0 or one.high < 0)
 
 
 def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
@@ -92,19 +96,25 @@ def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
     if plain not in result.fit.design.ranges:
         return None
     low, high = result.fit.design.ranges[plain]
-    return f"Raising {plain} from {number(low)} to {number(high)}", high - low
+    return f"Raising {plain} from {measured_at(plain, low)} to {measured_at(plain, high)}", high - low
+
+
+def measured_at(factor: str, value: float) -> str:
+    """Write a value of a numeric factor: durations as a study writes them."""
+    return level_text(factor, value) if is_duration(factor) else number(value)
 
 
 def _sentence(result: ModelResult, subject: str, change: float, low: float, high: float) -> str:
     target, base = undo_log(result.fit.response)
     if base is not None:
         change, low, high = (float(np.power(base, v) - 1) * 100 for v in (change, low, high))
-    unit = " %" if base is not None else ""
+    name = "" if base is not None else target
+    tail = " %" if base is not None else ""
     if low <= 0 <= high:
-        return f"{subject} shows no effect on {target} (between {number(low)} and {number(high)}{unit})."
+        return f"{subject} shows no effect on {target} (between {span(name, low, high, 'and')}{tail})."
     verb = "raises" if change > 0 else "cuts"
     ends = sorted((abs(low), abs(high)))
-    size = f"{number(abs(change))}{unit} ({number(ends[0])} to {number(ends[1])}{unit})"
+    size = f"{quantity(name, abs(change))}{tail} ({span(name, *ends)}{tail})"
     return f"{subject} {verb} {target} by {size}{_share_of_mean(result, change, base)}."
 
 
@@ -128,8 +138,8 @@ def headline(result: ModelResult) -> str:
         )
     if errors.mae is not None and unseen.mae is not None:
         return (
-            f"{text} It misses by {number(errors.mae)} on average on the rows it was fitted on, "
-            f"and by {number(unseen.mae)} on scenarios it has not seen."
+            f"{text} It misses by {quantity(target, errors.mae)} on average on the rows it was fitted on, "
+            f"and by {quantity(target, unseen.mae)} on scenarios it has not seen."
         )
     return text
 

@@ -15,9 +15,11 @@ from rich.table import Table
 
 from patternbench.analyze.compare import Comparison, Difference, How, compare_runs, compare_with_baseline
 from patternbench.analyze.compare_json import comparison_json
+from patternbench.analyze.compare_words import by_chance, change, interval, ranked, sentences
 from patternbench.analyze.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
 from patternbench.analyze.problems import DataError, Problem
-from patternbench.analyze.words import number, p_value
+from patternbench.analyze.units import quantity
+from patternbench.analyze.words import p_value
 
 from .shared import (
     JsonWish,
@@ -31,7 +33,7 @@ from .shared import (
     seed_option,
 )
 
-_ROWS = 40
+_ROWS = 20
 _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
 
 
@@ -101,54 +103,44 @@ def _show(comparison: Comparison, verdicts: Sequence[Verdict], json: JsonWish, h
 
 
 def print_comparison(comparison: Comparison, verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print the differences that matter first, then the noise floor, the gate and the notes."""
-    shown = sorted(comparison.differences, key=lambda d: (d.verdict == "undecided", -abs(d.relative or 0.0)))
+    """Print what happened to each response in words, the largest differences, the gate and the notes."""
+    for response in dict.fromkeys(d.response for d in comparison.differences):
+        console.print(f"[bold]{response}[/bold]", highlight=False)
+        _print_lines([f"  - {sentence}" for sentence in sentences(comparison, response)], console)
+    _print_table(comparison, console)
+    _print_lines([*by_chance(comparison), *(f"! {note.text}" for note in comparison.notes)], console)
+    for verdict in verdicts:
+        _print_verdict(verdict, console)
+
+
+def _print_lines(lines: Sequence[str], console: Console) -> None:
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
+
+
+def _print_table(comparison: Comparison, console: Console) -> None:
+    shown = ranked(comparison.differences)
     table = Table(title=f"B against A, {comparison.level:.0%} intervals", title_justify="left")
-    for name in ("scenario", "response", "A", "B", "change", "interval", "p (Holm)", "size", "verdict"):
+    for name in ("scenario", "response", "A", "B", "change", "interval", "p (corrected)", "effect", "verdict"):
         table.add_column(name, justify="left" if name in ("scenario", "response", "verdict") else "right")
     for d in shown[:_ROWS]:
         table.add_row(*_cells(d))
     console.print(table)
     if len(shown) > _ROWS:
-        console.print(f"... and {len(shown) - _ROWS} more (--json has all).", highlight=False)
-    _print_floor(comparison, console)
-    for note in comparison.notes:
-        console.print(f"! {note.text}", highlight=False, markup=False)
-    for verdict in verdicts:
-        _print_verdict(verdict, console)
+        console.print(f"... and {len(shown) - _ROWS:,} more (--html and --json have all).", highlight=False)
 
 
 def _cells(d: Difference) -> tuple[str, ...]:
-    i = d.relative_interval if d.relative is not None else d.interval
-    unit = " %" if d.relative is not None else ""
-    change = d.relative if d.relative is not None else d.difference
-    interval = "none" if i.low is None or i.high is None else f"{i.low:+.3g} to {i.high:+.3g}{unit}"
+    means = (quantity(d.response, mean) for mean in d.means)
     p = "" if d.p_adjusted is None else p_value(d.p_adjusted)
-    return (
-        d.scenario,
-        d.response,
-        number(d.means[0]),
-        number(d.means[1]),
-        f"{change:+.3g}{unit}",
-        interval,
-        p,
-        d.size,
-        d.verdict,
-    )
-
-
-def _print_floor(comparison: Comparison, console: Console) -> None:
-    known = {r: f for r, f in comparison.noise_floor.items() if f is not None}
-    if known:
-        text = ", ".join(f"{name} {value:.2g} %" for name, value in known.items())
-        console.print(f"Noise floor (a scenario against itself, 95 of 100 times below): {text}.", highlight=False)
+    return (d.scenario, d.response, *means, change(d), interval(d), p, d.size, d.verdict)
 
 
 def _print_verdict(verdict: Verdict, console: Console) -> None:
     text = f"{verdict.outcome.upper()}: {verdict.condition.text} over {verdict.checked} scenarios"
     console.print(f"[{_COLOURS[verdict.outcome]}]{text}[/]", highlight=False)
     for d in verdict.failing:
-        console.print(f"  fails at {d.scenario}: {d.relative or 0.0:+.3g} %", highlight=False, markup=False)
+        console.print(f"  fails at {d.scenario}: {change(d)}, {interval(d)}", highlight=False, markup=False)
     for d in verdict.undecided[:5]:
         needed = rounds_to_decide(d, verdict.condition)
         more = f"; about {needed} rounds a side would decide" if needed else ""

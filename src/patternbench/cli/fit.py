@@ -11,7 +11,8 @@ from rich.table import Table
 
 from patternbench.analyze.fit_json import analysis_json
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
-from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.analyze.units import number
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option, read, seed_option
 
 

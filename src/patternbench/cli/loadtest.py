@@ -10,7 +10,7 @@ from rich.table import Table
 
 from patternbench.analyze.fit_json import notes_json, plain
 from patternbench.analyze.loadtest import Columns, LoadTest, analyze_load_test, in_words
-from patternbench.analyze.words import number
+from patternbench.analyze.units import number
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, seed_option
 from patternbench.records.tables import read_table
 

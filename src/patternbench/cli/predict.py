@@ -15,7 +15,7 @@ from patternbench.analyze.predict import Prediction, read_models, read_point
 from patternbench.analyze.predict import predict as predicted
 from patternbench.analyze.problems import DataError, Problem, did_you_mean
 from patternbench.analyze.rounds import label
-from patternbench.analyze.words import number
+from patternbench.analyze.units import quantity, span
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
 
 FORMAT = "patternbench/predictions/1"
@@ -91,10 +91,9 @@ def prediction_json(one: Prediction) -> dict[str, Any]:
 def _print(one: Prediction, console: Console) -> None:
     how = "" if one.method == "normal" else ", from the residuals on unseen scenarios"
     console.print(
-        f"{one.response} at {label(one.at)}: {number(one.estimate)}, one observation between "
-        f"{number(one.low)} and "
-        f"{number(one.high)} ({one.level:.0%}{how}); the mean between {number(one.mean_low)} "
-        f"and {number(one.mean_high)}.",
+        f"{one.response} at {label(one.at)}: {quantity(one.response, one.estimate)}, one observation between "
+        f"{span(one.response, one.low, one.high, 'and')} ({one.level:.0%}{how}); the mean between "
+        f"{span(one.response, one.mean_low, one.mean_high, 'and')}.",
         highlight=False,
         markup=False,
     )

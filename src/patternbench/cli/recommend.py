@@ -8,10 +8,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from patternbench.analyze.recommend import Choice, Recommendation, Wish, flip_words
+from patternbench.analyze.recommend import Choice, Recommendation, Wish, flips_in_words
 from patternbench.analyze.recommend import recommend as choose
 from patternbench.analyze.recommend_json import recommendation_json
-from patternbench.analyze.words import number
+from patternbench.analyze.units import quantity, signed
 
 from .shared import (
     bad_input_exits,
@@ -80,8 +80,8 @@ def print_recommendation(found: Recommendation, console: Console) -> None:
     console.print(f"To {found.objectives[0].words}{limits}:", highlight=False, markup=False)
     for choice in found.choices:
         _print_choice(choice, console)
-    for flip in found.flips:
-        console.print(f"  {flip_words(flip)}", highlight=False, markup=False)
+    for sentence in flips_in_words(found.flips):
+        console.print(f"  {sentence}", highlight=False, markup=False)
     for note in found.notes:
         console.print(f"  ! {note.text}", highlight=False, markup=False)
 
@@ -89,13 +89,13 @@ def print_recommendation(found: Recommendation, console: Console) -> None:
 def _print_choice(choice: Choice, console: Console) -> None:
     console.print(f"- {choice.text}", highlight=False, markup=False)
     if choice.chosen is not None:
-        means = ", ".join(f"{name} {number(value)}" for name, value in choice.chosen.means.items())
+        means = ", ".join(f"{name} {quantity(name, value)}" for name, value in choice.chosen.means.items())
         kept = f"; keeps the limits in {choice.chosen.feasible_share:.0%} of resamples"
         console.print(f"    {means}{kept if choice.chosen.feasible_share < 1 else ''}", highlight=False, markup=False)
     for one in choice.against_baseline:
         ends = one.relative_interval
         if one.relative is not None and ends.low is not None and ends.high is not None:
-            text = f"{one.response} {one.relative:+.3g} % ({ends.low:+.3g} to {ends.high:+.3g})"
+            text = f"{one.response} {signed(one.relative)} % ({signed(ends.low)} to {signed(ends.high)} %)"
             console.print(f"    against {one.baseline}: {text}", highlight=False, markup=False)
     front = [c for c in choice.candidates if c.on_front and c is not choice.chosen]
     if front:

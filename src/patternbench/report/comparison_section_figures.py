@@ -8,13 +8,16 @@ import altair as alt
 import pandas as pd
 
 from patternbench.analyze.compare import Comparison, Difference
+from patternbench.analyze.compare_words import ranked
 from patternbench.analyze.recommend import Choice, configuration
+from patternbench.analyze.rounds import label
+from patternbench.analyze.units import titled
 
 from .model_section_figures import COLOURS, Spec, spec
 
 _VERDICTS = {"higher": COLOURS[1], "lower": COLOURS[2], "undecided": "#8a8f98"}
 #: At most this many scenarios are drawn: those that changed most.
-SHOWN = 60
+SHOWN = 30
 
 
 def differences_figure(comparison: Comparison, response: str) -> Spec | None:
@@ -23,7 +26,7 @@ def differences_figure(comparison: Comparison, response: str) -> Spec | None:
     if not chosen:
         return None
     table = pd.DataFrame([_row(d) for d in chosen])
-    base = alt.Chart(table).encode(y=alt.Y("scenario:N", title=None, sort=None, axis=alt.Axis(labelLimit=340)))
+    base = alt.Chart(table).encode(y=alt.Y("scenario:N", title=None, sort=None, axis=alt.Axis(labelLimit=460)))
     colour = alt.Color("verdict:N", scale=alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values())))
     bars = base.mark_rule(strokeWidth=2.5).encode(
         x=alt.X("low:Q", title=f"change of {response} in %"), x2="high:Q", color=colour
@@ -37,8 +40,7 @@ def differences_figure(comparison: Comparison, response: str) -> Spec | None:
 def drawn_differences(comparison: Comparison, response: str) -> list[Difference]:
     """Return the differences of one response to draw: those with a relative interval, the largest `SHOWN`."""
     usable = [d for d in comparison.differences if d.response == response and d.relative_interval.low is not None]
-    largest = sorted(usable, key=lambda d: -abs(d.relative or 0.0))[:SHOWN]
-    return [d for d in usable if d in largest]
+    return ranked(usable)[:SHOWN]
 
 
 def _row(d: Difference) -> dict[str, Any]:
@@ -67,9 +69,15 @@ def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
         return None
     x, y = names[:2]
     table = pd.DataFrame([_point(choice, i, x, y, given) for i in range(len(choice.candidates))])
+    if table["x"].nunique() == 1 or table["y"].nunique() == 1:
+        return None
+    titles = {}
+    for axis, name in (("x", x), ("y", y)):
+        titles[axis], factor = titled(name, float(table[axis].abs().max()))
+        table[axis] *= factor
     base = alt.Chart(table).encode(
-        x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False)),
-        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+        x=alt.X("x:Q", title=titles["x"], scale=alt.Scale(zero=False)),
+        y=alt.Y("y:Q", title=titles["y"], scale=alt.Scale(zero=False)),
     )
     kind = alt.Color(
         "kind:N",
@@ -84,7 +92,7 @@ def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
     )
     ring = base.transform_filter("datum.chosen").mark_point(size=260, strokeWidth=2.5, color=COLOURS[2])
     layers = [layer for layer, kept in ((front, "front"), (ring, "chosen")) if table[kept].any()]
-    return spec(alt.layer(*layers, dots).properties(width=420, height=280))
+    return spec(alt.layer(*layers, dots).properties(width=340, height=220))
 
 
 def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> dict[str, Any]:
@@ -105,7 +113,7 @@ def wins_figure(choices: tuple[Choice, ...], given: tuple[str, ...]) -> Spec:
     """Draw in which share of resamples each configuration is chosen, a bar per given condition."""
     rows = [
         {
-            "given": ", ".join(f"{k}={v}" for k, v in choice.given.items()) or "all",
+            "given": label(choice.given),
             "configuration": configuration(c.scenario, given),
             "wins": c.wins,
         }
@@ -120,10 +128,9 @@ def wins_figure(choices: tuple[Choice, ...], given: tuple[str, ...]) -> Spec:
         axis=alt.Axis(format="%"),
         scale=alt.Scale(domain=[0, 1]),
     )
-    colour = alt.Color("configuration:N", scale=alt.Scale(range=COLOURS), legend=alt.Legend(labelLimit=300))
-    bars = (
-        alt.Chart(table)
-        .mark_bar()
-        .encode(x=x, y=alt.Y("given:N", title=None, sort=None), color=colour, tooltip=list(table.columns))
-    )
+    many = table["configuration"].nunique() > len(COLOURS)
+    scale = alt.Scale(scheme="tableau20") if many else alt.Scale(range=COLOURS)
+    colour = alt.Color("configuration:N", scale=scale, legend=alt.Legend(labelLimit=340))
+    y = alt.Y("given:N", title=None, sort=None, axis=alt.Axis(labelLimit=340))
+    bars = alt.Chart(table).mark_bar().encode(x=x, y=y, color=colour, tooltip=list(table.columns))
     return spec(bars.properties(width=430, height=alt.Step(24)))

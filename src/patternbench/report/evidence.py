@@ -12,12 +12,14 @@ from typing import Any
 
 import pandas as pd
 
+from patternbench.analyze.crossval import undo_log
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, fit_formulas
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.recommend import Choice, Recommendation, Wish, configuration, flip_words, recommend
+from patternbench.analyze.recommend import Choice, Recommendation, Wish, configuration, flips_in_words, recommend
 from patternbench.analyze.rounds import label
 from patternbench.analyze.stopping import Decision, Rule, decide, parse_rule, saving
-from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.analyze.units import held, number, quantity, signed
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
 from patternbench.plan.expand import size
 from patternbench.plan.fraction import aliasing
 from patternbench.report import comparison_section_figures, model_section
@@ -84,8 +86,10 @@ def _stopping(report: RunReport, study: Study) -> Sequence[Section]:
 
 def _saving(report: RunReport, rule: Rule) -> Section:
     values = _per_scenario(report, rule.response)
-    rows = pd.DataFrame([_decision_row(report, name, decide(found, rule)) for name, found in values.items()])
-    width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else f"{rule.half_width:.3g}"
+    rows = pd.DataFrame(
+        [_decision_row(report, name, rule.response, decide(found, rule)) for name, found in values.items()]
+    )
+    width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else quantity(rule.response, rule.half_width)
     words = [
         saving(values, rule).words,
         f"A scenario got rounds until the mean of {rule.response} was known to within {width}, between {rule.fewest} "
@@ -102,14 +106,14 @@ def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
     return {str(name): list(part[response].astype(float)) for name, part in done.groupby("scenario", sort=False)}
 
 
-def _decision_row(report: RunReport, scenario: str, decision: Decision) -> dict[str, Any]:
+def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, Any]:
     levels: Mapping[str, Any] = next((each["levels"] for each in report.scenarios if each["id"] == scenario), {})
     ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
     return {
         "scenario": label({name: level for name, level in levels.items() if level is not None}),
         "rounds": str(decision.rounds),
-        "mean": "" if decision.mean is None else number(decision.mean),
-        "known to within": "" if decision.half_width is None else number(decision.half_width),
+        "mean": "" if decision.mean is None else quantity(response, decision.mean),
+        "known to within": "" if decision.half_width is None else quantity(response, decision.half_width),
         "ended": ended,
     }
 
@@ -167,20 +171,21 @@ def _test_row(test: Any) -> dict[str, str]:
 
 
 def _errors(result: ModelResult) -> pd.DataFrame:
+    target = undo_log(result.fit.response)[0]
     kinds = {
         "on the rows it was fitted on": result.errors,
         "on scenarios it has not seen": result.cross_validation.errors,
     }
     return pd.DataFrame(
         [
-            {"": name, "MAPE (%)": _known(e.mape), "MAE": _known(e.mae), "RMSE": _known(e.rmse)}
+            {"": name, "MAPE (%)": _known("", e.mape), "MAE": _known(target, e.mae), "RMSE": _known(target, e.rmse)}
             for name, e in kinds.items()
         ]
     )
 
 
-def _known(value: float | None) -> str:
-    return "none" if value is None else number(value)
+def _known(response: str, value: float | None) -> str:
+    return "none" if value is None else quantity(response, value)
 
 
 def _odd_rows(result: ModelResult) -> list[Table]:
@@ -188,16 +193,12 @@ def _odd_rows(result: ModelResult) -> list[Table]:
         {
             "row": str(row.row),
             "why": "; ".join(row.why),
-            "fitted": number(row.fitted),
-            "values": ", ".join(f"{name} {_short(value)}" for name, value in row.values.items()),
+            "fitted": quantity(result.fit.response, row.fitted),
+            "values": ", ".join(f"{name} {held(name, value)}" for name, value in row.values.items()),
         }
         for row in result.suspicious
     ]
     return [Table(f"Rows that stand out ({result.flagged_rows} flagged)", pd.DataFrame(rows))] if rows else []
-
-
-def _short(value: object) -> str:
-    return number(value) if isinstance(value, float) else str(value)
 
 
 def _together(result: MultivariateResult, anchor: str) -> Section:
@@ -220,7 +221,7 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
     wish = _wish(report, study, choosable)
-    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(_in_order(recommend(rounds, wish)), study)])
+    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study)])
 
 
 def _wish(report: RunReport, study: Study, choosable: Sequence[str]) -> Wish:
@@ -232,17 +233,9 @@ def _wish(report: RunReport, study: Study, choosable: Sequence[str]) -> Wish:
     return replace(said, given=given, by=tuple(varied), baseline=baseline)
 
 
-def _in_order(found: Recommendation) -> Recommendation:
-    """The choices by rising levels of what is given, whatever the order in which they were measured."""
-    known = {name: {choice.given.get(name) for choice in found.choices} for name in found.given}
-    order = {name: sorted(levels, key=lambda level: (str(type(level)), level)) for name, levels in known.items()}
-    ranked = sorted(found.choices, key=lambda c: [order[name].index(c.given.get(name)) for name in found.given])
-    return replace(found, choices=tuple(ranked))
-
-
 def _chosen(found: Recommendation, study: Study) -> Section:
     rows = pd.DataFrame([_choice_row(choice, found) for choice in found.choices])
-    words = [*_wish_words(found, study), *_summary(found), *(flip_words(flip) for flip in found.flips)]
+    words = [*_wish_words(found, study), *_summary(found), *flips_in_words(found.flips)]
     words += [note.text for note in found.notes]
     return Section("recommendation", "What to choose", words, [Table("The choice", rows)], _choice_figures(found))
 
@@ -274,7 +267,7 @@ def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
     where = {"condition": label(choice.given)} if choice.given else {}
     if choice.chosen is None:
         return {**where, "choose": "nothing keeps the limits"}
-    cells = {name: number(value) for name, value in choice.chosen.means.items()}
+    cells = {name: quantity(name, value) for name, value in choice.chosen.means.items()}
     against = {
         f"{one.response} against the baseline": _change(one)
         for one in choice.against_baseline
@@ -286,7 +279,7 @@ def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
 
 def _change(one: Any) -> str:
     low, high = one.relative_interval.low, one.relative_interval.high
-    return f"{one.relative:+.3g} % ({low:+.3g} to {high:+.3g})".replace("-", "−")
+    return f"{signed(one.relative)} % ({signed(low)} to {signed(high)} %)".replace("-", "−")
 
 
 def _choice_figures(found: Recommendation) -> list[Figure]:

@@ -11,9 +11,11 @@ from typing import Any
 import jinja2
 import vl_convert
 
+from patternbench.analyze.compare_words import change, interval
 from patternbench.analyze.influence import thresholds
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult
-from patternbench.analyze.words import doubts, effects, headline, number, p_value, preferred
+from patternbench.analyze.units import held, number, quantity, signed
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
 
 from . import model_section_figures as figures
 
@@ -46,12 +48,17 @@ def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    made.filters.update(number=_number, p_value=_p_value)
+    made.filters.update(number=_number, p_value=_p_value, quantity=_quantity, signed=signed)
+    made.filters.update(change=change, interval=interval, held=lambda value, name: held(name, value))
     return made
 
 
 def _number(value: float | None) -> str:
     return "" if value is None else number(value)
+
+
+def _quantity(value: float | None, response: str) -> str:
+    return "" if value is None else quantity(response, value)
 
 
 def _p_value(value: float | None) -> str:
@@ -99,11 +106,13 @@ def model_section(result: ModelResult, anchor: str) -> Section:
             limits=thresholds(result.fit),
         )
     )
-    return Section(anchor, f"{result.fit.response} by {_right(result)}", html, model_figures(result, anchor))
+    return Section(
+        anchor, f"{result.fit.response} by {_right(result).replace('`', '')}", html, model_figures(result, anchor)
+    )
 
 
 def _right(result: ModelResult) -> str:
-    return result.fit.design.parsed.text.split("~", 1)[1].strip()
+    return result.fit.design.parsed.text.split("~", 1)[1].strip().replace("`", "")
 
 
 def model_figures(result: ModelResult, anchor: str) -> tuple[Figure, ...]:

@@ -6,7 +6,7 @@ say so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -15,7 +15,8 @@ import pandas as pd
 
 from patternbench.analyze.diagnostics import QuantilePoints, histogram, normal_quantiles
 from patternbench.analyze.models import ModelResult, shown_rows
-from patternbench.analyze.words import number, preferred
+from patternbench.analyze.units import level_text, titled
+from patternbench.analyze.words import measured_at, preferred
 
 #: After Okabe and Ito, the blue a little lighter: told apart with any colour vision, on light and dark.
 COLOURS = ["#2B83CB", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999"]
@@ -37,11 +38,12 @@ def effects_figure(result: ModelResult) -> Spec | None:
     rows = _effect_rows(result)
     if not rows:
         return None
-    base = alt.Chart(pd.DataFrame(rows)).encode(
-        y=alt.Y("change:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
-    )
+    table = pd.DataFrame(rows)
+    title, factor = titled(result.fit.response, float(table[["low", "high"]].abs().to_numpy().max()))
+    table[["estimate", "low", "high"]] *= factor
+    base = alt.Chart(table).encode(y=alt.Y("change:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)))
     bars = base.mark_rule(strokeWidth=2.5, color=COLOURS[0]).encode(
-        x=alt.X("low:Q", title=f"change of {result.fit.response}"), x2="high:Q"
+        x=alt.X("low:Q", title=f"change of {title}"), x2="high:Q"
     )
     points = base.mark_point(filled=True, size=70, color=COLOURS[0]).encode(x="estimate:Q", tooltip=list(rows[0]))
     zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 3], color="#888").encode(x="x:Q")
@@ -56,10 +58,14 @@ def _effect_rows(result: ModelResult) -> list[dict[str, object]]:
             continue
         low, high = ranges.get(c.name.strip("`"), (0.0, 1.0))
         step = high - low
-        text = f"{c.name}: {number(low)} to {number(high)}" if c.name.strip("`") in ranges else _level(c.name)
+        text = _range(c.name.strip("`"), low, high) if c.name.strip("`") in ranges else _level(c.name)
         ends = sorted((c.ci_low * step, c.ci_high * step))
         rows.append({"change": text, "estimate": c.estimate * step, "low": ends[0], "high": ends[1]})
     return rows
+
+
+def _range(name: str, low: float, high: float) -> str:
+    return f"{name}: {measured_at(name, low)} to {measured_at(name, high)}"
 
 
 def _level(name: str) -> str:
@@ -96,12 +102,12 @@ def _qq(points: QuantilePoints, x: str, y: str) -> Spec:
     return _against_line(table, x, y)
 
 
-def _against_line(table: pd.DataFrame, x: str, y: str) -> Spec:
-    """Draw y over x with the line on which they agree."""
+def _against_line(table: pd.DataFrame, x: str, y: str, of: str = "") -> Spec:
+    """Draw y over x (both `of` what) with the line on which they agree."""
     ends = [float(table.min().min()), float(table[x].max())]
     axes = {
-        "x": alt.X(f"{x}:Q", scale=alt.Scale(zero=False)),
-        "y": alt.Y(f"{y}:Q", scale=alt.Scale(zero=False)),
+        "x": alt.X(f"{x}:Q", title=f"{x} {of}".strip(), scale=alt.Scale(zero=False)),
+        "y": alt.Y(f"{y}:Q", title=f"{y} {of}".strip(), scale=alt.Scale(zero=False)),
     }
     line = alt.Chart(pd.DataFrame({x: ends, y: ends})).mark_line(strokeDash=[4, 3], color="#888")
     dots = alt.Chart(table).mark_circle(size=20, color=COLOURS[0], opacity=0.7)
@@ -164,23 +170,34 @@ def _row_table(result: ModelResult, seed: int) -> pd.DataFrame:
 def observed_over_fitted(result: ModelResult, seed: int = 1) -> Spec:
     """Draw measured against fitted values."""
     chosen = shown_rows(result.fit.summary.n, SHOWN, seed)
-    columns = {"fitted": result.fit.fitted[chosen].round(6), "measured": result.fit.y[chosen].round(6)}
-    return _against_line(pd.DataFrame(columns), "fitted", "measured")
+    unit, factor = titled(result.fit.response, float(np.abs(result.fit.y).max()))
+    columns = {"fitted": result.fit.fitted[chosen], "measured": result.fit.y[chosen]}
+    return _against_line((pd.DataFrame(columns) * factor).round(6), "fitted", "measured", unit)
 
 
-def interaction_figure(result: ModelResult) -> Spec | None:
-    """Draw the mean response over one factor, a line per level of another; None when none suit."""
-    factors = [name for name in result.fit.design.frame.columns if _suits(result, str(name))]
+def interaction_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None:
+    """Draw the mean response over one factor, a line per level of another; None when none suit.
+
+    `over` names the two factors; without it the first that suit are drawn.
+    """
+    factors = [str(n) for n in result.fit.design.frame.columns if _suits(result, str(n)) and (not over or n in over)]
     if len(factors) < 2:  # noqa: PLR2004 - an interaction has two factors
         return None
     numeric = sorted(factors, key=lambda name: name in result.fit.design.levels)
     x, colour = numeric[0], numeric[-1]
-    frame = result.fit.design.frame[[x, colour]].astype({colour: str}).assign(response=result.fit.y)
+    means = _cell_means(result, x, colour)
+    title, factor = titled(result.fit.response, float(means["mean"].abs().max()))
+    means[["mean", "low", "high"]] *= factor
+    return _interaction(means.rename(columns={x: "x", colour: "line"}), x, colour, f"mean {title}", result)
+
+
+def _cell_means(result: ModelResult, x: str, colour: str) -> pd.DataFrame:
+    """Return the mean response in each cell of two factors, with its 95 % interval."""
+    frame = result.fit.design.frame[[x, colour]].assign(response=result.fit.y)
+    frame[colour] = [level_text(colour, level) for level in frame[colour]]
     means = frame.groupby([x, colour], observed=True)["response"].agg(["mean", "sem", "size"]).reset_index()
-    means = means.assign(
-        low=means["mean"] - 1.96 * means["sem"].fillna(0), high=means["mean"] + 1.96 * means["sem"].fillna(0)
-    )
-    return _interaction(means.rename(columns={x: "x", colour: "line"}), x, colour, result)
+    reach = 1.96 * means["sem"].fillna(0)
+    return means.assign(low=means["mean"] - reach, high=means["mean"] + reach)
 
 
 def _suits(result: ModelResult, name: str) -> bool:
@@ -193,7 +210,7 @@ def _axis(kind: str, title: str) -> alt.X:
     return alt.X("x:N", title=title, sort=None, axis=alt.Axis(labelAngle=0))
 
 
-def _interaction(means: pd.DataFrame, x: str, colour: str, result: ModelResult) -> Spec:
+def _interaction(means: pd.DataFrame, x: str, colour: str, title: str, result: ModelResult) -> Spec:
     kind = "Q" if x in result.fit.design.ranges else "N"
     scale = alt.Scale(range=COLOURS)
     base = alt.Chart(means).encode(
@@ -201,35 +218,40 @@ def _interaction(means: pd.DataFrame, x: str, colour: str, result: ModelResult) 
         color=alt.Color("line:N", title=colour, scale=scale),
     )
     line = base.mark_line(point=True).encode(
-        y=alt.Y("mean:Q", title=f"mean {result.fit.response}", scale=alt.Scale(zero=False)),
+        y=alt.Y("mean:Q", title=title, scale=alt.Scale(zero=False)),
         tooltip=["x", "line", "mean", "size"],
     )
     bars = base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
     return spec((bars + line).properties(width=_WIDTH, height=_HEIGHT))
 
 
-def surface_figure(result: ModelResult) -> Spec | None:
-    """Draw the fitted response over the two numeric factors that move it most, the others at their means."""
+def surface_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None:
+    """Draw the fitted response over two numeric factors, the others at their means.
+
+    `over` names the two; without it those are drawn that move the response most.
+    """
     design = result.fit.design
     weight = {
         name: abs(result.fit.beta[i]) * np.ptp(design.x[:, i])
         for i, name in enumerate(design.columns)
-        if name.strip("`") in design.ranges
+        if name.strip("`") in design.ranges and (not over or name.strip("`") in over)
     }
     if len(weight) < 2:  # noqa: PLR2004 - a surface has two axes
         return None
     x, y = sorted(weight, key=lambda name: -weight[name])[:2]
     grid = _surface(result, {name: design.columns.index(name) for name in (x, y)})
-    title = alt.Color("response:Q", title=result.fit.response, scale=alt.Scale(scheme="viridis"))
+    title, factor = titled(result.fit.response, float(grid["response"].abs().max()))
+    grid["response"] *= factor
+    colour = alt.Color("response:Q", title=title, scale=alt.Scale(scheme="viridis"))
     cells = (
         alt.Chart(grid)
         .mark_rect()
         .encode(
-            x=alt.X("x:Q", title=x, bin="binned"),
+            x=alt.X("x:Q", title=x.strip("`"), bin="binned"),
             x2="x2:Q",
-            y=alt.Y("y:Q", title=y, bin="binned"),
+            y=alt.Y("y:Q", title=y.strip("`"), bin="binned"),
             y2="y2:Q",
-            color=title,
+            color=colour,
             tooltip=["x", "y", "response"],
         )
     )

@@ -19,6 +19,12 @@ from patternbench.cli.recommend import recommend
 ROOT = Path(__file__).parents[3]
 TABLE = str(ROOT / "studies" / "published" / "elmalki-zdun-2021-table2.csv")
 GOLDEN = ROOT / "tests" / "golden" / "analysis"
+SEVERAL = "total_time + db_time ~ dist_calls + C(method)"
+#: Keys under which a table's own columns, factors and levels stand.
+NAMED_BY_THE_TABLE = (
+    *("levels", "given", "others", "values", "means", "reference_levels", "term_inflation", "thresholds", "numbers"),
+    *("without", "design", "at", "noise_floor_percent", "status_percent"),
+)
 MODEL_1 = "total_time ~ inmem_time + db_time + dist_time + request_bundle + method"
 
 
@@ -62,23 +68,62 @@ def rounded(value: object) -> object:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def test_the_json_of_a_fit_is_the_golden_one(tmp_path: Path) -> None:
-    result = run(
-        fit,
-        TABLE,
-        "--formula",
-        MODEL_1,
-        "--formula",
-        "total_time + db_time ~ dist_calls + C(method)",
-        "--json",
-    )
+def is_golden(name: str, result: Result) -> None:
+    """Hold printed JSON against its golden file; UPDATE_GOLDEN=1 rewrites it."""
     assert result.exit_code == 0
     found = rounded(json.loads(result.stdout_bytes))
-    golden = GOLDEN / "fit.json"
+    golden = GOLDEN / f"{name}.json"
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(json.dumps(found, indent=1) + "\n")
     expected = json.loads(golden.read_text())
     assert json.loads(json.dumps(found), parse_float=lambda t: pytest.approx(float(t), rel=1e-5, abs=1e-12)) == expected
+
+
+def test_the_json_of_a_fit_is_the_golden_one() -> None:
+    is_golden("fit", run(fit, TABLE, *("--formula", MODEL_1), "--formula", SEVERAL, "--json"))
+
+
+def test_the_json_of_a_prediction_is_the_golden_one(tmp_path: Path) -> None:
+    saved = str(tmp_path / "models.json")
+    run(fit, TABLE, "--formula", "log(total_time) ~ dist_calls + method", "--save", saved)
+    is_golden("predict", run(predict, saved, "--at", "dist_calls=80,method=Get", "--json"))
+
+
+def test_the_json_of_a_comparison_is_the_golden_one(tmp_path: Path) -> None:
+    a, b = run_folder(tmp_path / "a"), run_folder(tmp_path / "b", 1.2, 2)
+    is_golden("compare", run(compare, a, b, "--fail-if", "p95 > +25%", "--fail-if", "failure_rate > +0.5", "--json"))
+
+
+def test_the_json_of_a_recommendation_is_the_golden_one(tmp_path: Path) -> None:
+    a = run_folder(tmp_path / "a")
+    wish = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1.1%", "--baseline", "strategy=baseline")
+    is_golden("recommend", run(recommend, a, *wish, "--json"))
+
+
+def test_the_json_of_a_load_test_is_the_golden_one(tmp_path: Path) -> None:
+    load = np.repeat([10, 20, 30, 40, 50], 12)
+    elapsed = load + np.tile([1, 0, 2, -1, 0, 3], 10) + np.where(load > 30, (load - 30) * 4, 0)
+    codes = np.where((load == 50) & (np.arange(60) % 4 == 0), 503, 200)
+    log = {"timeStamp": np.arange(60) * 100, "elapsed": elapsed, "responseCode": codes, "allThreads": load}
+    pd.DataFrame(log).to_csv(tmp_path / "results.csv", index=False)
+    is_golden("loadtest", run(loadtest, str(tmp_path / "results.csv"), "--json"))
+
+
+@pytest.mark.parametrize("name", ["fit", "predict", "compare", "recommend", "loadtest"])
+def test_every_key_of_the_json_is_documented(name: str) -> None:
+    documented = (ROOT / "docs" / "analysis.md").read_text()
+    missing = {key for key in keys_of(json.loads((GOLDEN / f"{name}.json").read_text())) if key not in documented}
+    assert missing == set()
+
+
+def keys_of(value: object) -> set[str]:
+    """Every key of nested JSON, without what stands under a key whose entries a table names itself."""
+    if isinstance(value, list):
+        return set().union(*(keys_of(one) for one in value))
+    if not isinstance(value, dict):
+        return set()
+    inner = (keys_of(one) for key, one in value.items() if key not in NAMED_BY_THE_TABLE)
+    return set(value).union(*inner)
 
 
 def test_a_fit_prints_words_first_and_the_table_after(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Differences between scenarios, their intervals, and the release gate."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from patternbench.analyze.compare import (
     How,
+    Interval,
     compare_runs,
     compare_with_baseline,
     mean_intervals,
@@ -16,6 +19,8 @@ from patternbench.analyze.compare import (
 )
 from patternbench.analyze.gate import judge, parse_condition, rounds_to_decide, simultaneous_level
 from patternbench.analyze.problems import DataError
+
+Intervals = Callable[..., tuple[Interval, Interval]]
 
 
 def run(slower: float = 1.0, seed: int = 1, rounds: int = 12, spread: float = 0.05) -> pd.DataFrame:
@@ -77,7 +82,7 @@ def test_scenarios_and_columns_that_only_one_side_has_are_named() -> None:
     a, b = run(), run(seed=2).drop(columns="failure_rate")
     notes = [n.text for n in compare_runs(a, b[b["users"] == 10]).notes]
     assert any("Only A has response failure_rate" in text for text in notes)
-    assert any("2 scenarios only in A are not compared" in text for text in notes)
+    assert any("2 scenarios only in A, not compared: users=80, strategy=baseline and 1 more" in text for text in notes)
 
 
 def test_runs_without_a_common_scenario_are_refused_with_an_example_of_each() -> None:
@@ -121,6 +126,37 @@ def test_a_response_missing_everywhere_on_one_side_is_said_not_computed() -> Non
 def test_p_values_are_corrected_for_how_many_were_looked_at() -> None:
     found = compare_runs(run(), run(seed=2)).differences
     assert all(d.p_adjusted >= d.p for d in found if d.p is not None and d.p_adjusted is not None)
+
+
+def test_among_many_differences_of_few_rounds_large_ones_are_still_found() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        (block, place, strategy, rng.lognormal(0, 0.02) * (5 if strategy == "retry" and place < 50 else 1))
+        for block in range(10)
+        for place in range(100)
+        for strategy in ("baseline", "retry")
+    ]
+    table = pd.DataFrame(rows, columns=["block", "place", "strategy", "p95"])
+    found = compare_with_baseline(table, ["strategy=baseline"], How(by=("place", "strategy"))).differences
+    # the smallest p of ten signed ranks is 2 / 2^10; times 100 differences it would be 0.2
+    assert all(d.p_adjusted is not None and d.p_adjusted < 0.01 for d in found[:50])
+    assert sum(d.p_adjusted is not None and d.p_adjusted < 0.05 for d in found[50:]) <= 6
+
+
+@pytest.mark.parametrize("intervals", [mean_intervals, paired_intervals])
+def test_one_outlier_does_not_stretch_an_interval_a_thousandfold(intervals: Intervals) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.lognormal(0, 0.1, 10), rng.lognormal(0, 0.1, 10)
+    y[0] = 20.0
+    low, high = intervals(x, y, 0.95, rng)[1].low, intervals(x, y, 0.95, rng)[1].high
+    assert low is not None
+    assert high is not None
+    assert -100 < low < 190 < high < 10_000
+
+
+def test_scenarios_meet_whether_their_levels_are_whole_numbers_or_not() -> None:
+    a, b = run(), run(seed=2)
+    assert len(compare_runs(a, b.assign(users=b["users"].astype(float)), How(responses=("p95",))).differences) == 4
 
 
 # --- the gate

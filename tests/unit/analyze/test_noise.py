@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from patternbench.analyze.compare import How, compare_runs
 from patternbench.analyze.noise import block_drift, noise_floor, trend
 
 
@@ -24,13 +25,32 @@ def test_rounds_that_repeat_exactly_have_a_floor_of_zero() -> None:
 
 def test_two_rounds_that_differ_by_a_fifth_say_so() -> None:
     two = pd.DataFrame({"scenario": ["a", "a"], "p95": [0.9, 1.1]})
-    assert noise_floor(two, ["p95"]).iloc[0]["floor"] == pytest.approx(20.0)
+    assert noise_floor(two, ["p95"]).iloc[0]["floor"] == pytest.approx(20.0 / np.sqrt(2))
 
 
 def test_four_rounds_are_split_in_three_ways() -> None:
     four = pd.DataFrame({"scenario": ["a"] * 4, "p95": [1.0, 2.0, 3.0, 4.0]})
-    # Halves (1,2|3,4) (1,3|2,4) (1,4|2,3): medians differ by 2, 1 and 0; the median of all is 2.5.
-    assert noise_floor(four, ["p95"]).iloc[0]["typical"] == pytest.approx(100 * 1 / 2.5)
+    # Halves (1,2|3,4) (1,3|2,4) (1,4|2,3): means differ by 2, 1 and 0; the mean of all is 2.5.
+    assert noise_floor(four, ["p95"]).iloc[0]["typical"] == pytest.approx(100 * 1 / 2.5 / np.sqrt(2))
+
+
+def test_the_floor_is_what_a_comparison_of_equal_configurations_finds_95_times_in_100() -> None:
+    generator = np.random.default_rng(3)
+    pairs = generator.lognormal(0, 0.05, (4000, 2, 10)).mean(axis=2)
+    between = np.quantile(100 * np.abs(pairs[:, 1] / pairs[:, 0] - 1), 0.95)
+    found = noise_floor(rounds(10, sigma=0.05, scenarios=200), ["p95"]).iloc[0]
+    assert found["floor"] == pytest.approx(between, rel=0.1)
+
+
+def test_a_comparison_speaks_of_the_same_floor() -> None:
+    table = rounds(10, sigma=0.1).assign(strategy="retry")
+    found = compare_runs(table, table, How(by=("scenario",), responses=("p95",), seed=5)).noise_floor["p95"]
+    assert found == noise_floor(table, ["p95"], seed=5).iloc[0]["floor"]
+
+
+def test_missing_rounds_do_not_count() -> None:
+    gap = pd.DataFrame({"scenario": ["a"] * 3, "p95": [0.9, np.nan, 1.1]})
+    assert noise_floor(gap, ["p95"]).iloc[0]["floor"] == pytest.approx(20.0 / np.sqrt(2))
 
 
 def test_more_noise_is_a_higher_floor() -> None:

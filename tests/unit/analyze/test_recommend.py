@@ -114,3 +114,26 @@ def test_a_time_limit_needs_a_unit() -> None:
 def test_a_wish_that_cannot_be_read_says_what_to_type(wish: Wish, said: str) -> None:
     with pytest.raises(DataError, match=said):
         recommend(run(), wish)
+
+
+def test_all_that_is_wrong_with_a_wish_is_said_at_once() -> None:
+    with pytest.raises(DataError) as raised:
+        recommend(run(), Wish(("fastest",), ("failure_rate under 1", "p95 < 3"), baseline=("strategy=none",)))
+    assert [p.where for p in raised.value.problems] == ["--objective", "--subject-to", "--subject-to", "--baseline"]
+
+
+def test_a_race_that_nobody_wins_is_called_no_clear_choice() -> None:
+    table = run()
+    table["p95"] = table.groupby(["strategy", "users"]).cumcount() + 1.0
+    choice = recommend(table, Wish(("minimise p95",))).choices[0]
+    assert choice.chosen is not None
+    assert choice.chosen.wins == pytest.approx(1 / 3, abs=0.05)
+    assert "no clear choice" in choice.text
+    assert "has the lowest mean p95, but is the best in only" in choice.text
+
+
+def test_a_flip_to_nothing_is_sure_where_nothing_ever_keeps_the_limits() -> None:
+    table = run()
+    table.loc[table["users"] == 80, "failure_rate"] = 50.0
+    found = recommend(table, Wish(("minimise p95",), ("failure_rate <= 1%",))).flips
+    assert [(flip.choices, flip.sure) for flip in found] == [(("strategy=retry", "nothing"), True)]

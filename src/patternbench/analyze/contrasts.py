@@ -1,0 +1,103 @@
+"""Effects of factors that stand in several terms: what changing one does while the others are held somewhere.
+
+The coefficient of `users` in `users * strategy` speaks of the reference strategy alone, and that of `users` in
+`users + I(users**2)` of nothing that can be done. Here an effect is a difference of two rows of the design, d: its
+estimate is d'b and its variance d'Vd, with b and V of the coefficients that are to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from .formula import Design, Floats, right_side, variables_of
+from .models import ModelResult
+
+_MOST_LEVELS = 5
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The change of the response when `factor` goes `before` -> `after`, while `where` holds; with its interval."""
+
+    factor: str
+    before: object
+    after: object
+    where: Mapping[str, object]
+    estimate: float
+    low: float
+    high: float
+
+
+def entangled(design: Design) -> dict[str, tuple[str, ...]]:
+    """Return the factors that several terms read, each with the other factors of those terms."""
+    reads = [variables_of(f"y ~ {block.name}") for block in design.blocks if block.name != "Intercept"]
+    found = {}
+    for factor in design.parsed.right:
+        terms = [names for names in reads if factor in names]
+        if len(terms) > 1:
+            others = (name for names in terms for name in names if name != factor)
+            found[factor] = tuple(dict.fromkeys(others))
+    return found
+
+
+def contrasts(result: ModelResult, factor: str, partners: tuple[str, ...]) -> Iterator[Contrast]:
+    """Change `factor` over its range, or from its reference level to each other, at the ends of its only partner.
+
+    Without a partner, or with several, the others are at their means and reference levels.
+    """
+    design = result.fit.design
+    held = _ends(design, partners[0]) if len(partners) == 1 else ()
+    for before, after in _steps(design, factor):
+        for where in [{partners[0]: value} for value in held] or [{}]:
+            yield _contrast(result, factor, (before, after), where)
+
+
+def _steps(design: Design, factor: str) -> list[tuple[object, object]]:
+    if factor in design.ranges:
+        return [design.ranges[factor]]
+    reference, *others = design.levels[factor]
+    return [(reference, level) for level in others]
+
+
+def _ends(design: Design, factor: str) -> tuple[object, ...]:
+    return design.ranges[factor] if factor in design.ranges else design.levels[factor][:_MOST_LEVELS]
+
+
+def _contrast(result: ModelResult, factor: str, step: tuple[object, object], where: Mapping[str, object]) -> Contrast:
+    before, after = (_row(result.fit.design, {**where, factor: level}) for level in step)
+    beta, covariance, normal = _read(result)
+    gap = after - before
+    estimate, error = float(gap @ beta), float(np.sqrt(max(gap @ covariance @ gap, 0.0)))
+    share = (1 + result.fit.level) / 2
+    reach = error * float(stats.norm.ppf(share) if normal else stats.t.ppf(share, result.fit.summary.df_residual))
+    return Contrast(factor, *step, where, estimate, estimate - reach, estimate + reach)
+
+
+def _row(design: Design, at: Mapping[str, object]) -> Floats:
+    columns = {name: [at[name]] if name in at else [_middle(design, name)] for name in design.parsed.right}
+    frame = pd.DataFrame(columns)
+    for name, levels in design.levels.items():
+        frame[name] = pd.Categorical(frame[name], categories=list(levels))
+    matrix, names, _ = right_side(design.parsed, frame)
+    place = {name: i for i, name in enumerate(names)}
+    row: Floats = matrix[0, [place[name] for name in design.columns]]
+    return row
+
+
+def _middle(design: Design, name: str) -> object:
+    return float(design.frame[name].mean()) if name in design.ranges else design.levels[name][0]
+
+
+def _read(result: ModelResult) -> tuple[Floats, Floats, bool]:
+    """Return the coefficients to read, their covariance, and whether their intervals use normal quantiles."""
+    found = {remedy.kind: remedy for remedy in result.remedies}
+    for kind in ("mixed_model", "hc3"):
+        if kind in found and found[kind].covariance is not None:
+            beta = np.array([c.estimate for c in found[kind].coefficients])
+            return beta, np.asarray(found[kind].covariance), kind == "mixed_model"
+    return result.fit.beta, result.fit.covariance, False

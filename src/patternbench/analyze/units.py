@@ -1,0 +1,123 @@
+"""The units of a run's columns, by their names: times in seconds, shares in percent, rates a second.
+
+A table that is no run but names a column like a run's response is taken to use the same unit.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+#: Responses whose unit is the second.
+SECONDS = frozenset(
+    [
+        *("TotalSuccessTime", "AverageSuccessTime", "TotalErrorTime", "AverageErrorTime"),
+        *("TotalExecutionTime", "TotalContentionTime"),
+        *(
+            f"{kind}{tail}"
+            for kind in ("", "success_", "error_")
+            for tail in ("p50", "p90", "p95", "p99", "p999", "max")
+        ),
+    ]
+)
+#: How the paths end of factors that a study writes as durations; their levels are seconds in a table of rounds.
+DURATIONS = frozenset(
+    [
+        *("delay", "duration", "every", "for", "at", "over", "period", "increment", "initial", "limit", "max"),
+        *("open_for", "pause", "rejected_pause", "start_over", "think_time", "time", "timeout"),
+    ]
+)
+#: Durations of a workload, which a study may name without a path.
+_ALONE = frozenset(["think_time", "rejected_pause", "start_over"])
+#: How many seconds a unit of time holds.
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+_OTHER = {"failure_rate": "%", "goodput": "/s", "Throughput": "/s"}
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(us|ms|s|m)$")
+_SMALL = 1e-4
+_LARGE = 1e6
+_LONGEST_IN_MS = 2.0
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits, thousands apart, no needless zeros."""
+    if value == 0 or not np.isfinite(value):
+        return "0" if value == 0 else str(value)
+    size = abs(value)
+    if size < _SMALL or size >= _LARGE:
+        return f"{value:.2e}"
+    digits = max(0, 2 - int(np.floor(np.log10(size))))
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def signed(value: float) -> str:
+    """Write a number as `number` does, with its sign: `+1,880`."""
+    return f"{'+' if value > 0 else ''}{number(value)}"
+
+
+def unit_of(response: str, largest: float) -> tuple[str, float]:
+    """Return the unit to show a response in, empty when unknown, and the factor to it from the table's values.
+
+    Times are shown in milliseconds while the `largest` stays below 2 s.
+    """
+    if response in SECONDS:
+        return ("ms", 1000.0) if abs(largest) < _LONGEST_IN_MS else ("s", 1.0)
+    return _OTHER.get(response, ""), 1.0
+
+
+def quantity(response: str, value: float) -> str:
+    """Write a response's value with its unit: `12.5 ms`, `0.5 %`, `1,200/s`, or the bare number."""
+    unit, factor = unit_of(response, value)
+    return f"{number(value * factor)}{unit if unit == '/s' else f' {unit}' if unit else ''}"
+
+
+def span(response: str, low: float, high: float, between: str = "to") -> str:
+    """Write two ends of a response in one unit: `102 to 137 ms`."""
+    unit, factor = unit_of(response, max(abs(low), abs(high)))
+    tail = unit if unit in ("", "/s") else f" {unit}"
+    return f"{number(low * factor)} {between} {number(high * factor)}{tail}"
+
+
+def titled(response: str, largest: float) -> tuple[str, float]:
+    """Return an axis title with its unit, `p95 (ms)`, and the factor to that unit."""
+    unit, factor = unit_of(response, largest)
+    return (f"{response} ({unit})" if unit else response), factor
+
+
+def is_duration(factor: str) -> bool:
+    """Say whether a factor's levels are durations, by the path a study gives it."""
+    path, _, last = factor.rpartition(".")
+    return last in (DURATIONS if path else _ALONE)
+
+
+def level_text(factor: str, level: object) -> str:
+    """Write a level of a factor: durations as a study writes them (`20ms`), other numbers plainly."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)):
+        return str(level)
+    if is_duration(factor):
+        return duration_text(float(level))
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def held(name: str, value: object) -> str:
+    """Write what a row holds in a column, a response or a factor."""
+    if not isinstance(value, float):
+        return str(value)
+    return level_text(name, value) if is_duration(name) else quantity(name, value)
+
+
+def duration_text(seconds: float) -> str:
+    """Write seconds as a study does, in the largest unit that leaves no more than three decimals: `20ms`, `1.5s`.
+
+    >>> duration_text(0.02)
+    '20ms'
+    """
+    unit = next((u for u in ("s", "ms") if seconds >= UNITS[u]), "us") if seconds else "s"
+    return f"{seconds / UNITS[unit]:.6g}{unit}"
+
+
+def read_level(factor: str, text: str) -> float:
+    """Read a level as a number; durations may carry their unit. Raises ValueError for anything else."""
+    match = _DURATION.match(text.strip()) if is_duration(factor) else None
+    return float(match[1]) * UNITS[match[2]] if match else float(text)
