@@ -303,7 +303,7 @@ end
 local function prepare(each, balancers, stores)
   local kind = (stores[each.store] or { kind = "memory" }).kind
   each.when_store_fails = each.when_store_fails or (kind == "memory" and "closed" or "local")
-  each.binding = not each.shadow
+  each.is_remote, each.binding = kind ~= "memory", not each.shadow
   each.allow, each.deny = set(each.allow), set(each.deny)
   each.methods = each.match.methods and set(each.match.methods)
   each.prefix = each.match.path_prefix
@@ -356,6 +356,13 @@ local function greeting(each)
   return list
 end
 
+-- What lets most requests take the short way: one limit in shared memory, and nothing to write but the draft's fields.
+local function short_cut(value)
+  local first = value.limits[1]
+  value.only = #value.limits == 1 and not first.is_remote and not first.lease and first or nil
+  value.is_plain = not value.decision_log and (value.fields == "draft" or value.fields == "off")
+end
+
 local function prepare_store(each)
   each.timeout_seconds = each.timeout / 1e6
   if each.kind ~= "memory" then
@@ -399,6 +406,7 @@ function M.parse(json, read)
   for _, each in ipairs(checked.limits) do
     prepare(each, checked.balancers, checked.stores)
   end
+  short_cut(checked)
   checked.stores.memory = checked.stores.memory or store({ kind = "memory" }, "", {})
   for _, each in pairs(checked.stores) do
     prepare_store(each)
