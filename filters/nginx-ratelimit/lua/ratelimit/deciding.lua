@@ -76,7 +76,7 @@ end
 
 local function decide_locally(subject)
   local limit = subject.limit.localized
-  local key = keys.storage(limit, subject.client)
+  local key = keys.nearby(limit, subject.client)
   local found = asking.ask("memory", { { key = key, limit = limit, verb = "take", amount = subject.cost, binding = true } })
   if not found then
     return fixed(subject, false, "policy_closed")

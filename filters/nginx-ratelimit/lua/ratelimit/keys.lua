@@ -32,6 +32,11 @@ function M.storage(limit, client)
   return "pb:{" .. client .. "}:" .. limit.tag
 end
 
+--- The same in shared memory, where every byte is hashed bit by bit: the tag's digest, always of one length, and the client.
+function M.nearby(limit, client)
+  return limit.digest .. client
+end
+
 local function decode(text)
   local base64 = text:gsub("-", "+"):gsub("_", "/")
   return ngx.decode_base64(base64 .. ("="):rep(-#base64 % 4))

@@ -275,6 +275,7 @@ function M.ready(each)
   each.seconds = each.ttl / 1e6 + 1
   each.leasable = core.leasable
   each.tag = tag(each)
+  each.digest = crypto.sha1(each.tag):sub(1, 8)
   each.quoted = ('"%s";r='):format(each.label or each.name)
   each.quota = ('"%s";q=%d;w=%d'):format(each.label or each.name, each.limit, math.ceil(each.window / 1e6))
   return each

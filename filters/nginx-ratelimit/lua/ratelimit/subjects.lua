@@ -45,7 +45,7 @@ local function known_subject(limit, value)
     limit.known, limit.known_count = known, 0
   end
   local client = keys.client(value)
-  local key = keys.storage(limit, client)
+  local key = (limit.is_remote and keys.storage or keys.nearby)(limit, client)
   local found = {
     limit = limit, client = client, key = key, stripe = lock.stripe(key), cost = type(limit.cost) == "number" and limit.cost,
   }

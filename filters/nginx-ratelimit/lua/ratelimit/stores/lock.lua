@@ -1,6 +1,6 @@
 --- Locks between the workers of one nginx: mutexes in memory that the master maps before it forks its workers.
 --
--- Keys fall on a fixed number of stripes. A holder never yields, so it holds for about a microsecond. The mutexes are robust:
+-- Keys fall on a fixed number of stripes, few enough for a processor's cache. A holder never yields, so it holds for about a microsecond. The mutexes are robust:
 -- when a worker dies while holding one, the kernel tells the next taker, who goes on. Several stripes are taken in order, so
 -- two requests can't wait for each other. The mapping's address stands in the dictionary `ratelimit_locks`, so that the
 -- workers before and after a reload share the same locks.
@@ -26,7 +26,7 @@ local C = ffi.C
 local M = {}
 M.__index = M
 
-local stripes = 1021
+local stripes = 127
 local read_and_write, shared_and_anonymous, process_shared, robust = 3, 0x21, 1, 1
 local owner_died = 130
 local spins = 400

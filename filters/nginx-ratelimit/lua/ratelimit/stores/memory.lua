@@ -15,8 +15,8 @@ local verbs = require("ratelimit.core.verbs")
 local M = {}
 M.__index = M
 
--- Longer states, of 8 KB and more, are cheaper by the page than as a whole.
-local longest = 1024
+-- Longer states, of 32 KB and more, are cheaper by the page than as a whole.
+local longest = 4096
 local doubles = ffi.typeof("double[?]")
 
 -- One buffer for each limit of a request, indexed from 1 like a Lua table; used again, as nothing yields between load and save.
