@@ -38,6 +38,7 @@ local store = object({
   user = { shape.any_text },
   password = { shape.any_text },
   password_file = { shape.any_text },
+  public_key_file = { shape.any_text },
   database = { shape.any_text },
   tls = { object({ verify = { shape.boolean, default = true }, server_name = { shape.any_text } }) },
   pool = { whole(1, 10000) },
@@ -236,6 +237,7 @@ local function secrets(value, problems, read)
   end
   for key, each in pairs(value.stores) do
     load(each, "stores." .. key, "password_file", "password")
+    load(each, "stores." .. key, "public_key_file", "public_key")
   end
   for i, each in ipairs(value.limits) do
     local path = ("limits[%d]"):format(i - 1)
@@ -334,7 +336,7 @@ end
 local function address(each)
   local out = {
     timeout = each.timeout / 1e6, pool_size = each.pool or pools[each.kind], idle = each.idle / 1e6, tls = each.tls,
-    user = each.user or "", password = each.password or "", database = each.database or "",
+    user = each.user or "", password = each.password or "", database = each.database or "", public_key = each.public_key,
   }
   if each.address:sub(1, 5) == "unix:" then
     out.path = each.address:sub(6)

@@ -1,9 +1,9 @@
 --- Locks between the workers of one nginx: mutexes in memory that the master maps before it forks its workers.
 --
--- Keys fall on a fixed number of stripes, few enough for a processor's cache. A holder never yields, so it holds for about a microsecond. The mutexes are robust:
--- when a worker dies while holding one, the kernel tells the next taker, who goes on. Several stripes are taken in order, so
--- two requests can't wait for each other. The mapping's address stands in the dictionary `ratelimit_locks`, so that the
--- workers before and after a reload share the same locks.
+-- Keys fall on a fixed number of stripes, few enough for a processor's cache. A holder never yields, so it holds for about a
+-- microsecond. The mutexes are robust: when a worker dies while holding one, the kernel tells the next taker, who goes on.
+-- Several stripes are taken in order, so two requests can't wait for each other. The mapping's address stands in the
+-- dictionary `ratelimit_locks`, so that the workers before and after a reload share the same locks.
 
 local ffi = require("ffi")
 local clock = require("ratelimit.clock")
