@@ -92,9 +92,32 @@ describe("the MySQL protocol", function()
   end)
 
   it("names an authentication that it does not speak", function()
-    local proof, err = mysql.switch({ password = "x" }, "\254caching_sha2_password\0abc")
+    local proof, err = mysql.switch({ password = "x" }, "\254sha256_password\0abc")
     assert.is_nil(proof)
-    assert.is_truthy(err:find("caching_sha2_password", 1, true))
+    assert.is_truthy(err:find("sha256_password; allowed: caching_sha2_password", 1, true))
+  end)
+
+  -- XOR(SHA256(p), SHA256(SHA256(SHA256(p)) + nonce)), worked out with Python's hashlib.
+  it("proves a password to caching_sha2_password without telling it", function()
+    local nonce = unhex("0102030405060708090a0b0c0d0e0f1011121314") .. "\0"
+    local proof = mysql.switch({ password = "secret" }, "\254caching_sha2_password\0" .. nonce)
+    assert.equal("746ebe205d56a0707acb3e796e834e0dd7b1d61743b26bd5202c7a623230c7c9", hex(proof))
+    assert.equal("", (mysql.switch({ password = "" }, "\254caching_sha2_password\0" .. nonce)))
+  end)
+
+  it("tells the password itself only where nobody reads along", function()
+    local function continue(address)
+      address.password = "secret"
+      return mysql.continue(address, "caching_sha2_password", ("\1"):rep(20), "\4")
+    end
+    assert.equal("secret\0", (continue({ path = "/run/mysqld.sock" })))
+    assert.equal("secret\0", (continue({ host = "h", tls = { verify = true } })))
+    local told, err = continue({ host = "h" })
+    assert.is_nil(told)
+    assert.is_truthy(err:find("public_key_file", 1, true))
+    told, err = continue({ host = "h", public_key = "nonsense" })
+    assert.is_nil(told)
+    assert.equal("not an RSA public key in PEM", err)
   end)
 end)
 

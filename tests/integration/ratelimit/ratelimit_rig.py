@@ -170,6 +170,35 @@ class MariaDB(Component):
         return {**where, "user": user, "password": "secret", "timeout": "1s", "pool": 2}
 
 
+def build_sidecar(target: Path) -> Path | None:
+    """Return the sidecar's binary: CRDT_SIDECAR, or built with Go; None when there is no Go."""
+    given = os.environ.get("CRDT_SIDECAR")
+    go = shutil.which("go", path=os.environ["PATH"] + ":/usr/local/go/bin")
+    if given or not go:
+        return Path(given) if given else None
+    source = ROOT / "filters" / "crdt-sidecar"
+    subprocess.run([go, "build", "-p", "2", "-o", str(target), "."], cwd=source, check=True)
+    return target
+
+
+class Sidecar(Component):
+    """One gossiping sidecar."""
+
+    def __init__(self, binary: Path, folder: Path, name: str, join: str = "") -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.port, self.gossip = free_port(), f"127.0.0.1:{free_port()}"
+        command = [str(binary), "-name", name, "-listen", f"127.0.0.1:{self.port}", "-gossip", self.gossip]
+        super().__init__([*command, "-interval", "10ms", *(["-join", join] if join else [])], folder / "log")
+
+    def start(self) -> "Sidecar":
+        self.launch()
+        eventually(lambda: listens(self.port))
+        return self
+
+    def store(self) -> dict[str, Any]:
+        return {"kind": "crdt", "address": f"127.0.0.1:{self.port}", "timeout": "1s"}
+
+
 class Nginx(Component):
     """A load balancer with the filter and a plan, or a plain server behind it."""
 

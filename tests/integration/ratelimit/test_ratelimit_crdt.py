@@ -1,9 +1,6 @@
 """Two load balancers, each with a sidecar beside it, share limits by gossip."""
 
-import os
-import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,52 +8,25 @@ from typing import Any
 import pytest
 from ratelimit_rig import (
     ALGORITHMS,
-    ROOT,
-    Component,
     Nginx,
+    Sidecar,
     balancer,
+    build_sidecar,
     burst,
     eventually,
-    free_port,
     get,
     limit,
-    listens,
     plan,
     running,
 )
 
-SOURCE = ROOT / "filters" / "crdt-sidecar"
-
-
-class Sidecar(Component):
-    """One gossiping sidecar."""
-
-    def __init__(self, binary: Path, folder: Path, name: str, join: str = "") -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.port, self.gossip = free_port(), f"127.0.0.1:{free_port()}"
-        command = [str(binary), "-name", name, "-listen", f"127.0.0.1:{self.port}", "-gossip", self.gossip]
-        super().__init__([*command, "-interval", "10ms", *(["-join", join] if join else [])], folder / "log")
-
-    def start(self) -> "Sidecar":
-        self.launch()
-        eventually(lambda: listens(self.port))
-        return self
-
-    def store(self) -> dict[str, Any]:
-        return {"kind": "crdt", "address": f"127.0.0.1:{self.port}", "timeout": "1s"}
-
 
 @pytest.fixture(scope="module")
 def binary(workshop: Path) -> Path:
-    given = os.environ.get("CRDT_SIDECAR")
-    if given:
-        return Path(given)
-    go = shutil.which("go", path=os.environ["PATH"] + ":/usr/local/go/bin")
-    if not SOURCE.exists() or not go:
+    built = build_sidecar(workshop / "crdt-sidecar")
+    if not built:
         pytest.skip("needs filters/crdt-sidecar and Go, or CRDT_SIDECAR=/path/to/its/binary")
-    target = workshop / "crdt-sidecar"
-    subprocess.run([go, "build", "-p", "2", "-o", str(target), "."], cwd=SOURCE, check=True)
-    return target
+    return built
 
 
 @pytest.fixture(scope="module")

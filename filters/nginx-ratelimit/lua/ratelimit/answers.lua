@@ -5,7 +5,11 @@
 
 local cjson = require("cjson.safe")
 
+local bit = require("bit")
+
 local ceil, max = math.ceil, math.max
+-- Units and seconds fit 32 bits, and integers become text much faster than doubles.
+local tobit = bit.tobit
 
 local M = {}
 
@@ -77,6 +81,15 @@ function M.problem(outcomes)
     detail = after and ("Try again in %d s."):format(after) or "This request costs more than the limit ever allows.",
     ["violated-policies"] = violated,
   })
+end
+
+--- Sets the fields on the answer to a request that one limit allowed, without a table.
+function M.describe_one(limit, remaining, reset, fields)
+  if fields == "draft" then
+    local header = ngx.header
+    header["RateLimit-Policy"] = limit.quota
+    header["RateLimit"] = limit.quoted .. tobit(remaining) .. ";t=" .. tobit(seconds(reset))
+  end
 end
 
 --- Sets the fields on the current answer.

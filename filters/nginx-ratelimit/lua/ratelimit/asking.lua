@@ -55,6 +55,12 @@ local function failed(each, err, now)
   end
 end
 
+--- The store of shared memory `name`, to be asked without detours; nil when it is another kind, or has just failed.
+function M.nearby(name)
+  local each = stores[name]
+  return each and not each.is_remote and each.breaker.failures == 0 and each.store or nil
+end
+
 -- What a remote server sends may hold surprises; shared memory does not, and is asked too often to wrap the call.
 local function decide(each, requests)
   if not each.is_remote then

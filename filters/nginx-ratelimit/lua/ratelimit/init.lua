@@ -5,285 +5,22 @@
 
 local answers = require("ratelimit.answers")
 local asking = require("ratelimit.asking")
-local clock = require("ratelimit.clock")
+local counting = require("ratelimit.counting")
+local deciding = require("ratelimit.deciding")
 local decisions = require("ratelimit.decisions")
-local keys = require("ratelimit.keys")
 local leasing = require("ratelimit.leasing")
-local lock = require("ratelimit.stores.lock")
+local memory = require("ratelimit.stores.memory")
 local metrics = require("ratelimit.metrics")
 local plans = require("ratelimit.plans")
+local subjects = require("ratelimit.subjects")
 
 local M = {}
 
--- A rejection is remembered for at most this long, so that a raised limit or a returned lease is noticed.
-local remembered = 1e6
-local too_short_to_remember = 5000
-local clock_grain = 0.002
-
--- Who asks, under which limit, at what cost. --------------------------------------------------------------------------
-
-local function matches(limit, uri, method)
-  return (not limit.prefix or uri:sub(1, #limit.prefix) == limit.prefix) and (not limit.methods or limit.methods[method])
-end
-
-local function tiered(limit, value)
-  local tier = limit.clients[value] or limit.tier and keys.read(limit.tier)
-  return tier and limit.by_tier[tier] or limit
-end
-
-local function count_decision(limit, outcome)
-  local series = limit.series
-  if not series then
-    series = {}
-    limit.series = series
-  end
-  if not series[outcome] then
-    series[outcome] = metrics.series("ratelimit_decisions_total", "limit", limit.label or limit.name, "outcome", outcome)
-  end
-  metrics.add(series[outcome])
-end
-
-local function refusal(status, title, detail)
-  return { status = status, title = title, detail = detail }
-end
-
--- The key of the request under a limit; or nil: not subject to it; or nil and a refusal.
-local function key_of(limit)
-  local value = keys.key(limit)
-  if value then
-    return value
-  end
-  metrics.add(metrics.series("ratelimit_missing_keys_total", "limit", limit.name))
-  if limit.missing_key == "address" then
-    return "no-key@" .. ngx.var.remote_addr
-  elseif limit.missing_key == "reject" then
-    return nil, refusal(400, "Missing client key", ("The limit %s needs to know who is asking."):format(limit.name))
-  end
-end
-
-local most_known = 10000
-
--- What a key's value leads to under a limit: worked out once, remembered for the keys seen last. The value is the only input.
-local function known_subject(limit, value)
-  local known = limit.known
-  if not known or limit.known_count >= most_known then
-    known = {}
-    limit.known, limit.known_count = known, 0
-  end
-  local client = keys.client(value)
-  local key = keys.storage(limit, client)
-  local found = { client = client, key = key, stripe = lock.stripe(key) }
-  if #value <= 256 then
-    known[value], limit.known_count = found, limit.known_count + 1
-  end
-  return found
-end
-
--- Runs once a key; compiled into the path of every request it would break that path's trace at the pattern search.
-jit.off(known_subject, true)
-jit.off(keys.client)
-
-local function subject_of(limit)
-  local value, refused = key_of(limit)
-  if not value then
-    return nil, refused
-  elseif limit.allow[value] then
-    count_decision(limit, "exempt")
-    return nil
-  elseif limit.deny[value] then
-    count_decision(limit, "denied")
-    return nil, refusal(403, "Denied", "This client may not use this service.")
-  end
-  local effective = tiered(limit, value)
-  local known = effective.known and effective.known[value] or known_subject(effective, value)
-  return { limit = effective, client = known.client, key = known.key, stripe = known.stripe, cost = keys.cost(limit) }
-end
-
-local function subjects_of(plan)
-  local uri, method, list = ngx.var.uri, ngx.req.get_method(), {}
-  for _, limit in ipairs(plan.limits) do
-    if matches(limit, uri, method) then
-      local subject, refused = subject_of(limit)
-      if refused then
-        return nil, refused
-      end
-      list[#list + 1] = subject
-    end
-  end
-  return list
-end
-
--- The cache of rejections. -------------------------------------------------------------------------------------------
-
-local function cache_key(subject)
-  return subject.limit.limit .. "|" .. subject.key
-end
-
-local function is_cached(limit)
-  return limit.store ~= "memory" and not limit.lease
-end
-
-local function cached_rejection(subject)
-  local till, cost = ngx.shared.ratelimit_cache:get(cache_key(subject))
-  if not till or subject.cost < cost then
-    return nil
-  end
-  local now = clock.now()
-  local left = till - now
-  if left <= 0 then
-    return nil
-  end
-  return { allowed = false, remaining = 0, reset = left, retry_after = left, delay = 0, time = now, by = "over_limit_cache" }
-end
-
-local function remember_rejection(subject, answer)
-  local wait = answer.retry_after
-  if wait < too_short_to_remember and wait >= 0 or subject.cost == 0 then
-    return
-  end
-  local seconds = (wait < 0 and remembered or math.min(wait, remembered)) / 1e6 - clock_grain
-  local till = clock.now() + (wait < 0 and remembered or wait)
-  local _, _, forced = ngx.shared.ratelimit_cache:set(cache_key(subject), till, seconds, subject.cost)
-  if forced then
-    metrics.add("ratelimit_evictions_total")
-  end
-end
-
--- Deciding. ----------------------------------------------------------------------------------------------------------
-
-local function conclude(subject, answer, by, time)
-  local limit = subject.limit
-  return {
-    limit = limit, client = subject.client, cost = subject.cost, by = by, time = time, lease = answer.lease,
-    allowed = answer.allowed, rejects = limit.binding and not answer.allowed, remaining = answer.remaining,
-    reset = answer.reset, retry_after = answer.retry_after, delay = answer.delay,
-  }
-end
-
-local function request_for(subject)
-  return {
-    key = subject.key, stripe = subject.stripe, limit = subject.limit, verb = "take", amount = subject.cost,
-    binding = subject.limit.binding,
-  }
-end
-
-local unknown = { remaining = 0, reset = 0, delay = 0 }
-
-local function fixed(subject, allowed, by)
-  local answer = { allowed = allowed, remaining = 0, reset = 1e6, retry_after = allowed and 0 or 1e6, delay = unknown.delay }
-  return conclude(subject, answer, by, clock.now())
-end
-
-local function decide_locally(subject)
-  local limit = subject.limit.localized
-  local key = keys.storage(limit, subject.client)
-  local found = asking.ask("memory", { { key = key, limit = limit, verb = "take", amount = subject.cost, binding = true } })
-  if not found then
-    return fixed(subject, false, "policy_closed")
-  end
-  return conclude(subject, found[1], "policy_local", found.time)
-end
-
-local function decide_without_store(subject)
-  local policy = subject.limit.when_store_fails
-  if policy == "local" then
-    return decide_locally(subject)
-  end
-  return fixed(subject, policy == "open", "policy_" .. policy)
-end
-
-local function ask_store(name, subjects, outcomes)
-  local requests = {}
-  for i, subject in ipairs(subjects) do
-    requests[i] = request_for(subject)
-  end
-  local found = asking.ask(name, requests)
-  for i, subject in ipairs(subjects) do
-    if not found then
-      outcomes[#outcomes + 1] = decide_without_store(subject)
-    elseif found[i] then
-      outcomes[#outcomes + 1] = conclude(subject, found[i], "store", found.time)
-      if not found[i].allowed and is_cached(subject.limit) then
-        remember_rejection(subject, found[i])
-      end
-    end
-  end
-end
-
-local function rejected(outcomes, from)
-  for i = from, #outcomes do
-    if outcomes[i].rejects then
-      return true
-    end
-  end
-  return false
-end
-
--- Decides what needs no store call; returns the subjects that need one, by store and in the order of the plan.
-local function decide_nearby(subjects, outcomes)
-  local order, groups = {}, {}
-  for _, subject in ipairs(subjects) do
-    local limit, found, failed = subject.limit, nil, nil
-    if limit.lease then
-      found, failed = leasing.decide(subject)
-    elseif is_cached(limit) then
-      found = cached_rejection(subject)
-    end
-    if found then
-      outcomes[#outcomes + 1] = conclude(subject, found, found.by, found.time)
-    elseif failed then
-      outcomes[#outcomes + 1] = decide_without_store(subject)
-    else
-      if not groups[limit.store] then
-        groups[limit.store], order[#order + 1] = {}, limit.store
-      end
-      table.insert(groups[limit.store], subject)
-    end
-  end
-  return order, groups
-end
-
-local function put_back_leases(outcomes)
-  for _, outcome in ipairs(outcomes) do
-    if outcome.lease then
-      leasing.put_back(outcome, outcome.cost)
-    end
-  end
-end
-
-local function decide_many(subjects)
-  local outcomes = {}
-  local order, groups = decide_nearby(subjects, outcomes)
-  local stop = rejected(outcomes, 1)
-  for _, name in ipairs(order) do
-    if stop then
-      break
-    end
-    local from = #outcomes + 1
-    ask_store(name, groups[name], outcomes)
-    stop = rejected(outcomes, from)
-  end
-  if stop then
-    put_back_leases(outcomes)
-  end
-  return outcomes, stop
-end
-
--- Shared memory and one limit: the common case, without lists.
-local function decide_one(subject)
-  local found = asking.ask(subject.limit.store, { request_for(subject) })
-  return found and conclude(subject, found[1], "store", found.time) or decide_without_store(subject)
-end
-
 -- Recording and acting. ----------------------------------------------------------------------------------------------
 
-local by_series = {}
-
 local function record(plan, outcome)
-  count_decision(outcome.limit, outcome.allowed and "allowed" or outcome.rejects and "rejected" or "shadow_rejected")
-  local by = by_series[outcome.by] or metrics.series("ratelimit_decided_by_total", "by", outcome.by)
-  by_series[outcome.by] = by
-  metrics.add(by)
+  counting.decision(outcome.limit, outcome.allowed and "allowed" or outcome.rejects and "rejected" or "shadow_rejected")
+  counting.decider(outcome.by)
   if plan.decision_log then
     decisions.add(plan, outcome)
   end
@@ -318,27 +55,40 @@ local function longest_delay(outcomes)
   return longest
 end
 
+local nothing = {}
+
+-- Whether a decision in shared memory leaves nothing to do but to tell the client what remains.
+local function is_plain(plan, limit, allowed, delay)
+  return allowed and delay == 0 and limit.binding and plan.is_plain
+end
+
+-- The only limit of a plan, in shared memory: the common case, decided without a table.
 local function judge_one(plan, limit)
-  if (limit.prefix or limit.methods) and not matches(limit, ngx.var.uri, ngx.req.get_method()) then
-    return {}
+  if (limit.prefix or limit.methods) and not subjects.matches(limit, ngx.var.uri, ngx.req.get_method()) then
+    return nothing
   end
-  local subject, refused = subject_of(limit)
+  local subject, refused = subjects.one(limit)
   if not subject then
-    return not refused and {} or nil, refused
+    return not refused and nothing or nil, refused
   end
-  local outcome = decide_one(subject)
+  local allowed, remaining, reset, retry_after, delay, time = deciding.nearby(subject)
+  if is_plain(plan, subject.limit, allowed, delay) then
+    counting.decision(subject.limit, "allowed")
+    counting.decider("store")
+    answers.describe_one(subject.limit, remaining, reset, plan.fields)
+    return nothing
+  end
+  local outcome = deciding.one(subject, allowed, remaining, reset, retry_after, delay, time)
   record(plan, outcome)
   return { outcome }, outcome.rejects
 end
 
 local function judge_many(plan)
-  local subjects, refused = subjects_of(plan)
+  local found, refused = subjects.all(plan)
   if refused then
     return nil, refused
-  elseif #subjects == 0 then
-    return {}
   end
-  local outcomes, stop = decide_many(subjects)
+  local outcomes, stop = deciding.all(found)
   for _, outcome in ipairs(outcomes) do
     record(plan, outcome)
   end
@@ -346,10 +96,8 @@ local function judge_many(plan)
 end
 
 local function judge(plan)
-  local limits = plan.limits
-  local only = limits[2] == nil and limits[1]
-  if only and only.store == "memory" and not only.lease then
-    return judge_one(plan, only)
+  if plan.only then
+    return judge_one(plan, plan.only)
   end
   return judge_many(plan)
 end
@@ -376,7 +124,9 @@ function M.access()
   elseif not outcomes then
     return answers.refuse(result.status, result.title, result.detail)
   end
-  return act(plan, outcomes, result)
+  if outcomes[1] then
+    return act(plan, outcomes, result)
+  end
 end
 
 --- Answers with the metrics.
@@ -412,6 +162,7 @@ function M.start(path)
       error(("ratelimit: nginx.conf lacks lua_shared_dict %s 10m; in the http block"):format(name), 0)
     end
   end
+  memory.share()
   plans.start(path, asking.prepare)
 end
 

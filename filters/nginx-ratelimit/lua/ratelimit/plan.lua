@@ -38,6 +38,7 @@ local store = object({
   user = { shape.any_text },
   password = { shape.any_text },
   password_file = { shape.any_text },
+  public_key_file = { shape.any_text },
   database = { shape.any_text },
   tls = { object({ verify = { shape.boolean, default = true }, server_name = { shape.any_text } }) },
   pool = { whole(1, 10000) },
@@ -236,6 +237,7 @@ local function secrets(value, problems, read)
   end
   for key, each in pairs(value.stores) do
     load(each, "stores." .. key, "password_file", "password")
+    load(each, "stores." .. key, "public_key_file", "public_key")
   end
   for i, each in ipairs(value.limits) do
     local path = ("limits[%d]"):format(i - 1)
@@ -275,6 +277,7 @@ function M.ready(each)
   each.seconds = each.ttl / 1e6 + 1
   each.leasable = core.leasable
   each.tag = tag(each)
+  each.digest = crypto.sha1(each.tag):sub(1, 8)
   each.quoted = ('"%s";r='):format(each.label or each.name)
   each.quota = ('"%s";q=%d;w=%d'):format(each.label or each.name, each.limit, math.ceil(each.window / 1e6))
   return each
@@ -303,7 +306,7 @@ end
 local function prepare(each, balancers, stores)
   local kind = (stores[each.store] or { kind = "memory" }).kind
   each.when_store_fails = each.when_store_fails or (kind == "memory" and "closed" or "local")
-  each.binding = not each.shadow
+  each.is_remote, each.binding = kind ~= "memory", not each.shadow
   each.allow, each.deny = set(each.allow), set(each.deny)
   each.methods = each.match.methods and set(each.match.methods)
   each.prefix = each.match.path_prefix
@@ -333,7 +336,7 @@ end
 local function address(each)
   local out = {
     timeout = each.timeout / 1e6, pool_size = each.pool or pools[each.kind], idle = each.idle / 1e6, tls = each.tls,
-    user = each.user or "", password = each.password or "", database = each.database or "",
+    user = each.user or "", password = each.password or "", database = each.database or "", public_key = each.public_key,
   }
   if each.address:sub(1, 5) == "unix:" then
     out.path = each.address:sub(6)
@@ -354,6 +357,13 @@ local function greeting(each)
     list[#list + 1] = { "SELECT", each.database }
   end
   return list
+end
+
+-- What lets most requests take the short way: one limit in shared memory, and nothing to write but the draft's fields.
+local function short_cut(value)
+  local first = value.limits[1]
+  value.only = #value.limits == 1 and not first.is_remote and not first.lease and first or nil
+  value.is_plain = not value.decision_log and (value.fields == "draft" or value.fields == "off")
 end
 
 local function prepare_store(each)
@@ -399,6 +409,7 @@ function M.parse(json, read)
   for _, each in ipairs(checked.limits) do
     prepare(each, checked.balancers, checked.stores)
   end
+  short_cut(checked)
   checked.stores.memory = checked.stores.memory or store({ kind = "memory" }, "", {})
   for _, each in pairs(checked.stores) do
     prepare_store(each)

@@ -1,87 +1,123 @@
 --- State in the shared memory of one nginx: exact between its workers, kept over a reload, lost with the process.
 --
--- A key's state is one value of packed doubles. It is never evicted while it counts: when the dictionary is full a new key is
--- refused ("no memory") and the limit's failure policy decides, so a flood of keys can't reset another client.
+-- A key's state is one value of packed doubles; a long log is kept by the page. It is never evicted while it counts: when the
+-- dictionary is full a new key is refused ("no memory") and the limit's failure policy decides, so a flood of keys can't reset
+-- another client.
 
 local ffi = require("ffi")
 local clock = require("ratelimit.clock")
 local cores = require("ratelimit.core")
 local lock = require("ratelimit.stores.lock")
+local pages = require("ratelimit.stores.pages")
+local shelf = require("ratelimit.stores.shelf")
 local verbs = require("ratelimit.core.verbs")
 
 local M = {}
 M.__index = M
 
+-- Longer states, of 32 KB and more, are cheaper by the page than as a whole.
+local longest = 4096
 local doubles = ffi.typeof("double[?]")
-local length = 64
-local scratch = doubles(length + 1)
 
--- Zeroes for `count` numbers, indexed from 1 like a Lua table; one buffer for small states, which are packed before any yield.
-local function buffer(count)
-  if count > length then
-    return doubles(count + 1)
-  end
-  ffi.fill(scratch, (count + 1) * 8)
-  return scratch
+-- One buffer for each limit of a request, indexed from 1 like a Lua table; used again, as nothing yields between load and save.
+local buffers = setmetatable({}, { __index = function(self, place)
+  self[place] = doubles(longest + 1)
+  return self[place]
+end })
+local first_buffer = buffers[1]
+
+--- Shares the locks; called by the master before it forks its workers.
+function M.share()
+  lock.share(ngx.shared.ratelimit_locks)
 end
 
---- A store on the shared dictionaries `ratelimit_state` and `ratelimit_locks`.
+--- A store on the shared dictionary `ratelimit_state`.
 function M.new(config)
-  local state, locks = ngx.shared.ratelimit_state, ngx.shared.ratelimit_locks
-  if not state or not locks then
-    return nil, "needs lua_shared_dict ratelimit_state 64m; and lua_shared_dict ratelimit_locks 1m; in the http block"
-  end
-  return setmetatable({ dict = state, lock = lock.new(locks, config.timeout), flushed = 0 }, M)
+  return setmetatable({
+    shelf = shelf.new(ngx.shared.ratelimit_state), lock = lock.new(config.timeout), tidied = 0,
+  }, M)
 end
 
-local function load(dict, request)
-  local count = request.limit.size
-  local state, packed = buffer(count), dict:get(request.key)
-  if packed then
-    ffi.copy(state + 1, packed, math.min(#packed, count * 8))
+local function load(self, key, limit, buffer)
+  if limit.size > longest then
+    return pages.open(self.shelf, key)
   end
-  return state
+  self.shelf:read(key, buffer + 1, limit.size * 8)
+  return buffer
 end
 
-local function decide(dict, request, now)
-  local limit, state = request.limit, load(dict, request)
-  local allowed, remaining, reset, retry_after, delay, granted = verbs[request.verb](
-    cores[limit.algorithm], state, now, limit, request.amount, request.share, request.at)
-  local answer = {
-    allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay, granted = granted,
-  }
-  if granted > 0 or request.verb == "report" or request.verb == "refund" then
-    answer.packed = ffi.string(state + 1, limit.size * 8)
+local function save(self, key, limit, state)
+  if limit.size > longest then
+    return pages.save(state, limit.seconds * 1000)
   end
-  return answer
+  return self.shelf:write(key, state + 1, limit.size * 8, limit.seconds * 1000)
 end
 
 -- Makes room for new keys when the dictionary is full: at most once a second, expired entries only.
 local function tidy(self)
   local now = ngx.now()
-  if now - self.flushed >= 1 then
-    self.flushed = now
-    self.dict:flush_expired(10000)
+  if now - self.tidied >= 1 then
+    self.tidied = now
+    self.shelf:tidy(10000)
   end
 end
 
-local function save_one(self, request, answer)
-  if not answer.packed then
-    return true
-  end
-  local ok, err = self.dict:safe_set(request.key, answer.packed, request.limit.seconds)
+local function save_or_tidy(self, key, limit, state)
+  local ok, err = save(self, key, limit, state)
   if not ok and err == "no memory" then
     tidy(self)
-    ok, err = self.dict:safe_set(request.key, answer.packed, request.limit.seconds)
+    ok, err = save(self, key, limit, state)
   end
   return ok, err
 end
 
-local function save(self, requests, answers)
-  for i = 1, #requests do
-    local ok, err = save_one(self, requests[i], answers[i])
+-- Decides and saves while the key's stripe is held.
+local function take_held(self, key, limit, cost, now)
+  local state = load(self, key, limit, first_buffer)
+  local allowed, remaining, reset, retry_after, delay = cores[limit.algorithm].decide(state, now, limit, cost)
+  if allowed then
+    local ok, err = save_or_tidy(self, key, limit, state)
     if not ok then
       return nil, err
+    end
+  end
+  return allowed, remaining, reset, retry_after, delay, now
+end
+
+--- Takes `cost` units of one limit: the common case, without a table.
+-- @return allowed, remaining, reset, retry_after, delay, time; or nil and a reason
+function M:take(key, stripe, limit, cost)
+  local ok, err = self.lock:acquire_one(stripe)
+  if not ok then
+    return nil, err
+  end
+  -- An error must not leave the stripe held.
+  local done, allowed, remaining, reset, retry_after, delay, time = pcall(take_held, self, key, limit, cost, clock.now())
+  self.lock:release_one(stripe)
+  if not done then
+    return nil, allowed
+  end
+  return allowed, remaining, reset, retry_after, delay, time
+end
+
+local function decide(self, request, place, now)
+  local limit = request.limit
+  local state = load(self, request.key, limit, buffers[place])
+  local allowed, remaining, reset, retry_after, delay, granted = verbs[request.verb](
+    cores[limit.algorithm], state, now, limit, request.amount, request.share, request.at)
+  return {
+    allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay, granted = granted,
+    changed = (granted > 0 or request.verb == "report" or request.verb == "refund") and state,
+  }
+end
+
+local function save_all(self, requests, answers)
+  for i, answer in ipairs(answers) do
+    if answer.changed then
+      local ok, err = save_or_tidy(self, requests[i].key, requests[i].limit, answer.changed)
+      if not ok then
+        return nil, err
+      end
     end
   end
   return true
@@ -96,54 +132,28 @@ local function welcome(requests, answers)
   return true
 end
 
-local function run(self, requests)
-  local now = clock.now()
-  local answers = { time = now }
-  for i = 1, #requests do
-    answers[i] = decide(self.dict, requests[i], now)
+local function decide_held(self, requests)
+  local answers = { time = clock.now() }
+  for i, request in ipairs(requests) do
+    answers[i] = decide(self, request, i, answers.time)
   end
   if not welcome(requests, answers) then
     return answers
   end
-  local ok, err = save(self, requests, answers)
-  if not ok then
-    return nil, err
-  end
-  return answers
-end
-
--- One request needs no lists; a rejected one has nothing to save.
-local function decide_one(self, request)
-  local stripe = request.stripe or lock.stripe(request.key)
-  local since, err = self.lock:acquire_one(stripe)
-  if not since then
-    return nil, err
-  end
-  local now = clock.now()
-  local answer = decide(self.dict, request, now)
-  local ok
-  ok, err = save_one(self, request, answer)
-  self.lock:release_one(stripe, since)
-  if not ok then
-    return nil, err
-  end
-  return { answer, time = now }
+  local ok, err = save_all(self, requests, answers)
+  return ok and answers, err
 end
 
 --- Decides all requests together: what one binding limit rejects is taken from none.
 function M:decide(requests)
-  if requests[2] == nil then
-    return decide_one(self, requests[1])
-  end
   local list = lock.stripes(requests)
-  local since, err = self.lock:acquire(list)
-  if not since then
+  local ok, err = self.lock:acquire(list)
+  if not ok then
     return nil, err
   end
-  local answers
-  answers, err = run(self, requests)
-  self.lock:release(list, #list, since)
-  return answers, err
+  local done, answers, why = pcall(decide_held, self, requests)
+  self.lock:release(list, #list)
+  return done and answers or nil, done and why or answers
 end
 
 return M

@@ -30,22 +30,29 @@ function M:warm()
   return resp.call(connection.patient(self.address, 2), { "PING" })
 end
 
---- The arguments of a script call for a list of requests; `now` overrides the server's clock.
-function M.arguments(requests, now)
+-- What a call says of a limit never changes, and is encoded once.
+local function limit_part(limit)
+  limit.encoded = limit.encoded or resp.bulk(limit.algorithm) .. resp.bulk(limit.limit) .. resp.bulk(limit.window)
+    .. resp.bulk(limit.burst) .. resp.bulk(limit.sub_windows)
+  return limit.encoded
+end
+
+local bulk = resp.bulk
+
+-- What a call says of a request: verb, limit (five arguments), amount, share, at, binding.
+local function request_part(request)
+  return bulk(request.verb) .. limit_part(request.limit) .. bulk(request.amount) .. bulk(request.share or 0)
+    .. bulk(request.at or 0) .. bulk(request.binding and 1 or 0)
+end
+
+--- The encoded script call for a list of requests; `now` overrides the server's clock.
+function M.encode(command, body, requests, now)
   local count = #requests
-  local list = { count }
+  local keys, parts = "", ""
   for i = 1, count do
-    list[1 + i] = requests[i].key
+    keys, parts = keys .. bulk(requests[i].key), parts .. request_part(requests[i])
   end
-  list[count + 2] = now or -1
-  for i = 1, count do
-    local request = requests[i]
-    local limit, at = request.limit, count + 2 + (i - 1) * 10
-    list[at + 1], list[at + 2], list[at + 3], list[at + 4] = request.verb, limit.algorithm, limit.limit, limit.window
-    list[at + 5], list[at + 6], list[at + 7] = limit.burst, limit.sub_windows, request.amount
-    list[at + 8], list[at + 9], list[at + 10] = request.share or 0, request.at or 0, request.binding and 1 or 0
-  end
-  return list
+  return "*" .. 4 + count * 11 .. "\r\n" .. bulk(command) .. bulk(body) .. bulk(count) .. keys .. bulk(now or -1) .. parts
 end
 
 --- The answers in a reply of the script.
@@ -61,20 +68,11 @@ function M.answers(reply, count)
   return answers
 end
 
-local function call(address, command, body, arguments)
-  local list = { command, body }
-  for i = 1, #arguments do
-    list[i + 2] = arguments[i]
-  end
-  return resp.call(address, list)
-end
-
 --- Decides all requests together: what one binding limit rejects is taken from none.
 function M:decide(requests, now)
-  local arguments = M.arguments(requests, now)
-  local reply, err = call(self.address, "EVALSHA", digest, arguments)
+  local reply, err = resp.ask(self.address, M.encode("EVALSHA", digest, requests, now))
   if reply and reply.error and reply.error:find("^NOSCRIPT") then
-    reply, err = call(self.address, "EVAL", source, arguments)
+    reply, err = resp.ask(self.address, M.encode("EVAL", source, requests, now))
   end
   if not reply then
     return nil, err

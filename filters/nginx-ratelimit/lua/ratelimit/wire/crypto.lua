@@ -29,6 +29,18 @@ const EVP_MD *EVP_sha256(void);
 unsigned char *HMAC(const EVP_MD *md, const void *key, int key_len, const unsigned char *d, size_t n,
                     unsigned char *out, unsigned int *out_len);
 int CRYPTO_memcmp(const void *a, const void *b, size_t len);
+typedef struct bio_st BIO;
+typedef struct evp_pkey_st EVP_PKEY;
+typedef struct evp_pkey_ctx_st EVP_PKEY_CTX;
+BIO *BIO_new_mem_buf(const void *buf, int len);
+int BIO_free(BIO *a);
+EVP_PKEY *PEM_read_bio_PUBKEY(BIO *bp, EVP_PKEY **x, void *cb, void *u);
+void EVP_PKEY_free(EVP_PKEY *key);
+EVP_PKEY_CTX *EVP_PKEY_CTX_new(EVP_PKEY *pkey, void *e);
+void EVP_PKEY_CTX_free(EVP_PKEY_CTX *ctx);
+int EVP_PKEY_encrypt_init(EVP_PKEY_CTX *ctx);
+int EVP_PKEY_CTX_set_rsa_padding(EVP_PKEY_CTX *ctx, int pad_mode);
+int EVP_PKEY_encrypt(EVP_PKEY_CTX *ctx, unsigned char *out, size_t *outlen, const unsigned char *in, size_t inlen);
 ]])
 
 local linked, found = pcall(function()
@@ -60,6 +72,29 @@ end
 --- Whether two strings are equal, in a time that does not tell where they differ.
 function M.same(a, b)
   return #a == #b and crypto.CRYPTO_memcmp(a, b, #a) == 0
+end
+
+local function public_key(pem)
+  local bio = crypto.BIO_new_mem_buf(pem, #pem)
+  local key = crypto.PEM_read_bio_PUBKEY(bio, nil, nil, nil)
+  crypto.BIO_free(bio)
+  return key ~= nil and ffi.gc(key, crypto.EVP_PKEY_free) or nil
+end
+
+local oaep = 4
+
+--- Enciphers with an RSA public key (PEM) and OAEP; nil and a reason when the key is none or too small.
+function M.rsa_oaep(pem, bytes)
+  local key = public_key(pem)
+  local context = key and ffi.gc(crypto.EVP_PKEY_CTX_new(key, nil), crypto.EVP_PKEY_CTX_free)
+  if not context or crypto.EVP_PKEY_encrypt_init(context) ~= 1 or crypto.EVP_PKEY_CTX_set_rsa_padding(context, oaep) ~= 1 then
+    return nil, "not an RSA public key in PEM"
+  end
+  local out, length = ffi.new("unsigned char[1024]"), ffi.new("size_t[1]", 1024)
+  if crypto.EVP_PKEY_encrypt(context, out, length, bytes, #bytes) ~= 1 then
+    return nil, "too long for this RSA key"
+  end
+  return ffi.string(out, length[0])
 end
 
 local context

@@ -1,7 +1,7 @@
 --- The MySQL client protocol, as much as a store needs: greeting, authentication, text queries, several results.
 --
--- Speaks mysql_native_password and MariaDB's client_ed25519. Packets are decoded apart from the socket, so that tests
--- need no server. Reference: the client/server protocol chapter of the MariaDB manual.
+-- Authenticates by mysql_native_password, MariaDB's client_ed25519 and MySQL's caching_sha2_password. Packets are decoded
+-- apart from the socket, so that tests need no server. Reference: the client/server protocol chapters of both manuals.
 
 local bit = require("bit")
 local connection = require("ratelimit.wire.connection")
@@ -15,6 +15,7 @@ local longest_packet = 1048576
 
 -- LONG_PASSWORD, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_STATEMENTS, MULTI_RESULTS, PLUGIN_AUTH
 local capabilities = 0x1 + 0x8 + 0x200 + 0x2000 + 0x8000 + 0x10000 + 0x20000 + 0x80000
+local with_tls = 0x800
 local utf8mb4_bin = 46
 
 local function little(bytes, from, count)
@@ -74,44 +75,98 @@ function M.greeting(packet)
   local at = find(packet, "\0", 2, true) + 5
   local first = sub(packet, at, at + 7)
   local rest = sub(packet, at + 27, at + 38)
-  return { scramble = first .. rest, plugin = packet:match("^[^%z]*", at + 40) }
+  local tls = bit.band(little(packet, at + 9, 2), with_tls) ~= 0
+  return { scramble = first .. rest, plugin = packet:match("^[^%z]*", at + 40), tls = tls }
 end
 
-local function native_password(password, scramble)
-  if password == "" then
-    return ""
-  end
-  local once = crypto.sha1(password)
-  local mask = crypto.sha1(sub(scramble, 1, 20) .. crypto.sha1(once))
+local function xor(bytes, mask)
   local out = {}
-  for i = 1, 20 do
-    out[i] = char(bit.bxor(byte(once, i), byte(mask, i)))
+  for i = 1, #bytes do
+    out[i] = char(bit.bxor(byte(bytes, i), byte(mask, (i - 1) % #mask + 1)))
   end
   return table.concat(out)
 end
 
-M.plugins = {
-  mysql_native_password = native_password,
-  client_ed25519 = function(password, scramble)
+-- The plugins, all alike: `prove` answers the scramble; `continue`, if any, answers what the server sends after that.
+-- @return `continue`: what to send, or nil and a reason; "" when there is nothing to send
+M.plugins = {}
+
+M.plugins.mysql_native_password = {
+  prove = function(password, scramble)
+    local once = crypto.sha1(password)
+    return password == "" and "" or xor(once, crypto.sha1(sub(scramble, 1, 20) .. crypto.sha1(once)))
+  end,
+}
+
+M.plugins.client_ed25519 = {
+  prove = function(password, scramble)
     return crypto.ed25519(password, sub(scramble, 1, 32))
   end,
 }
 
---- The answer to the greeting.
-function M.login(address, greeting)
-  local plugin = M.plugins[greeting.plugin] and greeting.plugin or "mysql_native_password"
-  local proof = M.plugins[plugin](address.password, greeting.scramble)
-  return to_little(capabilities, 4) .. to_little(longest_packet, 4) .. char(utf8mb4_bin) .. rep("\0", 23)
-    .. address.user .. "\0" .. char(#proof) .. proof .. address.database .. "\0" .. plugin .. "\0"
+local fast_success, full_wanted = "\3", "\4"
+
+-- The password itself is only told over a way that nobody reads along, or enciphered for a key that the plan names.
+local function tell_password(address, scramble)
+  local text = address.password .. "\0"
+  if address.path or address.tls then
+    return text
+  elseif address.public_key then
+    return crypto.rsa_oaep(address.public_key, xor(text, sub(scramble, 1, 20)))
+  end
+  return nil, "the server wants the password itself (caching_sha2_password, first log-in since its start); "
+    .. "reach it over a Unix socket or tls, or give its public_key_file"
 end
 
---- The answer to a request for another plugin.
+M.plugins.caching_sha2_password = {
+  prove = function(password, scramble)
+    local once = crypto.sha256(password)
+    return password == "" and "" or xor(once, crypto.sha256(crypto.sha256(once) .. sub(scramble, 1, 20)))
+  end,
+  continue = function(address, scramble, data)
+    if data == fast_success then
+      return ""
+    elseif data == full_wanted then
+      return tell_password(address, scramble)
+    end
+    return nil, "the server sent something unknown while authenticating"
+  end,
+}
+
+local function login_header(flags)
+  return to_little(flags, 4) .. to_little(longest_packet, 4) .. char(utf8mb4_bin) .. rep("\0", 23)
+end
+
+--- What asks for TLS, before the answer to the greeting.
+function M.ask_for_tls()
+  return login_header(capabilities + with_tls)
+end
+
+--- The answer to the greeting, and the name of the plugin that it speaks.
+function M.login(address, greeting)
+  local plugin = M.plugins[greeting.plugin] and greeting.plugin or "mysql_native_password"
+  local proof = M.plugins[plugin].prove(address.password, greeting.scramble)
+  return login_header(capabilities + (address.tls and with_tls or 0)) .. address.user .. "\0" .. char(#proof) .. proof
+    .. address.database .. "\0" .. plugin .. "\0", plugin
+end
+
+--- The answer to a request for another plugin: proof, plugin and scramble; or nil and a reason.
 function M.switch(address, packet)
   local plugin, scramble = packet:match("^([^%z]*)%z(.*)$", 2)
   if not M.plugins[plugin] then
-    return nil, ("the server asks for authentication by %s; allowed: mysql_native_password, ed25519"):format(tostring(plugin))
+    return nil, ("the server asks for authentication by %s; allowed: caching_sha2_password, client_ed25519, "
+      .. "mysql_native_password"):format(tostring(plugin))
   end
-  return M.plugins[plugin](address.password, scramble)
+  return M.plugins[plugin].prove(address.password, scramble), plugin, scramble
+end
+
+--- The answer to what a server sends after the proof; nil and a reason when there is none.
+function M.continue(address, plugin, scramble, data)
+  local continue = M.plugins[plugin].continue
+  if not continue then
+    return nil, "authentication by " .. plugin .. " asks for more than one exchange"
+  end
+  return continue(address, scramble, data)
 end
 
 local function read_packet(open)
@@ -133,26 +188,32 @@ local function write_packet(open, payload)
   return open:send(header .. payload)
 end
 
-local function authenticate(open, address)
-  local packet, err = read_packet(open)
-  while packet do
-    local kind = byte(packet)
-    if kind == 0 then
+-- Answers the server until it welcomes or refuses us. Packets begin with: 0 welcome, 255 error, 254 another plugin, 1 more data.
+local function authenticate(open, address, plugin, scramble)
+  while true do
+    local packet, err = read_packet(open)
+    local kind = packet and byte(packet)
+    local answer
+    if not packet then
+      return nil, err
+    elseif kind == 0 then
       return true
     elseif kind == 255 then
       return nil, M.failure(packet)
-    elseif kind ~= 254 then
-      return nil, "authentication asks for more than one exchange"
+    elseif kind == 254 then
+      answer, plugin, scramble = M.switch(address, packet)
+      err = plugin
+    elseif kind == 1 then
+      answer, err = M.continue(address, plugin, scramble, sub(packet, 2))
+    else
+      return nil, "the server sent something unknown while authenticating"
     end
-    local proof
-    proof, err = M.switch(address, packet)
-    if not proof then
+    if not answer then
       return nil, err
+    elseif answer ~= "" or kind == 254 then
+      write_packet(open, answer)
     end
-    write_packet(open, proof)
-    packet, err = read_packet(open)
   end
-  return nil, err
 end
 
 local function skip(open, count)
@@ -221,18 +282,44 @@ function M.query(open, text)
   return nil, err
 end
 
-local function greet(open, address)
+local function read_greeting(open)
   local packet, err = read_packet(open)
-  local greeting, ok
-  if packet then
-    greeting, err = M.greeting(packet)
-  end
-  if not greeting then
+  if not packet then
     return nil, err
   end
-  ok, err = write_packet(open, M.login(address, greeting))
+  return M.greeting(packet)
+end
+
+local function start_tls(open, address, greeting)
+  if not address.tls then
+    return true
+  elseif not greeting.tls then
+    return nil, "the server does not speak TLS"
+  end
+  local ok, err = write_packet(open, M.ask_for_tls())
   if ok then
-    ok, err = authenticate(open, address)
+    ok, err = open:secure()
+  end
+  return ok, err
+end
+
+local function log_in(open, address, greeting)
+  local text, plugin = M.login(address, greeting)
+  local ok, err = write_packet(open, text)
+  if not ok then
+    return nil, err
+  end
+  return authenticate(open, address, plugin, greeting.scramble)
+end
+
+local function greet(open, address)
+  local greeting, err = read_greeting(open)
+  local ok = greeting
+  for _, step in ipairs(greeting and { start_tls, log_in } or {}) do
+    ok, err = step(open, address, greeting)
+    if not ok then
+      return nil, err
+    end
   end
   if ok and address.setup then
     ok, err = M.query(open, address.setup)
@@ -240,36 +327,9 @@ local function greet(open, address)
   return ok, err
 end
 
-local function attempt(address, text)
-  local open, err = connection.open(address)
-  if not open then
-    return nil, err
-  end
-  local reused, ok = open.reused, true
-  if not reused then
-    ok, err = greet(open, address)
-  end
-  local list
-  if ok then
-    list, err = M.query(open, text)
-  end
-  if not list then
-    open:close()
-    return nil, err, reused
-  end
-  open:keep()
-  return list
-end
-
 --- Sends one query over a pooled connection and returns the rows of all its results.
--- After any error the connection is closed, so that no transaction is left open in the pool.
--- A pooled connection that the server has closed meanwhile is replaced once; nothing else is retried.
 function M.call(address, text)
-  local list, err, stale = attempt(address, text)
-  if not list and stale and (err == "closed" or err == "broken pipe" or err == "connection reset by peer") then
-    list, err = attempt(address, text)
-  end
-  return list, err
+  return connection.exchange(address, greet, M.query, text)
 end
 
 --- Quotes bytes as a hexadecimal literal: no character of a key can end it.

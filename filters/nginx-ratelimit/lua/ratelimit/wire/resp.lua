@@ -11,14 +11,17 @@ local M = {}
 local longest_bulk = 1048576
 local longest_array = 4096
 
---- Encodes a command; arguments are strings or numbers (whole numbers without exponent).
+--- Encodes one argument: a string, or a number (a whole one without exponent).
+function M.bulk(argument)
+  local text = type(argument) == "number" and M.number(argument) or argument
+  return "$" .. #text .. "\r\n" .. text .. "\r\n"
+end
+
+--- Encodes a command.
 function M.encode(arguments)
-  local parts, n = { "*", #arguments, "\r\n" }, 3
+  local parts = { "*" .. #arguments .. "\r\n" }
   for i = 1, #arguments do
-    local argument = arguments[i]
-    local text = type(argument) == "number" and M.number(argument) or argument
-    parts[n + 1], parts[n + 2], parts[n + 3], parts[n + 4], parts[n + 5] = "$", #text, "\r\n", text, "\r\n"
-    n = n + 5
+    parts[i + 1] = M.bulk(arguments[i])
   end
   return concat(parts)
 end
@@ -83,9 +86,10 @@ readers[byte("*")] = function(text, source)
 end
 
 local function greet(open, address)
-  for _, command in ipairs(address.greeting) do
-    local ok, err = open:send(M.encode(command))
+  local ok, err = open:secure()
+  for _, command in ipairs(ok and address.greeting or {}) do
     local reply
+    ok, err = open:send(M.encode(command))
     if ok then
       reply, err = M.decode(open)
     end
@@ -95,10 +99,10 @@ local function greet(open, address)
       return nil, err
     end
   end
-  return true
+  return ok, err
 end
 
-local function exchange(open, request)
+local function talk(open, request)
   local ok, err = open:send(request)
   if not ok then
     return nil, err
@@ -106,36 +110,14 @@ local function exchange(open, request)
   return M.decode(open)
 end
 
-local function attempt(address, request)
-  local open, err = connection.open(address)
-  if not open then
-    return nil, err
-  end
-  local reused, ok = open.reused, true
-  if not reused then
-    ok, err = greet(open, address)
-  end
-  local reply
-  if ok then
-    reply, err = exchange(open, request)
-  end
-  if reply == nil then
-    open:close()
-    return nil, err, reused
-  end
-  open:keep()
-  return reply
+--- Sends one encoded command and returns its reply.
+function M.ask(address, request)
+  return connection.exchange(address, greet, talk, request)
 end
 
 --- Sends one command and returns its reply.
--- A pooled connection that the server has closed meanwhile is replaced once; nothing else is retried.
 function M.call(address, arguments)
-  local request = M.encode(arguments)
-  local reply, err, stale = attempt(address, request)
-  if reply == nil and stale and err ~= "timeout" then
-    reply, err = attempt(address, request)
-  end
-  return reply, err
+  return M.ask(address, M.encode(arguments))
 end
 
 return M

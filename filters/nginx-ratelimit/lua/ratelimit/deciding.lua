@@ -1,0 +1,192 @@
+--- Decides subjects: from the cache of rejections, from leases, from their stores, or by policy when a store fails.
+
+local asking = require("ratelimit.asking")
+local clock = require("ratelimit.clock")
+local keys = require("ratelimit.keys")
+local leasing = require("ratelimit.leasing")
+local metrics = require("ratelimit.metrics")
+
+local M = {}
+
+-- A rejection is remembered for at most this long, so that a raised limit or a returned lease is noticed.
+local remembered = 1e6
+local too_short_to_remember = 5000
+local clock_grain = 0.002
+
+-- The cache of rejections. -------------------------------------------------------------------------------------------
+
+local function cache_key(subject)
+  return subject.limit.limit .. "|" .. subject.key
+end
+
+local function is_cached(limit)
+  return limit.is_remote and not limit.lease
+end
+
+local function cached_rejection(subject)
+  local till, cost = ngx.shared.ratelimit_cache:get(cache_key(subject))
+  if not till or subject.cost < cost then
+    return nil
+  end
+  local now = clock.now()
+  local left = till - now
+  if left <= 0 then
+    return nil
+  end
+  return { allowed = false, remaining = 0, reset = left, retry_after = left, delay = 0, time = now, by = "over_limit_cache" }
+end
+
+local function remember_rejection(subject, answer)
+  local wait = answer.retry_after
+  if wait < too_short_to_remember and wait >= 0 or subject.cost == 0 then
+    return
+  end
+  local seconds = (wait < 0 and remembered or math.min(wait, remembered)) / 1e6 - clock_grain
+  local till = clock.now() + (wait < 0 and remembered or wait)
+  local _, _, forced = ngx.shared.ratelimit_cache:set(cache_key(subject), till, seconds, subject.cost)
+  if forced then
+    metrics.add("ratelimit_evictions_total")
+  end
+end
+
+-- Deciding. ----------------------------------------------------------------------------------------------------------
+
+local function conclude(subject, answer, by, time)
+  local limit = subject.limit
+  return {
+    limit = limit, client = subject.client, cost = subject.cost, by = by, time = time, lease = answer.lease,
+    allowed = answer.allowed, rejects = limit.binding and not answer.allowed, remaining = answer.remaining,
+    reset = answer.reset, retry_after = answer.retry_after, delay = answer.delay,
+  }
+end
+
+local function request_for(subject)
+  return {
+    key = subject.key, stripe = subject.stripe, limit = subject.limit, verb = "take", amount = subject.cost,
+    binding = subject.limit.binding,
+  }
+end
+
+local unknown = { remaining = 0, reset = 0, delay = 0 }
+
+local function fixed(subject, allowed, by)
+  local answer = { allowed = allowed, remaining = 0, reset = 1e6, retry_after = allowed and 0 or 1e6, delay = unknown.delay }
+  return conclude(subject, answer, by, clock.now())
+end
+
+local function decide_locally(subject)
+  local limit = subject.limit.localized
+  local key = keys.nearby(limit, subject.client)
+  local found = asking.ask("memory", { { key = key, limit = limit, verb = "take", amount = subject.cost, binding = true } })
+  if not found then
+    return fixed(subject, false, "policy_closed")
+  end
+  return conclude(subject, found[1], "policy_local", found.time)
+end
+
+local function decide_without_store(subject)
+  local policy = subject.limit.when_store_fails
+  if policy == "local" then
+    return decide_locally(subject)
+  end
+  return fixed(subject, policy == "open", "policy_" .. policy)
+end
+
+local function ask_store(name, subjects, outcomes)
+  local requests = {}
+  for i, subject in ipairs(subjects) do
+    requests[i] = request_for(subject)
+  end
+  local found = asking.ask(name, requests)
+  for i, subject in ipairs(subjects) do
+    if not found then
+      outcomes[#outcomes + 1] = decide_without_store(subject)
+    elseif found[i] then
+      outcomes[#outcomes + 1] = conclude(subject, found[i], "store", found.time)
+      if not found[i].allowed and is_cached(subject.limit) then
+        remember_rejection(subject, found[i])
+      end
+    end
+  end
+end
+
+local function rejected(outcomes, from)
+  for i = from, #outcomes do
+    if outcomes[i].rejects then
+      return true
+    end
+  end
+  return false
+end
+
+-- Decides what needs no store call; returns the subjects that need one, by store and in the order of the plan.
+local function decide_nearby(subjects, outcomes)
+  local order, groups = {}, {}
+  for _, subject in ipairs(subjects) do
+    local limit, found, failed = subject.limit, nil, nil
+    if limit.lease then
+      found, failed = leasing.decide(subject)
+    elseif is_cached(limit) then
+      found = cached_rejection(subject)
+    end
+    if found then
+      outcomes[#outcomes + 1] = conclude(subject, found, found.by, found.time)
+    elseif failed then
+      outcomes[#outcomes + 1] = decide_without_store(subject)
+    else
+      if not groups[limit.store] then
+        groups[limit.store], order[#order + 1] = {}, limit.store
+      end
+      table.insert(groups[limit.store], subject)
+    end
+  end
+  return order, groups
+end
+
+local function put_back_leases(outcomes)
+  for _, outcome in ipairs(outcomes) do
+    if outcome.lease then
+      leasing.put_back(outcome, outcome.cost)
+    end
+  end
+end
+
+--- Decides all subjects: outcomes, and whether the request is rejected.
+function M.all(subjects)
+  local outcomes = {}
+  local order, groups = decide_nearby(subjects, outcomes)
+  local stop = rejected(outcomes, 1)
+  for _, name in ipairs(order) do
+    if stop then
+      break
+    end
+    local from = #outcomes + 1
+    ask_store(name, groups[name], outcomes)
+    stop = rejected(outcomes, from)
+  end
+  if stop then
+    put_back_leases(outcomes)
+  end
+  return outcomes, stop
+end
+
+--- Decides a subject of a limit in shared memory without a table.
+-- @return allowed, remaining, reset, retry_after, delay, time; nil when the store failed or had just failed
+function M.nearby(subject)
+  local store = asking.nearby(subject.limit.store)
+  if store then
+    return store:take(subject.key, subject.stripe, subject.limit, subject.cost)
+  end
+end
+
+--- The outcome of what `nearby` has decided; when that is nil the store is asked again, and counted if it fails.
+function M.one(subject, allowed, remaining, reset, retry_after, delay, time)
+  if allowed == nil then
+    return M.all({ subject })[1]
+  end
+  return conclude(subject, {
+    allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay,
+  }, "store", time)
+end
+
+return M
