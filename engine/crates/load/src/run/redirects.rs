@@ -38,11 +38,16 @@ impl Runner {
 
     /// Keeps the cookies of an answer, final or not.
     pub(super) fn keep_cookies(&mut self, job: &Job, attempt: Attempt, key: Key, now: Nanos) {
-        let session = &mut self.sessions[attempt.session];
-        let (Some(wire), true) = (self.wires.get(key), journey_of(job, session).cookies) else {
+        let Some((wire, trip)) = self
+            .wires
+            .get(key)
+            .and_then(|wire| Some((wire, wire.trip.as_ref()?)))
+        else {
             return;
         };
-        if let (Some(memory), Some(trip)) = (&mut session.memory, &wire.trip) {
+        let session = &mut self.sessions[attempt.session];
+        let keeps = journey_of(job, session).cookies;
+        if let Some(memory) = session.memory.as_mut().filter(|_| keeps) {
             let moment = Moment {
                 now,
                 today: SystemTime::now(),
