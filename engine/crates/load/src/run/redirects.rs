@@ -1,7 +1,8 @@
 //! Attempts that are sent on: each stays one attempt, from its first send to its final answer.
 
 use super::Runner;
-use super::session::{Verdict, journey_of, step_of};
+use super::session::{journey_of, step_of};
+use super::verdict::Verdict;
 use super::wires::{Attempt, Key};
 use crate::jar::{Jar, Moment};
 use crate::job::{Filled, Job, Nanos};
