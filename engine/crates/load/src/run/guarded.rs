@@ -4,8 +4,9 @@
 //! until then.
 
 use super::Runner;
-use super::session::{Ended, Session, Verdict, judge, microseconds, step_of};
+use super::session::{Session, microseconds, step_of};
 use super::timers::Alarm;
+use super::verdict::{Ended, Verdict, judge};
 use super::wires::{Attempt, Key};
 use crate::job::{Job, Nanos};
 use patternbench_attemptlog::{Outcome, Row};

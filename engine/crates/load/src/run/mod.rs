@@ -4,11 +4,13 @@
 //! connection, decides what comes next, and goes back to waiting; nothing blocks, and nothing spins.
 
 mod arrivals;
+mod attempts;
 mod guarded;
 mod redirects;
 mod session;
 mod spread;
 mod timers;
+mod verdict;
 mod wires;
 
 use crate::job::{Job, Nanos};
@@ -20,12 +22,13 @@ use patternbench_wire::{Failure, Progress, Readiness};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
-use session::{Ended, GroupState, Session};
+use session::{GroupState, Session};
 use slab::Slab;
 use spread::Spread;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use timers::{Alarm, Timers};
+use verdict::Ended;
 use wires::{Key, Wires};
 
 /// How often the log's observer is told the time.

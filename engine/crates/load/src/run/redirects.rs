@@ -1,7 +1,8 @@
 //! Attempts that are sent on: each stays one attempt, from its first send to its final answer.
 
 use super::Runner;
-use super::session::{Verdict, journey_of, step_of};
+use super::session::{journey_of, step_of};
+use super::verdict::Verdict;
 use super::wires::{Attempt, Key};
 use crate::jar::{Jar, Moment};
 use crate::job::{Filled, Job, Nanos};
@@ -38,11 +39,16 @@ impl Runner {
 
     /// Keeps the cookies of an answer, final or not.
     pub(super) fn keep_cookies(&mut self, job: &Job, attempt: Attempt, key: Key, now: Nanos) {
-        let session = &mut self.sessions[attempt.session];
-        let (Some(wire), true) = (self.wires.get(key), journey_of(job, session).cookies) else {
+        let Some((wire, trip)) = self
+            .wires
+            .get(key)
+            .and_then(|wire| Some((wire, wire.trip.as_ref()?)))
+        else {
             return;
         };
-        if let (Some(memory), Some(trip)) = (&mut session.memory, &wire.trip) {
+        let session = &mut self.sessions[attempt.session];
+        let keeps = journey_of(job, session).cookies;
+        if let Some(memory) = session.memory.as_mut().filter(|_| keeps) {
             let moment = Moment {
                 now,
                 today: SystemTime::now(),

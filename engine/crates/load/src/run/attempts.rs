@@ -1,0 +1,246 @@
+//! Attempts: sent over a connection, watched, ended and logged.
+
+use super::Runner;
+use super::redirects::Trip;
+use super::session::{Session, journey_of, microseconds, step_of};
+use super::timers::Alarm;
+use super::verdict::{Ended, Verdict, judge};
+use super::wires::{Attempt, Key};
+use crate::job::{Job, Nanos, Step};
+use crate::template::Values;
+use patternbench_attemptlog::Row;
+use patternbench_wire::Failure;
+
+impl Runner {
+    pub(super) fn send_attempt(
+        &mut self,
+        job: &Job,
+        index: usize,
+        frame: u32,
+        intended: Nanos,
+        possible: Nanos,
+    ) {
+        let target = self.spread.next();
+        let session = &mut self.sessions[index];
+        session.attempts = session.attempts.saturating_add(1);
+        let step = step_of(job, session);
+        let start = self.now();
+        let attempt = Attempt {
+            session: index,
+            number: self.sessions[index].attempts,
+            frame,
+            intended,
+            start,
+            first_byte: None,
+            deadline: start.saturating_add(step.timeout),
+            lateness: start.saturating_sub(possible),
+            hops: 0,
+        };
+        let sent = self.wire_for(index, target).and_then(|key| {
+            self.hold_wire(attempt, key);
+            let sent = self.send_request(job, step, key, target, attempt);
+            self.sent(key, attempt, sent)
+        });
+        if let Err(failure) = sent {
+            self.stillborn.push((attempt, failure));
+        }
+    }
+
+    /// Remembers which connection carries an attempt.
+    pub(super) fn hold_wire(&mut self, attempt: Attempt, key: Key) {
+        match &mut self.sessions[attempt.session] {
+            Session {
+                guarded: Some(guarded),
+                ..
+            } => guarded.wires.push((attempt.frame, key)),
+            session => session.wire = Some(key),
+        }
+    }
+
+    pub(super) fn forget_wire(&mut self, attempt: Attempt) {
+        match &mut self.sessions[attempt.session] {
+            Session {
+                guarded: Some(guarded),
+                ..
+            } => guarded.wires.retain(|(frame, _)| *frame != attempt.frame),
+            session => session.wire = None,
+        }
+    }
+
+    /// Watches a connection over which something was sent; one that could not send is of no use.
+    pub(super) fn sent(
+        &mut self,
+        key: Key,
+        attempt: Attempt,
+        sent: Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match sent {
+            Ok(()) => self.watch(key, attempt.deadline),
+            Err(_) => self.wires.close(key),
+        }
+        sent
+    }
+
+    fn send_request(
+        &mut self,
+        job: &Job,
+        step: &Step,
+        key: Key,
+        target: usize,
+        attempt: Attempt,
+    ) -> Result<(), Failure> {
+        let Some(mut memory) = self.sessions[attempt.session].memory.take() else {
+            // Without a memory nothing varies: see `Journey::is_scripted`.
+            let bytes = step.request.fixed(target).unwrap_or_default();
+            return self.wires.send(key, bytes, step.expected, attempt, None);
+        };
+        let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
+        let (request, expected) = match &step.poll {
+            Some(poll) if memory.polling => (&poll.request, poll.expected),
+            _ => (&step.request, step.expected),
+        };
+        let session = &self.sessions[attempt.session];
+        let no_columns = Vec::new();
+        let columns = job.groups[session.group]
+            .feeder
+            .lines
+            .get(memory.line)
+            .unwrap_or(&no_columns);
+        let mut values = Values {
+            user: session.user,
+            call: session.call,
+            counters: &mut self.counters,
+            columns,
+            captured: &memory.captured,
+            random: &mut self.random,
+        };
+        let lasting = cookies || step.max_redirects > 0;
+        let sent = match request.fixed(target).filter(|_| !lasting) {
+            Some(bytes) => self.wires.send(key, bytes, expected, attempt, None),
+            None => {
+                let request = request.fill(&job.targets[target].0, &mut values);
+                let jar = cookies.then_some(&memory.jar);
+                self.send_trip(job, key, Trip { request, expected }, jar, attempt)
+            }
+        };
+        memory.polling &= step.poll.is_some();
+        self.sessions[attempt.session].memory = Some(memory);
+        sent
+    }
+
+    /// The connection that a session has, when it goes to the right target, or another.
+    fn wire_for(&mut self, index: usize, target: usize) -> Result<Key, Failure> {
+        if let Some(key) = self.sessions[index].wire.take() {
+            match self.wires.get(key) {
+                Some(wire) if wire.target == target => return Ok(key),
+                Some(_) => self.wires.release(key),
+                None => {}
+            }
+        }
+        self.wires.take(target)
+    }
+
+    /// Makes sure that somebody looks when an attempt is overdue. One timer per connection is enough: when it is
+    /// early, it is set again, so that a request costs no timer of its own.
+    fn watch(&mut self, key: Key, deadline: Nanos) {
+        let Some(wire) = self.wires.get_mut(key) else {
+            return;
+        };
+        if wire.alarm.is_none_or(|alarm| alarm > deadline) {
+            wire.alarm = Some(deadline);
+            self.timers.set(
+                deadline,
+                Alarm::Wire {
+                    index: key.index,
+                    epoch: key.epoch,
+                },
+            );
+        }
+    }
+
+    /// An attempt has ended: log it, and let its session go on.
+    pub(super) fn attempt_ended(
+        &mut self,
+        job: &Job,
+        attempt: Attempt,
+        ended: Ended,
+        now: Nanos,
+        kept: Option<Key>,
+    ) {
+        let index = attempt.session;
+        let step = step_of(job, &self.sessions[index]);
+        let (_, success) = judge(ended);
+        if let Ended::Failure(failure) = ended {
+            self.failures[failure as usize] += 1;
+        }
+        if self.sessions[index].guarded.is_some() {
+            return self.guarded_ended(job, attempt, ended, now, kept);
+        }
+        let ends = !matches!(ended, Ended::Answer(_, Verdict::Again));
+        self.log_attempt(step, attempt, ended, now, ends);
+        self.sessions[index].wire = kept;
+        if let (Ended::Answer(_, Verdict::Again), Some(poll)) = (ended, &step.poll) {
+            return self.ask_again(index, now + poll.every);
+        }
+        self.call_ended(job, index, success, false, now);
+    }
+
+    fn log_attempt(&mut self, step: &Step, attempt: Attempt, ended: Ended, now: Nanos, ends: bool) {
+        self.last_end = now;
+        let row = self.row(step, attempt, ended, now, ends);
+        self.log.push(row);
+    }
+
+    /// The row of an attempt; `ends` tells whether its call ends with it.
+    pub(super) fn row(&self, step: &Step, attempt: Attempt, ended: Ended, now: Nanos, ends: bool) -> Row {
+        let (outcome, success) = judge(ended);
+        let session = &self.sessions[attempt.session];
+        let (status, bytes) = match ended {
+            Ended::Answer(answer, _) => (
+                answer.status,
+                u32::try_from(answer.bytes).unwrap_or(Row::NO_BYTES - 1),
+            ),
+            _ => (0, Row::NO_BYTES),
+        };
+        Row {
+            user: session.user,
+            group: session.group as u16,
+            step: step.name,
+            call: session.call,
+            attempt: attempt.number,
+            status,
+            outcome,
+            success,
+            warm_up: session.intended < self.warm_up,
+            intended_us: microseconds(attempt.intended),
+            start_us: microseconds(attempt.start),
+            first_byte_us: attempt.first_byte.map_or(-1, microseconds),
+            end_us: microseconds(now),
+            bytes,
+            lateness_us: u32::try_from(attempt.lateness / 1000).unwrap_or(u32::MAX),
+            call_response_us: if ends {
+                microseconds(now) - microseconds(session.intended)
+            } else {
+                -1
+            },
+            call_success: success,
+            redirects: attempt.hops,
+        }
+    }
+
+    /// Logs what is still in flight when the time for waiting is over.
+    pub(super) fn abandon(&mut self, job: &Job, now: Nanos) {
+        for attempt in self.wires.attempts() {
+            self.abandoned += 1;
+            let step = step_of(job, &self.sessions[attempt.session]);
+            if self.sessions[attempt.session].guarded.is_some() {
+                let row = self.row(step, attempt, Ended::Abandoned, now, false);
+                self.last_end = now;
+                self.hold(attempt.session, row);
+            } else {
+                self.log_attempt(step, attempt, Ended::Abandoned, now, true);
+            }
+        }
+        self.abandon_guarded(job, now);
+    }
+}
