@@ -62,7 +62,7 @@ local function is_plain(plan, limit, allowed, delay)
   return allowed and delay == 0 and limit.binding and plan.is_plain
 end
 
--- The only limit of a plan, in shared memory: the common case, decided without a table.
+-- The only limit of a plan: the common case, decided without lists, and in shared memory without a table.
 local function judge_one(plan, limit)
   if (limit.prefix or limit.methods) and not subjects.matches(limit, ngx.var.uri, ngx.req.get_method()) then
     return nothing
