@@ -113,8 +113,17 @@ local function act(plan, outcomes, stop)
   end
 end
 
+-- nginx comes here again with a request that it sends on internally (index, try_files, error_page). What was not decided
+-- and told before is decided now: a location may be reached from one without the filter.
+local function is_decided()
+  return ngx.req.is_internal() and answers.is_described()
+end
+
 --- Decides the current request. An error of the filter itself is logged and counted, and the request goes on.
 function M.access()
+  if is_decided() then
+    return nil
+  end
   local plan = plans.current
   local ok, outcomes, result = pcall(judge, plan)
   if not ok then
