@@ -148,6 +148,8 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     """Run the benchmark; write its rounds, print its tables."""
     options = parse()
+    if not Path(ENGINE).exists():
+        sys.exit(f"the engine is not at {ENGINE}: build it (make setup), or set PATTERNBENCH_ENGINE=/path/to/it")
     with tempfile.TemporaryDirectory(prefix="rlb-", dir=quiet_folder()) as name:
         folder = Path(name)
         folder.chmod(0o755)

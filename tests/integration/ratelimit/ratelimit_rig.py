@@ -93,6 +93,15 @@ class Component:
         self.process = None
 
 
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate for `localhost` and its key."""
+    pem, key = folder / "cert.pem", folder / "key.pem"
+    name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"]
+    subprocess.run([*make, "-keyout", str(key), "-out", str(pem), *name], check=True, capture_output=True)
+    return pem, key
+
+
 class Redis(Component):
     """A Redis without persistence."""
 
@@ -120,7 +129,7 @@ class Redis(Component):
 
 
 class MariaDB(Component):
-    """A MariaDB with the filter's schema and one user for each way to log in."""
+    """A MariaDB with the filter's schema, a certificate, and one user for each way to log in."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,6 +138,8 @@ class MariaDB(Component):
         command += [f"--port={self.port}", "--bind-address=127.0.0.1", "--user=root", "--skip-name-resolve"]
         command += ["--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=64M"]
         command += [f"--pid-file={folder / 'pid'}", "--max-connections=300"]
+        self.certificate, key = certificate(folder)
+        command += [f"--ssl-cert={self.certificate}", f"--ssl-key={key}"]
         super().__init__(command, folder / "mariadb.log")
 
     def install(self) -> "MariaDB":

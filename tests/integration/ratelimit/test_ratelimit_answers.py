@@ -13,3 +13,20 @@ def test_a_request_within_the_limit_passes_and_is_told_what_remains(folder: Path
         assert answer.text == "ok\n"
         assert answer.headers["RateLimit-Policy"] == '"per_client";q=2;w=86400'
         assert answer.headers["RateLimit"].startswith('"per_client";r=1;t=')
+
+
+INTERNAL = """location /sent-on/ {
+      access_by_lua_block { require("ratelimit").access() }
+      try_files /nothing /elsewhere;
+    }
+    location /unguarded/ { try_files /nothing /elsewhere; }
+    location / {"""
+
+
+def test_a_request_that_nginx_sends_on_internally_is_decided_once(folder: Path, behind: Nginx) -> None:
+    nginx = balancer(
+        folder, plan(limit(limit=10)), behind.port, extra=lambda text: text.replace("location / {", INTERNAL)
+    )
+    with running(nginx):
+        fields = [get(nginx, path=path).headers["RateLimit"] for path in ("/", "/sent-on/x", "/unguarded/x")]
+    assert [field.split(";")[1] for field in fields] == ["r=9", "r=8", "r=7"]

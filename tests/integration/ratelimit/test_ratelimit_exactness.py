@@ -59,3 +59,21 @@ def test_a_burst_of_1000_is_admitted_exactly_100_times(balancers: list[Nginx], s
         # A leaky bucket of 100 a minute gains one place every 0.6 s; the others of 100 a day gain none.
         gained = (max(times) - min(times)) // 600_000 if algorithm == "leaky_bucket" else 0
         assert 100 <= len(admitted) <= 100 + gained, (algorithm, store, run)
+
+
+@pytest.fixture(scope="module")
+def alone(workshop: Path, behind: Nginx) -> Iterator[Nginx]:
+    limits = [limit(a, name=a, match={"path_prefix": f"/{a}/"}) for a in ALGORITHMS if a != "leaky_bucket"]
+    long = limit("sliding_window_log", name="long", limit=3000, match={"path_prefix": "/long/"})
+    with running(nginx := balancer(workshop / "alone", plan(*limits, long), behind.port, workers=4)):
+        yield nginx
+
+
+@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a != "leaky_bucket"])
+def test_four_workers_of_one_nginx_share_a_limit_in_memory_exactly(alone: Nginx, algorithm: str) -> None:
+    for run in range(RUNS):
+        assert burst([alone], 1000, f"run-{run}", path=f"/{algorithm}/") == {200: 100, 429: 900}
+
+
+def test_a_log_that_is_kept_by_the_page_is_exact_too(alone: Nginx) -> None:
+    assert burst([alone], 4000, "paged", path="/long/") == {200: 3000, 429: 1000}

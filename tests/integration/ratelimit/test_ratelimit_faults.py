@@ -157,6 +157,44 @@ def test_a_killed_worker_is_replaced_and_the_counts_stay(folder: Path, behind: N
         assert "r=89" in eventually(lambda: _survives(nginx, "kept"))
 
 
+def test_a_worker_killed_under_load_breaks_its_own_connections_only(folder: Path, behind: Nginx) -> None:
+    with running(nginx := balancer(folder, plan(limit(limit=10**6)), behind.port)):
+        with _hammer(nginx) as seen:
+            for _ in range(2):
+                eventually(lambda: len(nginx.workers()) == 2)
+                before = seen[200]
+                os.kill(nginx.workers()[0], signal.SIGKILL)
+                eventually(lambda before=before: seen[200] > before + 30, 30)
+        assert {status for status in seen if isinstance(status, int)} == {200}
+        used = 10**6 - int(get(nginx, "hammer").headers["RateLimit"].split("r=")[1].split(";")[0])
+        # Every answered request was counted once; one whose connection broke may have been counted before.
+        assert seen[200] + 1 <= used <= sum(seen.values()) + 1
+
+
+HOLD = """
+local lock = require("ratelimit.stores.lock")
+local limit = require("ratelimit.plans").current.limits[1]
+assert(lock.new(0.05):acquire_one(lock.stripe(require("ratelimit.keys").nearby(limit, ngx.var.arg_key))))
+require("ffi").cdef("int raise(int number);")
+require("ffi").C.raise(9)
+"""
+
+
+def test_a_worker_that_dies_while_it_holds_a_lock_leaves_it_to_the_others(folder: Path, behind: Nginx) -> None:
+    (folder / "hold.lua").write_text(HOLD, encoding="utf-8")
+    door = f"location = /hold {{ content_by_lua_file {folder}/hold.lua; }}\n    location / {{"
+    extra: Callable[[str], str] = lambda text: text.replace("location / {", door)  # noqa: E731
+    with running(nginx := balancer(folder, plan(limit()), behind.port, extra=extra)):
+        assert get(nginx, "held").status_code == 200
+        for key in ("held", "a", "b", "c"):
+            with pytest.raises(httpx.TransportError):
+                httpx.get(f"{nginx.url}/hold?key={key}")
+            eventually(lambda: len(nginx.workers()) == 2)
+        answers = [get(nginx, key) for key in ("held", "a", "b", "c") for _ in range(20)]
+        assert {a.status_code for a in answers} == {200}
+        assert nginx.metric("ratelimit_store_failures_total") == 0
+
+
 def _survives(nginx: Nginx, client: str) -> str:
     try:
         return get(nginx, client).headers["RateLimit"]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, plan, running
 
@@ -158,6 +159,47 @@ def test_one_limit_that_rejects_takes_nothing_from_the_others(folder: Path, behi
             nginx.plan(plan(large, stores=stores))
             eventually(lambda nginx=nginx: "small" not in get(nginx, "other").headers["RateLimit-Policy"])
             assert "r=98" in get(nginx, f"both-{store}").headers["RateLimit"]
+
+
+MILLION = """
+local store = require("ratelimit.asking").nearby("memory")
+local limit = require("ratelimit.plans").current.limits[1]
+local lock = require("ratelimit.stores.lock")
+local asking = require("ratelimit.asking")
+local refused, admitted = 0, 0
+for i = 1, 1000000 do
+  local key = "flood-" .. i
+  local allowed = store:take(key, lock.stripe(key), limit, 1)
+  if allowed then admitted = admitted + 1 elseif allowed == nil then refused = refused + 1 end
+end
+local found = asking.ask("memory", { { key = "flood-0", limit = limit, verb = "take", amount = 1, binding = true } })
+ngx.say(admitted, " ", refused, " ", found and "found" or "refused")
+"""
+
+
+def test_a_flood_of_a_million_keys_resets_nobody(folder: Path, behind: Nginx) -> None:
+    (folder / "million.lua").write_text(MILLION, encoding="utf-8")
+    door = f"location = /million {{ content_by_lua_file {folder}/million.lua; }}\n    location / {{"
+    with running(
+        nginx := balancer(
+            folder,
+            plan(limit(limit=10)),
+            behind.port,
+            state="4m",
+            workers=1,
+            extra=lambda text: text.replace("location / {", door),
+        )
+    ):
+        for _ in range(10):
+            get(nginx, "victim")
+        admitted, refused, last = httpx.get(nginx.url + "/million", timeout=60).text.split()
+        assert int(admitted) + int(refused) == 1_000_000
+        assert int(refused) > 900_000
+        assert last == "refused"
+        assert get(nginx, "victim").status_code == 429
+        assert get(nginx, "newcomer").status_code == 429  # the policy of this limit: closed
+        eventually(lambda: nginx.metric("ratelimit_refused_keys_total") >= 2)
+        eventually(lambda: nginx.metric("ratelimit_decided_by_total", by="policy_closed") >= 1)
 
 
 FLOOD = """

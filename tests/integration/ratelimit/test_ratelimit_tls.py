@@ -1,12 +1,23 @@
-"""Redis over TLS: the certificate is verified unless the plan says not to."""
+"""Redis and MariaDB over TLS: the certificate is verified unless the plan says not to."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import Nginx, Redis, balancer, eventually, free_port, get, limit, plan, running
+from ratelimit_rig import (
+    MariaDB,
+    Nginx,
+    Redis,
+    balancer,
+    certificate,
+    eventually,
+    free_port,
+    get,
+    limit,
+    plan,
+    running,
+)
 
 
 class SecureRedis(Redis):
@@ -14,11 +25,7 @@ class SecureRedis(Redis):
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        self.certificate, key = folder / "cert.pem", folder / "key.pem"
-        name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-        make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        files = ["-keyout", str(key), "-out", str(self.certificate)]
-        subprocess.run([*make, "-days", "1", *name, *files], check=True, capture_output=True)
+        self.certificate, key = certificate(folder)
         self.tls_port = free_port()
         tls = ["--tls-port", str(self.tls_port), "--tls-auth-clients", "no", "--requirepass", "secret"]
         super().__init__(folder, *tls, "--tls-cert-file", str(self.certificate), "--tls-key-file", str(key))
@@ -69,3 +76,26 @@ def test_a_store_is_reached_over_tls_with_a_password(nginx: Nginx, store: str) -
 def test_a_store_that_cannot_be_trusted_or_refuses_us_is_a_failed_store(nginx: Nginx, store: str) -> None:
     assert get(nginx, path=f"/{store}/").status_code == 429
     eventually(lambda: nginx.metric("ratelimit_store_failures_total", store=store) > 0)
+
+
+def test_mariadb_is_reached_over_tls_when_its_certificate_can_be_trusted(
+    folder: Path, behind: Nginx, mariadb: MariaDB
+) -> None:
+    mariadb.sql("CREATE USER 'secure'@'%' IDENTIFIED BY 'secret' REQUIRE SSL;")
+    mariadb.sql("GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON ratelimit.* TO 'secure'@'%';")
+    stores = {
+        "trusted": {**mariadb.store("secure"), "tls": {"server_name": "localhost"}},
+        "wrong-name": {**mariadb.store("secure"), "tls": {"server_name": "example.org"}},
+        "plain": mariadb.store("secure"),
+    }
+    limits = [limit(name=s, store=s, when_store_fails="closed", match={"path_prefix": f"/{s}/"}) for s in stores]
+    trust = f"lua_ssl_trusted_certificate {mariadb.certificate}; lua_socket_log_errors"
+    nginx = balancer(
+        folder,
+        plan(*limits, stores=stores),
+        behind.port,
+        extra=lambda config: config.replace("lua_socket_log_errors", trust),
+    )
+    with running(nginx):
+        assert eventually(lambda: get(nginx, path="/trusted/").status_code == 200), nginx.errors()
+        assert [get(nginx, path=f"/{store}/").status_code for store in ("wrong-name", "plain")] == [429, 429]

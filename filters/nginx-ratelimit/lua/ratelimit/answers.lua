@@ -108,6 +108,12 @@ function M.describe(outcomes, fields)
   end
 end
 
+--- Whether the answer to the current request already has the fields of a decision.
+function M.is_described()
+  local header = ngx.header
+  return header["RateLimit-Policy"] ~= nil or header["X-RateLimit-Limit"] ~= nil
+end
+
 local function finish(status, body)
   ngx.status = status
   ngx.header["Content-Type"] = "application/problem+json"

@@ -119,16 +119,20 @@ local function rejected(outcomes, from)
   return false
 end
 
+-- What a lease or the cache of rejections says; nil, and a reason when the lease's store failed.
+local function find_nearby(subject)
+  if subject.limit.lease then
+    return leasing.decide(subject)
+  elseif is_cached(subject.limit) then
+    return cached_rejection(subject)
+  end
+end
+
 -- Decides what needs no store call; returns the subjects that need one, by store and in the order of the plan.
 local function decide_nearby(subjects, outcomes)
   local order, groups = {}, {}
   for _, subject in ipairs(subjects) do
-    local limit, found, failed = subject.limit, nil, nil
-    if limit.lease then
-      found, failed = leasing.decide(subject)
-    elseif is_cached(limit) then
-      found = cached_rejection(subject)
-    end
+    local limit, found, failed = subject.limit, find_nearby(subject)
     if found then
       outcomes[#outcomes + 1] = conclude(subject, found, found.by, found.time)
     elseif failed then
@@ -173,20 +177,37 @@ end
 --- Decides a subject of a limit in shared memory without a table.
 -- @return allowed, remaining, reset, retry_after, delay, time; nil when the store failed or had just failed
 function M.nearby(subject)
-  local store = asking.nearby(subject.limit.store)
+  local store = not subject.limit.lease and asking.nearby(subject.limit.store)
   if store then
     return store:take(subject.key, subject.stripe, subject.limit, subject.cost)
   end
 end
 
---- The outcome of what `nearby` has decided; when that is nil the store is asked again, and counted if it fails.
-function M.one(subject, allowed, remaining, reset, retry_after, delay, time)
-  if allowed == nil then
-    return M.all({ subject })[1]
+-- Asks a limit's store for one subject.
+local function ask_one(subject)
+  local found = asking.ask(subject.limit.store, { request_for(subject) })
+  if not found then
+    return decide_without_store(subject)
   end
-  return conclude(subject, {
-    allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay,
-  }, "store", time)
+  local answer = found[1]
+  if not answer.allowed and is_cached(subject.limit) then
+    remember_rejection(subject, answer)
+  end
+  return conclude(subject, answer, "store", found.time)
+end
+
+--- The outcome of what `nearby` has decided; when that is nil, its lease, the cache of rejections or its store is asked.
+function M.one(subject, allowed, remaining, reset, retry_after, delay, time)
+  if allowed ~= nil then
+    return conclude(subject, {
+      allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay,
+    }, "store", time)
+  end
+  local found, failed = find_nearby(subject)
+  if found then
+    return conclude(subject, found, found.by, found.time)
+  end
+  return failed and decide_without_store(subject) or ask_one(subject)
 end
 
 return M

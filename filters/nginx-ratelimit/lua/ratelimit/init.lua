@@ -62,7 +62,7 @@ local function is_plain(plan, limit, allowed, delay)
   return allowed and delay == 0 and limit.binding and plan.is_plain
 end
 
--- The only limit of a plan, in shared memory: the common case, decided without a table.
+-- The only limit of a plan: the common case, decided without lists, and in shared memory without a table.
 local function judge_one(plan, limit)
   if (limit.prefix or limit.methods) and not subjects.matches(limit, ngx.var.uri, ngx.req.get_method()) then
     return nothing
@@ -113,8 +113,17 @@ local function act(plan, outcomes, stop)
   end
 end
 
+-- nginx comes here again with a request that it sends on internally (index, try_files, error_page). What was not decided
+-- and told before is decided now: a location may be reached from one without the filter.
+local function is_decided()
+  return ngx.req.is_internal() and answers.is_described()
+end
+
 --- Decides the current request. An error of the filter itself is logged and counted, and the request goes on.
 function M.access()
+  if is_decided() then
+    return nil
+  end
   local plan = plans.current
   local ok, outcomes, result = pcall(judge, plan)
   if not ok then

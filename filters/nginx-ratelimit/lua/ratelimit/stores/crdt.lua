@@ -31,21 +31,21 @@ local function parameter(limit)
   return limit.burst
 end
 
---- The command for a request.
+local bulk = resp.bulk
+
+-- What a command says of a limit never changes, and is encoded once.
+local function limit_part(limit)
+  limit.told = limit.told or bulk(limit.algorithm) .. bulk(limit.limit) .. bulk(math.max(1, math.floor(limit.window / 1000)))
+  return limit.told
+end
+
+--- The encoded command for a request.
 function M.command(request, now)
-  local limit = request.limit
-  local verb = verbs[request.verb]
-  if request.amount == 0 then
-    verb = "PB.PEEK"
-  end
-  local list = {
-    verb, request.key, limit.algorithm, limit.limit, math.max(1, math.floor(limit.window / 1000)),
-    math.max(1, request.amount), parameter(limit),
-  }
-  if verb == "PB.GIVE" then
-    list[8] = math.max(0, math.floor((now - request.at) / 1000))
-  end
-  return list
+  local limit, verb = request.limit, request.amount == 0 and "PB.PEEK" or verbs[request.verb]
+  local head = verb == "PB.GIVE" and "*8\r\n" or "*7\r\n"
+  local age = verb == "PB.GIVE" and bulk(math.max(0, math.floor((now - request.at) / 1000))) or ""
+  return head .. bulk(verb) .. bulk(request.key) .. limit_part(limit) .. bulk(math.max(1, request.amount))
+    .. bulk(parameter(limit)) .. age
 end
 
 local function micro(milliseconds)
@@ -69,7 +69,7 @@ function M.answer(request, reply)
 end
 
 local function ask(self, request)
-  local reply, err = resp.call(self.address, M.command(request, clock.now()))
+  local reply, err = resp.ask(self.address, M.command(request, clock.now()))
   if not reply then
     return nil, err
   elseif reply.error then

@@ -2,6 +2,7 @@
 --
 -- The script is called by its digest; after a restart or SCRIPT FLUSH the server asks for the text and gets it once.
 
+local ffi = require("ffi")
 local connection = require("ratelimit.wire.connection")
 local crypto = require("ratelimit.wire.crypto")
 local resp = require("ratelimit.wire.resp")
@@ -45,25 +46,43 @@ local function request_part(request)
     .. bulk(request.at or 0) .. bulk(request.binding and 1 or 0)
 end
 
+-- Keys and requests of a call. One request, the common case, without a loop: that the compiler of LuaJIT likes.
+local function parts_of(requests)
+  local keys, parts = bulk(requests[1].key), request_part(requests[1])
+  if requests[2] then
+    for i = 2, #requests do
+      keys, parts = keys .. bulk(requests[i].key), parts .. request_part(requests[i])
+    end
+  end
+  return keys, parts
+end
+
 --- The encoded script call for a list of requests; `now` overrides the server's clock.
 function M.encode(command, body, requests, now)
   local count = #requests
-  local keys, parts = "", ""
-  for i = 1, count do
-    keys, parts = keys .. bulk(requests[i].key), parts .. request_part(requests[i])
-  end
+  local keys, parts = parts_of(requests)
   return "*" .. 4 + count * 11 .. "\r\n" .. bulk(command) .. bulk(body) .. bulk(count) .. keys .. bulk(now or -1) .. parts
+end
+
+local doubles = ffi.typeof("double[?]")
+local few = doubles(7)
+
+local function answer(numbers, at)
+  return {
+    allowed = numbers[at] == 1, remaining = numbers[at + 1], reset = numbers[at + 2], retry_after = numbers[at + 3],
+    delay = numbers[at + 4], granted = numbers[at + 5],
+  }
 end
 
 --- The answers in a reply of the script.
 function M.answers(reply, count)
-  local answers = { time = reply[1] }
-  for i = 1, count do
-    local at = 1 + (i - 1) * 6
-    answers[i] = {
-      allowed = reply[at + 1] == 1, remaining = reply[at + 2], reset = reply[at + 3],
-      retry_after = reply[at + 4], delay = reply[at + 5], granted = reply[at + 6],
-    }
+  local numbers = count == 1 and few or doubles(1 + 6 * count)
+  ffi.copy(numbers, reply, 8 + 48 * count)
+  local answers = { answer(numbers, 1), time = numbers[0] }
+  if count > 1 then
+    for i = 2, count do
+      answers[i] = answer(numbers, 6 * i - 5)
+    end
   end
   return answers
 end
@@ -71,13 +90,15 @@ end
 --- Decides all requests together: what one binding limit rejects is taken from none.
 function M:decide(requests, now)
   local reply, err = resp.ask(self.address, M.encode("EVALSHA", digest, requests, now))
-  if reply and reply.error and reply.error:find("^NOSCRIPT") then
+  if type(reply) == "table" and reply.error and reply.error:find("^NOSCRIPT") then
     reply, err = resp.ask(self.address, M.encode("EVAL", source, requests, now))
   end
   if not reply then
     return nil, err
-  elseif reply.error then
-    return nil, reply.error
+  elseif type(reply) == "table" then
+    return nil, reply.error or "not an answer of the script"
+  elseif #reply ~= 8 + 48 * #requests then
+    return nil, "not an answer of the script"
   end
   return M.answers(reply, #requests)
 end

@@ -1,7 +1,7 @@
 --- Builds the Redis script from the text of the decision core: one implementation, two hosts.
 --
 -- KEYS: one per limit. ARGV: [1] now in microseconds, or -1 for the server's clock; then ten per key (see `stores/redis`).
--- Reply: now, then six whole numbers per key: allowed, remaining, reset, retry_after, delay, granted.
+-- Reply: a string of packed doubles: now, then six per key: allowed, remaining, reset, retry_after, delay, granted.
 -- State is a string of packed doubles, like in shared memory; a long one (a log) is read and written in place.
 
 local cores = require("ratelimit.core")
@@ -79,7 +79,10 @@ if welcome then
     each[1](each[2])
   end
 end
-return out
+for i = 1, #out do
+  out[i] = struct.pack("<d", out[i])
+end
+return table.concat(out)
 ]==]
 
 local function text(module)

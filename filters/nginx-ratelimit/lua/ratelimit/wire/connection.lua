@@ -76,32 +76,56 @@ local function more(self)
   return true
 end
 
-local function receive_line(self)
-  while true do
-    local stop = find(self.buffer, "\r\n", self.at, true)
-    if stop then
-      local line = sub(self.buffer, self.at, stop - 1)
-      self.at = stop + 2
-      return line
-    elseif #self.buffer - self.at > longest_line then
+local function wait_for_line(self)
+  local stop
+  repeat
+    if #self.buffer - self.at > longest_line then
       return nil, "line too long"
     end
     local ok, err = more(self)
     if not ok then
       return nil, err
     end
-  end
+    stop = find(self.buffer, "\r\n", self.at, true)
+  until stop
+  return stop
 end
 
-local function receive_bytes(self, count)
-  while #self.buffer - self.at + 1 < count do
+local function wait_for_bytes(self, count)
+  repeat
     local ok, err = more(self)
     if not ok then
       return nil, err
     end
+  until #self.buffer - self.at + 1 >= count
+  return true
+end
+
+-- What is there already is cut without a loop: that the compiler of LuaJIT likes.
+local function receive_line(self)
+  local stop = find(self.buffer, "\r\n", self.at, true)
+  if not stop then
+    local found, err = wait_for_line(self)
+    if not found then
+      return nil, err
+    end
+    stop = found
   end
-  self.at = self.at + count
-  return sub(self.buffer, self.at - count, self.at - 1)
+  local from = self.at
+  self.at = stop + 2
+  return sub(self.buffer, from, stop - 1)
+end
+
+local function receive_bytes(self, count)
+  if #self.buffer - self.at + 1 < count then
+    local ok, err = wait_for_bytes(self, count)
+    if not ok then
+      return nil, err
+    end
+  end
+  local from = self.at
+  self.at = from + count
+  return sub(self.buffer, from, from + count - 1)
 end
 
 --- Receives a line without its end ("*l"), or a number of bytes.
