@@ -17,12 +17,12 @@ from typing import Any
 
 import generate_2023 as study
 import pandas as pd
-import vl_convert
 
 from patternbench.analyze.models import fit_formulas
 from patternbench.analyze.recommend import Wish, recommend
 from patternbench.report.comparison_section_figures import trade_off_figure
 from patternbench.report.model_section_figures import interaction_figure, models_figure
+from patternbench.report.svg import draw
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproductions" / "elmalki-zdun-2023"
 #: Interactions: the figure's number on the private cloud and on AWS, the response, the factor over which it is drawn.
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for cloud, table in enumerate((study.generate(), study.generate_on_aws())):
         for name, spec in figures(table, cloud):
-            (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+            (folder / f"{name}.svg").write_text(draw(spec), encoding="utf-8")
             print(name)
 
 

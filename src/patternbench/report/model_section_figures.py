@@ -311,7 +311,8 @@ def _expected(model: ModelResult, name: str, at: Mapping[str, object]) -> dict[s
 def _model_lines(table: pd.DataFrame, x: str, panel: str | None, response: str) -> Spec:
     title, factor = titled(response, float(table["expected"].abs().max()))
     table[["expected", "low", "high"]] *= factor
-    colour = alt.Color("model:N", title=None, scale=alt.Scale(range=COLOURS))
+    legend = alt.Legend(symbolOpacity=1, symbolType="stroke", symbolStrokeWidth=3)
+    colour = alt.Color("model:N", title=None, scale=alt.Scale(range=COLOURS), legend=legend)
     base = alt.Chart(table.round(6)).encode(x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False)), color=colour)
     y = alt.Y("expected:Q", title=f"expected {title}", scale=alt.Scale(zero=False))
     lines = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=alt.StrokeDash("model:N", legend=None))
