@@ -32,8 +32,8 @@ python studies/published/refit_2021.py > docs/reproductions/elmalki-zdun-2021.md
 ```
 
 In short: as printed, the table does not give the published coefficients. With two of its times changed, all 27 agree
-within 0.7 %, adjusted R2 within 0.0001, and the prediction errors come out as published. The paper's finding stands: a
-bundle cuts the total time, in all four models.
+within 0.7 %, adjusted R2 within 0.0001, and the prediction errors (MAPE) of models 1 and 2 are 16.0 and 21.8 %
+(published: 16 and 21 %). The paper's finding stands: a bundle cuts the total time, in all four models.
 """
 NAMES = {
     "Intercept": "Intercept",

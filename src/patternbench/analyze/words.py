@@ -63,7 +63,7 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
 
 
 def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
-    where = rest + "".join(f" at {name} = {level_text(name, level)}" for name, level in one.where.items())
+    where = rest + "".join(f" at {name} = {_place(name, level)}" for name, level in one.where.items())
     if one.factor in result.fit.design.ranges:
         ends = (measured_at(one.factor, float(str(end))) for end in (one.before, one.after))
         subject = f"Raising {one.factor} from {' to '.join(ends)}"
@@ -97,6 +97,10 @@ def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
         return None
     low, high = result.fit.design.ranges[plain]
     return f"Raising {plain} from {measured_at(plain, low)} to {measured_at(plain, high)}", high - low
+
+
+def _place(factor: str, level: object) -> str:
+    return measured_at(factor, level) if isinstance(level, float) else level_text(factor, level)
 
 
 def measured_at(factor: str, value: float) -> str:
