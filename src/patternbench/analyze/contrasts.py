@@ -81,7 +81,7 @@ def _contrast(result: ModelResult, factor: str, step: tuple[object, object], whe
 
 def _estimated(result: ModelResult, row: Floats) -> tuple[float, float, float]:
     beta, covariance, normal = _read(result)
-    estimate, error = float(row @ beta), float(np.sqrt(max(row @ covariance @ row, 0.0)))
+    estimate, error = float(row @ beta), float(np.sqrt(max(float(row @ covariance @ row), 0.0)))
     share = (1 + result.fit.level) / 2
     reach = error * float(stats.norm.ppf(share) if normal else stats.t.ppf(share, result.fit.summary.df_residual))
     return estimate, estimate - reach, estimate + reach

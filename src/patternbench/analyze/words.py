@@ -117,8 +117,8 @@ def _sentence(result: ModelResult, subject: str, change: float, low: float, high
     if low <= 0 <= high:
         return f"{subject} shows no effect on {target} (between {span(name, low, high, 'and')}{tail})."
     verb = "raises" if change > 0 else "cuts"
-    ends = sorted((abs(low), abs(high)))
-    size = f"{quantity(name, abs(change))}{tail} ({span(name, *ends)}{tail})"
+    least, most = sorted((abs(low), abs(high)))
+    size = f"{quantity(name, abs(change))}{tail} ({span(name, least, most)}{tail})"
     return f"{subject} {verb} {target} by {size}{_share_of_mean(result, change, base)}."
 
 

@@ -109,7 +109,7 @@ def _print_model(model: ModelResult, console: Console) -> None:
     )
     for test in model.tests:
         console.print(
-            f"  {test.name}: {'not tested' if test.p is None else f'p {p_value(test.p)}'}. {test.note}",
+            f"  {test.name}: {test.note if test.p is None else f'p {p_value(test.p)}. {test.note}'}",
             highlight=False,
             markup=False,
         )

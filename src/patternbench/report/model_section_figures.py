@@ -294,11 +294,10 @@ def models_figure(models: Sequence[ModelResult], over: Sequence[str]) -> Spec | 
 
 
 def _panels(models: Sequence[ModelResult], panel: str | None) -> list[dict[str, object]]:
-    levels = next((m.fit.design.levels[panel] for m in models if panel in m.fit.design.levels), ())
-    if not levels:
-        ranges = next((m.fit.design.ranges[panel] for m in models if panel in m.fit.design.ranges), ())
-        levels = tuple(ranges)
-    return [{str(panel): level} for level in levels] or [{}]
+    designs = [model.fit.design for model in models]
+    levels = (design.levels.get(panel or "") or design.ranges.get(panel or "") for design in designs)
+    found: Sequence[object] = next((one for one in levels if one), ())
+    return [{str(panel): level} for level in found] or [{}]
 
 
 def _expected(model: ModelResult, name: str, at: Mapping[str, object]) -> dict[str, object]:
