@@ -68,14 +68,23 @@ def _ends(design: Design, factor: str) -> tuple[object, ...]:
     return design.ranges[factor] if factor in design.ranges else design.levels[factor][:_MOST_LEVELS]
 
 
+def fitted_at(result: ModelResult, at: Mapping[str, object]) -> tuple[float, float, float]:
+    """Return the mean response that the model expects where `at` holds (the rest in the middle), and its interval."""
+    held = {name: level for name, level in at.items() if name in result.fit.design.parsed.right}
+    return _estimated(result, _row(result.fit.design, held))
+
+
 def _contrast(result: ModelResult, factor: str, step: tuple[object, object], where: Mapping[str, object]) -> Contrast:
     before, after = (_row(result.fit.design, {**where, factor: level}) for level in step)
+    return Contrast(factor, *step, where, *_estimated(result, after - before))
+
+
+def _estimated(result: ModelResult, row: Floats) -> tuple[float, float, float]:
     beta, covariance, normal = _read(result)
-    gap = after - before
-    estimate, error = float(gap @ beta), float(np.sqrt(max(gap @ covariance @ gap, 0.0)))
+    estimate, error = float(row @ beta), float(np.sqrt(max(float(row @ covariance @ row), 0.0)))
     share = (1 + result.fit.level) / 2
     reach = error * float(stats.norm.ppf(share) if normal else stats.t.ppf(share, result.fit.summary.df_residual))
-    return Contrast(factor, *step, where, estimate, estimate - reach, estimate + reach)
+    return estimate, estimate - reach, estimate + reach
 
 
 def _row(design: Design, at: Mapping[str, object]) -> Floats:

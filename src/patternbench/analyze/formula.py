@@ -177,7 +177,9 @@ def _parsed_by_formulaic(text: str) -> Formula:
     try:
         formula = Formula(text)
     except (FormulaicError, SyntaxError, ValueError) as cause:
-        raise DataError(Problem(f"cannot be read. {_first_line(cause)}", _at(text))) from None
+        unclosed = any(text.count(a) != text.count(b) for a, b in ("()", "[]")) or text.count("`") % 2
+        why = "A bracket or a backtick is not closed." if unclosed else _first_line(cause)
+        raise DataError(Problem(f"cannot be read. {why}", _at(text))) from None
     if not hasattr(formula, "lhs") or isinstance(formula.rhs, tuple) or not hasattr(formula.rhs, "__iter__"):
         raise DataError(Problem("has more than two sides.", _at(text), "Remove the | sign."))
     return formula
@@ -325,7 +327,8 @@ def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
     first = int(np.flatnonzero(column.isin(set(counts.index[unread])))[0])
     more = f" ({plural(wrong, 'such value')})" if wrong > 1 else ""
     what = f"column {name} must hold numbers but holds '{column.iloc[first]}'{more}."
-    return [Problem(what, f"row {first + 1}", "Correct or remove it.")]
+    remedy = "Correct or remove it." if must else f"Correct or remove it, or write C({name}) for a category."
+    return [Problem(what, f"row {first + 1}", remedy)]
 
 
 def _complete_rows(

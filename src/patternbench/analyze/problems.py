@@ -51,7 +51,8 @@ def raise_if_any(problems: Iterable[Problem]) -> None:
 
 def gathered(*attempts: Callable[[], _T]) -> list[_T]:
     """Return what each attempt gives, or raise one `DataError` with the problems of all that fail."""
-    found, problems = [], []
+    found: list[_T] = []
+    problems: list[Problem] = []
     for attempt in attempts:
         try:
             found.append(attempt())

@@ -186,10 +186,13 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
 
 def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Limit, ...], dict[str, object]]:
     """Read what is wished for; raises one `DataError` with all that cannot be read."""
-    objectives, limits, baseline = gathered(
-        lambda: gathered(*(partial(parse_objective, text) for text in wish.objectives)),
-        lambda: gathered(*(partial(parse_limit, text) for text in wish.limits)),
-        lambda: gathered(*(partial(level_of, text, table, "--baseline") for text in wish.baseline)),
+    objectives: list[Objective] = []
+    limits: list[Limit] = []
+    baseline: list[tuple[str, object]] = []
+    gathered(
+        lambda: objectives.extend(gathered(*(partial(parse_objective, text) for text in wish.objectives))),
+        lambda: limits.extend(gathered(*(partial(parse_limit, text) for text in wish.limits))),
+        lambda: baseline.extend(gathered(*(partial(level_of, text, table, "--baseline") for text in wish.baseline))),
     )
     return tuple(objectives), tuple(limits), dict(baseline)
 

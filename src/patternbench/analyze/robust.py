@@ -195,7 +195,7 @@ def fit_random_intercept(y: Floats, x: Floats, groups: Floats | pd.Series) -> Mi
     normal, beta, variance = sums.solve(theta)
     return MixedFit(
         beta,
-        np.linalg.inv(normal) * variance,
+        np.asarray(np.linalg.inv(normal) * variance, dtype=np.float64),
         float(np.sqrt(theta * variance)),
         float(np.sqrt(variance)),
         len(sums.sizes),

@@ -63,7 +63,7 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
 
 
 def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
-    where = rest + "".join(f" at {name} = {level_text(name, level)}" for name, level in one.where.items())
+    where = rest + "".join(f" at {name} = {_place(name, level)}" for name, level in one.where.items())
     if one.factor in result.fit.design.ranges:
         ends = (measured_at(one.factor, float(str(end))) for end in (one.before, one.after))
         subject = f"Raising {one.factor} from {' to '.join(ends)}"
@@ -99,6 +99,10 @@ def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
     return f"Raising {plain} from {measured_at(plain, low)} to {measured_at(plain, high)}", high - low
 
 
+def _place(factor: str, level: object) -> str:
+    return measured_at(factor, level) if isinstance(level, float) else level_text(factor, level)
+
+
 def measured_at(factor: str, value: float) -> str:
     """Write a value of a numeric factor: durations as a study writes them."""
     return level_text(factor, value) if is_duration(factor) else number(value)
@@ -113,8 +117,8 @@ def _sentence(result: ModelResult, subject: str, change: float, low: float, high
     if low <= 0 <= high:
         return f"{subject} shows no effect on {target} (between {span(name, low, high, 'and')}{tail})."
     verb = "raises" if change > 0 else "cuts"
-    ends = sorted((abs(low), abs(high)))
-    size = f"{quantity(name, abs(change))}{tail} ({span(name, *ends)}{tail})"
+    least, most = sorted((abs(low), abs(high)))
+    size = f"{quantity(name, abs(change))}{tail} ({span(name, least, most)}{tail})"
     return f"{subject} {verb} {target} by {size}{_share_of_mean(result, change, base)}."
 
 

@@ -11,9 +11,19 @@ from rich.table import Table
 
 from patternbench.analyze.fit_json import analysis_json
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
+from patternbench.analyze.problems import Problem, did_you_mean, plural, raise_if_any
 from patternbench.analyze.units import number
 from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
-from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option, read, seed_option
+from patternbench.cli.shared import (
+    JsonWish,
+    bad_input_exits,
+    console,
+    json_options,
+    level_option,
+    names_of,
+    read,
+    seed_option,
+)
 
 
 @click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)' --save models.json")
@@ -37,24 +47,43 @@ from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_opt
 @seed_option
 @json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@click.option(
+    "--over",
+    callback=names_of,
+    multiple=True,
+    metavar="FACTOR,FACTOR",
+    help="Two factors to draw the page's interactions and surfaces over [default: those that move the response most].",
+)
 @bad_input_exits
-def fit(data: Path, formulas: tuple[str, ...], json: JsonWish, html: Path | None, **how: Any) -> None:
+def fit(
+    data: Path, formulas: tuple[str, ...], json: JsonWish, html: Path | None, over: tuple[str, ...], **how: Any
+) -> None:
     """Fit linear models to DATA (a run folder, CSV or Parquet) and diagnose them.
 
     Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
     """
     analysis = fit_formulas(read(data), formulas, Settings(**how))
+    _known_factors(over, analysis)
     json.fulfil(lambda: analysis_json(analysis))
     if html is not None:
-        _write_html(html, analysis, data)
+        _write_html(html, analysis, data, over)
     if not json.printed:
         print_analysis(analysis, console())
 
 
-def _write_html(path: Path, analysis: Analysis, data: Path) -> None:
+def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:
+    known = list(dict.fromkeys(name for model in analysis.models for name in model.fit.design.parsed.right))
+    wrong = [name for name in over if name not in known]
+    problems = [Problem(f"no formula holds {name}.", "--over", did_you_mean(name, known)) for name in wrong]
+    if len(over) not in (0, 2) and not wrong:
+        problems.append(Problem(f"names {plural(len(over), 'factor')}.", "--over", "Write two: --over users,strategy."))
+    raise_if_any(problems)
+
+
+def _write_html(path: Path, analysis: Analysis, data: Path, over: tuple[str, ...]) -> None:
     from patternbench.report.model_section import models_html  # noqa: PLC0415 - drawing is slow to import and rarely asked for
 
-    path.write_text(models_html(analysis, title=f"Models of {data.name}"), encoding="utf-8")
+    path.write_text(models_html(analysis, title=f"Models of {data.name}", over=over), encoding="utf-8")
 
 
 def print_analysis(analysis: Analysis, console: Console) -> None:
@@ -80,7 +109,7 @@ def _print_model(model: ModelResult, console: Console) -> None:
     )
     for test in model.tests:
         console.print(
-            f"  {test.name}: {'not tested' if test.p is None else f'p {p_value(test.p)}'}. {test.note}",
+            f"  {test.name}: {test.note if test.p is None else f'p {p_value(test.p)}. {test.note}'}",
             highlight=False,
             markup=False,
         )

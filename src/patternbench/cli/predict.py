@@ -9,7 +9,7 @@ import click
 import orjson
 from rich.console import Console
 
-from patternbench.analyze.fit_json import plain
+from patternbench.analyze.fit_json import notes_json, plain
 from patternbench.analyze.formula import variables_of
 from patternbench.analyze.predict import Prediction, read_models, read_point
 from patternbench.analyze.predict import predict as predicted
@@ -82,7 +82,7 @@ def prediction_json(one: Prediction) -> dict[str, Any]:
             "mean_high": one.mean_high,
             "level": one.level,
             "method": one.method,
-            "warnings": [{"kind": note.kind, "text": note.text} for note in one.warnings],
+            "warnings": notes_json(one.warnings),
         }
     )
     return laid_out

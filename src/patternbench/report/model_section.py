@@ -65,9 +65,27 @@ def _p_value(value: float | None) -> str:
     return "not tested" if value is None else p_value(value)
 
 
-def models_html(analysis: Analysis, title: str = "Models") -> str:
-    """Return a self-contained page on an analysis; it opens offline and prints."""
-    return page_html(title, model_sections(analysis))
+def models_html(analysis: Analysis, title: str = "Models", over: Sequence[str] = ()) -> str:
+    """Return a self-contained page on an analysis; it opens offline and prints.
+
+    `over` names the two factors over which interactions and surfaces are drawn; without it the strongest are.
+    """
+    return page_html(title, [*side_by_side(analysis, over), *model_sections(analysis, over)])
+
+
+def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[Section]:
+    """Return a section per response that several models have in common: what each expects `over` two factors."""
+    found = []
+    for place, response in enumerate(dict.fromkeys(model.fit.response for model in analysis.models), start=1):
+        models = [model for model in analysis.models if model.fit.response == response]
+        drawn = figures.models_figure(models, over) if over and len(models) > 1 else None
+        if drawn is not None:
+            caption = f"What each model expects of {response}, its other factors at their means and reference levels."
+            anchor = f"side-by-side-{place}"
+            listed = [f"Model {i}: {model.fit.design.parsed.text}" for i, model in enumerate(models, start=1)]
+            html = environment().get_template("side_by_side.html.j2").render(listed=listed)
+            found.append(Section(anchor, f"{response}, model beside model", html, (Figure(anchor, drawn, caption),)))
+    return found
 
 
 def page_html(title: str, sections: Sequence[Section]) -> str:
@@ -82,14 +100,14 @@ def page_html(title: str, sections: Sequence[Section]) -> str:
     )
 
 
-def model_sections(analysis: Analysis) -> tuple[Section, ...]:
+def model_sections(analysis: Analysis, over: Sequence[str] = ()) -> tuple[Section, ...]:
     """Return one section per model, then one per formula with several responses."""
-    singles = [model_section(model, f"model-{i + 1}") for i, model in enumerate(analysis.models)]
+    singles = [model_section(model, f"model-{i + 1}", over) for i, model in enumerate(analysis.models)]
     together = [multivariate_section(one, f"together-{i + 1}") for i, one in enumerate(analysis.multivariate)]
     return (*singles, *together)
 
 
-def model_section(result: ModelResult, anchor: str) -> Section:
+def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> Section:
     """Return the section of one model."""
     coefficients, kind = preferred(result)
     html = (
@@ -115,8 +133,8 @@ def _right(result: ModelResult) -> str:
     return result.fit.design.parsed.text.split("~", 1)[1].strip().replace("`", "")
 
 
-def model_figures(result: ModelResult, anchor: str) -> tuple[Figure, ...]:
-    """Return the pictures of one model that its data allow."""
+def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> tuple[Figure, ...]:
+    """Return the pictures of one model that its data allow; `over` names two factors to draw it over."""
     n = result.fit.summary.n
     drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
     found: list[tuple[str, Mapping[str, Any] | None, str]] = [
@@ -127,13 +145,13 @@ def model_figures(result: ModelResult, anchor: str) -> tuple[Figure, ...]:
         ),
         (
             "interaction",
-            figures.interaction_figure(result),
+            figures.interaction_figure(result, over),
             "Measured means with 95 % intervals; lines that are not parallel interact.",
         ),
         (
             "surface",
-            figures.surface_figure(result),
-            "Fitted response over the two strongest numeric factors, the others at their means.",
+            figures.surface_figure(result, over),
+            f"Fitted response over {'two' if over else 'the two strongest'} numeric factors, others at their means.",
         ),
         (
             "observed",

@@ -13,6 +13,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from patternbench.analyze.contrasts import fitted_at
 from patternbench.analyze.diagnostics import QuantilePoints, histogram, normal_quantiles
 from patternbench.analyze.models import ModelResult, shown_rows
 from patternbench.analyze.units import level_text, titled
@@ -24,6 +25,7 @@ SHOWN = 1200
 _WIDTH, _HEIGHT = 300, 220
 _SURFACE_STEPS = 25
 _MOST_LEVELS = 13
+_LINE_STEPS = 21
 Spec = dict[str, Any]
 
 
@@ -270,3 +272,49 @@ def _surface(result: ModelResult, places: Mapping[str, int]) -> pd.DataFrame:
     return pd.DataFrame({name: values.ravel().round(6) for name, values in columns.items()}).assign(
         response=(points @ result.fit.beta).round(6)
     )
+
+
+def models_figure(models: Sequence[ModelResult], over: Sequence[str]) -> Spec | None:
+    """Draw what several models of one response expect over the first factor of `over`, a panel per level of the second.
+
+    A model that does not hold a factor is drawn as it is: flat over the first, alike in all panels of the second.
+    None when no model holds the first as a number.
+    """
+    x, panel = over[0], over[1] if len(over) > 1 else None
+    axis = next((model.fit.design.ranges[x] for model in models if x in model.fit.design.ranges), None)
+    if axis is None:
+        return None
+    rows = [
+        _expected(model, f"model {i}", {x: value, **level})
+        for i, model in enumerate(models, start=1)
+        for level in _panels(models, panel)
+        for value in np.linspace(*axis, _LINE_STEPS)
+    ]
+    return _model_lines(pd.DataFrame(rows), x, panel, models[0].fit.response)
+
+
+def _panels(models: Sequence[ModelResult], panel: str | None) -> list[dict[str, object]]:
+    designs = [model.fit.design for model in models]
+    levels = (design.levels.get(panel or "") or design.ranges.get(panel or "") for design in designs)
+    found: Sequence[object] = next((one for one in levels if one), ())
+    return [{str(panel): level} for level in found] or [{}]
+
+
+def _expected(model: ModelResult, name: str, at: Mapping[str, object]) -> dict[str, object]:
+    estimate, low, high = fitted_at(model, at)
+    x, *panel = at.items()
+    text = f"{panel[0][0]} = {panel[0][1]}" if panel else ""
+    return {"x": x[1], "panel": text, "model": name, "expected": estimate, "low": low, "high": high}
+
+
+def _model_lines(table: pd.DataFrame, x: str, panel: str | None, response: str) -> Spec:
+    title, factor = titled(response, float(table["expected"].abs().max()))
+    table[["expected", "low", "high"]] *= factor
+    legend = alt.Legend(symbolOpacity=1, symbolType="stroke", symbolStrokeWidth=3)
+    colour = alt.Color("model:N", title=None, scale=alt.Scale(range=COLOURS), legend=legend)
+    base = alt.Chart(table.round(6)).encode(x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False)), color=colour)
+    y = alt.Y("expected:Q", title=f"expected {title}", scale=alt.Scale(zero=False))
+    lines = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=alt.StrokeDash("model:N", legend=None))
+    bands = base.mark_area(opacity=0.15).encode(y="low:Q", y2="high:Q")
+    drawn = alt.layer(bands, lines).properties(width=_WIDTH, height=_HEIGHT)
+    return spec(drawn.facet(column=alt.Column("panel:N", title=None)) if panel else drawn)

@@ -153,6 +153,16 @@ def test_bad_input_is_a_sentence_and_exit_2_never_a_trace(tmp_path: Path) -> Non
         assert "Traceback" not in result.output
 
 
+def test_a_page_is_drawn_over_the_factors_one_names_and_over_no_others(tmp_path: Path) -> None:
+    page = tmp_path / "fit.html"
+    formulas = ("--formula", "total_time ~ db_calls * request_bundle", "--formula", "total_time ~ db_calls")
+    assert run(fit, TABLE, *formulas, "--over", "db_calls,request_bundle", "--html", str(page)).exit_code == 0
+    assert "total_time, model beside model" in page.read_text()
+    wrong = run(fit, TABLE, *formulas, "--over", "db_call,request_bundle", "--html", str(page))
+    assert (wrong.exit_code, "no formula holds db_call. Did you mean db_calls?" in wrong.stderr) == (2, True)
+    assert "Write two: --over" in run(fit, TABLE, *formulas, "--over", "db_calls").stderr
+
+
 def test_a_formula_that_names_no_column_exits_2_with_the_nearest_name() -> None:
     result = run(fit, TABLE, "--formula", "total_tim ~ db_time")
     assert (result.exit_code, result.stderr) == (

@@ -94,7 +94,13 @@ def test_text_among_numbers_is_located() -> None:
     frame = table()
     frame["x"] = frame["x"].astype(object)
     frame.loc[3, "x"] = "12ms"
-    assert problem("y ~ x", frame) == "row 4: column x must hold numbers but holds '12ms'. Correct or remove it."
+    said = problem("y ~ x", frame)
+    assert said.startswith("row 4: column x must hold numbers but holds '12ms'.")
+    assert said.endswith("Correct or remove it, or write C(x) for a category.")
+
+
+def test_a_bracket_that_is_not_closed_is_said_so() -> None:
+    assert "A bracket or a backtick is not closed." in problem("y ~ C(x")
 
 
 def test_a_text_response_is_refused() -> None:
