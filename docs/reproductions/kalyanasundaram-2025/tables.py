@@ -77,6 +77,7 @@ def main() -> None:
 def take(run: RunFolder) -> None:
     """Keep the judged rounds of a run, with their simulated deviation, and its figures."""
     rounds = pd.read_parquet(run.rounds)
+    rounds["valid"] &= rounds["seconds"] < 2 * rounds["seconds"].median()  # a round that hung is not what was asked for
     rows = rate_limits.judged_rounds(run, folder.read_json(run.plan)["scenarios"], rounds)
     found = simulated.read(run)
     answers = found.rounds if found else {}
