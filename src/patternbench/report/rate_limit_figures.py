@@ -88,4 +88,5 @@ def with_data(chart: Any, points: pd.DataFrame) -> dict[str, Any]:
     """A chart's specification with its points, without what the page gives itself."""
     spec: dict[str, Any] = chart.to_dict()
     kept = {key: value for key, value in spec.items() if key not in ("$schema", "config")}
-    return kept | {"datasets": {"points": points.replace({np.nan: None}).to_dict(orient="records")}}
+    named = {"points": points.replace({np.nan: None}).to_dict(orient="records")}
+    return kept | {"datasets": spec.get("datasets", {}) | named}

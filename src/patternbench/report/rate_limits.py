@@ -34,14 +34,23 @@ NAMED = ("algorithm", "store", "synchronisation", "store_delay", "limit", "windo
 
 def sections(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.DataFrame) -> list[Section]:
     """The section on rate limiting when load balancers kept their decisions; nothing otherwise."""
+    found = judged_rounds(run, scenarios, rounds)
+    return [_section(run, counting(found), found.attrs["limits"])] if len(found) else []
+
+
+def judged_rounds(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.DataFrame) -> pd.DataFrame:
+    """Judge every finished round: one row a round and limit, empty when no balancer kept its decisions.
+
+    Columns: `round`, `block`, `valid`, `limited`, the names in `rate_limit_tables.BY`, `AverageSuccessTime` (ms),
+    `throughput`, `missing` (percent decided without the store), SIDE.END.MEASURE for the judge's words of each side
+    and end of the scale, and `group.NAME` (percent). `attrs["limits"]` has the limits that were enforced.
+    """
     done = rounds[rounds["status"] == DONE] if len(rounds) else rounds
     known = {scenario["id"]: scenario for scenario in scenarios}
     files = {entry.round: entry.file for entry in journal.latest(list(journal.read(run.journal)))}
     found = {row.round: decisions.read(run, files[row.round]) for row in _each(done)}
     limits = {row.round: _limit(known[row.scenario], found[row.round]) for row in _each(done)}
     rules = list(dict.fromkeys(_rule(limit) for limit in limits.values() if limit))
-    if not rules:
-        return []
     told = _also(scenarios)
     rows = [
         {**_names(known[row.scenario], limits[row.round], rule), "also": told[row.scenario]}
@@ -49,11 +58,14 @@ def sections(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.DataFra
         for row in _each(done)
         for each, rule in _judged(found[row.round], limits[row.round], rules)
     ]
-    table = pd.DataFrame(rows).sort_values(["limited", "limit", "also", "distance", *BY[:3]], kind="stable")
-    return [_section(run, _counting(table), [limit for limit in limits.values() if limit])]
+    table = pd.DataFrame(rows)
+    if rows:
+        table = table.sort_values(["limited", "limit", "also", "distance", *BY[:3]], kind="stable")
+    table.attrs["limits"] = [limit for limit in limits.values() if limit]
+    return table
 
 
-def _counting(rows: pd.DataFrame) -> pd.DataFrame:
+def counting(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that count: of a configuration with valid rounds those alone, otherwise what there is."""
     some = rows.groupby(BY)["valid"].transform("any")
     return rows[rows["valid"] | ~some]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.records.simulated import Simulated
+from patternbench.records.simulated import LimitMap, Simulated
 from patternbench.report import rate_limit_simulation, rate_limit_tables, rate_limit_words
 from patternbench.report.rate_limit_tables import BALANCERS, COST
 
@@ -131,3 +134,51 @@ def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counte
     found = rate_limit_simulation.part(Simulated({"0": answer, "1": {**answer, "deviation": 5.0}}, [], 10, 0.1), rows)
     assert "1 of 2 configurations deviate as they were measured to" in found.words[0]
     assert found.words[1].startswith("1 over copies is apart, the most gcra over crdt at 0ms: measured 2.00 %")
+
+
+def a_map() -> LimitMap:
+    """Two algorithms, of which one is not leased: a grid with a gap."""
+    cells = [("fixed_window", "request"), ("fixed_window", "lazy"), ("gcra", "request")]
+    measured = dict.fromkeys(NAMES, 1.0) | {"peak": 1.0}
+    scale = {end: dict.fromkeys(NAMES, 0.0) for end in ("no limiter", "exact log")}
+    scenarios = [
+        {"arrivals": arrivals, "algorithm": algorithm, "synchronisation": way, "balancers": n, "staleness_us": 0}
+        | {"measured": measured, "scale": scale}
+        for arrivals in ("recorded", "bursty")
+        for algorithm, way in cells
+        for n in (1, 2, 64)
+    ]
+    return LimitMap({"limit": 10, "window": "6s"}, 0, 2, scenarios, ["gcra with lazy: they compute times"])
+
+
+def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
+    rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
+    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    found = rate_limit_simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    assert [figure.title.split(",")[0] for figure in found.figures] == [
+        "Measured and simulated deviation",
+        "Accuracy map",
+        "Accuracy map",
+    ]
+    for figure in found.figures:
+        wanted = set(re.findall(r'"data": {"name": "([^"]+)"}', json.dumps(figure.spec)))
+        assert wanted
+        assert wanted <= set(figure.spec["datasets"])
+
+
+def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherwise() -> None:
+    rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
+    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    found = rate_limit_simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    for figure in found.figures[1:]:
+        assert "sort" not in figure.spec["facet"]["row"]
+        assert "sort" not in figure.spec["facet"]["column"]
+
+
+def test_the_map_in_short_stands_between_the_ends_of_its_scale() -> None:
+    rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
+    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    found = rate_limit_simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    short = found.tables[-1].frame
+    assert short["algorithm"].tolist() == ["no limiter", "fixed window", "fixed window", "gcra", "exact log"]
+    assert "recorded, 64 balancers" in short.columns
