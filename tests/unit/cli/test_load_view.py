@@ -15,7 +15,7 @@ from rich.console import Console
 from tests.support.studies import ROOT
 
 from patternbench.cli.load import Options, job_of
-from patternbench.cli.load_view import BARS, History, ending, live, milliseconds, sparkline
+from patternbench.cli.load_view import BARS, History, ending, in_a_line, live, milliseconds, sparkline
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
@@ -83,8 +83,14 @@ def test_the_live_view_shows_statuses_and_lateness_when_the_engine_tells_them() 
     history = History()
     history.add({**progress(1, 1.0), "statuses": {"2xx": 499, "5xx": 1}, "lateness_ms": {"p99": 0.08}})
     text = printed(live(history, ["http://x/"], None))
-    assert "5xx 1" in text
-    assert "late p99 80 µs" in text
+    assert "2xx 499   5xx 1" in text
+    assert "late p99       80 µs" in text
+
+
+def test_a_round_of_a_run_is_told_in_a_line() -> None:
+    told = {**progress(4, 1.0), "statuses": {"2xx": 1999, "5xx": 1}, "lateness_ms": {"p99": 0.08}}
+    assert in_a_line(told) == "sent 2,000  2xx 1,999  5xx 1  errors 1  p99 4 ms  late p99 80 µs"
+    assert in_a_line({}) == "sent 0  p99 –"
 
 
 def test_the_ending_is_as_agreed() -> None:
