@@ -102,13 +102,13 @@ def _charts(history: History) -> RenderableType:
 
 
 def _counts(last: dict[str, Any]) -> Text:
-    """The counts so far: what went out, and by class of status what came back."""
+    """The counts so far: what went out, and below it by class of status what came back."""
     text = Text(f"sent {last.get('requests', 0):,}")
     for name in ("errors", "dropped"):
         count = last.get(name, 0)
         text.append("   ").append(f"{name} {count:,}", "bold red" if count else "")
-    for name, count in (last.get("statuses") or {}).items():
-        text.append("   ").append(f"{name} {count:,}", STATUS_STYLES.get(name, ""))
+    for place, (name, count) in enumerate((last.get("statuses") or {}).items()):
+        text.append("   " if place else "\n").append(f"{name} {count:,}", STATUS_STYLES.get(name, ""))
     return text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.support.studies import ROOT
 
-from patternbench.cli.load import Options, job_of
+from patternbench.cli.load import DONE, INTERRUPTED, NOT_VALID, NOTHING_GOOD, Options, job_of, load
 from patternbench.cli.load_view import BARS, History, ending, in_a_line, live, milliseconds, sparkline
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -168,6 +169,33 @@ def test_flags_of_policies_stack_in_one_order() -> None:
     assert made[1]["retry"]["backoff"]["exponential"]["initial_us"] == 100_000
     assert made[2]["hedge"] == {"delay_us": 20_000, "max_attempts": 2}
     assert "policies" not in job()
+
+
+def documented() -> list[list[str]]:
+    """The arguments of every call of the command in the documentation."""
+    page = (ROOT / "docs/load.md").read_text()
+    return [
+        shlex.split(line.removeprefix("$ "))[2:] for line in page.splitlines() if line.startswith("$ patternbench load")
+    ]
+
+
+@pytest.mark.parametrize("arguments", documented())
+def test_every_call_in_the_documentation_is_one(arguments: list[str]) -> None:
+    assert load.make_context("load", list(arguments)).params["urls"]
+
+
+def test_every_flag_is_documented_by_its_own_help_and_the_exit_codes_by_the_page() -> None:
+    assert all(option.help or option.name in ("urls", "method") for option in load.params if hasattr(option, "help"))
+    page = (ROOT / "docs/load.md").read_text()
+    for code in (DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED):
+        assert f"\n| {code} | " in page
+
+
+def test_the_stack_of_the_documentation_is_one(tmp_path: Path) -> None:
+    block = (ROOT / "docs/load.md").read_text().split("```yaml\n")[1].partition("```")[0]
+    (tmp_path / "stack.yaml").write_text(block)
+    stack = job(policies=tmp_path / "stack.yaml")["policies"]
+    assert [next(iter(policy)) for policy in stack] == ["deadline", "retry", "timeout"]
 
 
 def test_urls_have_weights() -> None:
