@@ -113,7 +113,7 @@ def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Bui
     doubted = [doubt for entry in not_valid(entries) for doubt in entry.doubts if doubt.invalidates]
     if doubted:
         count = f"{len(not_valid(entries))} of {len(session.rounds)} rounds are not valid and left out"
-        click.secho(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}", fg="yellow")
+        output.note(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}")
     for name, why in session.cast.left_out.items():
         click.secho(f"left out: client {name} ({why})", fg="yellow")
     if failed:

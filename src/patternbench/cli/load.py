@@ -194,7 +194,7 @@ def load(out: Path | None, json_: bool, **given: Any) -> int:
         summary = drive(job, folder, logs, options, quiet=json_)
     tell(summary, json_, out)
     if options.insecure:
-        click.secho("certificates were not verified (--insecure): anybody may have answered", err=True, fg="yellow")
+        output.note("certificates were not verified (--insecure): anybody may have answered")
     return exit_code(summary)
 
 
@@ -353,6 +353,6 @@ def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
         Console().print(ending(summary))
     for doubt in summary["doubts"]:
         word = "not valid" if doubt["invalidates"] else "doubtful"
-        click.secho(f"{word}: {doubt['message']}; {doubt['remedy']}", err=True, fg="yellow")
+        output.note(f"{word}: {doubt['message']}; {doubt['remedy']}")
     if out and not json_:
         click.echo(f"records: {out}")
