@@ -270,7 +270,7 @@ def _workload(options: Options) -> dict[str, Any]:
 def _step(options: Options) -> dict[str, Any]:
     step: dict[str, Any] = {
         "method": options.method.upper(),
-        "headers": {**_host(options), **dict(map(_header, options.headers))},
+        "headers": _headers(options),
         "timeout_us": options.timeout.us,
     }
     if options.redirects:
@@ -282,14 +282,18 @@ def _step(options: Options) -> dict[str, Any]:
     return step
 
 
-def _host(options: Options) -> dict[str, str]:
+def _headers(options: Options) -> dict[str, str]:
+    given = dict(map(_header, options.headers))
+    named = any(name.lower() == "host" for name in given)
+    return given if named or options.unix_socket is None else {"Host": _host(options), **given}
+
+
+def _host(options: Options) -> str:
     """The host that a socket is asked for, which its path does not say."""
     hosts = {urlsplit(url).netloc for url in options.urls}
-    if options.unix_socket is None:
-        return {}
     if len(hosts) > 1:
         raise InputError(Problem("name several hosts at one socket", path="URL", allowed="one host with --unix-socket"))
-    return {"Host": hosts.pop()}
+    return hosts.pop()
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -208,6 +208,8 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
     (step,) = made["groups"][0]["journeys"][0]["steps"]
     assert made["targets"][0]["url"] == "unix:/run/app.sock:/items?page=1"
     assert (step["headers"], step["max_redirects"]) == ({"Host": "shop.test"}, 2)
+    made = job(urls=("http://shop.test/",), unix_socket="/run/app.sock", headers=("host: other.test",))
+    assert made["groups"][0]["journeys"][0]["steps"][0]["headers"] == {"host": "other.test"}
 
 
 @pytest.mark.parametrize(
