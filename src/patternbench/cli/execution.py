@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
+from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 from patternbench.cli import output
+from patternbench.cli.load_view import in_a_line
 from patternbench.cli.output import described
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import FAILED, Again, Entry
@@ -24,7 +29,7 @@ DONE, VERDICT_FAILED = 0, 1
 
 
 class Bar:
-    """A live progress bar: what is being measured, how far the run is, what has failed."""
+    """A live progress bar: what is being measured, how far the run is, what comes back, what has failed."""
 
     def __init__(self, rounds: Sized, done: int, quiet: bool) -> None:
         self._rounds = rounds
@@ -36,15 +41,24 @@ class Bar:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        self.progress = Progress(*columns, console=Console(stderr=True), disable=quiet)
+        console = Console(stderr=True)
+        self.progress = Progress(*columns, console=console)
+        self._load = Text(style="dim", overflow="ellipsis", no_wrap=True)
+        live = Live(Group(self.progress, self._load), console=console, refresh_per_second=8)
+        self.shown: AbstractContextManager[object] = nullcontext() if quiet else live
         self._task = self.progress.add_task("bringing the system up", total=len(rounds), completed=done)
 
     def round_started(self, scenario: Scenario) -> None:
         """Say what is being measured."""
         self.progress.update(self._task, description=described(scenario), total=len(self._rounds))
 
+    def round_progressed(self, progress: Mapping[str, Any]) -> None:
+        """Show below the bar what the load engine says of the round."""
+        self._load.plain = in_a_line(progress)
+
     def round_ended(self, entry: Entry) -> None:
         """Count the round; show a failure above the bar."""
+        self._load.plain = ""
         self.progress.advance(self._task)
         if entry.status == FAILED:
             self.progress.console.print(f"[red]round {entry.round} failed[/]: {entry.cause}")
@@ -58,7 +72,7 @@ def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
     todo = session.todo(again)
     bar = Bar(session.rounds, len(session.rounds) - len(todo), quiet)
     try:
-        with bar.progress:
+        with bar.shown:
             entries = session.execute(bar, again)
     except KeyboardInterrupt:
         click.echo(f"interrupted; go on with: patternbench resume {session.folder.path}", err=True)
@@ -101,7 +115,7 @@ def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Bui
     doubted = [doubt for entry in not_valid(entries) for doubt in entry.doubts if doubt.invalidates]
     if doubted:
         count = f"{len(not_valid(entries))} of {len(session.rounds)} rounds are not valid and left out"
-        click.secho(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}", fg="yellow")
+        output.note(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}")
     for name, why in session.cast.left_out.items():
         click.secho(f"left out: client {name} ({why})", fg="yellow")
     if failed:

@@ -194,7 +194,7 @@ def load(out: Path | None, json_: bool, **given: Any) -> int:
         summary = drive(job, folder, logs, options, quiet=json_)
     tell(summary, json_, out)
     if options.insecure:
-        click.secho("certificates were not verified (--insecure): anybody may have answered", err=True, fg="yellow")
+        output.note("certificates were not verified (--insecure): anybody may have answered")
     return exit_code(summary)
 
 
@@ -270,7 +270,7 @@ def _workload(options: Options) -> dict[str, Any]:
 def _step(options: Options) -> dict[str, Any]:
     step: dict[str, Any] = {
         "method": options.method.upper(),
-        "headers": {**_host(options), **dict(map(_header, options.headers))},
+        "headers": _headers(options),
         "timeout_us": options.timeout.us,
     }
     if options.redirects:
@@ -282,14 +282,18 @@ def _step(options: Options) -> dict[str, Any]:
     return step
 
 
-def _host(options: Options) -> dict[str, str]:
+def _headers(options: Options) -> dict[str, str]:
+    given = dict(map(_header, options.headers))
+    named = any(name.lower() == "host" for name in given)
+    return given if named or options.unix_socket is None else {"Host": _host(options), **given}
+
+
+def _host(options: Options) -> str:
     """The host that a socket is asked for, which its path does not say."""
     hosts = {urlsplit(url).netloc for url in options.urls}
-    if options.unix_socket is None:
-        return {}
     if len(hosts) > 1:
         raise InputError(Problem("name several hosts at one socket", path="URL", allowed="one host with --unix-socket"))
-    return {"Host": hosts.pop()}
+    return hosts.pop()
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -353,6 +357,6 @@ def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
         Console().print(ending(summary))
     for doubt in summary["doubts"]:
         word = "not valid" if doubt["invalidates"] else "doubtful"
-        click.secho(f"{word}: {doubt['message']}; {doubt['remedy']}", err=True, fg="yellow")
+        output.note(f"{word}: {doubt['message']}; {doubt['remedy']}")
     if out and not json_:
         click.echo(f"records: {out}")

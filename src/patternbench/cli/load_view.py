@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ TIMES = {
     "service_ms": ("service", "from the send"),
     "lateness_ms": ("lateness", "of the generator"),
 }
+STATUS_STYLES = {"2xx": "green", "3xx": "cyan", "4xx": "yellow", "5xx": "red"}
 MILLI, THOUSAND = 1.0, 1000.0
 
 
@@ -41,9 +42,9 @@ class History:
         """The newest line, or nothing yet."""
         return self.lines[-1] if self.lines else {}
 
-    def of(self, name: str) -> list[float | None]:
-        """One value over time; None where there was none."""
-        return [line.get(name, (line.get("response_ms") or {}).get(name)) for line in self.lines]
+    def of(self, name: str, times: str = "response_ms") -> list[float | None]:
+        """One value over time, or a percentile of some times; None where there was none."""
+        return [line.get(name, (line.get(times) or {}).get(name)) for line in self.lines]
 
 
 def sparkline(values: Sequence[float | None], width: int = WIDTH) -> str:
@@ -94,20 +95,31 @@ def _charts(history: History) -> RenderableType:
     grid.add_row("in flight", f"{last.get('in_flight', 0):,}", Text(sparkline(history.of("in_flight")), "blue"))
     grid.add_row("p50", milliseconds(times.get("p50")), Text(sparkline(history.of("p50")), "green"))
     grid.add_row("p99", milliseconds(times.get("p99")), Text(sparkline(history.of("p99")), "yellow"))
+    if last.get("lateness_ms"):
+        late = milliseconds(last["lateness_ms"].get("p99"))
+        grid.add_row("late p99", late, Text(sparkline(history.of("p99", "lateness_ms")), "magenta"))
     return grid
 
 
 def _counts(last: dict[str, Any]) -> Text:
-    """The counts so far; statuses and lateness when the engine tells them."""
+    """The counts so far: what went out, and below it by class of status what came back."""
     text = Text(f"sent {last.get('requests', 0):,}")
     for name in ("errors", "dropped"):
         count = last.get(name, 0)
         text.append("   ").append(f"{name} {count:,}", "bold red" if count else "")
-    for name, count in (last.get("statuses") or {}).items():
-        text.append(f"   {name} {count:,}")
-    if last.get("lateness_ms"):
-        text.append(f"   late p99 {milliseconds(last['lateness_ms'].get('p99'))}")
+    for place, (name, count) in enumerate((last.get("statuses") or {}).items()):
+        text.append("   " if place else "\n").append(f"{name} {count:,}", STATUS_STYLES.get(name, ""))
     return text
+
+
+def in_a_line(progress: Mapping[str, Any]) -> str:
+    """How a round is going, in a line: what was sent, what came back, how long it took, how late the generator was."""
+    times, late = progress.get("response_ms") or {}, progress.get("lateness_ms")
+    parts = [f"sent {progress.get('requests', 0):,}"]
+    parts += [f"{name} {count:,}" for name, count in (progress.get("statuses") or {}).items()]
+    parts += [f"{name} {progress[name]:,}" for name in ("errors", "dropped") if progress.get(name)]
+    parts += [f"p99 {milliseconds(times.get('p99'))}"]
+    return "  ".join(parts + ([f"late p99 {milliseconds(late.get('p99'))}"] if late else []))
 
 
 def milliseconds(value: float | None) -> str:

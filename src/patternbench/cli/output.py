@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from patternbench.plan.scenarios import Scenario
 from patternbench.study.problems import InputError
@@ -14,6 +16,12 @@ from patternbench.study.problems import InputError
 def as_json(value: Any) -> None:
     """Print one JSON value."""
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def note(text: str) -> None:
+    """Say something to think about on standard error: wrapped at words in a terminal, one line anywhere else."""
+    console = Console(stderr=True)
+    console.print(Text(text, "yellow"), soft_wrap=not console.is_terminal)
 
 
 def complain(error: InputError, as_data: bool) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 from rich.console import Console
 
 from patternbench.analyze.problems import DataError
+from patternbench.cli.output import note
 from patternbench.records.tables import TableError, read_table
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -44,8 +45,7 @@ def read(path: Path) -> pd.DataFrame:
     table = read_table(path)
     left = table.attrs.get("not_valid", 0)
     if left:
-        text = f"left out of {path}: {left} of {left + len(table)} rounds, which are not valid"
-        click.secho(text, err=True, fg="yellow")
+        note(f"left out of {path}: {left} of {left + len(table)} rounds, which are not valid")
     return table
 
 

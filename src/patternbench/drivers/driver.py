@@ -16,6 +16,9 @@ from patternbench.records.journal import Doubt
 from patternbench.study.models import is_socket
 from patternbench.study.units import Duration
 
+Progress = dict[str, Any]
+"""What the load engine says while it runs (contracts/load)."""
+
 
 class DriverError(Exception):
     """A driver could not do its round: it died, hung, refused it or broke its contract; or the system died on it.
@@ -49,6 +52,7 @@ class Task:
 
     ``inputs`` knows where the files are that the study names; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
+    ``told`` hears how the round is going, from a driver that says so while it drives.
     ``targets`` are where load goes, in turn; a library's client sends to the first alone.
     """
 
@@ -60,6 +64,7 @@ class Task:
     number: int
     inputs: Inputs
     died: Callable[[], list[str]] = list
+    told: Callable[[Progress], None] = lambda _: None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from patternbench.drivers import jobs
-from patternbench.drivers.driver import DriverError, Measured, Task
+from patternbench.drivers.driver import DriverError, Measured, Progress, Task
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence
 from patternbench.records.journal import Doubt
@@ -22,7 +22,6 @@ SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
 ATTEMPTS, SUMMARY, HISTOGRAMS = "attempts.parquet", "summary.json", "histograms.json"
 
-Progress = dict[str, Any]
 Summary = dict[str, Any]
 
 
@@ -83,10 +82,20 @@ class Load:
         self._scratch.cleanup()
 
 
-def run(job: jobs.Job, out: Path, logs: Path, died: Callable[[], list[str]] = list) -> Summary:
-    """Run a job to its end, or until something has ``died``, and return the summary; raises JobError or DriverError."""
+def run(
+    job: jobs.Job,
+    out: Path,
+    logs: Path,
+    died: Callable[[], list[str]] = list,
+    told: Callable[[Progress], None] = lambda _: None,
+) -> Summary:
+    """Run a job to its end, or until something has ``died``, and return the summary; raises JobError or DriverError.
+
+    ``told`` is given what the engine says while it runs.
+    """
     with Load(job, out, logs) as load:
-        for _ in load.progress():
+        for progress in load.progress():
+            told(progress)
             if died():
                 load.stop()
     assert load.summary is not None
@@ -118,7 +127,7 @@ class EngineDriver:
         """Drive one round; its attempts become the file ``into``."""
         out = self.summaries / into.stem
         try:
-            summary = run(jobs.job(task), out, self.logs, task.died)
+            summary = run(jobs.job(task), out, self.logs, task.died, task.told)
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {error}") from None
         _take(out / ATTEMPTS, into)

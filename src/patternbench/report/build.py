@@ -20,6 +20,7 @@ from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
 from patternbench.report.model import RunReport, counting
 from patternbench.study.load import loads, read_text
+from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
 MANY = 200
@@ -68,6 +69,9 @@ def gather(run: RunFolder) -> RunReport:
     stored = folder.read_json(run.plan)
     noted = folder.read_json(run.manifest)
     measured = refresh_rounds(run)
+    if measured.rounds.empty:
+        hint = f"type `patternbench resume {run.path}` first"
+        raise InputError(Problem("no round of this run has ended yet", file=str(run.path), hint=hint))
     kept = counting(measured.rounds)
     return RunReport(
         study_name=noted["study"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from patternbench.records import load_summaries
+from patternbench.records import journal, load_summaries
 from patternbench.records.folder import RunFolder
 from patternbench.report.model import Section, Table
 from patternbench.report.steps import scenario_name
@@ -22,15 +22,17 @@ _KEYS = ["scenario", "place", "policy"]
 
 def sections(run: RunFolder, scenarios: Sequence[Mapping[str, Any]], rounds: pd.DataFrame) -> list[Section]:
     """The section, when some round had policies; none otherwise. ``rounds`` are those that count."""
-    found = pd.DataFrame([row for each in rounds.itertuples() for row in _rows(run, each)])
+    files = {entry.round: entry.file for entry in journal.latest(list(journal.read(run.journal)))}
+    done: list[Any] = list(rounds.itertuples())
+    found = pd.DataFrame([row for each in done for row in _rows(run, each, files[each.round])])
     if found.empty:
         return []
     return [Section("policies", "Policies", [_WORDS], [Table("How often each policy acted", _table(found, scenarios))])]
 
 
-def _rows(run: RunFolder, each: Any) -> list[dict[str, Any]]:
+def _rows(run: RunFolder, each: Any, file: str) -> list[dict[str, Any]]:
     """A row a policy of a round."""
-    said = load_summaries.acted(run, f"{each.round:05d}")
+    said = load_summaries.acted(run, file)
     return [
         {
             "scenario": each.scenario,

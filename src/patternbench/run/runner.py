@@ -11,7 +11,7 @@ from typing import Protocol
 
 from patternbench.drivers.choice import by_engine
 from patternbench.drivers.client import Client
-from patternbench.drivers.driver import Driver, DriverError, Measured, Target, Task, direct_targets
+from patternbench.drivers.driver import Driver, DriverError, Measured, Progress, Target, Task, direct_targets
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab.machine import Meter
@@ -31,6 +31,9 @@ class Listener(Protocol):
 
     def round_started(self, scenario: Scenario) -> None:
         """A round begins."""
+
+    def round_progressed(self, progress: Progress) -> None:
+        """A round that the load engine drives is so far."""
 
     def round_ended(self, entry: Entry) -> None:
         """A round has ended, well or not."""
@@ -87,7 +90,7 @@ class Runner:
         study, stage, seed = self._study, self._stage, self._seed(blank)
         limits = (study.time_limit, study.warm_up, seed, blank.block)
         places = direct_targets(scenario.config["system"]) or tuple(map(Target, targets))
-        return Task(scenario.config, places, *limits, stage.inputs, stage.dead)
+        return Task(scenario.config, places, *limits, stage.inputs, stage.dead, self._listener.round_progressed)
 
     def _driver(self, scenario: Scenario, task: Task) -> Driver:
         if by_engine(self._study, scenario.client):

@@ -120,6 +120,8 @@ def test_a_resumed_run_reads_its_own_copy_of_a_file_and_refuses_a_changed_one(tm
     run = tmp_path / "run"
     assert patternbench("run", str(tmp_path / "study.yaml"), "--out", str(run), "--json").returncode == 0
     (run / "journal.jsonl").unlink()
+    early = patternbench("report", str(run))
+    assert (early.returncode, "no round of this run has ended yet" in early.stderr) == (2, True)
     (tmp_path / "t.csv").unlink()
     assert patternbench("resume", str(run), "--json").returncode == 0
     (entry,) = entries(run)

@@ -31,13 +31,16 @@ workload: {closed: {users: 1, successes: 40}, request: {path: /x}}
 
 
 class Counting(BaseHTTPRequestHandler):
-    """Answers 200 and counts what it was asked, by the host that was asked for."""
+    """Answers 200, or sends on from ``/old``, and counts what it was asked, by the host that was asked for."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         self.server.asked[f"{self.headers['Host']} {self.path}"] += 1  # type: ignore[attr-defined]
-        self.send_response(200)
+        moved = self.path == "/old"
+        self.send_response(302 if moved else 200)
+        if moved:
+            self.send_header("Location", "/new")
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -161,6 +164,19 @@ def test_what_is_not_verified_is_said_in_the_manifest_and_the_report(tmp_path: P
     assert insecure.returncode == 0
     assert "certificates were not verified" in insecure.stderr
     assert (strict.returncode, json.loads(strict.stdout)["errors"]) == (1, 3)
+
+
+def test_a_step_follows_as_many_redirects_as_it_says(tmp_path: Path) -> None:
+    with service() as (url, asked):
+        path = Path(study(tmp_path, f"{{urls: ['{url}']}}"))
+        steps = "[{path: /old, redirects: 1, expect: {statuses: [200]}}]"
+        text = path.read_text().replace("request: {path: /x}", f"journey: {steps}").replace("successes", "requests")
+        path.write_text(text)
+        done = patternbench("run", str(path), "--out", str(tmp_path / "run"), "--json")
+    assert done.returncode == 0, done.stderr
+    rows = pd.read_parquet(tmp_path / "run" / "attempts" / "00000.parquet")
+    assert (len(rows), rows["success"].all()) == (40, True)
+    assert sorted(asked.values()) == [1, 40, 40]
 
 
 @pytest.mark.parametrize(

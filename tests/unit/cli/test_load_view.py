@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.support.studies import ROOT
 
-from patternbench.cli.load import Options, job_of
-from patternbench.cli.load_view import BARS, History, ending, live, milliseconds, sparkline
+from patternbench.cli.load import DONE, INTERRUPTED, NOT_VALID, NOTHING_GOOD, Options, job_of, load
+from patternbench.cli.load_view import BARS, History, ending, in_a_line, live, milliseconds, sparkline
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
@@ -83,8 +84,14 @@ def test_the_live_view_shows_statuses_and_lateness_when_the_engine_tells_them() 
     history = History()
     history.add({**progress(1, 1.0), "statuses": {"2xx": 499, "5xx": 1}, "lateness_ms": {"p99": 0.08}})
     text = printed(live(history, ["http://x/"], None))
-    assert "5xx 1" in text
-    assert "late p99 80 µs" in text
+    assert "2xx 499   5xx 1" in text
+    assert "late p99       80 µs" in text
+
+
+def test_a_round_of_a_run_is_told_in_a_line() -> None:
+    told = {**progress(4, 1.0), "statuses": {"2xx": 1999, "5xx": 1}, "lateness_ms": {"p99": 0.08}}
+    assert in_a_line(told) == "sent 2,000  2xx 1,999  5xx 1  errors 1  p99 4 ms  late p99 80 µs"
+    assert in_a_line({}) == "sent 0  p99 –"
 
 
 def test_the_ending_is_as_agreed() -> None:
@@ -164,6 +171,33 @@ def test_flags_of_policies_stack_in_one_order() -> None:
     assert "policies" not in job()
 
 
+def documented() -> list[list[str]]:
+    """The arguments of every call of the command in the documentation."""
+    page = (ROOT / "docs/load.md").read_text()
+    return [
+        shlex.split(line.removeprefix("$ "))[2:] for line in page.splitlines() if line.startswith("$ patternbench load")
+    ]
+
+
+@pytest.mark.parametrize("arguments", documented())
+def test_every_call_in_the_documentation_is_one(arguments: list[str]) -> None:
+    assert load.make_context("load", list(arguments)).params["urls"]
+
+
+def test_every_flag_is_documented_by_its_own_help_and_the_exit_codes_by_the_page() -> None:
+    assert all(option.help or option.name in ("urls", "method") for option in load.params if hasattr(option, "help"))
+    page = (ROOT / "docs/load.md").read_text()
+    for code in (DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED):
+        assert f"\n| {code} | " in page
+
+
+def test_the_stack_of_the_documentation_is_one(tmp_path: Path) -> None:
+    block = (ROOT / "docs/load.md").read_text().split("```yaml\n")[1].partition("```")[0]
+    (tmp_path / "stack.yaml").write_text(block)
+    stack = job(policies=tmp_path / "stack.yaml")["policies"]
+    assert [next(iter(policy)) for policy in stack] == ["deadline", "retry", "timeout"]
+
+
 def test_urls_have_weights() -> None:
     targets = job(urls=("http://a/", "http://b/"), weights=(3, 1))["targets"]
     assert targets == [{"url": "http://a/", "weight": 3}, {"url": "http://b/", "weight": 1}]
@@ -174,6 +208,8 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
     (step,) = made["groups"][0]["journeys"][0]["steps"]
     assert made["targets"][0]["url"] == "unix:/run/app.sock:/items?page=1"
     assert (step["headers"], step["max_redirects"]) == ({"Host": "shop.test"}, 2)
+    made = job(urls=("http://shop.test/",), unix_socket="/run/app.sock", headers=("host: other.test",))
+    assert made["groups"][0]["journeys"][0]["steps"][0]["headers"] == {"host": "other.test"}
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import jsonschema
 import pytest
+from pydantic import BaseModel
 from tests.support.studies import ROOT, problems
 
-from patternbench.plan.expand import expand
+from patternbench.plan.expand import Plan, expand
 from patternbench.study.document import parse
 from patternbench.study.load import loads
-from patternbench.study.models import Study
+from patternbench.study.models import Study, System
+from patternbench.study.parts import written
+from patternbench.study.policies import Bulkhead, CircuitBreaker, Hedge, Policy, RateLimit, RetryBudget, StackedRetry
 from patternbench.study.problems import Problem
 from patternbench.study.schema import study_schema
+from patternbench.study.workloads import Group, Step
+
+POLICY_MODELS = (Policy, StackedRetry, RetryBudget, CircuitBreaker, Bulkhead, Hedge, RateLimit)
 
 AROUND = """\
 patternbench: 1
@@ -160,10 +168,38 @@ def test_the_body_of_a_step_is_left_as_it_is() -> None:
     }
 
 
-def test_the_example_of_the_documentation_is_a_study() -> None:
+def examples() -> dict[str, Plan]:
+    """The plan of every example of the documentation, by the key that it shows, made a whole study."""
     page = (ROOT / "docs/study-file.md").read_text()
-    block = page.split("```yaml\n")[1].split("```")[0]
-    whole = AROUND.removesuffix("workload:\n") + block
+    blocks = [part.partition("```")[0] for part in page.split("```yaml\n")[1:]]
+    return {block.partition(":")[0]: planned(block) for block in blocks}
+
+
+def planned(block: str) -> Plan:
+    parts = {
+        "system": "system: target\n",
+        "strategies": "strategies:\n  - {client: native, baseline: {}}\n",
+        "workload": "workload: {open: {rate: 1, duration: 1s}}\n",
+    }
+    around = [text for key, text in parts.items() if not block.startswith(f"{key}:")]
+    whole = "".join(["patternbench: 1\nname: x\n", *around, block])
     jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
-    (scenario,) = expand(loads(whole, "x.yaml")).scenarios
+    return expand(loads(whole, "x.yaml"))
+
+
+def test_the_examples_of_the_documentation_are_studies() -> None:
+    plans = examples()
+    (scenario,) = plans["workload"].scenarios
     assert [group["name"] for group in scenario.config["workload"]["groups"]] == ["high", "moderate", "low"]
+    (places,) = plans["system"].scenarios
+    assert [place["weight"] for place in places.config["system"]["urls"]] == [3, 1]
+    assert plans["strategies"].factors["strategy"] == ["baseline", "timeout+retry+retry_budget+timeout", "hedged"]
+    assert len(plans["strategies"].scenarios) == 1 + 2 * 2 + 2
+
+
+@pytest.mark.parametrize("model", [System, *POLICY_MODELS, Step, Group])
+def test_every_field_is_documented(model: type[BaseModel]) -> None:
+    page = (ROOT / "docs/study-file.md").read_text()
+    fields = (field.alias or written(name) for name, field in model.model_fields.items())
+    missing = [name for name in fields if not re.search(rf"(?<![a-z_]){name}(?![a-z_])", page)]
+    assert missing == []
