@@ -301,7 +301,7 @@ def _expected(model: ModelResult, name: str, places: Sequence[Mapping[str, objec
     found = pd.DataFrame(fitted_at(model, places), columns=["expected", "low", "high"])
     (x, *panel) = places[0]
     texts = [", ".join(f"{factor} = {at[factor]}" for factor in panel) for at in places]
-    return found.assign(x=[at[x] for at in places], panel=texts, model=name)
+    return found.assign(x=np.array([at[x] for at in places], dtype=float), panel=texts, model=name)
 
 
 def _model_lines(table: pd.DataFrame, x: str, panel: str | None, response: str) -> Spec:
