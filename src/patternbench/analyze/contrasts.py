@@ -7,7 +7,7 @@ estimate is d'b and its variance d'Vd, with b and V of the coefficients that are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,14 +68,18 @@ def _ends(design: Design, factor: str) -> tuple[object, ...]:
     return design.ranges[factor] if factor in design.ranges else design.levels[factor][:_MOST_LEVELS]
 
 
-def fitted_at(result: ModelResult, at: Mapping[str, object]) -> tuple[float, float, float]:
-    """Return the mean response that the model expects where `at` holds (the rest in the middle), and its interval."""
-    held = {name: level for name, level in at.items() if name in result.fit.design.parsed.right}
-    return _estimated(result, _row(result.fit.design, held))
+def fitted_at(result: ModelResult, places: Sequence[Mapping[str, object]]) -> list[tuple[float, float, float]]:
+    """Return the mean response that the model expects at each of `places` (the rest in the middle), with its interval.
+
+    What a place says of factors that the model does not hold is left out.
+    """
+    known = result.fit.design.parsed.right
+    held = [{name: level for name, level in at.items() if name in known} for at in places]
+    return [_estimated(result, row) for row in _rows(result.fit.design, held)]
 
 
 def _contrast(result: ModelResult, factor: str, step: tuple[object, object], where: Mapping[str, object]) -> Contrast:
-    before, after = (_row(result.fit.design, {**where, factor: level}) for level in step)
+    before, after = _rows(result.fit.design, [{**where, factor: level} for level in step])
     return Contrast(factor, *step, where, *_estimated(result, after - before))
 
 
@@ -87,15 +91,16 @@ def _estimated(result: ModelResult, row: Floats) -> tuple[float, float, float]:
     return estimate, estimate - reach, estimate + reach
 
 
-def _row(design: Design, at: Mapping[str, object]) -> Floats:
-    columns = {name: [at[name]] if name in at else [_middle(design, name)] for name in design.parsed.right}
-    frame = pd.DataFrame(columns)
+def _rows(design: Design, places: Sequence[Mapping[str, object]]) -> Floats:
+    """Return a row of the design for each place: places x columns."""
+    middle = {name: _middle(design, name) for name in design.parsed.right}
+    frame = pd.DataFrame([{**middle, **at} for at in places])
     for name, levels in design.levels.items():
         frame[name] = pd.Categorical(frame[name], categories=list(levels))
     matrix, names, _ = right_side(design.parsed, frame)
     place = {name: i for i, name in enumerate(names)}
-    row: Floats = matrix[0, [place[name] for name in design.columns]]
-    return row
+    rows: Floats = matrix[:, [place[name] for name in design.columns]]
+    return rows
 
 
 def _middle(design: Design, name: str) -> object:

@@ -284,13 +284,10 @@ def models_figure(models: Sequence[ModelResult], over: Sequence[str]) -> Spec | 
     axis = next((model.fit.design.ranges[x] for model in models if x in model.fit.design.ranges), None)
     if axis is None:
         return None
-    rows = [
-        _expected(model, f"model {i}", {x: value, **level})
-        for i, model in enumerate(models, start=1)
-        for level in _panels(models, panel)
-        for value in np.linspace(*axis, _LINE_STEPS)
-    ]
-    return _model_lines(pd.DataFrame(rows), x, panel, models[0].fit.response)
+    values = np.linspace(*axis, _LINE_STEPS)
+    places = [{x: float(value), **level} for level in _panels(models, panel) for value in values]
+    rows = [_expected(model, f"model {i}", places) for i, model in enumerate(models, start=1)]
+    return _model_lines(pd.concat(rows, ignore_index=True), x, panel, models[0].fit.response)
 
 
 def _panels(models: Sequence[ModelResult], panel: str | None) -> list[dict[str, object]]:
@@ -300,11 +297,11 @@ def _panels(models: Sequence[ModelResult], panel: str | None) -> list[dict[str, 
     return [{str(panel): level} for level in found] or [{}]
 
 
-def _expected(model: ModelResult, name: str, at: Mapping[str, object]) -> dict[str, object]:
-    estimate, low, high = fitted_at(model, at)
-    x, *panel = at.items()
-    text = f"{panel[0][0]} = {panel[0][1]}" if panel else ""
-    return {"x": x[1], "panel": text, "model": name, "expected": estimate, "low": low, "high": high}
+def _expected(model: ModelResult, name: str, places: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    found = pd.DataFrame(fitted_at(model, places), columns=["expected", "low", "high"])
+    (x, *panel) = places[0]
+    texts = [", ".join(f"{factor} = {at[factor]}" for factor in panel) for at in places]
+    return found.assign(x=np.array([at[x] for at in places], dtype=float), panel=texts, model=name)
 
 
 def _model_lines(table: pd.DataFrame, x: str, panel: str | None, response: str) -> Spec:

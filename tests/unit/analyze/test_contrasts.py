@@ -75,7 +75,7 @@ def test_models_are_drawn_beside_each_other_flat_where_they_lack_the_factor() ->
     ends = rows.groupby(["model", "panel"])["expected"].agg(["first", "last"])
     assert (ends.loc["model 3", "first"] == ends.loc["model 3", "last"]).all()
     assert ends.loc[("model 2", "strategy = retry")].tolist() == ends.loc[("model 2", "strategy = baseline")].tolist()
-    assert fitted_at(fitted[0], {"users": 80, "strategy": "retry"})[0] == pytest.approx(171, abs=2)
+    assert fitted_at(fitted[0], [{"users": 80, "strategy": "retry"}])[0][0] == pytest.approx(171, abs=2)
 
 
 def test_no_model_that_holds_the_factor_as_a_number_is_no_picture() -> None:
