@@ -26,6 +26,7 @@ DURATIONS = frozenset(
     [
         *("delay", "duration", "every", "for", "at", "over", "period", "increment", "initial", "limit", "max"),
         *("open_for", "pause", "rejected_pause", "start_over", "think_time", "time", "timeout"),
+        *("deadline", "max_wait", "per", "retry_after_max"),
     ]
 )
 #: Durations of a workload, which a study may name without a path.
