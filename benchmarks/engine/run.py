@@ -122,10 +122,10 @@ def promises(requests: int) -> None:
             ]
         )
         summary, _ = load(
-            job(url, {"closed": {"users": 8_000, "start_over_us": 1_000_000}}, duration_us=4_000_000), folder
+            job(url, {"closed": {"users": 10_000, "start_over_us": 1_000_000}}, duration_us=4_000_000), folder
         )
-        rows.append(["8,000 connections: opened", f"{summary['generator']['connections']:,}"])
-        rows.append(["8,000 connections: failed attempts", f"{summary['errors']:,} of {summary['requests']:,}"])
+        rows.append(["10,000 connections: opened", f"{summary['generator']['connections']:,}"])
+        rows.append(["10,000 connections: failed attempts", f"{summary['errors']:,} of {summary['requests']:,}"])
         workload = {"open": {"schedule": {"constant": {"rate": 20_000}}, "max_in_flight": 2000}}
         summary, _ = load(job(url, workload, duration_us=5_000_000), folder)
         late = summary["lateness_ms"]
