@@ -19,11 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from goals import comparison, goals_table
-from systems import BACKEND, BARE, ENVOY, NATIVE, ROOT, Nginx, Stores, variants
-
-sys.path.insert(0, str(ROOT / "tests" / "integration" / "ratelimit"))
-
-from ratelimit_rig import quiet_folder
+from systems import BACKEND, BARE, ENVOY, NATIVE, ROOT, Nginx, Stores, quiet_folder, variants
 
 ENGINE = os.environ.get("PATTERNBENCH_ENGINE", str(ROOT / "engine" / "target" / "release" / "patternbench-engine"))
 
