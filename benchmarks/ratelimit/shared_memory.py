@@ -9,12 +9,11 @@ import os
 import random
 import re
 import statistics
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from run import CLIENTS, cpu_seconds, drive
-from systems import BARE, EMPTY, NATIVE, Stores, backend, quiet_folder, variants
+from systems import BARE, EMPTY, NATIVE, Stores, backend, variants, workplace
 
 WANTED = f"^({BARE}|{NATIVE}|{EMPTY}|.*, memory.*)$"
 
@@ -45,7 +44,7 @@ def main() -> None:
     parser.add_argument("--only", default=WANTED, help="a regular expression on variants")
     options = parser.parse_args()
     os.sched_setaffinity(0, {1})
-    with tempfile.TemporaryDirectory(prefix="rls-", dir=quiet_folder()) as name:
+    with workplace("rls-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         script = folder / "clients.lua"

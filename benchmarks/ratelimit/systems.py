@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +29,7 @@ from ratelimit_rig import (  # noqa: E402
     limit,
     listens,
     plan,
-)
-from ratelimit_rig import (
-    quiet_folder as quiet_folder,
+    quiet_folder,
 )
 
 BARE, NATIVE = "no filter", "nginx limit_req"
@@ -182,6 +181,11 @@ class Direct:
 
     def workers(self) -> list[int]:
         return self.service.workers()
+
+
+def workplace(prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for one run: in memory when there is room, and with a short name."""
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=quiet_folder())
 
 
 def envoy_binary() -> Path:
