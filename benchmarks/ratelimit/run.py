@@ -19,11 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from goals import comparison, goals_table
-from systems import BACKEND, BARE, ENVOY, NATIVE, ROOT, Nginx, Stores, variants
-
-sys.path.insert(0, str(ROOT / "tests" / "integration" / "ratelimit"))
-
-from ratelimit_rig import quiet_folder
+from systems import BACKEND, BARE, ENVOY, NATIVE, ROOT, Nginx, Stores, variants, workplace
 
 ENGINE = os.environ.get("PATTERNBENCH_ENGINE", str(ROOT / "engine" / "target" / "release" / "patternbench-engine"))
 
@@ -150,7 +146,7 @@ def main() -> None:
     options = parse()
     if not Path(ENGINE).exists():
         sys.exit(f"the engine is not at {ENGINE}: build it (make setup), or set PATTERNBENCH_ENGINE=/path/to/it")
-    with tempfile.TemporaryDirectory(prefix="rlb-", dir=quiet_folder()) as name:
+    with workplace("rlb-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         script = folder / "clients.lua"

