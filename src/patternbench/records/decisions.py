@@ -49,7 +49,7 @@ def read(run: RunFolder, round_name: str) -> Decisions | None:
     if not plans:
         return None
     rows = pd.concat(parts, ignore_index=True) if parts else _nothing()
-    return Decisions(rows.astype({"allowed": bool}), plans[0]["limits"][0], plans[0]["balancers"])
+    return Decisions(rows.astype({"allowed": bool}), plans[0]["limits"][0], plans[0].get("balancers", 1))
 
 
 def _table(balancer: str, file: Path) -> pd.DataFrame:
