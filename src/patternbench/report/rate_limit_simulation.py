@@ -16,7 +16,7 @@ from patternbench.plan.limit_replay import BURSTY, GOSSIP
 from patternbench.records.simulated import LimitMap, Simulated
 from patternbench.report.model import Figure, Table
 from patternbench.report.rate_limit_figures import numbers, tips, with_data
-from patternbench.report.rate_limit_tables import BALANCERS, BY, DEVIATION, ERROR, HIDDEN, NONE, PER_REQUEST, interval
+from patternbench.report.rate_limit_tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
 from patternbench.report.rate_limit_words import ENOUGH, named
 from patternbench.report.words import number
 from patternbench.study.units import Duration
@@ -147,8 +147,12 @@ def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """The pairs for people, between the ends of the scale, which the judge finds on the same requests."""
     names = {"between": "95 % interval", "measured beyond": "measured beyond ±20 ms"}
     table = beside.drop(columns="matters").rename(columns={**names, "simulated beyond": "simulated beyond ±20 ms"})
-    ends = [_end(rows, NO_LIMITER), table, _end(rows, EXACT_LOG)]
-    return _dashed(pd.concat(ends, ignore_index=True))
+    parts = [
+        part
+        for limit, mine in table.groupby("limit", sort=False)
+        for part in (_end(rows, NO_LIMITER, str(limit)), mine, _end(rows, EXACT_LOG, str(limit)))
+    ]
+    return _dashed(pd.concat(parts, ignore_index=True))
 
 
 def _dashed(table: pd.DataFrame) -> pd.DataFrame:
@@ -156,15 +160,13 @@ def _dashed(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(object).where(table.notna(), NONE)
 
 
-def _end(rows: pd.DataFrame, end: str) -> pd.DataFrame:
-    limited = rows[rows["limited"]]
+def _end(rows: pd.DataFrame, end: str, limit: str) -> pd.DataFrame:
+    limited = rows[rows["limited"] & (rows["limit"] == limit)]
     values = [limited[f"{BALANCERS}.{end}.{name}"].median() for name in ("deviation", "deviation_tolerant")]
     shown = {"measured": values[0], SIMULATED: values[0], "difference": 0.0, "between": "–"}
     beyond = {"measured beyond ±20 ms": values[1], "simulated beyond ±20 ms": values[1]}
     row = dict.fromkeys(BY, NONE) | {"algorithm": end} | shown | beyond
-    return pd.DataFrame([row | {name: limited[name].iloc[0] for name in HIDDEN}]).rename(
-        columns={"between": "95 % interval"}
-    )
+    return pd.DataFrame([row | {"limit": limit}]).rename(columns={"between": "95 % interval"})
 
 
 def _words(beside: pd.DataFrame) -> list[str]:

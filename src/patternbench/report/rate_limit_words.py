@@ -50,7 +50,8 @@ def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts)
 def _not_valid(rows: pd.DataFrame) -> list[str]:
     """Which configurations have no round that counts."""
     names = rows.loc[~rows["valid"] & rows["limited"], BY].drop_duplicates()
-    shown = ", ".join(f"{named(row)} at {row['distance']}" for _, row in names.iterrows())
+    each = (f"{named(r)} at {r['distance']}{_more(rows, r['limit'], r['also'])}" for _, r in names.iterrows())
+    shown = "; ".join(each)
     told = [f"Without a valid round yet, and so not chosen from, though in the tables: {shown}."] if shown else []
     if not rows.loc[~rows["limited"], "valid"].all():
         told.append("No round without a limiter is valid yet: what the limiters add is added to one that is not.")
@@ -58,9 +59,11 @@ def _not_valid(rows: pd.DataFrame) -> list[str]:
 
 
 def _scale(limited: pd.DataFrame) -> str:
-    worst = limited[f"{BALANCERS}.{NO_LIMITER}.deviation"].median()
+    worst = limited.groupby("limit", sort=False)[f"{BALANCERS}.{NO_LIMITER}.deviation"].median()
+    several = [f"{share:.2f} % (limit {limit})" for limit, share in worst.items()]
+    shares = ", ".join(several) if len(several) > 1 else f"{worst.iloc[0]:.2f} %"
     return (
-        f"The scale: with no limiter {worst:.2f} % of these requests would have been answered otherwise than by an "
+        f"The scale: with no limiter {shares} of these requests would have been answered otherwise than by an "
         f"exact sliding log, which has 0. A limiter counts as accurate enough when at most {ENOUGH:g} % of its "
         "decisions disagree with every judge whose window is within 20 ms of the limit's. Of those that are, the "
         "cheapest is sought; of those whose latency can't be told from the cheapest, the one that deviates least is "
@@ -70,8 +73,13 @@ def _scale(limited: pd.DataFrame) -> str:
 
 def _where(limited: pd.DataFrame, keys: tuple[Any, ...]) -> str:
     limit, also, distance = keys
-    more = [text for name, text in (("limit", limit), ("also", also)) if limited[name].nunique() > 1 and text != NONE]
-    return ", ".join([f"With {distance} of way to the store", *map(str, more)])
+    return f"With {distance} of way to the store{_more(limited, limit, also)}"
+
+
+def _more(rows: pd.DataFrame, limit: Any, also: Any) -> str:
+    """Limit and what else varies, where several of them are in these rows."""
+    texts = (("limit", limit), ("also", also))
+    return "".join(f", {text}" for name, text in texts if rows[name].nunique() > 1 and text != NONE)
 
 
 def _choice(where: str, part: pd.DataFrame, costs: pd.DataFrame, found: Noise, in_bursts: InBursts) -> str:
