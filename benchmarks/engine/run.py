@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import Ran, job, load, nginx, run, table, tool
 
 CONNECTIONS = 50
+LATENESS_RUNS = 5
+LATE = ("p50", "p99", "max")
 K6 = """
 import http from 'k6/http';
 export const options = {{ vus: {users}, duration: '{seconds}s', discardResponseBodies: true }};
@@ -101,38 +103,50 @@ def rows_of(measured: dict[str, list[tuple[float, float]]]) -> list[list[str]]:
 
 
 def promises(requests: int) -> None:
-    """Print memory, bytes per request, many connections, and lateness, each in a run of its own."""
-    rows = []
-    with tempfile.TemporaryDirectory() as temporary, nginx(Path(temporary)) as url:
-        folder = Path(temporary)
-        workload = {"closed": {"users": CONNECTIONS, "until": {"calls": requests}}}
-        summary, ran = load(job(url, workload, duration_us=3600_000_000), folder)
-        rows.append(["requests in one run", f"{summary['requests']:,}"])
-        rows.append(["peak memory of it", f"{ran.peak_kib / 1024:.0f} MiB"])
-        rows.append(
-            [
-                "bytes per request on disk",
-                f"{summary['generator']['log_bytes'] / summary['generator']['log_rows']:.2f}",
-            ]
-        )
-        rows.append(
-            [
-                "CPU of the log's thread",
-                f"{100 * summary['generator']['log_cpu_s'] / summary['generator_cpu_s']:.1f} %",
-            ]
-        )
-        summary, _ = load(
-            job(url, {"closed": {"users": 10_000, "start_over_us": 1_000_000}}, duration_us=4_000_000), folder
-        )
-        rows.append(["10,000 connections: opened", f"{summary['generator']['connections']:,}"])
-        rows.append(["10,000 connections: failed attempts", f"{summary['errors']:,} of {summary['requests']:,}"])
-        workload = {"open": {"schedule": {"constant": {"rate": 20_000}}, "max_in_flight": 2000}}
-        summary, _ = load(job(url, workload, duration_us=5_000_000), folder)
-        late = summary["lateness_ms"]
-        rows.append(["20,000/s open: lateness p50, p99, max", f"{late['p50']}, {late['p99']}, {late['max']} ms"])
-        rows.append(["20,000/s open: sent, dropped", f"{summary['requests']:,}, {summary['dropped']:,}"])
-        rows.append(["20,000/s open: share of one CPU", f"{summary['generator']['cpu_share']:.2f}"])
+    """Print memory, bytes per request, many connections, and lateness, each kind against an nginx of its own."""
+    rows = [row for part in (lambda: long_run(requests), many_connections, punctuality) for row in part()]
     print(table(["promise", "measured"], rows))
+
+
+def long_run(requests: int) -> list[list[str]]:
+    workload = {"closed": {"users": CONNECTIONS, "until": {"calls": requests}}}
+    with tempfile.TemporaryDirectory() as temporary, nginx(Path(temporary)) as url:
+        summary, ran = load(job(url, workload, duration_us=3600_000_000), Path(temporary))
+    generator = summary["generator"]
+    return [
+        ["requests in one run", f"{summary['requests']:,}"],
+        ["peak memory of it", f"{ran.peak_kib / 1024:.0f} MiB"],
+        ["bytes per request on disk", f"{generator['log_bytes'] / generator['log_rows']:.2f}"],
+        ["CPU of the log's thread", f"{100 * generator['log_cpu_s'] / summary['generator_cpu_s']:.1f} %"],
+    ]
+
+
+def many_connections() -> list[list[str]]:
+    workload = {"closed": {"users": 10_000, "start_over_us": 1_000_000}}
+    with tempfile.TemporaryDirectory() as temporary, nginx(Path(temporary)) as url:
+        summary, _ = load(job(url, workload, duration_us=4_000_000), Path(temporary))
+    return [
+        ["10,000 connections: opened", f"{summary['generator']['connections']:,}"],
+        ["10,000 connections: failed attempts", f"{summary['errors']:,} of {summary['requests']:,}"],
+    ]
+
+
+def punctuality() -> list[list[str]]:
+    workload = {"open": {"schedule": {"constant": {"rate": 20_000}}, "max_in_flight": 2000}}
+    with tempfile.TemporaryDirectory() as temporary, nginx(Path(temporary)) as url:
+        found = [load(job(url, workload, duration_us=3_000_000), Path(temporary))[0] for _ in range(LATENESS_RUNS)]
+    rows = [[f"20,000/s open: lateness {name}", spread([one["lateness_ms"][name] for one in found])] for name in LATE]
+    sent, dropped = (sum(one[name] for one in found) for name in ("requests", "dropped"))
+    shares = [one["generator"]["cpu_share"] for one in found]
+    return [
+        *rows,
+        ["20,000/s open: sent, dropped", f"{sent:,}, {dropped:,}"],
+        ["20,000/s open: share of one CPU", f"{statistics.median(shares):.2f}"],
+    ]
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.3f} ms ({min(values):.3f} to {max(values):.3f} in {len(values)} runs)"
 
 
 def main() -> None:
