@@ -1,11 +1,13 @@
 //! The verb `load` as a process: what it prints, how it exits, and that a signal ends it with everything written.
 #![allow(missing_docs)]
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 fn engine(folder: &Path, job: &Value) -> Command {
     std::fs::write(folder.join("job.json"), job.to_string()).unwrap();
@@ -65,6 +67,37 @@ fn a_wrong_job_is_explained_twice_and_nothing_is_started() {
 }
 
 #[test]
+fn a_generator_that_stood_still_until_after_the_end_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = job(&json!(null));
+    (job["duration_us"], job["drain_us"]) = (json!(500_000), json!(100_000));
+    job["groups"][0]["workload"]["closed"]
+        .as_object_mut()
+        .unwrap()
+        .remove("until");
+    let mut child = engine(folder.path(), &job)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = Pid::from_child(&child);
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap(); // the first sign of progress: it is on its way
+    kill_process(pid, Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    kill_process(pid, Signal::CONT).unwrap();
+    let end = output.lines().last().unwrap().unwrap();
+    let end: Value = serde_json::from_str(&end).unwrap();
+    assert_eq!(end["end"]["valid"], json!(false), "{end}");
+    let doubts = end["end"]["doubts"].as_array().unwrap();
+    assert!(
+        doubts.iter().any(|doubt| doubt["name"] == "generator_held_up"),
+        "{end}"
+    );
+    child.wait().unwrap();
+}
+
+#[test]
 fn a_file_that_is_not_there_is_one_line() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_patternbench-engine"));
     let output = command
@@ -87,8 +120,7 @@ fn a_signal_ends_the_load_with_everything_written() {
     reader.read_line(&mut line).unwrap();
     let progress: Value = serde_json::from_str(&line).unwrap();
     assert!(progress["progress"]["requests"].as_u64().unwrap() > 0, "{line}");
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let rest: Vec<String> = reader.lines().map(Result::unwrap).collect();
     assert!(child.wait().unwrap().success());
     let end: Value = serde_json::from_str(rest.last().unwrap()).unwrap();

@@ -5,11 +5,14 @@ use crate::run::Finished;
 use patternbench_attemptlog::{Counts, Outcome, percentile};
 use patternbench_wire::Failure;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Above this share of one CPU the thread that drives the load has no room for what comes at once.
 const BUSY: f64 = 0.9;
 /// Above this lateness, in microseconds at the 99th percentile, the load isn't the one that was asked for.
 const LATE_P99_US: u64 = 1000;
+/// A round that went on for longer than this after its end has not been driven for as long: the generator stood still.
+const OVERRUN: Duration = Duration::from_secs(1);
 /// Above this share of arrivals that were dropped the offered load isn't the one that was asked for.
 const DROPPED: f64 = 0.01;
 
@@ -47,6 +50,7 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool) -> Vec<Doubt> {
     [
         saturated(finished, open),
         late(finished),
+        held_up(finished),
         dropped(counts),
         exhausted(finished),
         stalled(finished),
@@ -91,6 +95,19 @@ fn late(finished: &Finished) -> Option<Doubt> {
             value as f64 / 1000.0
         ),
         remedy: "lower the rate, or give the generator a core that the system under test doesn't use",
+    })
+}
+
+/// Calls that were never begun have no lateness, so that a generator that stood still until after the end looks punctual.
+fn held_up(finished: &Finished) -> Option<Doubt> {
+    let value = finished.overrun.as_secs_f64();
+    (finished.overrun > OVERRUN).then(|| Doubt {
+        name: "generator_held_up",
+        value,
+        bound: OVERRUN.as_secs_f64(),
+        invalidates: true,
+        message: format!("the round ended {value:.1} s late: the generator itself stood still"),
+        remedy: "look what else took the machine, or whether the generator was stopped, and run the round again",
     })
 }
 

@@ -64,6 +64,8 @@ pub struct Finished {
     pub loop_cpu: Duration,
     /// Wall-clock time of the whole round.
     pub elapsed: Duration,
+    /// How long the round went on after its planned end and all waiting for answers.
+    pub overrun: Duration,
     /// Failures of connections by kind, in the order of [`Failure::ALL`], warm-up included.
     pub failures: [u64; Failure::ALL.len()],
     /// Connections that were opened.
@@ -344,6 +346,7 @@ impl Runner {
     fn finish(mut self, job: &Job) -> Result<Finished, RunError> {
         let loop_cpu = clock(ClockId::ThreadCPUTime).saturating_sub(self.cpu_before);
         let elapsed = self.started.elapsed();
+        let overrun = elapsed.saturating_sub(Duration::from_nanos(self.give_up));
         self.abandon(job, elapsed.as_nanos() as Nanos);
         let acted = self
             .policies
@@ -355,6 +358,7 @@ impl Runner {
             duration: Duration::from_nanos(self.last_end.saturating_sub(self.warm_up)),
             loop_cpu,
             elapsed,
+            overrun,
             failures: self.failures,
             connections: self.wires.opened,
             abandoned: self.abandoned,
