@@ -18,13 +18,14 @@ from scipy import stats
 
 from patternbench.analyze.intervals import Comparison, difference, ratio
 from patternbench.report.layout import Layout, item
-from patternbench.report.model import RunReport
+from patternbench.report.model import RunReport, Section
 from patternbench.report.words import HEADLINES, RESPONSES, Better
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
 FALSE_DISCOVERIES = 0.05
 _NAMED = 4
+_CHOICE = "What to choose"
 _NO_DECIMAL = 100
 _TOO_FEW = "Too few rounds to say: at least two finished rounds of each scenario are needed."
 _SAID = {"better": "better", "worse": "worse", "unclear": "no clear difference", "unknown": "not known"}
@@ -68,12 +69,16 @@ def findings(report: RunReport, arrangement: Layout) -> Findings:
     return Findings(arrangement.reference, tables["scenario"], tables["level"], tables["item"])
 
 
-def headlines(found: Findings, arrangement: Layout) -> list[Headline]:
-    """Say what is a safe choice, then for each headline response which line did best, at what cost, where."""
+def headlines(found: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
+    """Say what is a safe choice, then for each headline response which line did best, at what cost, where.
+
+    A section that says what to choose has the word in place of the comparison with the reference.
+    """
     if found.by_item.empty:
         return []
+    chosen = [_chosen(section.choice) for section in sections if section.choice]
     known = [name for name in HEADLINES if (found.by_item["response"] == name).any()]
-    return [_overall(found), *(_headline(found, name, arrangement) for name in known)]
+    return [*(chosen or [_overall(found)]), *(_headline(found, name, arrangement) for name in known)]
 
 
 def change_text(row: Any) -> str:
@@ -168,20 +173,24 @@ def _overall(found: Findings) -> Headline:
     counts = found.by_item.groupby("item", sort=False)["verdict"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=["better", "worse", "unclear", "unknown"], fill_value=0)
     if (counts["unknown"] > 0).all():
-        return Headline("What to choose", _TOO_FEW, (), "unclear")
+        return Headline(_CHOICE, _TOO_FEW, (), "unclear")
     safe = counts[(counts["better"] > 0) & (counts["worse"] == 0)].sort_values("better", ascending=False)
     if len(safe):
         lead = f"Better than {found.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
-        return Headline("What to choose", lead, (), "better")
+        return Headline(_CHOICE, lead, (), "better")
     if (counts["better"] > 0).any():
         lead = f"No free gain: whatever beats {found.reference} in one response is worse in another."
-        return Headline("What to choose", lead, ("Choose by what matters most to you.",), "unclear")
+        return Headline(_CHOICE, lead, ("Choose by what matters most to you.",), "unclear")
     return Headline(
-        "What to choose",
+        _CHOICE,
         f"No configuration is clearly better than {found.reference} in anything.",
         (),
         "unclear",
     )
+
+
+def _chosen(words: Sequence[str]) -> Headline:
+    return Headline(_CHOICE, words[0], tuple(words[1:]), "better")
 
 
 def _headline(found: Findings, response: str, arrangement: Layout) -> Headline:

@@ -87,7 +87,7 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
     return {
         "report": report,
         "title": report.study_name,
-        "headlines": headlines(found, arrangement),
+        "headlines": headlines(found, arrangement, report.sections),
         "reference": found.reference,
         "score": _scorecard(found),
         "by_level": [_by_level(found, name, arrangement) for name in HEADLINES] if len(found.by_level) else [],

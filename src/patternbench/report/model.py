@@ -31,7 +31,8 @@ class Figure:
 class Section:
     """A further section of the report: plain words first, then tables, then pictures.
 
-    `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files.
+    `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files. `choice` is what it
+    says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
     """
 
     anchor: str
@@ -39,6 +40,7 @@ class Section:
     words: Sequence[str] = ()
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    choice: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -39,12 +39,20 @@ def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts)
     limited = rows[rows["limited"] & rows["valid"]]
     if limited.empty:
         return ["No round with a limiter is valid, so there is nothing to choose from; see Troubles."]
-    found = judge.noise(
-        limited[limited["synchronisation"] == PER_REQUEST], ["store", "synchronisation", "distance", *HIDDEN], COST
-    )
+    told = choices(limited, costs, in_bursts)
+    return [_scale(limited), *told, _noise(_scatter(limited), limited), *_not_valid(rows)]
+
+
+def choices(limited: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts) -> list[str]:
+    """What to choose at each distance; ``limited`` are the valid rounds with a limiter."""
+    found = _scatter(limited)
     groups = limited.groupby([*HIDDEN, "distance"], sort=False)
-    told = [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
-    return [_scale(limited), *told, _noise(found, limited), *_not_valid(rows)]
+    return [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
+
+
+def _scatter(limited: pd.DataFrame) -> Noise:
+    asking = limited[limited["synchronisation"] == PER_REQUEST]
+    return judge.noise(asking, ["store", "synchronisation", "distance", *HIDDEN], COST)
 
 
 def _not_valid(rows: pd.DataFrame) -> list[str]:
@@ -73,7 +81,7 @@ def _scale(limited: pd.DataFrame) -> str:
 
 def _where(limited: pd.DataFrame, keys: tuple[Any, ...]) -> str:
     limit, also, distance = keys
-    return f"With {distance} of way to the store{_more(limited, limit, also)}"
+    return f"With the store {distance} away{_more(limited, limit, also)}"
 
 
 def _more(rows: pd.DataFrame, limit: Any, also: Any) -> str:

@@ -7,6 +7,7 @@ scale, no limiter and an exact log, stand in every table. This file puts it toge
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -28,6 +29,7 @@ from patternbench.report.words import factor_title, level_text
 from patternbench.study.units import Duration
 
 MILLI = 1000.0
+REJECTED = "Calls that fail here are, above all, those that a limiter is there to reject."
 NAMED = ("algorithm", "store", "synchronisation", "store_delay", "limit", "window", "client", "strategy")
 """Factors that have a column of their own; all others that vary are told together."""
 
@@ -155,8 +157,14 @@ def _section(run: RunFolder, rows: pd.DataFrame, limits: list[dict[str, Any]]) -
     ]
     found = simulated.read(run)
     beside = simulation.part(found, rows)
-    told = [*words.recommendation(rows, costs, lambda row: simulation.in_bursts(found, row)), *beside.words]
+    in_bursts = partial(simulation.in_bursts, found)
+    told = [*words.recommendation(rows, costs, in_bursts), *beside.words]
     shown = [tables.slim(table) for table in (*made, *beside.tables) if len(table.frame)]
     return Section(
-        "rate-limiting", "Rate limiting", told, [configured, *shown], [*figures.of_paper(rows), *beside.figures]
+        "rate-limiting",
+        "Rate limiting",
+        told,
+        [configured, *shown],
+        [*figures.of_paper(rows), *beside.figures],
+        [*words.choices(rows[rows["limited"] & rows["valid"]], costs, in_bursts), REJECTED],
     )

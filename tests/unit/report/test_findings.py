@@ -10,7 +10,7 @@ from tests.support.synthetic_run import synthetic_run
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.report.findings import Findings, Headline, findings, headlines
 from patternbench.report.layout import Layout, layout
-from patternbench.report.model import RunReport
+from patternbench.report.model import RunReport, Section
 from patternbench.report.words import HEADLINES
 
 
@@ -131,3 +131,14 @@ def test_only_rounds_of_the_same_client_and_condition_are_compared(response: str
     assert len(pairs) == 2 * 3 * 2 * 6
     assert (pairs["conditions"] == 1).all()
     assert (found.by_item["conditions"] == 6).all()
+
+
+def test_a_section_that_knows_what_to_choose_leads_the_findings() -> None:
+    report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)})
+    arrangement = layout(report)
+    section = Section("limits", "Limits", choice=["Choose the log.", "It is exact."])
+    told = headlines(findings(report, arrangement), arrangement, [Section("steps", "Steps"), section])
+    assert [plain(headline) for headline in told if headline.title == "What to choose"] == [
+        "Choose the log. It is exact."
+    ]
+    assert told[0].title == "What to choose"

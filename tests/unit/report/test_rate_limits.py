@@ -39,7 +39,7 @@ def told(rows: list[dict[str, object]], bursts: float | None = None) -> str:
 def test_among_those_that_cost_the_same_the_one_that_deviates_least_is_chosen_and_the_others_are_named() -> None:
     rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("sliding window log", 10.5, 0.0)]
     words = told([*rows, row("gcra", 10.6, 5.0)])
-    assert "With 0ms of way to the store, choose sliding window log over redis: 0.00 % of its decisions" in words
+    assert "With the store 0ms away, choose sliding window log over redis: 0.00 % of its decisions" in words
     assert "its latency cannot be told from that of fixed window over redis" in words
     assert "2 of 3 configurations are accurate enough" in words
     assert "there is no interval for a single configuration yet" in words
