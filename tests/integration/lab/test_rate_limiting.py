@@ -18,6 +18,7 @@ from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
 from patternbench.records import component_logs
 from patternbench.records.folder import RunFolder
+from patternbench.study.problems import InputError
 
 LIMIT, SENT = 20, 60
 
@@ -101,5 +102,10 @@ def test_nothing_is_left_when_the_system_is_taken_down(shop: Up, folder: Path) -
 
 
 def test_a_setting_that_the_filter_refuses_is_told_with_the_filters_own_words(shop: Up) -> None:
-    with pytest.raises(StartError, match=r"limits\[0\]\.lease.*can't be leased"):
+    with pytest.raises(StartError, match=r"limits\[0\]\.limit: a sliding_window_log remembers every request"):
+        shop(algorithm="sliding_window_log", limit=10**9)
+
+
+def test_a_lease_that_no_algorithm_takes_is_refused_before_anything_starts(shop: Up) -> None:
+    with pytest.raises(InputError, match="no lease goes with gcra"):
         shop(algorithm="gcra", synchronisation="lazy")
