@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration" / "ratelimit"))
 
-from ratelimit_rig import ALGORITHMS, FILTER, Redis, quiet_folder  # noqa: E402
+from ratelimit_rig import ALGORITHMS, FILTER, Redis, quiet_folder  # noqa: E402 - found over the path above
 
 BUILD = (
     f"package.path='{FILTER}/lua/?.lua;{FILTER}/lua/?/init.lua;'..package.path;"

@@ -307,13 +307,7 @@ def mean_intervals(x: Floats, y: Floats, level: float, rng: np.random.Generator)
     sides = _Sides.of(x[None, :], y[None, :])
     draws = None if few else _resampled_sides(x, y, resamples_for(level), rng)
     method = "welch" if few else "bootstrap"
-    gap = (draws.gap, draws.gap_error) if draws else None
-    plain = Interval(*_studentized((sides.gap, sides.gap_error), gap, sides.df, level), method)
-    if x.min() <= 0 or y.min() <= 0:
-        return plain, Interval(None, None, "none")
-    ratio = (draws.ratio, draws.ratio_error) if draws else None
-    low, high = _studentized((sides.ratio, sides.ratio_error), ratio, sides.df, level)
-    return plain, Interval(float(np.expm1(low) * 100), float(np.expm1(high) * 100), method)
+    return _both(sides, draws, level, method, positive=bool(x.min() > 0 and y.min() > 0))
 
 
 def matched_by_block(a: Scenario, b: Scenario, responses: Sequence[str]) -> tuple[tuple[Scenario, Scenario], int]:
@@ -347,9 +341,14 @@ def paired_intervals(x: Floats, y: Floats, level: float, rng: np.random.Generato
     chosen = rng.integers(0, len(x), (1 if few else resamples_for(level), len(x)))
     draws = None if few else _pairs_of(x[chosen], y[chosen])
     method = "paired t" if few else "paired bootstrap"
+    return _both(sides, draws, level, method, positive=bool(x.min() > 0 and y.min() > 0))
+
+
+def _both(sides: _Sides, draws: _Sides | None, level: float, method: str, positive: bool) -> tuple[Interval, Interval]:
+    """The intervals of the difference and, of positive values, of the ratio in percent."""
     gap = (draws.gap, draws.gap_error) if draws else None
     plain = Interval(*_studentized((sides.gap, sides.gap_error), gap, sides.df, level), method)
-    if x.min() <= 0 or y.min() <= 0:
+    if not positive:
         return plain, Interval(None, None, "none")
     ratio = (draws.ratio, draws.ratio_error) if draws else None
     low, high = _studentized((sides.ratio, sides.ratio_error), ratio, sides.df, level)

@@ -108,3 +108,13 @@ def latest(entries: list[Entry]) -> list[Entry]:
     """The rounds that count: of each its last entry (a round may have been run again), in order of rounds."""
     rounds = {entry.round: entry for entry in entries if entry.status != WARM_UP}
     return [rounds[index] for index in sorted(rounds)]
+
+
+def latest_in(path: Path) -> list[Entry]:
+    """The entries of a journal file that count, in order of rounds."""
+    return latest(list(read(path)))
+
+
+def files_of_rounds(path: Path) -> dict[int, str]:
+    """The name of each round's records: of its last try."""
+    return {entry.round: entry.file for entry in latest_in(path)}

@@ -99,7 +99,7 @@ def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     levels = {scenario["id"]: scenario["levels"] for scenario in folder.read_json(run.plan)["scenarios"]}
     objective_s = folder.read_json(run.manifest).get("objective_s") or math.inf
-    entries = journal.latest(list(journal.read(run.journal)))
+    entries = journal.latest_in(run.journal)
     jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
     found = list(_each(jobs))
     rounds = pd.DataFrame(

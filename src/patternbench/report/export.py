@@ -103,7 +103,7 @@ def _plain(value: Any) -> Any:
 
 
 def _done(run: RunFolder) -> Iterator[Entry]:
-    return (entry for entry in journal.latest(list(journal.read(run.journal))) if entry.status == DONE)
+    return (entry for entry in journal.latest_in(run.journal) if entry.status == DONE)
 
 
 def _write(frame: pd.DataFrame, path: Path, suffix: str) -> None:

@@ -22,7 +22,7 @@ _KEYS = ["scenario", "place", "policy"]
 
 def sections(run: RunFolder, scenarios: Sequence[Mapping[str, Any]], rounds: pd.DataFrame) -> list[Section]:
     """The section, when some round had policies; none otherwise. ``rounds`` are those that count."""
-    files = {entry.round: entry.file for entry in journal.latest(list(journal.read(run.journal)))}
+    files = journal.files_of_rounds(run.journal)
     done: list[Any] = list(rounds.itertuples())
     found = pd.DataFrame([row for each in done for row in _rows(run, each, files[each.round])])
     if found.empty:

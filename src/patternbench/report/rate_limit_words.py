@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,25 +35,32 @@ NAMED = 3
 _SURE = 0.9
 
 
-def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts) -> list[str]:
+@dataclass(frozen=True)
+class Recommendation:
+    """What to choose at each distance, and the words that stand before and after it."""
+
+    scale: str
+    choices: list[str]
+    evidence: list[str]
+
+    @property
+    def words(self) -> list[str]:
+        """All of it, in order."""
+        return [self.scale, *self.choices, *self.evidence]
+
+
+def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts) -> Recommendation:
     """What to choose at each distance, what it costs, and what cannot be told apart from it."""
     limited = rows[rows["limited"] & rows["valid"]]
     if limited.empty:
-        return ["No round with a limiter is valid, so there is nothing to choose from; see Troubles."]
-    told = choices(limited, costs, in_bursts)
-    return [_scale(limited), *told, _noise(_scatter(limited), limited), *_not_valid(rows)]
-
-
-def choices(limited: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts) -> list[str]:
-    """What to choose at each distance; ``limited`` are the valid rounds with a limiter."""
-    found = _scatter(limited)
+        why = "No round with a limiter is valid, so there is nothing to choose from; see Troubles."
+        return Recommendation(why, [], [])
+    found = judge.noise(
+        limited[limited["synchronisation"] == PER_REQUEST], ["store", "synchronisation", "distance", *HIDDEN], COST
+    )
     groups = limited.groupby([*HIDDEN, "distance"], sort=False)
-    return [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
-
-
-def _scatter(limited: pd.DataFrame) -> Noise:
-    asking = limited[limited["synchronisation"] == PER_REQUEST]
-    return judge.noise(asking, ["store", "synchronisation", "distance", *HIDDEN], COST)
+    told = [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
+    return Recommendation(_scale(limited), told, [_noise(found, limited), *_not_valid(rows)])
 
 
 def _not_valid(rows: pd.DataFrame) -> list[str]:

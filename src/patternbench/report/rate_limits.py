@@ -49,7 +49,7 @@ def judged_rounds(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.Da
     """
     done = rounds[rounds["status"] == DONE] if len(rounds) else rounds
     known = {scenario["id"]: scenario for scenario in scenarios}
-    files = {entry.round: entry.file for entry in journal.latest(list(journal.read(run.journal)))}
+    files = journal.files_of_rounds(run.journal)
     found = {row.round: decisions.read(run, files[row.round]) for row in _each(done)}
     limits = {row.round: _limit(known[row.scenario], found[row.round]) for row in _each(done)}
     rules = list(dict.fromkeys(_rule(limit) for limit in limits.values() if limit))
@@ -157,14 +157,13 @@ def _section(run: RunFolder, rows: pd.DataFrame, limits: list[dict[str, Any]]) -
     ]
     found = simulated.read(run)
     beside = simulation.part(found, rows)
-    in_bursts = partial(simulation.in_bursts, found)
-    told = [*words.recommendation(rows, costs, in_bursts), *beside.words]
+    advice = words.recommendation(rows, costs, partial(simulation.in_bursts, found))
     shown = [tables.slim(table) for table in (*made, *beside.tables) if len(table.frame)]
     return Section(
         "rate-limiting",
         "Rate limiting",
-        told,
+        [*advice.words, *beside.words],
         [configured, *shown],
         [*figures.of_paper(rows), *beside.figures],
-        [*words.choices(rows[rows["limited"] & rows["valid"]], costs, in_bursts), REJECTED],
+        [*advice.choices, REJECTED] if advice.choices else [],
     )

@@ -48,7 +48,7 @@ def refresh(run: RunFolder) -> None:
 def _rounds(run: RunFolder) -> list[_Round]:
     configs = {each["id"]: each["config"]["system"] for each in folder.read_json(run.plan)["scenarios"]}
     found = []
-    for entry in journal.latest(list(journal.read(run.journal))):
+    for entry in journal.latest_in(run.journal):
         kept = decisions.read(run, entry.file) if entry.status == DONE else None
         if kept is not None and len(kept.table):
             settings = configs[entry.scenario].get("settings") or {}

@@ -13,8 +13,7 @@ from patternbench.plan.order import Round, rounds_of
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
-from patternbench.records.journal import Again, Entry, latest
-from patternbench.records.journal import read as read_journal
+from patternbench.records.journal import Again, Entry, latest_in
 from patternbench.run import evidence, preflight
 from patternbench.run.manifest import manifest
 from patternbench.run.preflight import Cast
@@ -42,7 +41,7 @@ class Session:
 
     def todo(self, again: Again = NONE_AGAIN) -> list[Round]:
         """The rounds that the journal does not hold yet, and those that are to be run again."""
-        entries = latest(list(read_journal(self.folder.journal)))
+        entries = latest_in(self.folder.journal)
         over = {entry.round for entry in entries if not again.wants(entry)}
         return [place for place in self.rounds if place.index not in over]
 
@@ -55,7 +54,7 @@ class Session:
             first = next(coming, None)
             if first:
                 self._on_stage(chain([first], coming), listener)
-            return latest(list(read_journal(self.folder.journal)))
+            return latest_in(self.folder.journal)
         finally:
             self.folder.unlock()
 

@@ -18,8 +18,7 @@ from patternbench.plan.order import next_block as following
 from patternbench.records import attempts
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import Entry, latest
-from patternbench.records.journal import read as read_journal
+from patternbench.records.journal import Entry, latest_in
 from patternbench.run.evidence import rule_of
 from patternbench.study.models import Study
 
@@ -73,7 +72,7 @@ class Growth:
         files.write_json(self.folder.plan, {**stored, "rounds": [place.as_json() for place in self.rounds]})
 
     def _measured(self, rule: Rule) -> dict[int, float]:
-        entries = latest(list(read_journal(self.folder.journal)))
+        entries = latest_in(self.folder.journal)
         return {entry.round: self._value(entry, rule.response) for entry in entries if entry.counts}
 
     def _value(self, entry: Entry, response: str) -> float:

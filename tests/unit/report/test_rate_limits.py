@@ -32,8 +32,8 @@ def row(algorithm: str, ms: float, deviation: float, block: int = 0, **more: obj
 
 def told(rows: list[dict[str, object]], bursts: float | None = None) -> str:
     table = pd.DataFrame(rows)
-    words = rate_limit_words.recommendation(table, rate_limit_tables.costs(table), lambda _row: bursts)
-    return "\n".join(words)
+    advice = rate_limit_words.recommendation(table, rate_limit_tables.costs(table), lambda _row: bursts)
+    return "\n".join(advice.words)
 
 
 def test_among_those_that_cost_the_same_the_one_that_deviates_least_is_chosen_and_the_others_are_named() -> None:
@@ -182,3 +182,10 @@ def test_the_map_in_short_stands_between_the_ends_of_its_scale() -> None:
     short = found.tables[-1].frame
     assert short["algorithm"].tolist() == ["no limiter", "fixed window", "fixed window", "gcra", "exact log"]
     assert "recorded, 64 balancers" in short.columns
+
+
+def test_where_no_limited_round_is_valid_nothing_is_chosen() -> None:
+    table = pd.DataFrame([row("no limiter", 10, 0), row("fixed window", 10.4, 0.6, valid=False)])
+    advice = rate_limit_words.recommendation(table, rate_limit_tables.costs(table), lambda _row: None)
+    assert advice.choices == []
+    assert "there is nothing to choose from" in advice.scale
