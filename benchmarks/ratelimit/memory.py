@@ -19,7 +19,7 @@ from ratelimit_rig import ALGORITHMS, FILTER, Redis, quiet_folder  # noqa: E402 
 
 BUILD = (
     f"package.path='{FILTER}/lua/?.lua;{FILTER}/lua/?/init.lua;'..package.path;"
-    "io.write(require('ratelimit.stores.script').build())"
+    "io.write(require('ratelimit.stores.script').build(require('ratelimit.core').names))"
 )
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from ratelimit_rig import (  # noqa: E402 - found over the path above
 BARE, NATIVE = "no filter", "nginx limit_req"
 EMPTY, SILENT = "an empty access_by_lua", "gcra, memory, no fields"
 BACKEND, ENVOY, SERVICE = "the backend alone", "envoy without limit", "envoy with envoyproxy/ratelimit"
+LEASING = {"redis", "crdt"}
 LIMIT_REQ = "limit_req_zone $http_x_api_key zone=z:16m rate=1000000r/s;"
 ACCESS = 'require("ratelimit").access()'
 
@@ -205,6 +207,11 @@ def generous(algorithm: str, **more: Any) -> dict[str, Any]:
     return limit(algorithm, limit=many, **{"window": "1s", **more})
 
 
+def leased_by(store: str, mode: str) -> str:
+    """Return the name of the variant with leases from a store."""
+    return f"fixed_window, {store}, {mode} lease"
+
+
 def bare(text: str) -> str:
     """Return nginx's configuration without Lua."""
     return re.sub(r"^\s*(init_by|init_worker_by|access_by)_lua.*$", "", text, flags=re.MULTILINE)
@@ -270,10 +277,10 @@ def variants(folder: Path, stores: Stores) -> dict[str, Any]:
         for algorithm in ALGORITHMS:
             name = f"{algorithm}, {store}"
             made[name] = nginx(name, plan(generous(algorithm, store=store), stores=shared))
-    for mode in ("lazy", "eager") if stores.redis else ():
+    for store, mode in product(LEASING & shared.keys(), ("lazy", "eager")):
         lease = {"mode": mode, "share": 0.5, "most": 1000, "expires": "10s"}
-        leased = generous("fixed_window", store="redis", lease=lease, window="1m")
-        made[f"fixed_window, redis, {mode} lease"] = nginx(f"lease {mode}", plan(leased, stores=shared))
+        name, leased = leased_by(store, mode), generous("fixed_window", store=store, lease=lease, window="1m")
+        made[name] = nginx(name, plan(leased, stores=shared))
     return {**made, **envoys(folder, stores)}
 
 

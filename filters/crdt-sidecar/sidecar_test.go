@@ -248,6 +248,35 @@ func TestTooManyConnectionsAreToldSo(t *testing.T) {
 	}
 }
 
+func TestConnectionsBeyondThoseWithThreadsAreAnsweredToo(t *testing.T) {
+	sidecar := run(t)
+	var clients []*client
+	for range 300 { // more than have a thread of their own
+		clients = append(clients, dial(t, sidecar))
+	}
+	for i, c := range clients {
+		if answer := c.ask("PB.TAKE", "k", "fixed_window", "300", window, "1"); !strings.HasPrefix(answer, fmt.Sprintf("1 %d ", 299-i)) {
+			t.Fatalf("connection %d: %s", i, answer)
+		}
+	}
+}
+
+func TestStoppingEndsConnectionsThatWait(t *testing.T) {
+	sidecar := run(t)
+	waiting := dial(t, sidecar)
+	waiting.ask("PING")
+	stopped := make(chan struct{})
+	go func() { sidecar.server.Close(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-time.After(10 * time.Second):
+		t.Fatal("still waits for a client that says nothing")
+	}
+	if answer := waiting.read(); answer != "closed" {
+		t.Error(answer)
+	}
+}
+
 func TestAUnixSocketOfAKilledSidecarIsTakenOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.sock")
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})

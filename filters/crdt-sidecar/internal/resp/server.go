@@ -32,13 +32,13 @@ type Server struct {
 	most     int64
 	open     atomic.Int64
 	mu       sync.Mutex
-	conns    map[net.Conn]struct{}
+	conns    map[stream]struct{}
 	done     sync.WaitGroup
 }
 
 // Serve answers on a listener with at most so many connections at a time.
 func Serve(listener net.Listener, mostConnections int64, handle Handler) *Server {
-	server := &Server{listener: listener, handle: handle, most: mostConnections, conns: map[net.Conn]struct{}{}}
+	server := &Server{listener: listener, handle: handle, most: mostConnections, conns: map[stream]struct{}{}}
 	server.done.Add(1)
 	go server.accept()
 	return server
@@ -74,21 +74,28 @@ func (s *Server) accept() {
 }
 
 func (s *Server) admit(conn net.Conn) {
-	if s.open.Add(1) > s.most {
+	number := s.open.Add(1)
+	if number > s.most {
 		s.open.Add(-1)
 		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = conn.Write(AppendError(nil, fmt.Sprintf("ERR too many connections; at most %d", s.most)))
 		_ = conn.Close()
 		return
 	}
+	var each stream = conn
+	if number <= mostThreads {
+		if own, err := inThread(conn); err == nil {
+			each = own
+		}
+	}
 	s.mu.Lock()
-	s.conns[conn] = struct{}{}
+	s.conns[each] = struct{}{}
 	s.mu.Unlock()
 	s.done.Add(1)
-	go s.serve(conn)
+	go s.serve(each)
 }
 
-func (s *Server) serve(conn net.Conn) {
+func (s *Server) serve(conn stream) {
 	defer s.done.Done()
 	defer s.open.Add(-1)
 	defer s.forget(conn)
@@ -108,7 +115,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-func flush(conn net.Conn, out *[]byte) bool {
+func flush(conn stream, out *[]byte) bool {
 	if len(*out) == 0 {
 		return true
 	}
@@ -118,7 +125,7 @@ func flush(conn net.Conn, out *[]byte) bool {
 	return err == nil
 }
 
-func (s *Server) forget(conn net.Conn) {
+func (s *Server) forget(conn stream) {
 	_ = conn.Close()
 	s.mu.Lock()
 	delete(s.conns, conn)

@@ -1,9 +1,11 @@
 --- State in Redis: one script call per request, on the server's clock, whatever the number of limits.
 --
--- The script is called by its digest; after a restart or SCRIPT FLUSH the server asks for the text and gets it once.
+-- The script is called by its digest; after a restart or SCRIPT FLUSH the server asks for the text and gets it once. There is
+-- one for each algorithm, and one with all of them for a request whose limits differ in theirs.
 
 local ffi = require("ffi")
 local connection = require("ratelimit.wire.connection")
+local cores = require("ratelimit.core")
 local crypto = require("ratelimit.wire.crypto")
 local resp = require("ratelimit.wire.resp")
 local script = require("ratelimit.stores.script")
@@ -11,7 +13,8 @@ local script = require("ratelimit.stores.script")
 local M = {}
 M.__index = M
 
-local source, digest
+-- Text and digest of a script, by algorithm; `all` has every one.
+local scripts = {}
 
 local function hex(bytes)
   return (bytes:gsub(".", function(c)
@@ -19,10 +22,23 @@ local function hex(bytes)
   end))
 end
 
+local function prepare(name, names)
+  local source = script.build(names)
+  scripts[name] = { source = source, digest = hex(crypto.sha1(source)) }
+end
+
+local function prepare_all()
+  prepare("all", cores.names)
+  for _, name in ipairs(cores.names) do
+    prepare(name, { name })
+  end
+end
+
 --- A store on the server of `config.address`.
 function M.new(config)
-  source = source or script.build()
-  digest = digest or hex(crypto.sha1(source))
+  if not scripts.all then
+    prepare_all()
+  end
   return setmetatable({ address = config.address }, M)
 end
 
@@ -87,11 +103,22 @@ function M.answers(reply, count)
   return answers
 end
 
+local function script_for(requests)
+  local name = requests[1].limit.algorithm
+  if requests[2] then
+    for i = 2, #requests do
+      name = requests[i].limit.algorithm == name and name or "all"
+    end
+  end
+  return scripts[name]
+end
+
 --- Decides all requests together: what one binding limit rejects is taken from none.
 function M:decide(requests, now)
-  local reply, err = resp.ask(self.address, M.encode("EVALSHA", digest, requests, now))
+  local found = script_for(requests)
+  local reply, err = resp.ask(self.address, M.encode("EVALSHA", found.digest, requests, now))
   if type(reply) == "table" and reply.error and reply.error:find("^NOSCRIPT") then
-    reply, err = resp.ask(self.address, M.encode("EVAL", source, requests, now))
+    reply, err = resp.ask(self.address, M.encode("EVAL", found.source, requests, now))
   end
   if not reply then
     return nil, err

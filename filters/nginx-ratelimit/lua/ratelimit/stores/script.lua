@@ -11,21 +11,11 @@ local M = {}
 local body = [==[
 local whole = 64
 
-local function read_all(key, count)
-  local raw, state = redis.call("GETRANGE", key, 0, count * 8 - 1), {}
-  for i = 1, count do
-    state[i] = #raw >= i * 8 and (struct.unpack("<d", raw, (i - 1) * 8 + 1)) or 0
-  end
-  return state, function(ttl)
-    local parts = {}
-    for i = 1, count do
-      parts[i] = struct.pack("<d", state[i])
-    end
-    redis.call("SET", key, table.concat(parts), "PX", ttl)
-  end
+local function doubles(count)
+  return "<" .. string.rep("d", count)
 end
 
-local function read_lazily(key)
+local function lazy(key)
   local known, changed = {}, {}
   local function get(_, i)
     if known[i] == nil then
@@ -37,12 +27,29 @@ local function read_lazily(key)
   local function set(_, i, value)
     known[i], changed[i] = value, true
   end
-  return setmetatable({}, { __index = get, __newindex = set }), function(ttl)
-    for i in pairs(changed) do
-      redis.call("SETRANGE", key, (i - 1) * 8, struct.pack("<d", known[i]))
-    end
-    redis.call("PEXPIRE", key, ttl)
+  return setmetatable({}, { __index = get, __newindex = set, known = known, changed = changed })
+end
+
+local function read(key, size)
+  if size > whole then
+    return lazy(key)
   end
+  local raw = redis.call("GET", key) or ""
+  if #raw ~= size * 8 then
+    raw = string.sub(raw .. string.rep("\0", size * 8), 1, size * 8)
+  end
+  return { struct.unpack(doubles(size), raw) }
+end
+
+local function write(key, state, size, ttl)
+  if size <= whole then
+    return redis.call("SET", key, struct.pack(doubles(size), unpack(state, 1, size)), "PX", ttl)
+  end
+  local of = getmetatable(state)
+  for i in pairs(of.changed) do
+    redis.call("SETRANGE", key, (i - 1) * 8, struct.pack("<d", of.known[i]))
+  end
+  redis.call("PEXPIRE", key, ttl)
 end
 
 local function clock()
@@ -54,7 +61,7 @@ local now = tonumber(ARGV[1])
 if now < 0 then
   now = clock()
 end
-local out, saves, welcome = { now }, {}, true
+local out, writes, welcome = { now }, {}, true
 for k = 1, #KEYS do
   local a = 1 + (k - 1) * 10
   local verb, core = ARGV[a + 1], cores[ARGV[a + 2]]()
@@ -63,11 +70,11 @@ for k = 1, #KEYS do
     burst = tonumber(ARGV[a + 5]), sub_windows = tonumber(ARGV[a + 6]),
   }
   local size = core.size(plan)
-  local state, save = (size <= whole and read_all or read_lazily)(KEYS[k], size)
+  local state = read(KEYS[k], size)
   local allowed, remaining, reset, retry_after, delay, granted = verbs[verb](
     core, state, now, plan, tonumber(ARGV[a + 7]), tonumber(ARGV[a + 8]), tonumber(ARGV[a + 9]))
   if granted > 0 or verb == "report" or verb == "refund" then
-    saves[#saves + 1] = { save, math.ceil(core.ttl(plan) / 1000) + 1 }
+    writes[#writes + 1] = { KEYS[k], state, size, math.ceil(core.ttl(plan) / 1000) + 1 }
   end
   welcome = welcome and (allowed or ARGV[a + 10] == "0")
   local o = 1 + (k - 1) * 6
@@ -75,14 +82,11 @@ for k = 1, #KEYS do
   out[o + 4], out[o + 5], out[o + 6] = retry_after, delay, granted
 end
 if welcome then
-  for _, each in ipairs(saves) do
-    each[1](each[2])
+  for _, each in ipairs(writes) do
+    write(unpack(each))
   end
 end
-for i = 1, #out do
-  out[i] = struct.pack("<d", out[i])
-end
-return table.concat(out)
+return struct.pack(doubles(#out), unpack(out))
 ]==]
 
 local function text(module)
@@ -93,10 +97,10 @@ local function text(module)
   return (content:gsub("%-%-[^\n]*\n", "\n"))
 end
 
---- The whole text of the script.
-function M.build()
+--- The text of the script for some of the algorithms: the fewer, the less Redis has to set up at each call.
+function M.build(names)
   local parts = { "local cores = {}\n" }
-  for _, name in ipairs(cores.names) do
+  for _, name in ipairs(names) do
     parts[#parts + 1] = ("cores.%s = function()\n%s\nend\n"):format(name, text("ratelimit.core." .. cores.files[name]))
   end
   parts[#parts + 1] = ("local verbs = (function()\n%s\nend)()\n"):format(text("ratelimit.core.verbs"))

@@ -13,7 +13,11 @@ M.__index = M
 local waiting_for_connection = 4096
 
 local function connect(socket, address)
-  local options = { pool = address.pool, pool_size = address.pool_size, backlog = waiting_for_connection }
+  local options = address.options
+  if not options then
+    options = { pool = address.pool, pool_size = address.pool_size, backlog = waiting_for_connection }
+    address.options = options
+  end
   if address.path then
     return socket:connect("unix:" .. address.path, options)
   end
@@ -54,8 +58,12 @@ end
 
 --- Gives the next step what is left of the deadline.
 function M:hurry()
-  local left = math.max(1, math.floor((self.deadline - ngx.now()) * 1000))
-  self.socket:settimeouts(left, left, left)
+  local now = ngx.now()
+  if now ~= self.hurried then
+    local left = math.max(1, math.floor((self.deadline - now) * 1000))
+    self.socket:settimeouts(left, left, left)
+    self.hurried = now
+  end
 end
 
 function M:send(bytes)
