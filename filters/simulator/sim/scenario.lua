@@ -33,8 +33,9 @@ end
 
 local function limiter_of(scenario, number)
   local plan = plan_of(scenario)
-  local store = stores[scenario.store].new(plan, scenario, random.new(scenario.seed, 3 * number + 2))
-  return synchronisations[scenario.synchronisation].new(store, plan, scenario)
+  local stream = random.new(scenario.seed, 3 * number + 2)
+  local store = stores[scenario.store].new(plan, scenario, stream)
+  return synchronisations[scenario.synchronisation].new(store, plan, scenario, stream)
 end
 
 local function router(scenario, number)

@@ -125,6 +125,21 @@ describe("a simulated limiter", function()
     assert.is_true(most <= 100 + 3 * 20)
   end)
 
+  it("whose leases are booked a moment before they are logged deviates where clients stand on the edge, and within the band", function()
+    local function deviation(before)
+      local _, summary = admitted_by_window({
+        algorithm = "sliding_window_log", synchronisation = "eager", limit = 10, window_us = 6 * second, balancers = 2,
+        lease = { size = "static", share = 0.5, most = 1, expires_us = second }, booked_before_us = before,
+        clients = { { clients = 5, per_minute = 120, arrivals = "steady", cost = 1 } },
+      })
+      return summary
+    end
+    assert.are.equal(deviation().deviation, deviation({ 0, 0 }).deviation)
+    assert.are.equal(deviation().deviation, deviation({ 300, 300 }).deviation)
+    assert.is_true(deviation({ 50, 400 }).deviation > deviation().deviation)
+    assert.is_near(deviation().deviation_tolerant, deviation({ 50, 400 }).deviation_tolerant, 0.2)
+  end)
+
   it("with a share each never admits more than the limit", function()
     assert.is_true(admitted_by_window({ synchronisation = "share" }) <= 100)
   end)

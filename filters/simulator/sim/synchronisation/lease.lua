@@ -2,18 +2,20 @@
 --
 -- What nginx does on a timer is done here before the client's first request after it was due, at the time of the timer. With
 -- `workers` (1 when absent) the holders of leases are the workers of the balancers: 1 to `workers` are those of the first.
+-- A request's time is its balancer's when the answer was there; the store booked it `booked_before_us` (least and most) earlier.
 
 local leases = require("ratelimit.leases")
 
-local ceil, huge, min = math.ceil, math.huge, math.min
+local ceil, floor, huge, min = math.ceil, math.floor, math.huge, math.min
 
 local M = {}
 M.__index = M
 
 --- How often nginx looks for expired leases (microseconds).
 local sweep = 100000
+local at_once = { 0, 0 }
 
-function M.new(store, plan, scenario)
+function M.new(store, plan, scenario, stream)
   local held = {}
   for holder = 1, scenario.balancers do
     held[holder] = leases.new(0)
@@ -21,11 +23,14 @@ function M.new(store, plan, scenario)
   end
   return setmetatable({
     store = store, limit = plan, held = held, workers = scenario.workers or 1, asked = 0, next_end = huge,
+    stream = stream, before = scenario.booked_before_us or at_once, booked = 0,
   }, M)
 end
 
-local function ask(self, holder, ...)
-  return self.store:ask(ceil(holder / self.workers), ...)
+local function ask(self, holder, verb, now, ...)
+  local least, most = self.before[1], self.before[2]
+  self.booked = now - least - floor((most - least) * self.stream:uniform())
+  return self.store:ask(ceil(holder / self.workers), verb, self.booked, ...)
 end
 
 local function settle(self, holder, lease, now)
@@ -59,7 +64,7 @@ local function fetch(self, holder, lease, now, cost)
   local allowed, remaining, reset, retry_after, _, granted =
     ask(self, holder, verb, now, amount, self.limit.lease.share)
   local answer = { allowed = allowed, remaining = remaining, reset = reset, granted = granted }
-  leases.fill(lease, now, self.limit, answer, amount, now)
+  leases.fill(lease, now, self.limit, answer, amount, self.booked)
   lease.denied_until = allowed and 0 or now + retry_after
   self.next_end = min(self.next_end, due(lease))
   self.asked = self.asked + 1
