@@ -29,12 +29,14 @@ DONE, VERDICT_FAILED = 0, 1
 
 
 class Bar:
-    """A live progress bar: what is being measured, how far the run is, what comes back, what has failed."""
+    """A live progress bar between two lines: what is being measured, how far the run is, what comes back.
+
+    The lines are cut where the terminal ends; the bar keeps its width however long the name of a scenario is.
+    """
 
     def __init__(self, rounds: Sized, done: int, quiet: bool) -> None:
         self._rounds = rounds
         columns = (
-            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -43,14 +45,16 @@ class Bar:
         )
         console = Console(stderr=True)
         self.progress = Progress(*columns, console=console)
+        self._what = Text("bringing the system up", overflow="ellipsis", no_wrap=True)
         self._load = Text(style="dim", overflow="ellipsis", no_wrap=True)
-        live = Live(Group(self.progress, self._load), console=console, refresh_per_second=8)
+        live = Live(Group(self._what, self.progress, self._load), console=console, refresh_per_second=8)
         self.shown: AbstractContextManager[object] = nullcontext() if quiet else live
-        self._task = self.progress.add_task("bringing the system up", total=len(rounds), completed=done)
+        self._task = self.progress.add_task("", total=len(rounds), completed=done)
 
     def round_started(self, scenario: Scenario) -> None:
         """Say what is being measured."""
-        self.progress.update(self._task, description=described(scenario), total=len(self._rounds))
+        self._what.plain = described(scenario)
+        self.progress.update(self._task, total=len(self._rounds))
 
     def round_progressed(self, progress: Mapping[str, Any]) -> None:
         """Show below the bar what the load engine says of the round."""
