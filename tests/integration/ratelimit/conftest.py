@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, backend, missing_programs, quiet_folder
+from ratelimit_rig import MariaDB, Nginx, Redis, backend, build_sidecar, missing_programs, quiet_folder
 
 NEEDED = ("nginx", "redis-server", "redis-cli", "mariadbd", "mariadb-install-db", "mariadb", "hey", "luajit")
 
@@ -47,6 +47,14 @@ def mariadb(workshop: Path) -> Iterator[MariaDB]:
     server = MariaDB(workshop / "mariadb").install()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def sidecar_binary(workshop: Path) -> Path:
+    built = build_sidecar(workshop / "crdt-sidecar")
+    if not built:
+        pytest.skip("needs Go, or CRDT_SIDECAR=/path/to/the/sidecar")
+    return built
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from ratelimit_rig import (
     Nginx,
     Sidecar,
     balancer,
-    build_sidecar,
     burst,
     eventually,
     get,
@@ -22,17 +21,9 @@ from ratelimit_rig import (
 
 
 @pytest.fixture(scope="module")
-def binary(workshop: Path) -> Path:
-    built = build_sidecar(workshop / "crdt-sidecar")
-    if not built:
-        pytest.skip("needs filters/crdt-sidecar and Go, or CRDT_SIDECAR=/path/to/its/binary")
-    return built
-
-
-@pytest.fixture(scope="module")
-def cells(binary: Path, workshop: Path) -> Iterator[list[Sidecar]]:
-    first = Sidecar(binary, workshop / "cell-1", "one")
-    second = Sidecar(binary, workshop / "cell-2", "two", first.gossip)
+def cells(sidecar_binary: Path, workshop: Path) -> Iterator[list[Sidecar]]:
+    first = Sidecar(sidecar_binary, workshop / "cell-1", "one")
+    second = Sidecar(sidecar_binary, workshop / "cell-2", "two", first.gossip)
     with running(first, second):
         yield [first, second]
 

@@ -19,7 +19,6 @@ from ratelimit_rig import (
     Nginx,
     Sidecar,
     balancer,
-    build_sidecar,
     burst,
     eventually,
     get,
@@ -118,11 +117,8 @@ class Archipelago:
 
 
 @pytest.fixture(scope="module")
-def apart(workshop: Path, behind: Nginx) -> Iterator[Archipelago]:
-    binary = build_sidecar(workshop / "crdt-sidecar-apart")
-    if not binary:
-        pytest.skip("needs Go, or CRDT_SIDECAR=/path/to/the/sidecar")
-    made = Archipelago(workshop / "apart", binary, behind)
+def apart(workshop: Path, sidecar_binary: Path, behind: Nginx) -> Iterator[Archipelago]:
+    made = Archipelago(workshop / "apart", sidecar_binary, behind)
     try:
         with running(*made.cells, *made.balancers):
             yield made
