@@ -1,0 +1,34 @@
+package resp
+
+import (
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAClientThatDoesNotReadIsLetGo(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	much := strings.Repeat("x", 1<<20)
+	server := Serve(listener, 10, func(out []byte, _ [][]byte) ([]byte, bool) { return AppendBulk(out, much), false })
+	defer server.Close()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, strings.Repeat("*1\r\n$4\r\nPING\r\n", 100)); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(4 * writeTimeout)
+	for accepted := false; !accepted || server.Connections() > 0; time.Sleep(10 * time.Millisecond) {
+		accepted = accepted || server.Connections() > 0
+		if time.Now().After(deadline) {
+			t.Fatal("still there")
+		}
+	}
+}
