@@ -19,8 +19,10 @@ const (
 	// MaxArguments is the most arguments of a request, its verb included.
 	MaxArguments = 16
 	maxLine      = 32
-	writeTimeout = 5 * time.Second
 )
+
+// writeTimeout is how long a client may leave its answers unread; tests shorten it.
+var writeTimeout = 5 * time.Second
 
 // Handler answers one request; it appends its answer in RESP2 to out. quit closes the connection after the answer.
 type Handler func(out []byte, arguments [][]byte) (answer []byte, quit bool)
