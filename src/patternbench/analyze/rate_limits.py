@@ -75,24 +75,35 @@ def typical(rows: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd
     return groups[list(columns)].median().reset_index()
 
 
-def overheads(rows: pd.DataFrame, by: Sequence[str], baseline: pd.Series, response: str) -> pd.DataFrame:
+def overheads(
+    rows: pd.DataFrame, by: Sequence[str], baseline: pd.Series, response: str, alike: Sequence[str] = ()
+) -> pd.DataFrame:
     """How much more a response is than without a limiter in the same block: one row for each combination of `by`.
 
     `rows` has a value a round and the column `block`; `baseline` (bool, same index) tells the rounds without a
-    limiter. Gives `mean`, `overhead` (mean over blocks that have both) with Student's interval over the blocks `low`
-    to `high` (NaN below two blocks), `percent` of the baseline and `rounds`. The baseline's own overhead is 0.
+    limiter. Gives `mean`, `overhead` (mean over blocks that have both) with a 95 % interval `low` to `high`, `percent`
+    of the baseline and `rounds`. The baseline's own overhead is 0. The interval is Student's, with the `scatter` of
+    all configurations that are equal in `alike` (of `by`) and of the baseline; NaN where that can't be told.
     """
     base = rows.loc[baseline].groupby("block")[response].mean()
-    groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
-    found = [_overhead(names, part, base, response) for names, part in _named(groups, by)]
-    return pd.DataFrame(found)
+    found = []
+    for _, pool in rows.groupby(list(alike), sort=False, dropna=False, observed=True) if alike else [((), rows)]:
+        noise = scatter(rows[baseline | rows.index.isin(pool.index)], by, response)
+        for names, part in _named(pool.groupby(list(by), sort=False, dropna=False, observed=True), by):
+            own = _NONE if baseline[part.index].all() else noise
+            found.append(_overhead(names, part, base, response, own))
+    return rows[list(by)].drop_duplicates().merge(pd.DataFrame(found), on=list(by), how="left")
 
 
-def _overhead(names: dict[str, Any], part: pd.DataFrame, base: pd.Series, response: str) -> dict[str, Any]:
+def _overhead(
+    names: dict[str, Any], part: pd.DataFrame, base: pd.Series, response: str, noise: Noise
+) -> dict[str, Any]:
     mine = part.groupby("block")[response].mean()
-    apart = mean_interval((mine - base).dropna().to_numpy(float))
-    values = {"mean": mine.mean(), "overhead": apart.mean, "low": apart.low, "high": apart.high}
-    return {**names, **values, "percent": 100 * apart.mean / base.mean(), "rounds": len(part)}
+    apart = (mine - base).dropna()
+    mean = apart.mean()
+    reach = noise.reach(len(apart)) if len(apart) and noise.freedom else np.nan
+    values = {"mean": mine.mean(), "overhead": mean, "low": mean - reach, "high": mean + reach}
+    return {**names, **values, "percent": 100 * mean / base.mean(), "rounds": len(part)}
 
 
 @dataclass(frozen=True)
@@ -151,6 +162,10 @@ class Noise:
         return float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom) * self.deviation * np.sqrt(2 / rounds))
 
 
+_NONE = Noise(0.0, 1)
+"""Of what is compared with itself."""
+
+
 def noise(rows: pd.DataFrame, alike: Sequence[str], response: str) -> Noise:
     """The pooled scatter of a response within the rounds of one block that are equal in `alike`.
 
@@ -162,6 +177,24 @@ def noise(rows: pd.DataFrame, alike: Sequence[str], response: str) -> Noise:
         return Noise(np.nan, 0)
     squares = float((groups.var(ddof=1).fillna(0) * (groups.size() - 1)).sum())
     return Noise(float(np.sqrt(squares / freedom)), freedom)
+
+
+def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
+    """How far rounds lie from what their configuration (`by`) and their block explain, pooled over all of them.
+
+    The residuals of the additive model of a randomised block design. For one configuration and a baseline, half the
+    variance of their differences.
+    """
+    groups = rows.groupby([*by, "block"], sort=False, dropna=False, observed=True)
+    means = groups[response].mean().dropna().reset_index()
+    places = [means.groupby(keys, sort=False, dropna=False).ngroup().to_numpy() for keys in (list(by), "block")]
+    design = np.hstack([np.equal.outer(place, np.unique(place)).astype(float) for place in places])
+    freedom = len(means) - int(np.linalg.matrix_rank(design)) if len(means) else 0
+    if not freedom:
+        return Noise(np.nan, 0)
+    values = means[response].to_numpy(float)
+    apart = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+    return Noise(float(np.sqrt(apart @ apart / freedom)), freedom)
 
 
 @dataclass(frozen=True)

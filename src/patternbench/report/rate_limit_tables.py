@@ -18,6 +18,8 @@ from patternbench.study.units import Duration
 BY = ["algorithm", "store", "synchronisation", "distance", "limit", "also"]
 """What makes a configuration; `limit` and `also` are shown only where they vary."""
 HIDDEN = ("limit", "also")
+ALIKE = ("synchronisation", "distance")
+"""Configurations equal in these scatter alike from round to round: as far from the store, asking it as often."""
 PER_REQUEST, NONE = "per request", "-"
 BALANCERS, CLIENTS = "balancers", "clients"
 GROUP = "group."
@@ -71,7 +73,7 @@ def configured(limits: list[dict[str, Any]]) -> pd.DataFrame:
 
 def costs(rows: pd.DataFrame) -> pd.DataFrame:
     """What each configuration adds to the latency, in ms, against the rounds without a limiter of the same block."""
-    parts = [judge.overheads(part, BY, ~part["limited"], COST) for part in _comparable(rows)]
+    parts = [judge.overheads(part, BY, ~part["limited"], COST, ALIKE) for part in _comparable(rows)]
     return pd.concat(parts, ignore_index=True)
 
 

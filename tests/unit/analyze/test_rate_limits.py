@@ -65,7 +65,36 @@ def test_the_overhead_is_the_mean_difference_to_the_round_without_a_limiter_of_t
 def test_a_drift_that_meets_a_whole_block_is_no_part_of_the_overhead() -> None:
     rows = rounds(algorithm=["none", "none", "gcra", "gcra"], block=[0, 1, 0, 1], ms=[10.0, 90.0, 13.0, 93.0])
     found = rate_limits.overheads(rows, ["algorithm"], rows["algorithm"] == "none", "ms").set_index("algorithm")
-    assert found.loc["gcra", ["low", "overhead", "high"]].tolist() == [3, 3, 3]
+    assert found.loc["gcra", ["low", "overhead", "high"]].tolist() == pytest.approx([3, 3, 3])
+
+
+def test_the_interval_of_an_overhead_has_the_scatter_of_all_configurations_that_are_alike() -> None:
+    """Two rounds of each give 12.7 standard errors alone; sixteen configurations together give 2.1, and are right."""
+    rng = np.random.default_rng(5)
+    names = [str(number) for number in range(16)]
+    rows = rounds(algorithm=names * 2, block=[0] * 16 + [1] * 16, way=["a"] * 32, ms=[0.0] * 32)
+    right = 0
+    for _ in range(200):
+        rows["ms"] = rng.normal(10, 1, 32) + 5 * rows["block"]
+        found = rate_limits.overheads(rows, ["algorithm", "way"], rows["algorithm"] == "0", "ms", ["way"])
+        others = found[found["algorithm"] != "0"]
+        right += int(((others["low"] < 0) & (others["high"] > 0)).sum())
+        assert (others["high"] - others["low"]).max() < 12
+    assert right / (200 * 15) == pytest.approx(0.95, abs=0.02)
+
+
+def test_configurations_that_are_not_alike_keep_their_own_scatter() -> None:
+    rows = rounds(
+        algorithm=["none", "none", "near", "near", "far", "far"],
+        distance=["0", "0", "0", "0", "25", "25"],
+        block=[0, 1] * 3,
+        ms=[10.0, 10.0, 11.0, 11.1, 60.0, 90.0],
+    )
+    by = ["algorithm", "distance"]
+    found = rate_limits.overheads(rows, by, rows["algorithm"] == "none", "ms", ["distance"]).set_index("algorithm")
+    assert found.loc["near", "high"] - found.loc["near", "low"] == pytest.approx(2 * 12.706 * 0.05, abs=1e-3)
+    assert found.loc["far", "high"] - found.loc["far", "low"] == pytest.approx(2 * 12.706 * 15, abs=0.1)
+    assert found.loc["none", ["low", "overhead", "high"]].tolist() == [0, 0, 0]
 
 
 def test_one_block_gives_an_overhead_without_an_interval() -> None:
