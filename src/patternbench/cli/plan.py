@@ -60,14 +60,21 @@ def check_system(study: Study, beside: Path) -> None:
         systems.load(study.system.name, beside).check(levels)
 
 
+def _guess(study: Study, expanded: Plan, rounds: int) -> float:
+    """How many seconds so many rounds will take; the load engine warms up at the beginning of each."""
+    clients = {scenario.client for scenario in expanded.scenarios}
+    warm_up_s = {client: study.warm_up.seconds for client in clients if choice.by_engine(study, client)}
+    return estimate.seconds(expanded.scenarios, rounds, warm_up_s)
+
+
 def show(study: Study, expanded: Plan, everything: bool) -> None:
     """Print a plan for people."""
     console = Console()
     count = len(expanded.scenarios)
     least, most = fewest(study.rounds), largest(study.rounds)
-    guess = output.seconds(estimate.seconds(expanded.scenarios, least))
+    guess = output.seconds(_guess(study, expanded, least))
     if most > least:
-        guess += f" to {output.seconds(estimate.seconds(expanded.scenarios, most))}"
+        guess += f" to {output.seconds(_guess(study, expanded, most))}"
     rounds, total = (
         (str(least), str(count * least))
         if most == least

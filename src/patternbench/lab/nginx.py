@@ -29,6 +29,7 @@ MEMORY = "memory"
 PER_REQUEST = "per_request"
 NOT_LEASABLE = ("leaky_bucket", "gcra")
 WITH_BURST = ("token_bucket", "leaky_bucket", "gcra")
+LEASE_EXPIRES = ("10ms", "1m")
 GRACE_S = 5.0
 SERIOUS = re.compile(r"\[(emerg|alert|crit|error)\]")
 MOST_LINES = 5
@@ -40,7 +41,8 @@ class Nginx(Settings):
     ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which component that is. In
     ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided by ``balancers``.
     ``link`` is a component that stands between when it is up. ``burst`` 0 means the limit. ``lease_share`` is the
-    part of the remaining quota that a lease takes. A request without the header is limited by its address.
+    part of the remaining quota that a lease takes, ``lease_expires`` how long it holds. A request without the header is
+    limited by its address.
     """
 
     kind: ClassVar[str] = "nginx"
@@ -61,6 +63,7 @@ class Nginx(Settings):
     when_store_fails: Literal["open", "closed", "local"] = "local"
     synchronisation: Literal["per_request", "lazy", "eager"] = "per_request"
     lease_share: float = Field(default=0.5, gt=0, le=1)
+    lease_expires: Duration = Duration.parse("1s")
 
     @field_validator("synchronisation")
     @classmethod
@@ -70,6 +73,14 @@ class Nginx(Settings):
             text = f"no lease goes with {algorithm}, which computes times: exclude them together, or use {PER_REQUEST}"
             raise PydanticCustomError("lease", "{text}", {"text": text, "allowed": PER_REQUEST})
         return way
+
+    @field_validator("lease_expires")
+    @classmethod
+    def _is_a_life(cls, length: Duration) -> Duration:
+        least, most = LEASE_EXPIRES
+        if not Duration.parse(least).us <= length.us <= Duration.parse(most).us:
+            raise PydanticCustomError("lease_expires", "no lease lives so long", {"allowed": f"{least} to {most}"})
+        return length
 
     @staticmethod
     def needs() -> list[Need]:
@@ -148,7 +159,8 @@ class Nginx(Settings):
         if self.algorithm in WITH_BURST and self.burst:
             limit["burst"] = self._part(self.burst)
         if self.synchronisation != "per_request":
-            limit["lease"] = {"mode": self.synchronisation, "share": self.lease_share}
+            expires = f"{self.lease_expires.us}us"
+            limit["lease"] = {"mode": self.synchronisation, "share": self.lease_share, "expires": expires}
         return limit
 
     def _part(self, quantity: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from patternbench.plan.scenarios import Scenario
@@ -17,9 +18,13 @@ UNKNOWN_S = 30.0
 LARGEST_FAULT = 0.99
 
 
-def seconds(scenarios: tuple[Scenario, ...], rounds: int) -> float:
-    """A guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off."""
-    return sum(round_seconds(scenario.config) + OVERHEAD_S for scenario in scenarios) * rounds
+def seconds(scenarios: tuple[Scenario, ...], rounds: int, warm_up_s: Mapping[str, float]) -> float:
+    """A guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off.
+
+    `warm_up_s` has what each of a client's rounds begins with, unmeasured; a client that it lacks warms up once.
+    """
+    each = (round_seconds(one.config) + warm_up_s.get(one.client, 0.0) + OVERHEAD_S for one in scenarios)
+    return sum(each) * rounds
 
 
 def round_seconds(config: dict[str, Any]) -> float:

@@ -23,6 +23,7 @@ SHOP = systems.load("shop-behind-two-balancers")
             "system.settings.synchronisation",
             "no lease goes with gcra",
         ),
+        ({"lease_expires": "2m"}, "system.settings.lease_expires", "no lease lives so long"),
         ({"store_delay": "far"}, "system.settings.store_delay", "duration"),
     ],
 )

@@ -1,0 +1,22 @@
+"""How long a run will take is told before it starts."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from patternbench.cli.plan import plan
+
+STUDIES = Path(__file__).parents[3] / "studies"
+
+
+@pytest.mark.parametrize(
+    ("study", "guess"),
+    [
+        ("rate-limiting-quick", "2 h 35 min"),  # 141 rounds of 6 s of warm-up and 60 s
+        ("rate-limiting-leases", "60 min"),  # 30 rounds of 60 s of warm-up and 60 s
+    ],
+)
+def test_the_warm_up_of_every_round_is_part_of_the_guess(study: str, guess: str) -> None:
+    shown = CliRunner().invoke(plan, [str(STUDIES / f"{study}.yaml")]).output
+    assert f"roughly {guess} " in shown
