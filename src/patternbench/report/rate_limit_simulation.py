@@ -35,8 +35,9 @@ WHY = {
         "when the machine lets it and books at the moment of granting."
     ),
     "lease": (
-        "A real batch takes a round trip to fetch, in which the client's further requests wait, and a look of nginx "
-        "at a tenth of a second to settle; the simulator's store answers at once."
+        "The store books a batch some tenths of a millisecond before its balancer logs the request that fetched it, "
+        "which decides otherwise where a request comes one window after another; the simulator's store answers at "
+        "once. And a batch is settled when nginx looks for it, every tenth of a second."
     ),
     PER_REQUEST: (
         "Both decide by the same code on the same times. What is left are decisions without the store, and "
