@@ -1,17 +1,18 @@
 """Remakes the tables of docs/reproductions/kalyanasundaram-2025.md from the judged rounds beside it.
 
-.venv/bin/python docs/reproductions/kalyanasundaram-2025/tables.py [RUN]
+.venv/bin/python docs/reproductions/kalyanasundaram-2025/tables.py [RUN [LEASES]]
 
-With RUN, a folder that `patternbench report` has been through, the judged rounds and figures are taken from it first.
+With RUN, a folder that `patternbench report` has been through, the judged rounds and figures are taken from it first;
+with LEASES, such a folder of studies/rate-limiting-leases.yaml, those of leases too.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from patternbench.drivers.limit_simulator import simulate
@@ -24,7 +25,7 @@ from patternbench.report.rate_limit_tables import BALANCERS, BY, PER_REQUEST
 from patternbench.study.units import Duration
 
 HERE = Path(__file__).parent
-ROUNDS = HERE / "rounds.parquet"
+ROUNDS, LEASES = HERE / "rounds.parquet", HERE / "leases.parquet"
 PAGE = HERE.with_suffix(".md")
 MARK = "## The tables\n"
 DISTANCES = ("0ms", "25ms")
@@ -38,9 +39,6 @@ FIGURES = {
     "rate-limiting-6": "map-recorded",
     "rate-limiting-7": "map-bursts",
 }
-#: When the round that hung began (seconds since 1970): up to then the run had real-time priority, from then on only a
-#: raised one, and latencies are of another kind. Exact only for the run of this page.
-OTHER_PRIORITY_FROM = 1795275271.0
 #: Table V of the paper: added latency in ms.
 TABLE_V = {
     "fixed window": {"crdt": 1.43, "redis": 2.76, "mariadb": 7.50},
@@ -61,6 +59,8 @@ RAW = {
     ("fixed window", "lazy lease"): 2.27,
     ("sliding window counter", "lazy lease"): 1.52,
 }
+#: How long the leases of rate-limiting-leases.yaml hold, and those that are simulated beside them (seconds).
+HELD_S, LENGTHS_S = 20, (1, 6, 20, 60)
 PAPER_SCALE = Map(
     synchronisations=("request", "lazy", "eager"),
     balancers=(2,),
@@ -71,33 +71,35 @@ PAPER_SCALE = Map(
 
 
 def main() -> None:
+    for folder_, kept in zip(sys.argv[1:], (ROUNDS, LEASES), strict=False):
+        judged(RunFolder(folder_)).to_parquet(kept, index=False)
     if len(sys.argv) > 1:
-        take(RunFolder(sys.argv[1]))
-    text = "\n".join(made(pd.read_parquet(ROUNDS)))
+        copy_figures(Path(sys.argv[1]))
+    text = "\n".join(made(pd.read_parquet(ROUNDS), pd.read_parquet(LEASES)))
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(page[: page.index(MARK) + len(MARK)] + "\n" + text, encoding="utf-8")
 
 
-def take(run: RunFolder) -> None:
-    """Keep the judged rounds of a run, with their simulated deviation, and its figures."""
+def judged(run: RunFolder) -> pd.DataFrame:
+    """The judged rounds of a run, with what was simulated of each."""
     rounds = pd.read_parquet(run.rounds)
-    rounds["valid"] &= rounds["seconds"] < 2 * rounds["seconds"].median()  # a round that hung is not what was asked for
     rows = rate_limits.judged_rounds(run, folder.read_json(run.plan)["scenarios"], rounds)
     found = simulated.read(run)
     answers = found.rounds if found else {}
-    rows["simulated"] = [answers.get(str(number), {}).get("deviation") for number in rows["round"]]
-    # Half a block later, so that latencies are compared only with those of the same conditions.
-    began = rounds.set_index("round")["started"].reindex(rows["round"]).to_numpy()
-    rows["block"] = rows["block"] + np.where(began < OTHER_PRIORITY_FROM, 0.0, 0.5)
+    for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
+        rows[name] = [answers.get(str(number), {}).get(field) for number in rows["round"]]
     rows.attrs = {}
-    rows.to_parquet(ROUNDS, index=False)
+    return rows
+
+
+def copy_figures(run: Path) -> None:
     for source, name in FIGURES.items():
-        shutil.copyfile(run.path / "figures" / f"{source}.svg", HERE / f"{name}.svg")
+        shutil.copyfile(run / "figures" / f"{source}.svg", HERE / f"{name}.svg")
 
 
-def made(rows: pd.DataFrame) -> list[str]:
+def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
     """Every table with its title."""
-    counted = rate_limits.counting(rows)
+    counted, long = rate_limits.counting(rows), rate_limits.counting(leased)
     parts = {
         f"{len(rows)} rounds, {int(rows['valid'].sum())} of them valid. Latency that the limiter adds near the store "
         "(Table V), ms: ours with its 95 % interval, the paper's in brackets": latencies(counted),
@@ -107,6 +109,10 @@ def made(rows: pd.DataFrame) -> list[str]:
         "clocks: near / 25 ms away": by_store(counted),
         "Leases over Redis (Figures 6 and 7): added latency in ms and percent of requests that deviate, near / 25 ms "
         "away": leases(counted),
+        f"Leases at the paper's limit and window, the store 25 ms away, that hold for {HELD_S} s ({len(leased)} "
+        f"rounds, {int(leased['valid'].sum())} of them valid)": long_leases(long),
+        "The same clients, simulated: percent of requests that wait for the store, and that deviate, by how long a "
+        "lease holds": by_length(),
         "Measured and simulated deviation on the same requests, percent of requests": beside(counted),
     }
     return [f"**{title}**\n\n{markdown(table)}\n" for title, table in parts.items()]
@@ -136,8 +142,13 @@ def added(found: pd.DataFrame, paper: float) -> str:
     row = found.iloc[0]
     if pd.isna(row["overhead"]):
         return f"no match [{paper:.2f}]"
-    limits = "" if pd.isna(row["low"]) else f" ({row['low']:.2f} to {row['high']:.2f})"
-    return f"{row['overhead']:.2f}{limits} [{paper:.2f}]"
+    limits = "" if pd.isna(row["low"]) else f" ({short(row['low'])} to {short(row['high'])})"
+    return f"{short(row['overhead'])}{limits} [{paper:.2f}]"
+
+
+def short(number: float) -> str:
+    """Two places, and no minus before a zero."""
+    return f"{round(number, 2) + 0.0:.2f}"
 
 
 def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
@@ -242,6 +253,56 @@ def pair(rows: pd.DataFrame, costs: pd.DataFrame) -> str:
     overhead = costs["overhead"].iloc[0]
     latency = "no match" if pd.isna(overhead) else f"{overhead:.2f} ms"
     return f"{latency}, {rows[f'{BALANCERS}.measured.deviation'].median():.2f} %"
+
+
+def long_leases(rows: pd.DataFrame) -> pd.DataFrame:
+    """What leases of many requests save and cost: measured, but for who waited for the store."""
+    costs = tables.costs(rows)
+    limited = [long_lease(rows, cost) for _, cost in costs[costs["algorithm"] != "no limiter"].iterrows()]
+    worst = rows[f"{BALANCERS}.no limiter.deviation"].median()
+    ends = [
+        {"algorithm": name, "synchronisation": "–", "added, ms": added_ms, "deviation, % of requests": f"{share:.2f}"}
+        for name, added_ms, share in (("no limiter", "0", worst), ("exact log", "–", 0.0))
+    ]
+    return pd.DataFrame([ends[0], *limited, ends[1]])[list(limited[0])].fillna("–")
+
+
+def long_lease(rows: pd.DataFrame, cost: pd.Series) -> dict[str, str]:
+    mine = like(rows, algorithm=cost["algorithm"], synchronisation=cost["synchronisation"])
+    measured = {name: mine[f"{BALANCERS}.measured.{name}"].median() for name in MEASURES}
+    limits = "" if pd.isna(cost["low"]) else f" ({cost['low']:.1f} to {cost['high']:.1f})"
+    return {
+        "algorithm": cost["algorithm"],
+        "synchronisation": cost["synchronisation"],
+        "added, ms": f"{cost['overhead']:.1f}{limits}",
+        "waited for the store, % (simulated)": f"{mine['asked'].median():.0f}",
+        "deviation, % of requests": f"{measured['deviation']:.2f}",
+        "simulated": f"{mine['simulated'].median():.2f}",
+        "wrongly allowed / rejected": f"{measured['wrongly_allowed']:.2f} / {measured['wrongly_rejected']:.2f}",
+        "peak / limit": f"{measured['peak']:.2f}",
+    }
+
+
+def by_length() -> pd.DataFrame:
+    """Leases of several lengths for the paper's clients, behind two balancers of two workers, in simulated time."""
+    ways = [(name, way) for name in ("fixed_window", "sliding_window_log", "token_bucket") for way in ("lazy", "eager")]
+    planned = [lengthy(name, way, length) for name, way in ways for length in LENGTHS_S]
+    answers = iter(simulate([{**each, "id": place} for place, each in enumerate(planned)]))
+    lines = []
+    for name, way in ways:
+        cells = {f"{length} s": waiting(next(answers)["measured"]) for length in LENGTHS_S}
+        lines.append({"algorithm": name.replace("_", " "), "synchronisation": f"{way} lease", **cells})
+    return pd.DataFrame(lines)
+
+
+def waiting(measured: dict[str, float]) -> str:
+    return f"{measured['asked_store']:.0f}, {measured['deviation']:.2f}"
+
+
+def lengthy(algorithm: str, way: str, length_s: int) -> dict[str, object]:
+    one = next(each for each in scenarios(replace(PAPER_SCALE, burst=20)) if each["algorithm"] == algorithm)
+    lease = {"size": "static", "share": 0.5, "most": 1_000_000, "expires_us": length_s * 1_000_000}
+    return {**one, "synchronisation": way, "lease": lease, "balancers": 4, "workers": 2}
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
