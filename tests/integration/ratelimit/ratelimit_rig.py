@@ -145,7 +145,8 @@ class MariaDB(Component):
     def install(self) -> "MariaDB":
         data = f"--datadir={self.folder / 'data'}"
         command = ["mariadb-install-db", "--no-defaults", data, "--user=root", "--skip-test-db"]
-        subprocess.run(command, check=True, capture_output=True)
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
         self.start()
         self.sql("CREATE DATABASE ratelimit; INSTALL SONAME 'auth_ed25519';")
         schema = (FILTER / "sql" / "schema.sql").read_text(encoding="utf-8")

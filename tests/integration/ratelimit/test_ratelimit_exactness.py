@@ -23,6 +23,8 @@ from ratelimit_rig import (
 )
 
 RUNS = int(os.environ.get("RATELIMIT_RUNS", "2"))
+#: A burst on a leaky bucket lasts about half a minute: it lets through what it admits one by one.
+pytestmark = pytest.mark.timeout(max(300, 60 * RUNS))
 
 
 @pytest.fixture(scope="module")
