@@ -1,8 +1,14 @@
-"""What the filter promises, and whether a run of the benchmark kept it."""
+"""What the filter promises, and whether a run of the benchmark kept it.
 
+`python benchmarks/ratelimit/goals.py RESULT...` prints the tables over the rounds of several runs together.
+"""
+
+import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -130,3 +136,14 @@ def order(row: dict[str, Any]) -> tuple[int, str]:
     if name in first:
         return first.index(name), name
     return (30 if name == SERVICE else 20 if name.startswith("envoy") else 8 if "memory" in name else 10), name
+
+
+def together(results: list[str]) -> Rows:
+    """Return the rounds of several runs, none of them with another's number."""
+    runs = [json.loads(Path(name).read_text(encoding="utf-8"))["rounds"] for name in results]
+    return [{**row, "round": (place, row["round"])} for place, run in enumerate(runs) for row in run]
+
+
+if __name__ == "__main__":
+    found = together(sys.argv[1:])
+    print(goals_table(found), comparison(found), sep="\n\n")
