@@ -17,14 +17,17 @@ from patternbench.report.export import FORMATS, TABLES, export_run
 @click.option("--table", type=click.Choice(TABLES), default="rounds", show_default=True, help="For csv and parquet.")
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write. [default: DIR/export/TABLE.FORMAT]")
 @click.option("--force", is_flag=True, help="Write over a file that is already there.")
-def export(folder: Path, format_: str, table: str, out: Path | None, force: bool) -> None:
-    """Write the records of the run in DIR.
+@click.option(
+    "--every-round", is_flag=True, help="With the rounds that are not valid; the column `valid` marks them."
+)
+def export(folder: Path, format_: str, table: str, out: Path | None, force: bool, every_round: bool) -> None:
+    """Write the records of the run in DIR: the rounds that count, without those that failed or are not valid.
 
     \b
-    csv, parquet         one row a round with its factors and metrics; --table attempts: one row an attempt
-    resiliencebench-csv  one row a virtual user and round, with the columns of that tool's paper
+    csv, parquet         one row per round with its factors and metrics; --table attempts: one row per attempt
+    resiliencebench-csv  one row per virtual user and round, with the columns of that tool's paper
     """
     run = RunFolder(folder)
     run.check()
     refresh_rounds(run)
-    click.echo(export_run(run, format_, table, out, force))
+    click.echo(export_run(run, format_, table, out, force, every_round))

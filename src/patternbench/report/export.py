@@ -9,10 +9,12 @@ from typing import Any
 import pandas as pd
 
 from patternbench.analyze.metrics import TABLE_2, user_metrics
-from patternbench.plan.expand import factor_name, flatten
+from patternbench.plan.expand import STACK, factor_name, flatten
+from patternbench.plan.scenarios import strategy_name
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
+from patternbench.report.model import counting
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
@@ -21,12 +23,18 @@ TABLES = ["rounds", "attempts"]
 PAPERS_NAMES = {"baseline": "Baseline", "retry": "Retry", "circuit_breaker": "Circuit Breaker"}
 
 
-def export_run(run: RunFolder, format_: str, table: str, out: Path | None, force: bool) -> Path:
-    """Write one file of a run's records and return its path; raises InputError rather than write over another."""
+def export_run(
+    run: RunFolder, format_: str, table: str, out: Path | None, force: bool, every_round: bool = False
+) -> Path:
+    """Write one file of a run's records and return its path; raises InputError rather than write over another.
+
+    Rounds that failed or are not valid are left out, unless ``every_round``; the column ``valid`` then marks them.
+    """
     if format_ == "resiliencebench-csv":
-        frame, suffix, table = resiliencebench(run), "csv", "resiliencebench"
+        frame, suffix, table = resiliencebench(run, every_round), "csv", "resiliencebench"
     else:
-        frame, suffix = (rounds(run) if table == "rounds" else all_attempts(run)), format_
+        frame = rounds(run, every_round) if table == "rounds" else all_attempts(run, every_round)
+        suffix = format_
     path = out or run.path / "export" / f"{table}.{suffix}"
     if path.exists() and not force:
         raise InputError(Problem("is already there", file=str(path), hint="name another with --out, or add --force"))
@@ -38,17 +46,15 @@ def export_run(run: RunFolder, format_: str, table: str, out: Path | None, force
     return path
 
 
-def rounds(run: RunFolder) -> pd.DataFrame:
-    """One row a round: scenario, factors, metrics."""
-    return pd.read_parquet(run.rounds)
+def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
+    """One row per round that counts: scenario, factors, metrics."""
+    frame = pd.read_parquet(run.rounds)
+    return frame if every_round else counting(frame)
 
 
-def all_attempts(run: RunFolder) -> pd.DataFrame:
-    """One row an attempt of the finished rounds, with its round, block and scenario in front."""
-    frames = [
-        attempts.read(run.attempts_of(entry.file)).assign(round=entry.round, block=entry.block, scenario=entry.scenario)
-        for entry in _done(run)
-    ]
+def all_attempts(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
+    """One row per attempt of the finished rounds that count, with its round, block and scenario in front."""
+    frames = [_attempts(run, entry, every_round) for entry in _done(run, every_round)]
     if not frames:
         return pd.DataFrame(columns=attempts.SCHEMA.names)
     joined = pd.concat(frames, ignore_index=True)
@@ -56,19 +62,27 @@ def all_attempts(run: RunFolder) -> pd.DataFrame:
     return joined[front + [name for name in joined.columns if name not in front]]
 
 
-def resiliencebench(run: RunFolder) -> pd.DataFrame:
-    """One row a virtual user and round, with the metrics of that tool's paper under its names (Table 2)."""
+def _attempts(run: RunFolder, entry: Entry, marked: bool) -> pd.DataFrame:
+    frame = attempts.read(run.attempts_of(entry.file))
+    valid = {"valid": entry.valid} if marked else {}
+    return frame.assign(round=entry.round, block=entry.block, scenario=entry.scenario, **valid)
+
+
+def resiliencebench(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
+    """One row per virtual user and round, with the metrics of that tool's paper under its names (Table 2)."""
     configs = {scenario["id"]: scenario["config"] for scenario in folder.read_json(run.plan)["scenarios"]}
     if not all("closed" in config["workload"] for config in configs.values()):
         hint = "export attempts or rounds instead"
         raise InputError(Problem("that format knows closed workloads only", path="workload", hint=hint))
-    frames = [_user_rows(run, entry, configs[entry.scenario]) for entry in _done(run)]
+    frames = [
+        _user_rows(run, entry, configs[entry.scenario]).assign(**({"valid": entry.valid} if every_round else {}))
+        for entry in _done(run, every_round)
+    ]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(TABLE_2))
 
 
 def _user_rows(run: RunFolder, entry: Entry, config: dict[str, Any]) -> pd.DataFrame:
     users = user_metrics(attempts.read(run.attempts_of(entry.file)))
-    strategy = next(iter(config["strategy"]))
     frame = users[list(TABLE_2)].copy()
     frame["userId"] = users["user"]
     frame["startTime"] = entry.started + users["start_us"] / 1e6
@@ -76,8 +90,14 @@ def _user_rows(run: RunFolder, entry: Entry, config: dict[str, Any]) -> pd.DataF
     frame["users"] = config["workload"]["closed"]["users"]
     frame["round"] = entry.block + 1
     frame["lib"] = config["client"]
-    frame["strategy"] = PAPERS_NAMES[strategy]
-    return frame.assign(**_fault(config["faults"]), **_configuration(config["strategy"][strategy]))
+    frame["strategy"] = _strategy(config["strategy"])
+    return frame.assign(**_fault(config["faults"]), **_configuration(config["strategy"]))
+
+
+def _strategy(strategy: dict[str, Any]) -> str:
+    """A strategy in that tool's column; a stack, which that tool does not know, goes by its name or its policies."""
+    name = strategy_name(strategy)
+    return PAPERS_NAMES.get(name, name)
 
 
 def _fault(faults: dict[str, Any]) -> dict[str, Any]:
@@ -90,8 +110,11 @@ def _fault(faults: dict[str, Any]) -> dict[str, Any]:
     return {"faultType": "none", "faultPercentage": 0}
 
 
-def _configuration(config: dict[str, Any]) -> dict[str, Any]:
-    return {factor_name(path): _plain(value) for path, value in flatten(config)}
+def _configuration(strategy: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a strategy; those of a stack go by their policies: ``retry.max_attempts``."""
+    given = next(part for kind, part in strategy.items() if kind != "name")
+    within = STACK if "stack" in strategy else ()
+    return {factor_name(path): _plain(value) for path, value in flatten(given, within)}
 
 
 def _plain(value: Any) -> Any:
@@ -102,8 +125,9 @@ def _plain(value: Any) -> Any:
         return value
 
 
-def _done(run: RunFolder) -> Iterator[Entry]:
-    return (entry for entry in journal.latest_in(run.journal) if entry.status == DONE)
+def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
+    entries = journal.latest_in(run.journal)
+    return (entry for entry in entries if entry.counts or (every_round and entry.status == DONE))
 
 
 def _write(frame: pd.DataFrame, path: Path, suffix: str) -> None:

@@ -1,0 +1,79 @@
+"""What leaves a run's folder for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from patternbench.drivers.contract import Batch
+from patternbench.records import attempts, folder
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
+from patternbench.report.build import refresh_rounds
+from patternbench.report.export import all_attempts, export_run, resiliencebench, rounds
+
+LATE = Doubt("late_schedule", "sent late", "lower the rate", invalidates=True)
+RETRY = {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay": "20ms"}}}}
+
+
+def recorded(path: Path, strategy: dict[str, Any]) -> RunFolder:
+    """A run of three rounds of one scenario: one counts, one is not valid, one failed."""
+    run = RunFolder(path)
+    run.create()
+    workload = {"closed": {"users": 2, "successes": 1}}
+    config = {"faults": {}, "workload": workload, "client": "native", "strategy": strategy}
+    folder.write_json(run.plan, {"factors": {}, "scenarios": [{"id": "a", "levels": {}, "config": config}]})
+    folder.write_json(run.manifest, {})
+    journal = Journal(run.journal)
+    for number, (status, doubts) in enumerate([(DONE, []), (DONE, [LATE]), (FAILED, [])]):
+        _attempts(run, f"{number:05d}")
+        journal.append(Entry(number, number, "a", status, f"{number:05d}", 1e9 + number, 1.0, 2, doubts=doubts))
+    refresh_rounds(run)
+    return run
+
+
+def _attempts(run: RunFolder, name: str) -> None:
+    user, ones = np.array([0, 1]), np.ones(2, dtype=np.int64)
+    batch = Batch(user, 0 * user, ones, 10 * user, 5 * ones, np.zeros(2, np.int8), 200 * ones)
+    attempts.write(run.attempts_of(name), attempts.from_batches([batch], warm_up=False))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return recorded(tmp_path / "run", {"baseline": {}})
+
+
+@pytest.mark.parametrize("table", [rounds, all_attempts, resiliencebench])
+def test_an_export_leaves_out_rounds_that_failed_or_are_not_valid(run: RunFolder, table: Any) -> None:
+    exported = table(run)
+    number = "block" if "block" in exported else "round"
+    assert set(exported[number]) == ({0} if number == "block" else {1})
+
+
+def test_an_export_of_every_round_marks_those_that_are_not_valid(run: RunFolder) -> None:
+    found = all_attempts(run, every_round=True)
+    assert dict(zip(found["round"], found["valid"], strict=True)) == {0: True, 1: False}
+    assert list(rounds(run, every_round=True)["valid"]) == [True, False, True]
+    assert list(rounds(run, every_round=True)["status"]) == [DONE, DONE, FAILED]
+    assert list(resiliencebench(run, every_round=True)["valid"]) == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name", "column"),
+    [
+        ({"stack": [{"deadline": "5s"}, RETRY]}, "deadline+retry", "retry.max_attempts"),
+        ({"stack": [RETRY], "name": "careful"}, "careful", "retry.max_attempts"),
+        (RETRY, "Retry", "max_attempts"),
+    ],
+)
+def test_a_stack_is_exported_for_resiliencebench(
+    tmp_path: Path, strategy: dict[str, Any], name: str, column: str
+) -> None:
+    run = recorded(tmp_path / "run", strategy)
+    exported = pd.read_csv(export_run(run, "resiliencebench-csv", "rounds", None, force=False))
+    assert set(exported["strategy"]) == {name}
+    assert set(exported[column]) == {3}
