@@ -1,8 +1,8 @@
 --- Simulates rate limiting in simulated time, with the filter's own decision code.
 --
---   luajit simulate.lua < scenarios.json
+--   luajit simulate.lua [scenarios.jsonl]
 --
--- Reads one JSON object a line, a scenario (README.md), and writes one a line: its id, the judge's summary, the ends of the judge's
+-- Reads the file, or standard input without one: one JSON object per line, a scenario (README.md). Writes one per line: its id, the judge's summary, the ends of the judge's
 -- scale on the same arrivals, and the CPU seconds it took. A scenario with "decisions": "file.csv" also writes every decision there.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
@@ -60,7 +60,7 @@ local function answer(line)
   return { id = scenario.id, measured = summary, scale = scale_of(scenario), cpu_s = took }
 end
 
-for line in io.lines() do
+for line in io.lines(arg[1]) do
   io.write(cjson.encode(answer(line)), "\n")
   io.flush()
 end

@@ -1,18 +1,25 @@
 """The simulator of limits runs the filter's own code, and its judge is the judge."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import psutil
 import pytest
 from click.testing import CliRunner
 
 from patternbench.analyze.throttling import Rule, summarize, summarize_with_scale
 from patternbench.cli.simulate_limits import simulate_limits
 from patternbench.drivers import limit_simulator
-from patternbench.drivers.limit_simulator import SimulatorError, Worker, simulate
+from patternbench.drivers.limit_simulator import SimulatorError, simulate
 from patternbench.plan.limit_map import ARRIVALS, Group, Map, scenarios
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -89,14 +96,53 @@ def test_the_published_workload_lands_near_the_published_ends() -> None:
 
 
 def test_a_scenario_that_makes_no_sense_is_an_error_that_names_it() -> None:
-    with Worker() as worker, pytest.raises(SimulatorError, match="scenario 7: "):
-        worker.run({"id": 7, "algorithm": "none"})
+    with pytest.raises(SimulatorError, match="scenario 7: "):
+        simulate([{"id": 7, "algorithm": "none"}])
+
+
+def test_a_simulator_that_ends_early_is_an_error_with_its_last_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "simulate.lua"
+    broken.write_text("error('out of luck', 0)")
+    monkeypatch.setattr(limit_simulator, "_script", lambda: broken)
+    with pytest.raises(SimulatorError, match="out of luck"):
+        simulate(scenarios(SMALL)[:3])
+
+
+def test_the_simulator_ends_with_whoever_started_it_even_after_a_kill(tmp_path: Path) -> None:
+    """The worker computes for much longer than this test waits."""
+    endless = {**scenarios(SMALL)[0], "duration_us": 10**13}
+    script = f"from patternbench.drivers.limit_simulator import simulate; simulate([{endless!r}])"
+    parent = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "TMPDIR": str(tmp_path)})
+    try:
+        wait_until(lambda: any("simulate.lua" in line for line in mentioning(str(tmp_path))))
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_until(lambda: not mentioning(str(tmp_path)))
+
+
+def mentioning(mark: str) -> list[str]:
+    """The command lines that name a path."""
+    lines = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            lines.append(" ".join(process.cmdline()))
+    return [line for line in lines if mark in line]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_without_luajit_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limit_simulator.shutil, "which", lambda _name: None)
     with pytest.raises(InputError, match="apt-get install luajit2 lua-cjson"):
-        Worker()
+        simulate(scenarios(SMALL)[:1])
 
 
 def run(*arguments: str) -> str:

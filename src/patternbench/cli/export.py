@@ -8,7 +8,7 @@ import click
 
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import refresh_rounds
-from patternbench.report.export import FORMATS, TABLES, export_run
+from patternbench.report.export import FORMATS, TABLES, Wanted, export_run
 
 
 @click.command(epilog="Example: patternbench export runs/first --format resiliencebench-csv --out results.csv")
@@ -17,10 +17,8 @@ from patternbench.report.export import FORMATS, TABLES, export_run
 @click.option("--table", type=click.Choice(TABLES), default="rounds", show_default=True, help="For csv and parquet.")
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write. [default: DIR/export/TABLE.FORMAT]")
 @click.option("--force", is_flag=True, help="Write over a file that is already there.")
-@click.option(
-    "--every-round", is_flag=True, help="With the rounds that are not valid; the column `valid` marks them."
-)
-def export(folder: Path, format_: str, table: str, out: Path | None, force: bool, every_round: bool) -> None:
+@click.option("--every-round", is_flag=True, help="With the rounds that are not valid; the column `valid` marks them.")
+def export(*, folder: Path, format_: str, table: str, out: Path | None, force: bool, every_round: bool) -> None:
     """Write the records of the run in DIR: the rounds that count, without those that failed or are not valid.
 
     \b
@@ -30,4 +28,4 @@ def export(folder: Path, format_: str, table: str, out: Path | None, force: bool
     run = RunFolder(folder)
     run.check()
     refresh_rounds(run)
-    click.echo(export_run(run, format_, table, out, force, every_round))
+    click.echo(export_run(run, Wanted(format_, table, every_round), out, force))

@@ -1,20 +1,20 @@
 """Runs the simulator of limits (`filters/simulator`): scenarios in, the judge's summaries out.
 
-Each worker is one LuaJIT process that answers a line for a line; it ends when our end of its pipe closes, so a
-killed patternbench leaves none behind for longer than one scenario.
+Each worker is one LuaJIT process under the guard. It reads its scenarios from a file and answers a line for a line.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from patternbench.lab.processes import Process
 from patternbench.study.problems import InputError, Problem
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -30,56 +30,42 @@ class SimulatorError(Exception):
 
 
 class Worker:
-    """One process of the simulator; ends when closed."""
+    """One process of the simulator, started with all its scenarios. Use as a context: ended on leaving."""
 
-    def __init__(self) -> None:
+    def __init__(self, scenarios: Sequence[Mapping[str, Any]], folder: Path, name: str = "simulator") -> None:
         """Start it; raise InputError saying how to install what is missing."""
-        self._process = subprocess.Popen(
-            [_luajit(), str(_script())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self._scenarios = scenarios
+        command = [_luajit(), str(_script()), str(folder / f"{name}.jsonl")]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in scenarios), "utf-8")
+        self.process = Process(name, command, folder)
 
-    def run(self, scenario: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one scenario; return its answer (filters/simulator/README.md)."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps(scenario) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
+    def answers(self) -> list[dict[str, Any]]:
+        """The answer to each scenario (filters/simulator/README.md); raises SimulatorError when one lacks."""
+        found = [self._answer(*pair) for pair in zip(self._scenarios, self.process.lines(), strict=False)]
+        if len(found) < len(self._scenarios):
             raise SimulatorError(self._last_words())
+        return found
+
+    @staticmethod
+    def _answer(scenario: Mapping[str, Any], line: bytes) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise SimulatorError(f"scenario {scenario.get('id')}: {answer['error']}")
         return answer
 
     def _last_words(self) -> str:
-        self._process.kill()
-        _, errors = self._process.communicate()
-        lines = errors.strip().splitlines() or ["it said nothing"]
-        if "cjson" in errors:
+        lines = self.process.log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        if any("cjson" in line for line in lines):
             lines = [f"LuaJIT can't find lua-cjson; install it: {INSTALL}"]
         return f"the simulator of limits ended: {lines[0]}"
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.communicate()
 
     def __enter__(self) -> Worker:
         """Nothing more: it was started when it was made."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the process."""
-        self.close()
+        self.process.close()
 
 
 def simulate(scenarios: Sequence[Mapping[str, Any]], workers: int = 1) -> list[dict[str, Any]]:
@@ -87,13 +73,12 @@ def simulate(scenarios: Sequence[Mapping[str, Any]], workers: int = 1) -> list[d
     workers = max(1, min(workers, len(scenarios)))
     size = -(-len(scenarios) // workers)  # neighbours share arrivals, and so the ends of the judge's scale
     shares = [scenarios[start : start + size] for start in range(0, len(scenarios), size)]
-    with ThreadPoolExecutor(workers) as pool:
-        return [answer for answers in pool.map(_run_all, shares) for answer in answers]
-
-
-def _run_all(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    with Worker() as worker:
-        return [worker.run(scenario) for scenario in scenarios]
+    with ExitStack() as open_:
+        folder = Path(open_.enter_context(TemporaryDirectory(prefix="patternbench-simulator-")))
+        # The pool is left after the processes: its threads wait for what they have to say.
+        pool = open_.enter_context(ThreadPoolExecutor(workers))
+        running = [open_.enter_context(Worker(share, folder, f"simulator-{n}")) for n, share in enumerate(shares)]
+        return [answer for answers in pool.map(Worker.answers, running) for answer in answers]
 
 
 def _luajit() -> str:

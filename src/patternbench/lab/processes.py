@@ -80,8 +80,11 @@ class Process:
             self._guard.wait(timeout)
         return not self.alive
 
-    def lines(self, silence: float) -> Iterator[bytes]:
-        """What it writes to its standard output, line by line, to the end; raises Silence when nothing comes."""
+    def lines(self, silence: float | None = None) -> Iterator[bytes]:
+        """What it writes to its standard output, line by line, to the end.
+
+        Raises Silence when nothing comes for so many seconds; None waits for as long as it runs.
+        """
         assert self._guard.stdout is not None
         handle, rest = self._guard.stdout.fileno(), b""
         while True:

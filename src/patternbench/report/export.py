@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +24,25 @@ TABLES = ["rounds", "attempts"]
 PAPERS_NAMES = {"baseline": "Baseline", "retry": "Retry", "circuit_breaker": "Circuit Breaker"}
 
 
-def export_run(
-    run: RunFolder, format_: str, table: str, out: Path | None, force: bool, every_round: bool = False
-) -> Path:
+@dataclass(frozen=True)
+class Wanted:
+    """What to export: the format, the table of csv and parquet, and whether rounds that do not count are in it."""
+
+    format: str
+    table: str = "rounds"
+    every_round: bool = False
+
+
+def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) -> Path:
     """Write one file of a run's records and return its path; raises InputError rather than write over another.
 
-    Rounds that failed or are not valid are left out, unless ``every_round``; the column ``valid`` then marks them.
+    Rounds that failed or are not valid are left out, unless ``every_round`` is wanted: the column ``valid`` marks them.
     """
-    if format_ == "resiliencebench-csv":
-        frame, suffix, table = resiliencebench(run, every_round), "csv", "resiliencebench"
+    if wanted.format == "resiliencebench-csv":
+        make, suffix, table = resiliencebench, "csv", "resiliencebench"
     else:
-        frame = rounds(run, every_round) if table == "rounds" else all_attempts(run, every_round)
-        suffix = format_
+        make, suffix, table = (rounds if wanted.table == "rounds" else all_attempts), wanted.format, wanted.table
+    frame = make(run, wanted.every_round)
     path = out or run.path / "export" / f"{table}.{suffix}"
     if path.exists() and not force:
         raise InputError(Problem("is already there", file=str(path), hint="name another with --out, or add --force"))

@@ -14,7 +14,7 @@ from patternbench.records import attempts, folder
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
 from patternbench.report.build import refresh_rounds
-from patternbench.report.export import all_attempts, export_run, resiliencebench, rounds
+from patternbench.report.export import Wanted, all_attempts, export_run, resiliencebench, rounds
 
 LATE = Doubt("late_schedule", "sent late", "lower the rate", invalidates=True)
 RETRY = {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay": "20ms"}}}}
@@ -74,6 +74,6 @@ def test_a_stack_is_exported_for_resiliencebench(
     tmp_path: Path, strategy: dict[str, Any], name: str, column: str
 ) -> None:
     run = recorded(tmp_path / "run", strategy)
-    exported = pd.read_csv(export_run(run, "resiliencebench-csv", "rounds", None, force=False))
+    exported = pd.read_csv(export_run(run, Wanted("resiliencebench-csv"), None, force=False))
     assert set(exported["strategy"]) == {name}
     assert set(exported[column]) == {3}
