@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import MariaDB, Nginx, Redis, balancer, burst, eventually, get, limit, plan, running
 
 POLICIES = ("open", "closed", "local")
 
@@ -112,6 +112,20 @@ def test_a_frozen_store_is_asked_by_few_requests_because_its_breaker_opens(nginx
         eventually(lambda: nginx.metric("ratelimit_store_skipped_total") > skipped + 20)
     finally:
         store.send(signal.SIGCONT)
+
+
+def test_one_short_stall_of_a_store_costs_its_own_length_by_policy_and_no_pause(
+    folder: Path, behind: Nginx, redis: Redis
+) -> None:
+    stores = {"shared": {**redis.store(), "timeout": "200ms"}}
+    stalled = limit(limit=10**6, store="shared", when_store_fails="open")
+    with running(nginx := balancer(folder, plan(stalled, stores=stores), behind.port, workers=1)):
+        eventually(lambda: "RateLimit" in get(nginx, "stalled").headers)
+        redis.ask("CLIENT", "PAUSE", "330", "ALL")
+        assert burst([nginx], 64, "stalled") == {200: 64}
+        assert nginx.metric("ratelimit_store_failures_total", reason="timeout") > 5
+        assert nginx.metric("ratelimit_store_skipped_total") == 0
+        assert "RateLimit" in get(nginx, "stalled").headers
 
 
 def test_a_flushed_store_begins_anew_without_an_error(nginx: Nginx, store: Any) -> None:

@@ -41,7 +41,8 @@ local function reason(err)
     or err:find("closed") and "closed" or err:find("^FULL") and "full" or "error"
 end
 
-local function failed(each, err, now)
+local function failed(each, err, began)
+  local now = clock.steady()
   local why = reason(err)
   metrics.add(metrics.series("ratelimit_store_failures_total", "store", each.name, "reason", why))
   if why == "full" then
@@ -49,7 +50,7 @@ local function failed(each, err, now)
     return
   end
   local was_open = each.breaker:is_open(now)
-  each.breaker:failed(now)
+  each.breaker:failed(began, now)
   if not was_open and each.breaker:is_open(now) then
     ngx.log(ngx.WARN, "ratelimit: store ", each.name, " is not asked for a while: ", err)
   end
@@ -88,7 +89,7 @@ function M.ask(name, requests)
     end
     return answers
   end
-  failed(each, err, clock.steady())
+  failed(each, err, began)
   return nil, err
 end
 

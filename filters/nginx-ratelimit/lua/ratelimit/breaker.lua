@@ -1,13 +1,17 @@
 --- A circuit breaker: after `failures` failures in a row a store is not asked for `open_for`; then one request tries.
 --
--- Pure: the caller passes the time (microseconds on any clock that does not step back).
+-- Calls that were under way together fail together: one short stall of a busy store must not look like many. So a failure
+-- counts only when its call began after the last counted one had failed, and it takes `failures` stalls, or one that lasts
+-- `failures` timeouts, to open the breaker. Calls that fail at once (nobody listens) follow one another and open it at once.
+--
+-- Pure: the caller passes the times (microseconds on any clock that does not step back).
 
 local M = {}
 M.__index = M
 
 --- A closed breaker.
 function M.new(config)
-  return setmetatable({ most = config.failures, open_for = config.open_for, failures = 0, open_until = 0 }, M)
+  return setmetatable({ most = config.failures, open_for = config.open_for, failures = 0, open_until = 0, counted_at = 0 }, M)
 end
 
 --- Whether a request may ask the store. When the pause is over only one may, until it has reported.
@@ -26,8 +30,12 @@ function M:succeeded()
   self.failures = 0
 end
 
-function M:failed(now)
-  self.failures = self.failures + 1
+--- A call that began at `began` has failed at `now`.
+function M:failed(began, now)
+  if began < self.counted_at then
+    return
+  end
+  self.failures, self.counted_at = self.failures + 1, now
   if self.failures >= self.most then
     self.open_until = now + self.open_for
   end
