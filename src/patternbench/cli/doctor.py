@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from patternbench.cli import output
 from patternbench.drivers import registry
@@ -66,19 +67,33 @@ def studies_using() -> dict[str, list[str]]:
 def show(found: dict[str, list[Need]], disturbing: list[machine.Disturbance]) -> None:
     """Print the findings for people."""
     console = Console()
-    table = Table("for", "needs", "", box=None)
     for part, needs in found.items():
-        for need in needs:
-            table.add_row(part, need.name, "[green]ok[/]" if need.met else f"[red]missing[/]: {need.how}")
-    console.print(table)
+        console.print(part, highlight=False)
+        console.print(_table(needs))
     for each in disturbing:
         console.print(f"[yellow]will disturb measurements[/]: {each.what}; {each.remedy}")
     if not disturbing:
         console.print("nothing here will disturb measurements")
 
 
+def _table(needs: list[Need]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for need in _each_once(needs):
+        table.add_row("", need.name, _state(need))
+    return table
+
+
+def _each_once(needs: list[Need]) -> list[Need]:
+    """What several components of a system need alike is one need."""
+    return list({need.name: need for need in needs}.values())
+
+
+def _state(need: Need) -> Text:
+    return Text("ok", "green") if need.met else Text.assemble(("missing", "red"), f": {need.how}")
+
+
 def _titled(kind: str, name: str, used: dict[str, list[str]]) -> str:
-    return f"{kind} {name}" + (f" ({', '.join(used[name])})" if name in used else "")
+    return f"{kind} {name}" + (f" (for {', '.join(used[name])})" if name in used else "")
 
 
 def _as_json(need: Need) -> dict[str, object]:

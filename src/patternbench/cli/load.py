@@ -19,6 +19,7 @@ from patternbench.cli import load_policies, output
 from patternbench.cli.load_view import History, ending, live
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
+from patternbench.lab.processes import absolute
 from patternbench.study.parts import per_second
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
@@ -30,6 +31,8 @@ TOLD = (
     "requests",
     "errors",
     "dropped",
+    "statuses",
+    "outcomes",
     "duration_s",
     "rate_per_s",
     "response_ms",
@@ -223,7 +226,7 @@ def job_of(options: Options, log: bool) -> dict[str, Any]:
         "contract": 1,
         "seed": options.seed,
         "targets": _targets(options),
-        "tls": {"ca_file": options.ca and str(Path(options.ca).resolve()), "verify": not options.insecure},
+        "tls": {"ca_file": options.ca and absolute(options.ca), "verify": not options.insecure},
         "warm_up_us": options.warm_up.us,
         "duration_us": duration.us if duration else None,
         "drain_us": options.timeout.us,
@@ -250,7 +253,7 @@ def _at_socket(path: str, url: str) -> str:
         allowed = "http://HOST/PATH with --unix-socket"
         raise InputError(Problem("says no host and path", path="URL", value=url, allowed=allowed))
     query = f"?{parts.query}" if parts.query else ""
-    return f"unix:{Path(path).resolve()}:{parts.path or '/'}{query}"
+    return f"unix:{absolute(path)}:{parts.path or '/'}{query}"
 
 
 def _workload(options: Options) -> dict[str, Any]:
@@ -276,7 +279,7 @@ def _step(options: Options) -> dict[str, Any]:
     if options.redirects:
         step["max_redirects"] = options.redirects
     if options.body is not None and options.body.startswith("@"):
-        step["body_file"] = str(Path(options.body[1:]).resolve())
+        step["body_file"] = absolute(options.body[1:])
     elif options.body is not None:
         step["body"] = options.body
     return step

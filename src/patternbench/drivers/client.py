@@ -42,11 +42,15 @@ class Delivery:
 
 
 class Client:
-    """A client that is up."""
+    """A client that is up; the command of a study's own runs ``beside`` the study, so that its paths are found."""
 
-    def __init__(self, spec: ClientSpec, folder: Path) -> None:
+    def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None = None) -> None:
         self.name = spec.name
-        self.process = Process(f"client-{spec.name}", list(spec.command), folder) if spec.command else None
+        self.process = (
+            Process(f"client-{spec.name}", list(spec.command), folder, cwd=beside if spec.own else None)
+            if spec.command
+            else None
+        )
         try:
             self.url = f"http://{self.process.listening(START_S)}" if self.process else spec.url
             self._http = httpx.Client(base_url=self.url, timeout=10.0)

@@ -14,7 +14,7 @@ from typing import Any
 from patternbench.drivers import jobs
 from patternbench.drivers.driver import DriverError, Measured, Progress, Task
 from patternbench.lab import engine
-from patternbench.lab.processes import Process, Silence
+from patternbench.lab.processes import Process, Silence, absolute
 from patternbench.records.journal import Doubt
 from patternbench.study.problems import InputError, Problem
 
@@ -42,7 +42,7 @@ class Load:
         file = Path(self._scratch.name) / "job.json"
         file.write_text(json.dumps(job, ensure_ascii=False))
         out.mkdir(parents=True, exist_ok=True)
-        command = [engine.binary(), "load", "--job", str(file), "--out", str(out)]
+        command = [engine.binary(), "load", "--job", str(file), "--out", absolute(out)]
         self.process = Process("load", command, logs)
         self.summary: Summary | None = None
 

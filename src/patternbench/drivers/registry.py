@@ -33,11 +33,15 @@ class ClientFile(Model):
 
 @dataclass(frozen=True)
 class ClientSpec:
-    """A client that can be had: by a command that starts it, or at a URL where it already runs."""
+    """A client that can be had: by a command that starts it, or at a URL where it already runs.
+
+    ``own`` is one that the study declares: paths in its command are found from the study's folder.
+    """
 
     name: str
     command: tuple[str, ...] = ()
     url: str = ""
+    own: bool = False
     needs: tuple[Need, ...] = ()
 
 
@@ -50,7 +54,7 @@ def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
     """The client of that name, declared by the study or one of ours; a Problem when there is none."""
     if name in declared:
         at = declared[name]
-        return ClientSpec(name, tuple(at.command or ()), at.url or "")
+        return ClientSpec(name, tuple(at.command or ()), at.url or "", own=True)
     if not (FOLDER / name / "client.yaml").is_file():
         known = [*names(), *declared]
         hint = did_you_mean(name, known) or "see docs/write-a-client.md to add one, or run with --skip-unavailable"

@@ -13,7 +13,7 @@ from pydantic import Field
 from patternbench.lab import filters
 from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import Process, StartError
+from patternbench.lab.processes import Process, StartError, absolute
 from patternbench.study.units import Duration
 
 SOURCE = filters.FOLDER / "crdt-sidecar"
@@ -63,7 +63,7 @@ class CrdtSidecar(Settings):
 
 def binary() -> Path:
     """Where the built sidecar is: one per content of its source."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = Path(absolute(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
     return home / "patternbench" / f"crdt-sidecar-{_fingerprint()}"
 
 

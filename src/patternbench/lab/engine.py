@@ -20,7 +20,8 @@ def find() -> Path | None:
     places = [Path(named)] if named else [PACKAGE / "_bin" / NAME, CHECKOUT / "engine/target/release" / NAME]
     found = next((place for place in places if place.is_file()), None)
     on_path = None if named else shutil.which(NAME)
-    return found or (Path(on_path) if on_path else None)
+    place = found or (Path(on_path) if on_path else None)
+    return place and place.absolute()
 
 
 def binary() -> str:

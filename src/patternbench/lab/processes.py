@@ -24,6 +24,11 @@ TAIL_LINES = 5
 GRACE_S = 5.0
 
 
+def absolute(path: str | Path) -> str:
+    """A path that a user gave, as a process of ours must be told it: each runs in a folder of its own."""
+    return str(Path(path).absolute())
+
+
 class StartError(Exception):
     """A process did not come up: which, why, and the last lines that it wrote."""
 
@@ -35,7 +40,14 @@ class Silence(Exception):  # noqa: N818
 class Process:
     """A running process with its log file; ends when closed."""
 
-    def __init__(self, name: str, command: list[str], folder: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        folder: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.log = folder / f"{name}.log"
@@ -45,7 +57,7 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._output,
-            cwd=folder,
+            cwd=cwd or folder,
             env={**os.environ, **(env or {})},
             start_new_session=True,
         )

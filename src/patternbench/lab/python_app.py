@@ -12,7 +12,7 @@ from pydantic import Field
 
 from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import Process, StartError, free_port
+from patternbench.lab.processes import Process, StartError, absolute, free_port
 from patternbench.lab.systems import FOLDER
 
 LOCK = FOLDER / "httpbin.requirements.lock"
@@ -55,5 +55,5 @@ class PythonApp(Settings):
 
 def environment() -> Path:
     """The application's virtual environment: one per content of its lock file."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = Path(absolute(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
     return home / "patternbench" / f"httpbin-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]}"

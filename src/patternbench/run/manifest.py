@@ -26,7 +26,7 @@ def manifest(
         "manifest": VERSION,
         "patternbench": __version__,
         "study": study.name,
-        "study_file": study_file,
+        "study_file": str(Path(study_file).resolve()),
         "seed": study.seed,
         "rounds": evidence.plain(study.rounds),
         "objective_s": study.objective.response_time.seconds if study.objective else None,

@@ -46,7 +46,7 @@ class Stage:
         if client is not None and client.alive:
             return client
         self.drop_client(name)
-        fresh = self._clients[name] = Client(self._specs[name], self.folder)
+        fresh = self._clients[name] = Client(self._specs[name], self.folder, self.inputs.beside)
         when_new(fresh)
         return fresh
 

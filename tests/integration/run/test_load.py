@@ -301,6 +301,8 @@ def test_load_ends_with_exactly_one_object(tmp_path: Path) -> None:
         "requests",
         "errors",
         "dropped",
+        "statuses",
+        "outcomes",
         "duration_s",
         "rate_per_s",
         "response_ms",
@@ -309,6 +311,7 @@ def test_load_ends_with_exactly_one_object(tmp_path: Path) -> None:
         "generator_cpu_s",
     ]
     assert (told["requests"], told["errors"], told["dropped"]) == (50, 0, 0)
+    assert told["statuses"] == {"2xx": 50}
     assert list(told["response_ms"]) == ["p50", "p90", "p99", "p999", "max"]
     assert len(pd.read_parquet(out / "attempts.parquet")) == 50
 

@@ -1,0 +1,31 @@
+"""What `patternbench doctor` says, and what a shell completes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from patternbench.cli import doctor
+from patternbench.lab.needs import Need
+
+
+def test_doctor_names_each_system_and_each_need_of_it_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    needs = [Need("engine", "/x", "build it"), Need("redis", None, "type [it]"), Need("engine", "/x", "build it")]
+    doctor.show({"system shop (for a-study, another-study)": needs}, [])
+    said = capsys.readouterr().out
+    assert [said.count(word) for word in ("system shop", "a-study", "engine", "redis")] == [1, 1, 1, 1]
+    assert "missing: type [it]" in said
+
+
+def test_a_shell_completes_the_verbs() -> None:
+    program = Path(sys.executable).parent / "patternbench"
+    asked = {"COMP_WORDS": "patternbench re", "COMP_CWORD": "1", "_PATTERNBENCH_COMPLETE": "bash_complete"}
+    done = subprocess.run([program], env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["plain,resume", "plain,report", "plain,recommend"]
