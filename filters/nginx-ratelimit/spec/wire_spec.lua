@@ -1,5 +1,4 @@
 _G.ngx = _G.ngx or {}
-local breaker = require("ratelimit.breaker")
 local crypto = require("ratelimit.wire.crypto")
 local keys = require("ratelimit.keys")
 local mysql = require("ratelimit.wire.mysql")
@@ -128,31 +127,5 @@ describe("a client's name", function()
       assert.is_truthy(keys.client(value):find("^h:%x+$"))
       assert.is_true(#keys.client(value) <= 64)
     end
-  end)
-end)
-
-describe("a breaker", function()
-  it("opens after failures in a row, lets one try after the pause, and closes on success", function()
-    local it = breaker.new({ failures = 2, open_for = 100 })
-    it:failed(0)
-    assert.is_true(it:allows(1))
-    it:failed(1)
-    assert.is_false(it:allows(50))
-    assert.is_true(it:allows(101))
-    assert.is_false(it:allows(102))
-    it:failed(103)
-    assert.is_false(it:allows(202))
-    assert.is_true(it:allows(203))
-    it:succeeded()
-    assert.is_true(it:allows(204))
-  end)
-
-  it("forgets failures that a success has followed", function()
-    local it = breaker.new({ failures = 2, open_for = 100 })
-    for time = 1, 10 do
-      it:failed(time)
-      it:succeeded()
-    end
-    assert.is_true(it:allows(11))
   end)
 end)

@@ -1,5 +1,6 @@
 --- Decides subjects: from the cache of rejections, from leases, from their stores, or by policy when a store fails.
 
+local ffi = require("ffi")
 local asking = require("ratelimit.asking")
 local clock = require("ratelimit.clock")
 local keys = require("ratelimit.keys")
@@ -8,7 +9,8 @@ local metrics = require("ratelimit.metrics")
 
 local M = {}
 
--- A rejection is remembered for at most this long, so that a raised limit or a returned lease is noticed.
+-- A rejection is remembered for at most this long, so that a raised limit or a returned lease is noticed. It answers requests
+-- of the same cost only, with what the store said: another cost has another wait.
 local remembered = 1e6
 local too_short_to_remember = 5000
 local clock_grain = 0.002
@@ -16,24 +18,31 @@ local clock_grain = 0.002
 -- The cache of rejections. -------------------------------------------------------------------------------------------
 
 local function cache_key(subject)
-  return subject.limit.limit .. "|" .. subject.key
+  return subject.limit.limit .. "|" .. subject.cost .. "|" .. subject.key
 end
 
 local function is_cached(limit)
   return limit.is_remote and not limit.lease
 end
 
+-- A rejection in the cache: when to try again (-1: never), when everything is free again, and what remains.
+local rejection = ffi.typeof("struct { double retry_at, reset_at, remaining; }")
+local as_rejection = ffi.typeof("const $ *", rejection)
+
 local function cached_rejection(subject)
-  local till, cost = ngx.shared.ratelimit_cache:get(cache_key(subject))
-  if not till or subject.cost < cost then
+  local bytes = ngx.shared.ratelimit_cache:get(cache_key(subject))
+  if not bytes then
     return nil
   end
-  local now = clock.now()
-  local left = till - now
-  if left <= 0 then
+  local now, said = clock.now(), ffi.cast(as_rejection, bytes)
+  local never, wait = said.retry_at < 0, said.retry_at - now
+  if wait <= 0 and not never then
     return nil
   end
-  return { allowed = false, remaining = 0, reset = left, retry_after = left, delay = 0, time = now, by = "over_limit_cache" }
+  return {
+    allowed = false, remaining = said.remaining, reset = math.max(0, said.reset_at - now), retry_after = never and -1 or wait,
+    delay = 0, time = now, by = "over_limit_cache",
+  }
 end
 
 local function remember_rejection(subject, answer)
@@ -42,8 +51,9 @@ local function remember_rejection(subject, answer)
     return
   end
   local seconds = (wait < 0 and remembered or math.min(wait, remembered)) / 1e6 - clock_grain
-  local till = clock.now() + (wait < 0 and remembered or wait)
-  local _, _, forced = ngx.shared.ratelimit_cache:set(cache_key(subject), till, seconds, subject.cost)
+  local now = clock.now()
+  local told = rejection(wait < 0 and -1 or now + wait, now + answer.reset, answer.remaining)
+  local _, _, forced = ngx.shared.ratelimit_cache:set(cache_key(subject), ffi.string(told, ffi.sizeof(told)), seconds)
   if forced then
     metrics.add("ratelimit_evictions_total")
   end
@@ -51,6 +61,7 @@ end
 
 -- Deciding. ----------------------------------------------------------------------------------------------------------
 
+-- `withdrawn`, which `all` adds: fits, but nothing was taken, as another limit rejects the request.
 local function conclude(subject, answer, by, time)
   local limit = subject.limit
   return {
@@ -92,17 +103,28 @@ local function decide_without_store(subject)
   return fixed(subject, policy == "open", "policy_" .. policy)
 end
 
+local function is_denied(subjects, answers)
+  for i, subject in ipairs(subjects) do
+    if subject.limit.binding and answers[i] and not answers[i].allowed then
+      return true
+    end
+  end
+  return false
+end
+
 local function ask_store(name, subjects, outcomes)
   local requests = {}
   for i, subject in ipairs(subjects) do
     requests[i] = request_for(subject)
   end
   local found = asking.ask(name, requests)
+  local denied = found and is_denied(subjects, found)
   for i, subject in ipairs(subjects) do
     if not found then
       outcomes[#outcomes + 1] = decide_without_store(subject)
     elseif found[i] then
       outcomes[#outcomes + 1] = conclude(subject, found[i], "store", found.time)
+      outcomes[#outcomes].withdrawn = denied and found[i].allowed and found[i].granted == 0
       if not found[i].allowed and is_cached(subject.limit) then
         remember_rejection(subject, found[i])
       end
@@ -151,6 +173,7 @@ local function put_back_leases(outcomes)
   for _, outcome in ipairs(outcomes) do
     if outcome.lease then
       leasing.put_back(outcome, outcome.cost)
+      outcome.withdrawn, outcome.remaining = true, outcome.remaining + outcome.cost
     end
   end
 end

@@ -1,7 +1,8 @@
 --- The decision log: one line a decision, kept in the worker and written in batches, for judging accuracy afterwards.
 --
 -- Each worker writes its own file `decisions-<balancer>-<pid>.tsv` with a heading. `time_us` is the clock that decided: the
--- store's where it has one, else this machine's.
+-- store's where it has one, else this machine's. What fitted under a limit while another one rejected the request took nothing:
+-- it is not `allowed`, and `decided_by` is `withdrawn`.
 
 local M = {}
 
@@ -46,7 +47,8 @@ function M.add(plan, outcome)
   count = count + 1
   lines[count] = ("%.0f\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n"):format(
     outcome.time, plan.balancer, ngx.worker.id(), outcome.client, limit.label or limit.name, limit.algorithm,
-    outcome.cost, outcome.allowed and 1 or 0, outcome.remaining, outcome.by)
+    outcome.cost, outcome.allowed and not outcome.withdrawn and 1 or 0, outcome.remaining,
+    outcome.withdrawn and "withdrawn" or outcome.by)
   if count >= largest then
     M.flush(plan)
   end

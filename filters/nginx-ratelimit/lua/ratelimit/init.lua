@@ -18,8 +18,15 @@ local M = {}
 
 -- Recording and acting. ----------------------------------------------------------------------------------------------
 
+local function name_of(outcome)
+  if outcome.allowed then
+    return outcome.withdrawn and "withdrawn" or "allowed"
+  end
+  return outcome.rejects and "rejected" or "shadow_rejected"
+end
+
 local function record(plan, outcome)
-  counting.decision(outcome.limit, outcome.allowed and "allowed" or outcome.rejects and "rejected" or "shadow_rejected")
+  counting.decision(outcome.limit, name_of(outcome))
   counting.decider(outcome.by)
   if plan.decision_log then
     decisions.add(plan, outcome)

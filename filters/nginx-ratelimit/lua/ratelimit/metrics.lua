@@ -5,7 +5,7 @@ local M = {}
 local counts = {}
 
 local help = {
-  ratelimit_decisions_total = "Decisions by limit and outcome (allowed, rejected, shadow_rejected, denied, exempt).",
+  ratelimit_decisions_total = "Decisions by limit and outcome (allowed, rejected, shadow_rejected, withdrawn, denied, exempt).",
   ratelimit_decided_by_total = "Where decisions were made: store, lease, over_limit_cache, policy_(open|closed|local).",
   ratelimit_store_failures_total = "Store calls that failed, by reason.",
   ratelimit_store_skipped_total = "Requests that did not ask a store because its breaker was open.",

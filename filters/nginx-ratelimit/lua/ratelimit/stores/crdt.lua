@@ -1,7 +1,8 @@
 --- State in the sidecar beside this load balancer (contracts/ratelimit/sidecar.md), which gossips with the others.
 --
 -- One round trip for a limit. Several limits on one request are asked one after another; what a later one rejects is given
--- back to the earlier ones where the algorithm can. The sidecar counts whole milliseconds and does not say its time.
+-- back to the earlier ones, whose answers then say what is there without it. The sidecar counts whole milliseconds and does not
+-- say its time.
 
 local clock = require("ratelimit.clock")
 local connection = require("ratelimit.wire.connection")
@@ -81,10 +82,10 @@ end
 local function give_back(self, requests, answers, count)
   local now = clock.now()
   for i = 1, count do
-    if answers[i].granted > 0 and requests[i].limit.leasable then
-      ask(self, {
-        verb = "refund", key = requests[i].key, limit = requests[i].limit, amount = answers[i].granted, at = now,
-      })
+    local granted = answers[i].granted
+    if granted > 0 then
+      local refund = { verb = "refund", key = requests[i].key, limit = requests[i].limit, amount = granted, at = now }
+      answers[i] = ask(self, refund) or answers[i]
     end
   end
 end

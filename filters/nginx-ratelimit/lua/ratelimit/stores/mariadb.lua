@@ -76,8 +76,7 @@ function M.answers(rows, order)
   return answers
 end
 
---- Decides all requests together: what one binding limit rejects is taken from none.
-function M:decide(requests, now)
+local function ask(self, requests, now)
   local text, order = M.statement(requests, now)
   local rows, err = mysql.call(self.address, text)
   if not rows then
@@ -86,6 +85,38 @@ function M:decide(requests, now)
     return nil, "the server answered " .. #rows .. " limits of " .. #requests
   end
   return M.answers(rows, order)
+end
+
+-- What was granted beside a binding rejection, as requests that only look, and where their answers belong.
+local function rolled_back(requests, answers)
+  local looks, places, denied = {}, {}, false
+  for i, request in ipairs(requests) do
+    denied = denied or request.binding and not answers[i].allowed
+    if answers[i].granted > 0 then
+      looks[#looks + 1], places[#places + 1] = { key = request.key, limit = request.limit, verb = "take", amount = 0 }, i
+    end
+  end
+  return denied and looks[1] and looks, places
+end
+
+--- Decides all requests together: what one binding limit rejects is taken from none. Rows that were sent before a later limit
+-- rejected say what was rolled back since: a second query asks what is there.
+function M:decide(requests, now)
+  local answers, err = ask(self, requests, now)
+  if not answers then
+    return nil, err
+  end
+  local looks, places = rolled_back(requests, answers)
+  if not looks then
+    return answers
+  end
+  local found = ask(self, looks, now)
+  for i, place in ipairs(places) do
+    local told = answers[place]
+    told.granted, told.remaining = 0, told.remaining + told.granted
+    answers[place] = found and found[i] or told
+  end
+  return answers
 end
 
 --- Forgets state that has expired; returns how many keys.

@@ -132,13 +132,24 @@ local function welcome(requests, answers)
   return true
 end
 
+-- What was granted beside a binding rejection is not saved: the answers say what is there without it.
+local function withdraw(self, requests, answers)
+  for i, answer in ipairs(answers) do
+    if answer.granted > 0 then
+      local look = { key = requests[i].key, limit = requests[i].limit, verb = "take", amount = 0 }
+      answers[i] = decide(self, look, i, answers.time)
+    end
+  end
+  return answers
+end
+
 local function decide_held(self, requests)
   local answers = { time = clock.now() }
   for i, request in ipairs(requests) do
     answers[i] = decide(self, request, i, answers.time)
   end
   if not welcome(requests, answers) then
-    return answers
+    return withdraw(self, requests, answers)
   end
   local ok, err = save_all(self, requests, answers)
   return ok and answers, err

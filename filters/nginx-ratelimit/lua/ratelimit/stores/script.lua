@@ -2,6 +2,7 @@
 --
 -- KEYS: one per limit. ARGV: [1] now in microseconds, or -1 for the server's clock; then ten per key (see `stores/redis`).
 -- Reply: a string of packed doubles: now, then six per key: allowed, remaining, reset, retry_after, delay, granted.
+-- What was granted beside a binding rejection is not written: the reply says what is there without it.
 -- State is a string of packed doubles, like in shared memory; a long one (a log) is read and written in place.
 
 local cores = require("ratelimit.core")
@@ -74,7 +75,7 @@ for k = 1, #KEYS do
   local allowed, remaining, reset, retry_after, delay, granted = verbs[verb](
     core, state, now, plan, tonumber(ARGV[a + 7]), tonumber(ARGV[a + 8]), tonumber(ARGV[a + 9]))
   if granted > 0 or verb == "report" or verb == "refund" then
-    writes[#writes + 1] = { KEYS[k], state, size, math.ceil(core.ttl(plan) / 1000) + 1 }
+    writes[#writes + 1] = { KEYS[k], state, size, math.ceil(core.ttl(plan) / 1000) + 1, core, plan, 1 + (k - 1) * 6 }
   end
   welcome = welcome and (allowed or ARGV[a + 10] == "0")
   local o = 1 + (k - 1) * 6
@@ -84,6 +85,12 @@ end
 if welcome then
   for _, each in ipairs(writes) do
     write(unpack(each))
+  end
+else
+  for _, each in ipairs(writes) do
+    local o = each[7]
+    local _, remaining, reset = each[5].decide(read(each[1], each[3]), now, each[6], 0)
+    out[o + 2], out[o + 3], out[o + 6] = remaining, reset, 0
   end
 end
 return struct.pack(doubles(#out), unpack(out))
