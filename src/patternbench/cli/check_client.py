@@ -6,10 +6,10 @@ import dataclasses
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from patternbench.cli.terminal import Plain
 from patternbench.drivers.conformance import check
 from patternbench.drivers.conformance.check import ClientUnreachableError, Finding
 
@@ -39,7 +39,7 @@ def check_client(url: str, as_json: bool) -> None:
 
 
 def _checked(url: str) -> list[Finding]:
-    with Console(stderr=True).status("checking") as status:
+    with Plain(stderr=True).status("checking") as status:
         return check.check_client(url, lambda finding: status.update(f"checked: {finding.rule}"))
 
 
@@ -47,7 +47,7 @@ def _print(findings: list[Finding]) -> None:
     table = Table("rule", "verdict", "expected", "seen")
     for f in findings:
         table.add_row(Text(f.rule), Text(f.status, COLOURS[f.status]), Text(f.expected), Text(f.seen))
-    Console().print(table)
+    Plain().print(table)
     click.echo(_summary(findings))
 
 

@@ -105,7 +105,7 @@ def _show(comparison: Comparison, verdicts: Sequence[Verdict], json: JsonWish, h
 def print_comparison(comparison: Comparison, verdicts: Sequence[Verdict], console: Console) -> None:
     """Print what happened to each response in words, the largest differences, the gate and the notes."""
     for response in dict.fromkeys(d.response for d in comparison.differences):
-        console.print(f"[bold]{response}[/bold]", highlight=False)
+        console.print(response, style="bold")
         _print_lines([f"  - {sentence}" for sentence in sentences(comparison, response)], console)
     _print_table(comparison, console)
     _print_lines([*by_chance(comparison), *(f"! {note.text}" for note in comparison.notes)], console)
@@ -138,7 +138,7 @@ def _cells(d: Difference) -> tuple[str, ...]:
 
 def _print_verdict(verdict: Verdict, console: Console) -> None:
     text = f"{verdict.outcome.upper()}: {verdict.condition.text} over {verdict.checked} scenarios"
-    console.print(f"[{_COLOURS[verdict.outcome]}]{text}[/]", highlight=False)
+    console.print(text, style=_COLOURS[verdict.outcome])
     for d in verdict.failing:
         console.print(f"  fails at {d.scenario}: {change(d)}, {interval(d)}", highlight=False, markup=False)
     for d in verdict.undecided[:5]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from patternbench.cli import output
+from patternbench.cli.terminal import Plain
 from patternbench.drivers import registry
 from patternbench.lab import bench, installing, machine, systems
 from patternbench.lab.needs import Need
@@ -66,12 +66,12 @@ def studies_using() -> dict[str, list[str]]:
 
 def show(found: dict[str, list[Need]], disturbing: list[machine.Disturbance]) -> None:
     """Print the findings for people."""
-    console = Console()
+    console = Plain()
     for part, needs in found.items():
-        console.print(part, highlight=False)
+        console.print(part)
         console.print(_table(needs))
     for each in disturbing:
-        console.print(f"[yellow]will disturb measurements[/]: {each.what}; {each.remedy}")
+        console.print(Text.assemble(("will disturb measurements", "yellow"), f": {each.what}; {each.remedy}"))
     if not disturbing:
         console.print("nothing here will disturb measurements")
 

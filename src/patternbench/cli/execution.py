@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 import click
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
@@ -18,6 +18,7 @@ from rich.text import Text
 from patternbench.cli import output
 from patternbench.cli.load_view import in_a_line
 from patternbench.cli.output import described
+from patternbench.cli.terminal import Plain, printable
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import FAILED, Again, Entry
 from patternbench.report.build import Built, build
@@ -43,7 +44,7 @@ class Bar:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        console = Console(stderr=True)
+        console = Plain(stderr=True)
         self.progress = Progress(*columns, console=console)
         self._what = Text("bringing the system up", overflow="ellipsis", no_wrap=True)
         self._load = Text(style="dim", overflow="ellipsis", no_wrap=True)
@@ -53,7 +54,7 @@ class Bar:
 
     def round_started(self, scenario: Scenario) -> None:
         """Say what is being measured."""
-        self._what.plain = described(scenario)
+        self._what.plain = printable(described(scenario))
         self.progress.update(self._task, total=len(self._rounds))
 
     def round_progressed(self, progress: Mapping[str, Any]) -> None:
@@ -65,7 +66,8 @@ class Bar:
         self._load.plain = ""
         self.progress.advance(self._task)
         if entry.status == FAILED:
-            self.progress.console.print(f"[red]round {entry.round} failed[/]: {entry.cause}")
+            head = (f"round {entry.round} failed", "red")
+            self.progress.console.print(Text.assemble(head, printable(f": {entry.cause}")))
 
 
 def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
@@ -121,15 +123,16 @@ def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Bui
         count = f"{len(not_valid(entries))} of {len(session.rounds)} rounds are not valid and left out"
         output.note(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}")
     for name, why in session.cast.left_out.items():
-        click.secho(f"left out: client {name} ({why})", fg="yellow")
+        click.secho(printable(f"left out: client {name} ({why})"), fg="yellow")
     if failed:
-        click.secho(f"{len(failed)} of {len(session.rounds)} rounds failed; the first: {failed[0].cause}", fg="red")
+        text = f"{len(failed)} of {len(session.rounds)} rounds failed; the first: {failed[0].cause}"
+        click.secho(printable(text), fg="red")
     click.echo(f"report: {session.folder.report}")
 
 
 def show(made: Built) -> None:
     """Print the short table of a report."""
-    console = Console()
+    console = Plain()
     console.print(made.table)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from patternbench.analyze.fit_json import analysis_json
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
@@ -95,7 +96,7 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
 
 
 def _print_model(model: ModelResult, console: Console) -> None:
-    console.print(f"\n[bold]{model.fit.response}[/bold] in {model.fit.design.parsed.text}", highlight=False)
+    console.print(Text.assemble("\n", (model.fit.response, "bold"), f" in {model.fit.design.parsed.text}"))
     console.print(headline(model), highlight=False)
     for effect in effects(model):
         console.print(f"  - {effect.sentence}", highlight=False, markup=False)
@@ -125,7 +126,7 @@ def _coefficient_table(model: ModelResult) -> Table:
     for c in found:
         cells = (c.estimate, c.std_error, c.ci_low, c.ci_high, c.t)
         table.add_row(
-            c.name.replace("[", "\\["),
+            c.name,
             *(number(v) for v in cells),
             p_value(c.p),
             "" if c.vif is None else number(c.vif),

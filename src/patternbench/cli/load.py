@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from rich.console import Console
 from rich.live import Live
 
 from patternbench.cli import load_policies, output
 from patternbench.cli.load_view import History, ending, live
+from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
 from patternbench.lab.processes import absolute
@@ -308,7 +308,7 @@ def _header(text: str) -> tuple[str, str]:
 
 def drive(job: dict[str, Any], out: Path, logs: Path, options: Options, quiet: bool) -> dict[str, Any]:
     """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
-    console = Console(stderr=True)
+    console = Plain(stderr=True)
     history = History()
     shown = not quiet and console.is_terminal
     view = Live(live(history, options.urls, length(job)), console=console, refresh_per_second=8, transient=True)
@@ -357,7 +357,7 @@ def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
         told = [*TOLD, "policies"] if summary.get("policies") else TOLD
         output.as_json({name: summary[name] for name in told})
     else:
-        Console().print(ending(summary))
+        Plain().print(ending(summary))
     for doubt in summary["doubts"]:
         word = "not valid" if doubt["invalidates"] else "doubtful"
         output.note(f"{word}: {doubt['message']}; {doubt['remedy']}")

@@ -8,7 +8,8 @@ from typing import Any, cast
 from patternbench.drivers import jobs
 from patternbench.plan.expand import count, variants
 from patternbench.study.document import Document, parse
-from patternbench.study.load import read_text, validated
+from patternbench.study.files import read_text
+from patternbench.study.load import validated
 from patternbench.study.policies import Stack
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration

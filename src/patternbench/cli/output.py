@@ -6,11 +6,13 @@ import json
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
+from patternbench.cli.terminal import Plain, printable
 from patternbench.plan.scenarios import Scenario
 from patternbench.study.problems import InputError
+
+MOST_PROBLEMS = 20
+"""How many problems are printed for people; more of a kind tell them nothing new."""
 
 
 def as_json(value: Any) -> None:
@@ -20,14 +22,17 @@ def as_json(value: Any) -> None:
 
 def note(text: str) -> None:
     """Say something to think about on standard error: wrapped at words in a terminal, one line anywhere else."""
-    console = Console(stderr=True)
-    console.print(Text(text, "yellow"), soft_wrap=not console.is_terminal)
+    console = Plain(stderr=True)
+    console.print(text, style="yellow", soft_wrap=not console.is_terminal)
 
 
 def complain(error: InputError, as_data: bool) -> None:
     """Print what is wrong: a line a problem on standard error; with ``--json`` also as one object."""
-    for problem in error.problems:
-        click.secho(f"error: {problem}", err=True, fg="red" if not as_data else None)
+    for problem in error.problems[:MOST_PROBLEMS]:
+        click.secho(printable(f"error: {problem}"), err=True, fg="red" if not as_data else None)
+    if len(error.problems) > MOST_PROBLEMS:
+        more = len(error.problems) - MOST_PROBLEMS
+        click.echo(f"... and {more:,} more; with --json all are listed", err=True)
     if as_data:
         as_json({"problems": [problem.as_json() for problem in error.problems]})
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from patternbench.cli import output
 from patternbench.cli.output import described
+from patternbench.cli.terminal import Plain
 from patternbench.drivers import choice
 from patternbench.lab import systems
 from patternbench.plan import estimate, fraction
@@ -17,7 +18,8 @@ from patternbench.plan.expand import Plan, expand, size
 from patternbench.run import evidence
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
-from patternbench.study.load import loads, placed, read_text
+from patternbench.study.files import read_text
+from patternbench.study.load import loads, placed
 from patternbench.study.models import Study
 
 SHOWN = 40
@@ -69,7 +71,7 @@ def _guess(study: Study, expanded: Plan, rounds: int) -> float:
 
 def show(study: Study, expanded: Plan, everything: bool) -> None:
     """Print a plan for people."""
-    console = Console()
+    console = Plain()
     count = len(expanded.scenarios)
     least, most = fewest(study.rounds), largest(study.rounds)
     guess = output.seconds(_guess(study, expanded, least))
@@ -80,10 +82,11 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
         if most == least
         else (f"{least} to {most}", f"{count * least} to {count * most}")
     )
-    console.print(f"[bold]{study.name}[/]: {count} scenarios x {rounds} rounds = {total} rounds")
+    title = f": {count} scenarios x {rounds} rounds = {total} rounds"
+    console.print(Text.assemble((study.name, "bold"), title))
     console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
     for sentence in described_part(study, expanded).get("aliasing", []):
-        console.print(f"! {sentence}", highlight=False, markup=False)
+        console.print(f"! {sentence}")
     factors = Table("factor", "levels", box=None)
     for name, levels in expanded.factors.items():
         factors.add_row(name, ", ".join(map(str, levels)))

@@ -17,8 +17,11 @@ from patternbench.analyze.problems import DataError, Problem, did_you_mean
 from patternbench.analyze.rounds import label
 from patternbench.analyze.units import quantity, span
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
+from patternbench.study.files import read_bytes
 
 FORMAT = "patternbench/predictions/1"
+LARGEST_MODEL = 100_000_000
+"""Bytes of a file of models."""
 
 
 @click.command(epilog="Example: patternbench predict models.json --at users=80,strategy=retry")
@@ -48,7 +51,7 @@ def predict(model: Path, points: tuple[str, ...], response: str | None, level: f
 
 def _parsed(path: Path) -> object:
     try:
-        return orjson.loads(path.read_bytes())
+        return orjson.loads(read_bytes(path, LARGEST_MODEL))
     except orjson.JSONDecodeError as cause:
         raise DataError(
             Problem(f"is not JSON: {cause}", str(path), "Make a model: patternbench fit ... --save FILE.")

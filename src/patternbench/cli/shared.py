@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import click
 import orjson
 import pandas as pd
-from rich.console import Console
 
 from patternbench.analyze.problems import DataError
 from patternbench.cli.output import note
+from patternbench.cli.terminal import Plain, printable
 from patternbench.records.tables import TableError, read_table
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -32,7 +32,7 @@ def bad_input_exits(command: _Command) -> _Command:
         try:
             return command(*args, **kwargs)
         except (DataError, TableError) as problem:
-            click.echo(f"error: {problem}", err=True)
+            click.echo(printable(f"error: {problem}"), err=True)
         except OSError as problem:
             click.echo(f"error: {problem.filename}: {problem.strerror}.", err=True)
         sys.exit(BAD_INPUT)
@@ -49,9 +49,9 @@ def read(path: Path) -> pd.DataFrame:
     return table
 
 
-def console() -> Console:
+def console() -> Plain:
     """Return the console to print on: as wide as the terminal, wide enough for tables without one."""
-    return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
+    return Plain() if sys.stdout.isatty() else Plain(width=_PIPED_WIDTH)
 
 
 @dataclass(frozen=True)

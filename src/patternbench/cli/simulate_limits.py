@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from patternbench.cli import output
+from patternbench.cli.terminal import Plain
 from patternbench.drivers.limit_simulator import SimulatorError, simulate
 from patternbench.plan.limit_map import ALGORITHMS, ARRIVALS, PAPER_CLIENTS, SYNCHRONISATIONS, Group, Lease, Map
 from patternbench.plan.limit_map import left_out as combinations_left_out
@@ -136,7 +136,7 @@ def simulate_limits(
 
 def show(limit_map: Map, rows: list[dict[str, Any]]) -> None:
     """Print the map for people: a table for each kind of arrivals, between the ends of the judge's scale."""
-    console = Console()
+    console = Plain()
     if not console.is_terminal:  # a file has no width that a table must fit
         console.width = FILE_WIDTH
     for arrivals in limit_map.arrivals:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from patternbench.cli.terminal import printable
 from patternbench.lab import bench, systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
@@ -57,7 +58,7 @@ def keep(running: Bench, stop: threading.Event) -> int:
     while not stop.wait(LOOK_EVERY_S):
         dead = running.dead()
         if dead:
-            click.secho(f"died: {' '.join(dead)}", fg="red", err=True)
+            click.secho(printable(f"died: {' '.join(dead)}"), fg="red", err=True)
             return 1
     return 0
 
@@ -68,5 +69,5 @@ def _pair(text: str) -> tuple[str, Any]:
         raise InputError(Problem("is not KEY=VALUE", path="--set", value=text, hint="for example --set workers=2"))
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value

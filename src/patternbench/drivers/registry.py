@@ -11,7 +11,8 @@ from typing import cast
 from patternbench.lab import engine
 from patternbench.lab.needs import Need
 from patternbench.study.document import parse
-from patternbench.study.load import read_text, validated
+from patternbench.study.files import read_text
+from patternbench.study.load import validated
 from patternbench.study.models import ClientAt, Model
 from patternbench.study.problems import Problem, did_you_mean
 

@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.document import parse
-from patternbench.study.load import read_text, validated
+from patternbench.study.files import read_text
+from patternbench.study.load import validated
 from patternbench.study.models import Model, Name, Setting
 from patternbench.study.problems import InputError, Problem, did_you_mean
 

@@ -9,7 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from patternbench.study.files import read_text
 from patternbench.study.problems import InputError, Problem
+
+LARGEST = 1_000_000_000
+"""Bytes of a file of a run that is read as a whole: a plan of 100,000 scenarios has about a tenth."""
 
 
 class RunFolder:
@@ -119,9 +123,11 @@ def write_text(path: Path, text: str) -> None:
 def read_json(path: Path) -> Any:
     """A JSON file's value; raises InputError naming it when it cannot be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(Problem(f"cannot be read: {error}", file=str(path))) from None
+        return json.loads(read_text(path, LARGEST))
+    except ValueError as error:
+        raise InputError(Problem(f"is not JSON: {error}", file=str(path))) from None
+    except RecursionError:
+        raise InputError(Problem("is nested too deeply", file=str(path))) from None
 
 
 def _short(path: Path) -> str:

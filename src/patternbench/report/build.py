@@ -19,7 +19,8 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
 from patternbench.report.model import RunReport, counting
-from patternbench.study.load import loads, read_text
+from patternbench.study.files import read_text
+from patternbench.study.load import loads
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 

@@ -21,7 +21,8 @@ from patternbench.run.runner import Listener, Runner
 from patternbench.run.stage import Stage
 from patternbench.run.stopping import Growth
 from patternbench.study.evidence import fewest
-from patternbench.study.load import loads, placed, read_text
+from patternbench.study.files import read_text
+from patternbench.study.load import loads, placed
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
 

@@ -10,11 +10,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from patternbench.study.bounds import LARGEST, BoundedComposer, BoundsError
 from patternbench.study.problems import InputError, Problem
 
 Path = tuple[str | int, ...]
-LARGEST = 1_000_000
-DEEPEST = 40
 
 
 @dataclass
@@ -48,6 +47,7 @@ def parse(text: str, file: str) -> Document:
     if len(text) > LARGEST:
         raise InputError(Problem("is too large to be a study", file=file, allowed=f"at most {LARGEST} characters"))
     yaml = YAML(typ="rt", pure=True)
+    yaml.Composer = BoundedComposer
     try:
         tree = yaml.load(text)
     except MarkedYAMLError as error:
@@ -60,20 +60,22 @@ def parse(text: str, file: str) -> Document:
 
 
 def without_comments(text: str) -> str:
-    """JSON text with //, /* */ and # comments blanked out, every line kept in its place."""
-    token = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|#[^\n]*|/\*.*?\*/', re.DOTALL)
+    """JSON text with //, /* */ and # comments blanked out, every line kept in its place.
+
+    What is never closed runs to the end of the text, so that no place in it is looked at twice.
+    """
+    token = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
     return token.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r"[^\n]", " ", m[0]), text)
 
 
 def _broken(error: MarkedYAMLError, file: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     first = str(error.problem or error.context or "cannot be read").splitlines()[0]
-    return Problem(f"is not YAML: {first}", file=file, line=mark.line + 1 if mark else None)
+    head = "cannot be taken" if isinstance(error, BoundsError) else "is not YAML"
+    return Problem(f"{head}: {first}", file=file, line=mark.line + 1 if mark else None)
 
 
 def _plain(node: Any, path: Path, document: Document) -> Any:
-    if len(path) > DEEPEST:
-        raise InputError(Problem("is nested too deeply", file=document.file, line=document.line(path)))
     if isinstance(node, CommentedMap):
         return {str(key): _child(node, _place(node, key), key, path, document) for key in node}
     if isinstance(node, CommentedSeq):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from patternbench.study import resiliencebench
 from patternbench.study.document import Document, Path, parse, without_comments
+from patternbench.study.files import read_text
 from patternbench.study.levels import Levels
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, did_you_mean
@@ -74,24 +75,9 @@ def _placed(problem: Problem, document: Document) -> Problem:
     around = problem.path
     while around and around not in known:
         around = around[: max(around.rfind("."), around.rfind("["), 0)]
-    if problem.file or not around:
+    if problem.file:
         return problem
-    return replace(problem, file=document.file, line=known[around])
-
-
-def read_text(path: str | FilePath) -> str:
-    """The text of a file, or an InputError that says why there is none."""
-    try:
-        return FilePath(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        hint = did_you_mean(FilePath(path).name, _siblings(path))
-        raise InputError(Problem("there is no such file", file=str(path), hint=hint)) from None
-    except IsADirectoryError:
-        raise InputError(Problem("is a folder; a file is needed", file=str(path))) from None
-    except UnicodeDecodeError:
-        raise InputError(Problem("is not UTF-8 text", file=str(path))) from None
-    except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from None
+    return replace(problem, file=document.file, line=known.get(around))
 
 
 def validated(model: type[BaseModel], document: Document) -> BaseModel:
@@ -103,11 +89,6 @@ def validated(model: type[BaseModel], document: Document) -> BaseModel:
     except ValidationError as error:
         problems = [_problem(found, model, document) for found in error.errors()]
     raise InputError(_without_echoes(problems))
-
-
-def _siblings(path: str | FilePath) -> list[str]:
-    folder = FilePath(path).parent
-    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
 
 
 def _problem(error: Any, model: type[BaseModel], document: Document) -> Problem:
@@ -189,4 +170,4 @@ def _without_echoes(problems: list[Problem]) -> list[Problem]:
     return sorted(merged.values(), key=lambda p: (p.line or 0, p.path))
 
 
-__all__ = ["Levels", "dotted", "load", "loads", "read_text", "validated"]
+__all__ = ["Levels", "dotted", "load", "loads", "validated"]

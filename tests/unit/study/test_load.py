@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.studies import EXAMPLE, ROOT, changed, problems, study
 
-from patternbench.study.load import load, loads
+from patternbench.plan.expand import expand
+from patternbench.study.load import load, loads, placed
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
@@ -150,3 +152,10 @@ def test_no_value_of_a_field_ends_in_anything_else_either(value: object, key: st
         loads(changed(**{key: json.dumps(value)}), "study.yaml")
     except InputError as error:
         assert all(problem.message for problem in error.problems)
+
+
+def test_a_study_that_expands_to_too_many_scenarios_is_named() -> None:
+    text = edited("[50, 100, 150]", str(list(range(1, 40_001))))
+    with pytest.raises(InputError) as error, placed(text, "study.yaml"):
+        expand(loads(text, "study.yaml"))
+    assert re.match(r"study.yaml: expands to [\d,]+ scenarios; allowed: at most 100,000", str(error.value))

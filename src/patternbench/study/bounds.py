@@ -1,0 +1,65 @@
+"""What a YAML text may grow to before it is turned into values: aliases and nesting cost a sender nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ruamel.yaml.composer import Composer, ComposerError
+from ruamel.yaml.events import AliasEvent, ScalarEvent
+
+LARGEST = 1_000_000
+"""Characters of a text, and of all its scalars once every alias stands for what it names."""
+MOST_NODES = 100_000
+DEEPEST = 40
+TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")} | {"!"}
+
+
+class BoundsError(ComposerError):
+    """A text is YAML, but holds what no file of ours may hold."""
+
+
+class BoundedComposer(Composer):
+    """Composes nodes and counts them as if every alias were written out; raises BoundsError beyond the bounds."""
+
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader)
+        self._nested = self._nodes = self._characters = 0
+        self._sizes: dict[int, tuple[int, int]] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """The next node, counted."""
+        event = self.parser.peek_event()
+        self._nested += 1
+        self._look_at(event)
+        before = (self._nodes, self._characters)
+        node = super().compose_node(parent, index)
+        self._count(event, node)
+        self._sizes.setdefault(id(node), (self._nodes - before[0], self._characters - before[1]))
+        self._nested -= 1
+        if self._nodes > MOST_NODES or self._characters > LARGEST:
+            self._refuse(event, f"holds too much, aliases written out; allowed: at most {MOST_NODES:,} values")
+        return node
+
+    def _look_at(self, event: Any) -> None:
+        if self._nested > DEEPEST:
+            self._refuse(event, f"is nested too deeply (more than {DEEPEST} levels)")
+        tag = getattr(event, "tag", None)
+        if tag is not None and str(tag) not in TAGS:
+            self._refuse(event, f"the tag {_short(str(tag))} is not allowed; write plain values")
+
+    def _count(self, event: Any, node: Any) -> None:
+        if isinstance(event, AliasEvent):
+            if id(node) not in self._sizes:
+                self._refuse(event, f"the alias *{event.anchor} stands for a value that holds itself")
+            nodes, characters = self._sizes[id(node)]
+            self._nodes, self._characters = self._nodes + nodes, self._characters + characters
+        else:
+            self._nodes += 1
+            self._characters += len(event.value) if isinstance(event, ScalarEvent) else 0
+
+    def _refuse(self, event: Any, why: str) -> None:
+        raise BoundsError(None, None, why, event.start_mark)
+
+
+def _short(tag: str) -> str:
+    return "!!" + tag.removeprefix("tag:yaml.org,2002:") if tag.startswith("tag:yaml.org,2002:") else tag

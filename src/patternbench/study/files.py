@@ -1,0 +1,79 @@
+"""The one way in which files that a user names are opened: regular files alone, and never more than a bound."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from patternbench.study.bounds import LARGEST
+from patternbench.study.problems import InputError, Problem, did_you_mean
+
+MOST_SIBLINGS = 1000
+"""How many names of a folder are searched for one that is nearly right."""
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[IO[bytes]]:
+    """A regular file, open for reading; raises InputError naming it when it is none or cannot be read.
+
+    A pipe or a device is refused before it is read: it may never end, or never begin.
+    """
+    try:
+        with open(path, "rb", opener=_regular) as file:
+            yield file
+    except FileNotFoundError:
+        hint = did_you_mean(Path(path).name, _siblings(Path(path).parent))
+        raise InputError(Problem("there is no such file", file=str(path), hint=hint)) from None
+    except IsADirectoryError:
+        raise InputError(Problem("is a folder; a file is needed", file=str(path))) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(Problem(f"cannot be read: {why}", file=str(path))) from None
+
+
+def read_bytes(path: str | Path, largest: int = LARGEST) -> bytes:
+    """What a regular file holds; raises InputError when that is more than ``largest`` bytes."""
+    with opened(path) as file:
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise InputError(Problem("is too large", file=str(path), allowed=f"at most {largest:,} bytes"))
+    return content
+
+
+def read_text(path: str | Path, largest: int = 4 * LARGEST) -> str:
+    """The text of a regular file, or an InputError that says why there is none."""
+    try:
+        return read_bytes(path, largest).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(Problem("is not UTF-8 text", file=str(path))) from None
+
+
+def problem_of(path: str | Path) -> Problem | None:
+    """Why a file that a program of ours is to read cannot be; None when it can."""
+    try:
+        with opened(path):
+            return None
+    except InputError as error:
+        return error.problems[0]
+
+
+def _regular(path: str, flags: int) -> int:
+    """Open a file without waiting for a pipe's other end, and close it again when it is none."""
+    handle = os.open(path, flags | os.O_NONBLOCK)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return handle
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError
+    hint = "write what it gives to a file, and name that"
+    raise InputError(Problem("is a pipe, a socket or a device; a file is needed", file=path, hint=hint))
+
+
+def _siblings(folder: Path) -> list[str]:
+    return [entry.name for entry in islice(folder.iterdir(), MOST_SIBLINGS)] if folder.is_dir() else []

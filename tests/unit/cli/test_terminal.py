@@ -1,0 +1,70 @@
+"""What comes from outside is printed as it stands: no text of a user or of a process means anything to the console."""
+
+from __future__ import annotations
+
+import ast
+import io
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from rich.table import Table
+from tests.support.studies import ROOT, study
+
+from patternbench.cli import plan
+from patternbench.cli.execution import Bar
+from patternbench.cli.output import MOST_PROBLEMS, complain, note
+from patternbench.cli.terminal import Plain
+from patternbench.plan.expand import expand
+from patternbench.records.journal import FAILED, Entry
+from patternbench.study.problems import InputError, Problem
+
+HOSTILE = "[/x] [red]cause[/] :smile: \x1b[2J"
+PRINTED = "[/x] [red]cause[/] :smile: \\x1b[2J"
+
+
+def test_a_failed_round_whose_cause_looks_like_markup_is_told_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar(range(3), 0, quiet=False)
+    bar.round_ended(Entry(1, 0, "x", FAILED, "00001", 0.0, 0.0, cause=HOSTILE))
+    assert PRINTED in " ".join(capsys.readouterr().err.split())
+
+
+def test_cells_of_tables_are_printed_as_they_stand() -> None:
+    out = io.StringIO()
+    table = Table(HOSTILE, title=HOSTILE)
+    table.add_row(HOSTILE)
+    Plain(file=out, width=200).print(table)
+    assert out.getvalue().count(PRINTED) == 3
+
+
+def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    read = study().model_copy(update={"name": "[/x]"})
+    planned = expand(study())
+    planned.factors["path"] = ["/[/x]", "/[bold]"]
+    plan.show(read, planned, everything=True)
+    said = capsys.readouterr().out
+    assert said.startswith("[/x]: ")
+    assert "/[/x], /[bold]" in said
+
+
+def test_notes_and_problems_are_printed_as_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    note(HOSTILE)
+    complain(InputError(Problem("is wrong", path=HOSTILE)), as_data=False)
+    assert capsys.readouterr().err.count(PRINTED) == 2
+
+
+def test_of_20000_problems_people_get_twenty_and_how_many_more_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    complain(InputError([Problem(f"is wrong ({place})") for place in range(20_000)]), as_data=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == MOST_PROBLEMS + 1
+    assert lines[-1] == "... and 19,980 more; with --json all are listed"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src/patternbench").rglob("*.py")), ids=lambda path: path.stem)
+def test_nobody_makes_a_console_that_reads_markup(path: Path) -> None:
+    called = {
+        cast(Any, node.func).id
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert "Console" not in called, "use patternbench.cli.terminal.Plain"
