@@ -4,6 +4,7 @@ The filter never answers 5xx, follows the policy meanwhile, and recovers without
 """
 
 import os
+import re
 import signal
 import threading
 import time
@@ -147,6 +148,48 @@ def test_the_local_policy_admits_the_limit_divided_by_the_balancers(nginx: Nginx
         store.start()
     assert statuses == {200: 5, 429: 15}
     eventually(lambda: nginx.metric("ratelimit_decided_by_total", by="policy_local") >= 20)
+
+
+def broken(function: str) -> Callable[[str], str]:
+    """Replace a function of the filter by one that fails, for a configuration."""
+    module, name = function.split(".")
+    breaks = f'require("ratelimit.{module}").{name} = function() error("broken") end'
+    return lambda text: re.sub(r"(init_by_lua_block \{.*) \}", rf"\1 {breaks} }}", text)
+
+
+def by_policy(nginx: Nginx) -> dict[str, list[int]]:
+    """Send three requests under each policy and return their statuses."""
+    return {p: [get(nginx, "faulty", f"/{p}/").status_code for _ in range(3)] for p in POLICIES}
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("deciding.all", {"open": [200, 200, 200], "closed": [429, 429, 429], "local": [200, 200, 429]}),
+        ("subjects.one", {"open": [200, 200, 200], "closed": [429, 429, 429], "local": [429, 429, 429]}),
+        ("decisions.add", {"open": [200, 200, 200], "closed": [200, 200, 200], "local": [200, 200, 200]}),
+        ("answers.describe", {"open": [200, 200, 200], "closed": [200, 200, 200], "local": [200, 200, 200]}),
+    ],
+)
+def test_an_error_inside_the_filter_is_counted_and_follows_each_limits_policy(
+    folder: Path, behind: Nginx, redis: Redis, function: str, expected: dict[str, list[int]]
+) -> None:
+    limits = [
+        limit(name=p, store="redis", when_store_fails=p, limit=4, match={"path_prefix": f"/{p}/"}) for p in POLICIES
+    ]
+    redis.flush()
+    rules = plan(*limits, stores={"redis": redis.store()}, balancers=2)
+    with running(nginx := balancer(folder, rules, behind.port, workers=1, extra=broken(function))):
+        assert by_policy(nginx) == expected
+        assert get(nginx, "faulty", "/unlimited/").status_code == 200
+        assert nginx.metric("ratelimit_faults_total") >= 9
+        assert "broken" in nginx.errors()
+
+
+def test_an_error_under_the_only_limit_of_a_plan_follows_its_policy(folder: Path, behind: Nginx) -> None:
+    rules = plan(limit(limit=4, when_store_fails="closed"))
+    with running(nginx := balancer(folder, rules, behind.port, extra=broken("deciding.nearby"))):
+        assert get(nginx).status_code == 429
 
 
 def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path, behind: Nginx) -> None:

@@ -197,6 +197,25 @@ function M.all(subjects)
   return outcomes, stop
 end
 
+--- Decides all subjects by their limits' policies, when the filter itself has failed: outcomes, and whether one rejects.
+function M.by_policy(subjects)
+  local outcomes = {}
+  for i, subject in ipairs(subjects) do
+    outcomes[i] = decide_without_store(subject)
+  end
+  return outcomes, rejected(outcomes, 1)
+end
+
+--- The same when nobody knows whom the request concerns: without a key nothing can be counted, so `local` is `closed`.
+function M.blindly(limits)
+  local outcomes = {}
+  for i, limit in ipairs(limits) do
+    local open = limit.when_store_fails == "open"
+    outcomes[i] = fixed({ limit = limit, client = "unknown", cost = 1 }, open, open and "policy_open" or "policy_closed")
+  end
+  return outcomes, rejected(outcomes, 1)
+end
+
 --- Decides a subject of a limit in shared memory without a table.
 -- @return allowed, remaining, reset, retry_after, delay, time; nil when the store failed or had just failed
 function M.nearby(subject)

@@ -25,11 +25,30 @@ local function name_of(outcome)
   return outcome.rejects and "rejected" or "shadow_rejected"
 end
 
-local function record(plan, outcome)
+local function write_down(plan, outcome)
   counting.decision(outcome.limit, name_of(outcome))
   counting.decider(outcome.by)
   if plan.decision_log then
     decisions.add(plan, outcome)
+  end
+end
+
+local function fault(err)
+  metrics.add("ratelimit_faults_total")
+  ngx.log(ngx.ERR, "ratelimit: ", err)
+end
+
+-- An error here must not undo what was decided.
+local function record(plan, outcome)
+  local ok, err = pcall(write_down, plan, outcome)
+  if not ok then
+    fault(err)
+  end
+end
+
+local function record_all(plan, outcomes)
+  for _, outcome in ipairs(outcomes) do
+    record(plan, outcome)
   end
 end
 
@@ -96,9 +115,7 @@ local function judge_many(plan)
     return nil, refused
   end
   local outcomes, stop = deciding.all(found)
-  for _, outcome in ipairs(outcomes) do
-    record(plan, outcome)
-  end
+  record_all(plan, outcomes)
   return outcomes, stop
 end
 
@@ -109,8 +126,53 @@ local function judge(plan)
   return judge_many(plan)
 end
 
-local function act(plan, outcomes, stop)
+-- What to do when deciding has failed: what the policies of the limits say.
+local function judge_by_policy(plan)
+  local found, refused = subjects.all(plan)
+  if refused then
+    return nil, refused
+  end
+  local outcomes, stop = deciding.by_policy(found)
+  record_all(plan, outcomes)
+  return outcomes, stop
+end
+
+-- The same when not even the subjects can be found.
+local function judge_blindly(plan)
+  local uri, method, limits = ngx.var.uri, ngx.req.get_method(), {}
+  for _, limit in ipairs(plan.limits) do
+    if subjects.matches(limit, uri, method) then
+      limits[#limits + 1] = limit
+    end
+  end
+  local outcomes, stop = deciding.blindly(limits)
+  record_all(plan, outcomes)
+  return outcomes, stop
+end
+
+local function recover(plan, err)
+  fault(err)
+  local ok, outcomes, result = pcall(judge_by_policy, plan)
+  if not ok then
+    fault(outcomes)
+    ok, outcomes, result = pcall(judge_blindly, plan)
+  end
+  if not ok then
+    fault(outcomes)
+    return nothing
+  end
+  return outcomes, result
+end
+
+local function describe(plan, outcomes)
   answers.describe(visible(outcomes), plan.fields)
+end
+
+local function act(plan, outcomes, stop)
+  local ok, err = pcall(describe, plan, outcomes)
+  if not ok then
+    fault(err)
+  end
   if stop then
     return answers.reject(outcomes)
   end
@@ -126,7 +188,7 @@ local function is_decided()
   return ngx.req.is_internal() and answers.is_described()
 end
 
---- Decides the current request. An error of the filter itself is logged and counted, and the request goes on.
+--- Decides the current request. An error of the filter itself is logged and counted, and the limits' policies decide.
 function M.access()
   if is_decided() then
     return nil
@@ -134,10 +196,9 @@ function M.access()
   local plan = plans.current
   local ok, outcomes, result = pcall(judge, plan)
   if not ok then
-    metrics.add("ratelimit_faults_total")
-    ngx.log(ngx.ERR, "ratelimit: ", outcomes)
-    return nil
-  elseif not outcomes then
+    outcomes, result = recover(plan, outcomes)
+  end
+  if not outcomes then
     return answers.refuse(result.status, result.title, result.detail)
   end
   if outcomes[1] then

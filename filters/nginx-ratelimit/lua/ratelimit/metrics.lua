@@ -16,7 +16,7 @@ local help = {
   ratelimit_missing_keys_total = "Requests without the key that a limit asks for.",
   ratelimit_plan_reloads_total = "Plans loaded, by result (ok, bad).",
   ratelimit_evictions_total = "Cached rejections that made room for others; costs a store call, loses no state.",
-  ratelimit_faults_total = "Errors inside the filter; the request went on under the limits' failure policy.",
+  ratelimit_faults_total = "Errors inside the filter; the limits' policies (when_store_fails) decided.",
 }
 
 local bounds = { 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1 }
