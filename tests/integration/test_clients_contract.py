@@ -21,6 +21,7 @@ import pytest
 from click.testing import CliRunner
 
 from patternbench.cli.check_client import check_client as check_client_command
+from patternbench.drivers import registry
 from patternbench.drivers.conformance.bench import RULES
 from patternbench.drivers.conformance.check import ClientUnreachableError, Finding, check_client
 from patternbench.drivers.conformance.reference_breaker import ReferenceBreaker, Result
@@ -53,6 +54,39 @@ def test_resilience4j_keeps_every_rule_and_refuses_only_what_the_library_lacks()
     refused = {finding.rule: finding.seen for finding in findings if finding.status == "not applicable"}
     assert set(refused) == {"jitter: full", "jitter: equal"}
     assert all("Resilience4j has no such jitter" in seen for seen in refused.values())
+
+
+def test_resilience4j_refuses_what_its_client_yaml_says_that_it_refuses() -> None:
+    declared = {name for limit in registry.limits_of("resilience4j", {}) for name in limit.fields}
+    retry = {"max_attempts": 2, "jitter": "none"}
+    breaker = {"failure_rate": 50, "slow_call": None, "minimum_calls": 2, "half_open_calls": 1, "scope": "client"}
+    strategies = [
+        {"retry": {**retry, "backoff": {"fixed": {"delay_us": 1}}}},
+        {"retry": {**retry, "backoff": {"linear": {"initial_us": 1, "increment_us": 1, "max_us": 1}}}},
+        {"retry": {**retry, "backoff": {"exponential": {"initial_us": 1, "multiplier": 2, "max_us": 1}}}},
+        {"retry": {**retry, "jitter": "equal", "backoff": {"fixed": {"delay_us": 1000}}}},
+        {"circuit_breaker": {**breaker, "window": {"time_us": 1}, "open_for_us": 1}},
+    ]
+    with started(["java", "-jar", str(jar()), "--port", "0"]) as url:
+        answers = [httpx.post(f"{url}/check", json=round_of(strategy)).json() for strategy in strategies]
+    refused = {problem["path"].removesuffix("_us") for answer in answers for problem in answer["problems"]}
+    assert refused == {f"strategy.{name}" for name in declared}
+
+
+def round_of(strategy: dict[str, Any]) -> dict[str, Any]:
+    """The smallest round of the contract with a strategy."""
+    request = {"method": "GET", "path": "/", "headers": {}, "body": None, "timeout_us": 1_000_000}
+    ends = {"successes": 1, "max_attempts": None, "time_limit_us": 1_000_000}
+    load = {"users": 1, "think_time_us": 0, "rejected_pause_us": 1000}
+    return {
+        "contract": 1,
+        "target": "http://127.0.0.1:1",
+        "seed": 1,
+        "request": request,
+        **ends,
+        **load,
+        "strategy": strategy,
+    }
 
 
 def test_the_native_client_keeps_every_rule_and_refuses_nothing() -> None:

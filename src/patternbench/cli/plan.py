@@ -15,12 +15,13 @@ from patternbench.drivers import choice
 from patternbench.lab import systems
 from patternbench.plan import estimate, fraction
 from patternbench.plan.expand import Plan, expand, size
-from patternbench.run import evidence
+from patternbench.run import evidence, preflight
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
 from patternbench.study.files import read_text
 from patternbench.study.load import loads, placed
 from patternbench.study.models import Study
+from patternbench.study.problems import InputError
 
 SHOWN = 40
 
@@ -40,6 +41,7 @@ def plan(study_file: str, json_: bool, everything: bool) -> None:
         expanded = expand(study)
         evidence.check(study, expanded)
         choice.check(scenario.config for scenario in expanded.scenarios)
+        check_declared(study, expanded)
         check_system(study, Path(study_file).resolve().parent)
     if json_:
         output.as_json(expanded.as_json() | described_part(study, expanded))
@@ -53,6 +55,13 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
         return {}
     known = fraction.aliasing([scenario.levels for scenario in expanded.scenarios])
     return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *known]}
+
+
+def check_declared(study: Study, expanded: Plan) -> None:
+    """Raise InputError listing what is known to be impossible: faults, and what a client's library cannot express."""
+    problems = preflight.declared_problems(study, expanded)
+    if problems:
+        raise InputError(problems)
 
 
 def check_system(study: Study, beside: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from patternbench.drivers import jobs
 from patternbench.drivers.driver import DriverError, Measured, Progress, Task
+from patternbench.drivers.limits import STRATEGY
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
 from patternbench.records.journal import Doubt
@@ -171,10 +172,6 @@ def as_problem(found: dict[str, Any], path: str) -> Problem:
     with suppress(ValueError, TypeError):
         value = json.loads(str(value))
     return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
-
-
-STRATEGY = "strategy"
-"""How paths begin that lie in a scenario's strategy; which of the study's it is, its plan knows."""
 
 
 def study_path(path: str, config: jobs.Node) -> str:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from pydantic import Field
+
+from patternbench.drivers.limits import Limit
 from patternbench.lab import engine
 from patternbench.lab.needs import Need
 from patternbench.study.document import parse
@@ -24,12 +27,13 @@ FOLDER = next(
 
 
 class ClientFile(Model):
-    """A ``client.yaml``: how a client is started, and the file that must be there first."""
+    """A ``client.yaml``: how a client is started, the file that must be there first, and its library's limits."""
 
     about: str
     command: list[str]
     needs: str
     how: str
+    limits: list[Limit] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class ClientSpec:
     url: str = ""
     own: bool = False
     needs: tuple[Need, ...] = ()
+    limits: tuple[Limit, ...] = ()
 
 
 def names() -> list[str]:
@@ -61,6 +66,12 @@ def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
         hint = did_you_mean(name, known) or "see docs/write-a-client.md to add one, or run with --skip-unavailable"
         return Problem(f"there is no client `{name}`", path="strategies", allowed=", ".join(known), hint=hint)
     return _ours(name)
+
+
+def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[Limit, ...]:
+    """What is known of a library's limits without starting its client; nothing for a client that cannot be had."""
+    found = find(name, declared)
+    return () if isinstance(found, Problem) else found.limits
 
 
 def missing(spec: ClientSpec) -> list[Problem]:
@@ -83,7 +94,7 @@ def _ours(name: str) -> ClientSpec:
     command = tuple(_filled(word, places) for word in file.command)
     file_needed = _filled(file.needs, places)
     needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, file.how))}
-    return ClientSpec(name, command, needs=tuple(needs.values()))
+    return ClientSpec(name, command, needs=tuple(needs.values()), limits=tuple(file.limits))
 
 
 def _program(command: str, how: str) -> Need:

@@ -24,6 +24,7 @@ from patternbench.lab.python_app import PythonApp
 from patternbench.lab.redis import Redis
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.target import Target
+from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
 
 ALL: tuple[type[Settings], ...] = (Target, PythonApp, Envoy, Nginx, Redis, MariaDB, CrdtSidecar, DelayProxy)
@@ -130,6 +131,11 @@ def direct(urls: list[str], folder: Path) -> Bench:
     bench = Bench(folder)
     bench.targets = urls
     return bench
+
+
+def fault_problems(study: Study) -> list[Problem]:
+    """What the fault proxy cannot do of a study's faults, each at its place in the study."""
+    return list(envoy.inexact(study.faults))
 
 
 def needs(kinds: list[str]) -> list[Need]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,8 +20,16 @@ import httpx
 from patternbench.lab.component import Faults, Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
+from patternbench.study.levels import Levels
+from patternbench.study.models import Fault
+from patternbench.study.problems import Problem
+from patternbench.study.units import Duration
 
 UNLIMITED = 1_000_000
+MILLISECOND_US = 1000
+"""Envoy's runtime holds a delay in whole milliseconds."""
+PERCENT = 10_000
+"""Envoy's finest share is one in a million, which is this part of a percent."""
 EXTENSIONS = "type.googleapis.com/envoy.extensions.filters"
 RUNTIME = {
     "abort.percentage": "fault.http.abort.abort_percent",
@@ -108,16 +117,47 @@ def runtime(faults: Faults) -> dict[str, str]:
         "abort.percentage": fraction(abort.get("percentage", 0)),
         "abort.status": str(abort.get("status", 503)),
         "delay.percentage": fraction(delay.get("percentage", 0)),
-        "delay.duration": str(round(delay["duration"].us / 1000) if delay else 0),
+        "delay.duration": str(delay["duration"].us // MILLISECOND_US if delay else 0),
     }
     return {RUNTIME[name]: value for name, value in values.items()}
+
+
+def inexact(faults: Sequence[Fault]) -> Iterator[Problem]:
+    """The levels of faults that Envoy cannot act exactly, and would round."""
+    for place, fault in enumerate(faults):
+        path = f"faults[{place}].{fault.kind}"
+        for level, at in _levels(getattr(fault, fault.kind).percentage, f"{path}.percentage"):
+            yield from _too_fine(level, at)
+        for level, at in _levels(fault.delay.duration if fault.delay else (), f"{path}.duration"):
+            yield from _no_millisecond(level, at)
+
+
+def _levels(levels: Sequence[Any], path: str) -> Iterator[tuple[Any, str]]:
+    """Each level with its place in the study."""
+    varied = isinstance(levels, Levels) and levels.varied
+    return ((level, f"{path}[{number}]" if varied else path) for number, level in enumerate(levels))
+
+
+def _too_fine(percentage: float, path: str) -> Iterator[Problem]:
+    parts = percentage * PERCENT
+    if not math.isclose(parts, round(parts), rel_tol=1e-9, abs_tol=1e-9):
+        nearest = f"for instance {round(parts) / PERCENT:g}" if round(parts) else "0 or at least 0.0001"
+        message = "cannot be acted exactly: the fault proxy (Envoy) counts shares in millionths"
+        yield Problem(message, path, value=percentage, allowed=f"a multiple of 0.0001, {nearest}")
+
+
+def _no_millisecond(duration: Duration, path: str) -> Iterator[Problem]:
+    below, rest = divmod(duration.us, MILLISECOND_US)
+    if rest:
+        message = "cannot be acted exactly: the fault proxy (Envoy) delays by whole milliseconds"
+        yield Problem(message, path, value=str(duration), allowed=f"{below}ms or {below + 1}ms")
 
 
 def fraction(percentage: float) -> str:
     """A percentage as Envoy's runtime reads it: a whole number of percent, or a fraction of a million."""
     if float(percentage).is_integer():
         return str(int(percentage))
-    parts = {"numerator": round(percentage * 10_000), "denominator": "MILLION"}
+    parts = {"numerator": round(percentage * PERCENT), "denominator": "MILLION"}
     return json.dumps(parts, separators=(",", ":"))  # without spaces, which the admin interface would keep as "+"
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import httpx
 
-from patternbench.drivers import choice, engine, registry, rounds
+from patternbench.drivers import choice, engine, limits, registry, rounds
 from patternbench.drivers.driver import Target, Task, direct_targets
+from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
 from patternbench.lab.systems import SystemFile
@@ -26,6 +27,8 @@ from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
+_OF_CLOSED = ("users", "think_time", "rejected_pause", "successes", "max_attempts")
+"""Fields of a client's round that a study says under ``workload.closed``."""
 NOWHERE = Target("http://127.0.0.1:1")
 """The target of rounds that are only asked about."""
 
@@ -36,6 +39,16 @@ class Cast:
 
     clients: dict[str, ClientSpec]
     left_out: dict[str, str]
+
+
+def declared_problems(study: Study, plan: Plan) -> list[Problem]:
+    """What is known to be impossible from the study and the files that describe its parts; nothing is started."""
+    found = bench.fault_problems(study)
+    known = {name: registry.limits_of(name, study.clients) for name in {s.client for s in plan.scenarios}}
+    for scenario in plan.scenarios:
+        refused = limits.problems(scenario.client, known[scenario.client], scenario.config["strategy"])
+        found += [_in_study(problem, scenario, study) for problem in refused]
+    return list({str(problem): problem for problem in found}.values())
 
 
 def system_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
@@ -190,15 +203,17 @@ def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study)
         return [*_too_long(task, task.warm_up), *found]
     client = stage.client(scenario.client, lambda _: None)
     body = rounds.body(task.config, task.targets[0].url, task.time_limit, task.seed)
-    return [*_too_long(task, Duration(0)), *(_inexpressible(scenario.client, found) for found in client.check(body))]
+    found = [_in_study(_inexpressible(scenario.client, each), scenario, study) for each in client.check(body)]
+    return [*_too_long(task, Duration(0)), *found]
 
 
 def _in_study(problem: Problem, scenario: Scenario, study: Study) -> Problem:
     """A problem with a scenario's strategy at the place of that strategy in the study."""
-    if not problem.path.startswith(engine.STRATEGY):
+    if not problem.path.startswith(STRATEGY):
         return problem
-    declared = (place for place, one in enumerate(study.strategies) if scenario.config["strategy"] in versions(one))
-    return replace(problem, path=f"strategies[{next(declared)}]{problem.path.removeprefix(engine.STRATEGY)}")
+    mine = (scenario.client in one.client and scenario.config["strategy"] in versions(one) for one in study.strategies)
+    place = list(mine).index(True)
+    return replace(problem, path=f"strategies[{place}]{problem.path.removeprefix(STRATEGY)}")
 
 
 def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
@@ -214,7 +229,9 @@ def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
 
 
 def _inexpressible(client: str, found: dict[str, Any]) -> Problem:
+    """What a client says of a round, at the place of it in the study, where times have no ``_us`` in their names."""
     message = f"client {client}: {found.get('message', 'cannot express this')}"
-    return Problem(
-        message, str(found.get("path", "")), value=found.get("value"), allowed=str(found.get("allowed") or "")
-    )
+    path, allowed = str(found.get("path", "")).removesuffix("_us"), str(found.get("allowed") or "")
+    head = path.partition(".")[0]
+    path = f"workload.{path}" if head == "request" else f"workload.closed.{path}" if head in _OF_CLOSED else path
+    return Problem(message, path, value=found.get("value"), allowed=allowed)

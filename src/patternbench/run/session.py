@@ -114,11 +114,12 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
     evidence.check(study, plan)
     choice.check(scenario.config for scenario in plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
-    problems = preflight.system_problems(study, plan, inputs)
+    plan = preflight.without(plan, cast.left_out)
+    problems = preflight.declared_problems(study, plan) + preflight.system_problems(study, plan, inputs)
     if problems:
         raise InputError(problems)
     preflight.check_urls(study, inputs)
-    return preflight.without(plan, cast.left_out), cast
+    return plan, cast
 
 
 def _try_clients(session: Session) -> None:

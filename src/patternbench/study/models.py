@@ -106,10 +106,10 @@ class Abort(Model):
 
 
 class Delay(Model):
-    """Hold a share of the requests back before passing them on."""
+    """Hold a share of the requests back before passing them on; ``0ms`` is the level without delay."""
 
     percentage: Levels[Percentage]
-    duration: Levels[PositiveDuration]
+    duration: Levels[Duration]
 
 
 class Fault(OneOf):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from patternbench.lab.envoy import bootstrap, fraction, runtime
+from patternbench.lab.envoy import bootstrap, fraction, inexact, runtime
+from patternbench.study.models import Fault
 from patternbench.study.units import Duration
 
 
@@ -48,3 +49,27 @@ def test_a_remote_https_service_is_reached_by_its_name() -> None:
     assert cluster["transport_socket"]["typed_config"]["sni"] == "api.example.test"
     address = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]["address"]
     assert address["socket_address"]["port_value"] == 443
+
+
+def delayed(*durations: str) -> Fault:
+    return Fault.model_validate({"delay": {"percentage": 50, "duration": list(durations)}})
+
+
+def test_a_delay_that_envoy_would_round_is_refused_with_its_neighbours() -> None:
+    found = list(inexact([delayed("400us", "500us", "1500us", "2ms")]))
+    assert [problem.path for problem in found] == [f"faults[0].delay.duration[{place}]" for place in range(3)]
+    assert [problem.allowed for problem in found] == ["0ms or 1ms", "0ms or 1ms", "1ms or 2ms"]
+
+
+@pytest.mark.parametrize("microseconds", [0, 1000, 2000, 250_000, 3_600_000_000])
+def test_the_delay_that_envoy_is_given_is_the_level(microseconds: int) -> None:
+    duration = Duration(microseconds)
+    assert not list(inexact([delayed(str(duration))]))
+    given = runtime({"delay": {"percentage": 5, "duration": duration}})["fault.http.delay.fixed_duration_ms"]
+    assert int(given) * 1000 == microseconds
+
+
+def test_a_share_finer_than_envoys_is_refused_and_all_others_are_taken() -> None:
+    shares = [0, 0.0001, 0.1, 33.3333, 99.9999, 100, 0.00001, 33.33333]
+    found = list(inexact([Fault.model_validate({"abort": {"percentage": shares}})]))
+    assert [problem.value for problem in found] == [0.00001, 33.33333]

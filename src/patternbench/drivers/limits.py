@@ -1,0 +1,71 @@
+"""What a client's library cannot express, as its ``client.yaml`` says: known without starting the client.
+
+The client itself has the last word (``POST /check``); what stands here is what a plan can be told already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from patternbench.study.parts import Model, OneOf, Setting
+from patternbench.study.problems import Problem
+from patternbench.study.units import Duration, PositiveDuration
+
+STRATEGY = "strategy"
+"""How paths begin that lie in a scenario's strategy; which of the study's it is, its plan knows."""
+
+
+class Refused(Model):
+    """Values that the library does not have, and what it has instead."""
+
+    values: Annotated[list[Setting], Field(min_length=1)]
+    allowed: str
+
+
+class Limit(OneOf):
+    """A limit of a library on fields of a strategy, such as ``retry.jitter``, and why it is there."""
+
+    fields: Annotated[list[str], Field(min_length=1)]
+    why: str
+    refuses: Refused | None = None
+    multiple_of: PositiveDuration | None = None
+
+    @classmethod
+    def choices(cls) -> list[str]:
+        """The kinds of limit."""
+        return ["refuses", "multiple_of"]
+
+    def allowed(self, value: Any) -> str | None:
+        """What is allowed instead of a value; None for a value that the library can express."""
+        if self.refuses:
+            return self.refuses.allowed if value in self.refuses.values else None
+        unit = self.multiple_of
+        if unit is None or not isinstance(value, Duration) or value.us % unit.us == 0:
+            return None
+        return f"a multiple of {unit}, for instance {Duration((value.us // unit.us + 1) * unit.us)}"
+
+
+def problems(client: str, limits: tuple[Limit, ...], strategy: Mapping[str, Any]) -> Iterator[Problem]:
+    """What a client's library cannot express of a scenario's strategy; paths begin with ``strategy``."""
+    for limit in limits:
+        for name in limit.fields:
+            value = _at(strategy, name)
+            allowed = limit.allowed(value)
+            if allowed is not None:
+                yield Problem(
+                    f"client {client}: {limit.why}", f"{STRATEGY}.{name}", value=_plain(value), allowed=allowed
+                )
+
+
+def _at(node: Any, name: str) -> Any:
+    """The value under a dotted path; None where the strategy has none."""
+    for step in name.split("."):
+        node = node.get(step) if isinstance(node, Mapping) else None
+    return node
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Duration) else value

@@ -1,0 +1,77 @@
+"""What is known of a library's limits before its client is started."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+
+import pytest
+from tests.support.studies import study
+
+from patternbench.drivers import registry
+from patternbench.drivers.limits import problems
+from patternbench.plan.expand import expand
+from patternbench.run.preflight import declared_problems
+from patternbench.study.problems import Problem
+
+STUDY = """\
+patternbench: 1
+name: two-clients
+system: target
+workload: {closed: {users: 1, successes: 1}}
+strategies:
+"""
+
+
+def found(strategies: str) -> list[Problem]:
+    declared = study(STUDY + textwrap.indent(textwrap.dedent(strategies), "  "))
+    return declared_problems(declared, expand(declared))
+
+
+def test_jitter_that_resilience4j_lacks_is_refused_at_the_entry_of_that_client() -> None:
+    (problem,) = found("""\
+        - {client: native, retry: {max_attempts: 2, jitter: full, backoff: {fixed: {delay: 1ms}}}}
+        - {client: resilience4j, retry: {max_attempts: 2, jitter: [none, full, 0.5], backoff: {fixed: {delay: 1ms}}}}
+    """)
+    assert problem.path == "strategies[1].retry.jitter"
+    assert problem.value == "full"
+    assert problem.allowed == "none, or a share above 0, at most 1"
+
+
+def test_a_time_finer_than_the_library_counts_is_refused_with_one_that_it_counts() -> None:
+    (delay, window) = found("""\
+        - {client: resilience4j, retry: {max_attempts: 2, backoff: {linear: {initial: 1ms, increment: 1500us}}}}
+        - client: resilience4j
+          circuit_breaker:
+            {failure_rate: 50, window: {time: 1500ms}, minimum_calls: 2, open_for: 1s, half_open_calls: 1}
+    """)
+    assert (delay.path, delay.allowed) == (
+        "strategies[0].retry.backoff.linear.increment",
+        "a multiple of 1ms, for instance 2ms",
+    )
+    assert (window.path, window.allowed) == (
+        "strategies[1].circuit_breaker.window.time",
+        "a multiple of 1s, for instance 2s",
+    )
+
+
+@pytest.mark.parametrize("client", registry.names())
+def test_every_limit_of_a_client_names_a_field_that_a_strategy_can_have(client: str) -> None:
+    every = study(
+        STUDY
+        + """\
+  - {client: x, retry: {max_attempts: 2, jitter: full, backoff: {fixed: {delay: 1us}}}}
+  - {client: x, retry: {max_attempts: 2, backoff: {linear: {initial: 1us, increment: 1us, max: 1us}}}}
+  - {client: x, retry: {max_attempts: 2, backoff: {exponential: {initial: 1us, max: 1us}}}}
+  - client: x
+    circuit_breaker: {failure_rate: 50, window: {time: 1us}, minimum_calls: 2, open_for: 1us, half_open_calls: 1}
+"""
+    )
+    limits = registry.limits_of(client, {})
+    strategies = [scenario.config["strategy"] for scenario in expand(every).scenarios]
+    told = {problem.path for problem in itertools.chain(*(problems(client, limits, one) for one in strategies))}
+    assert told == {f"strategy.{name}" for limit in limits for name in limit.fields}
+
+
+def test_a_client_that_cannot_be_had_has_no_known_limits() -> None:
+    assert registry.limits_of("polly", {}) == ()
