@@ -121,11 +121,18 @@ describe("the MySQL protocol", function()
 end)
 
 describe("a client's name", function()
-  it("is itself when short and plain, else a digest, and the two never meet", function()
-    assert.equal("alice-1.x_Y", keys.client("alice-1.x_Y"))
-    for _, value in ipairs({ "", "a b", "{a}", "h:x", ("k"):rep(65), "\0\1", ("k"):rep(1e7) }) do
-      assert.is_truthy(keys.client(value):find("^h:%x+$"))
-      assert.is_true(#keys.client(value) <= 64)
+  it("is its key when short and plain, else a digest, and the two never meet", function()
+    assert.equal("header=alice-1.x_Y", keys.client("header", "alice-1.x_Y"))
+    for _, value in ipairs({ "", "a b", "{a}", "h:x", ("k"):rep(65), "\0\1", ("k"):rep(1e7), "no-key=1.2.3.4" }) do
+      assert.is_truthy(keys.client("query", value):find("^query=h:%x+$"))
+      assert.is_true(#keys.client("query", value) <= 64)
+    end
+  end)
+
+  it("tells where the key comes from, so that no source speaks for another", function()
+    assert.equal("no-key=127.0.0.1", keys.client("no-key", "127.0.0.1"))
+    for _, value in ipairs({ "no-key=127.0.0.1", "no-key@127.0.0.1", "127.0.0.1" }) do
+      assert.are_not.equal(keys.client("no-key", "127.0.0.1"), keys.client("header", value))
     end
   end)
 end)

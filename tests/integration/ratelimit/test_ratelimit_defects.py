@@ -66,7 +66,7 @@ def test_02_requests_of_the_same_millisecond_are_all_counted_and_the_state_expir
     pair: list[Nginx], redis: Redis
 ) -> None:
     assert burst(pair, 300, "same-ms", path="/redis/sliding_window_log/")[200] == 100
-    key = redis.ask("--scan", "--pattern", "pb:{same-ms}*")
+    key = redis.ask("--scan", "--pattern", "pb:{header=same-ms}*")
     assert 0 < int(redis.ask("PTTL", key)) <= 86_402_000
 
 
@@ -108,9 +108,9 @@ def test_05_a_dead_store_costs_neither_errors_nor_seconds(folder: Path, behind: 
 def test_06_keys_are_apart_for_each_algorithm_and_tagged_for_a_cluster(pair: list[Nginx], redis: Redis) -> None:
     for algorithm in ALGORITHMS:
         get(pair[0], "apart", f"/redis/{algorithm}/")
-    keys = redis.ask("--scan", "--pattern", "pb:{apart}*").splitlines()
+    keys = redis.ask("--scan", "--pattern", "pb:{header=apart}*").splitlines()
     assert len(keys) == len(ALGORITHMS)
-    assert all(re.fullmatch(r"pb:\{apart\}:[\w-]+:\w+:\d+(:\d+)?", key) for key in keys)
+    assert all(re.fullmatch(r"pb:\{header=apart\}:[\w-]+:\w+:\d+(:\d+)?", key) for key in keys)
 
 
 def test_07_the_sliding_counter_counts_microseconds_and_keeps_its_oldest_sub_window(redis: Redis) -> None:
@@ -149,7 +149,7 @@ def test_09_mariadb_is_asked_once_per_request_and_forgets_old_keys(pair: list[Ng
 def test_10_an_unused_lease_goes_back_to_the_store(pair: list[Nginx], redis: Redis) -> None:
     for _ in range(3):
         assert get(pair[0], "returned", "/eager/sliding_window_log/").status_code == 200
-    key = redis.ask("--scan", "--pattern", "pb:{returned}*")
+    key = redis.ask("--scan", "--pattern", "pb:{header=returned}*")
     script = "return struct.unpack('<d', redis.call('GETRANGE', KEYS[1], 16, 23))"  # the sum of a log's costs
     assert int(redis.ask("EVAL", script, "1", key)) > 3
     assert eventually(lambda: int(redis.ask("EVAL", script, "1", key)) == 3)

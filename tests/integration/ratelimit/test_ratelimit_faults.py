@@ -231,7 +231,7 @@ def test_a_worker_killed_under_load_breaks_its_own_connections_only(folder: Path
 HOLD = """
 local lock = require("ratelimit.stores.lock")
 local limit = require("ratelimit.plans").current.limits[1]
-assert(lock.new(0.05):acquire_one(lock.stripe(require("ratelimit.keys").nearby(limit, ngx.var.arg_key))))
+assert(lock.new(0.05):acquire_one(lock.stripe(require("ratelimit.keys").nearby(limit, "header=" .. ngx.var.arg_key))))
 require("ffi").cdef("int raise(int number);")
 require("ffi").C.raise(9)
 """

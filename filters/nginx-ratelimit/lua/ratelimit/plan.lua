@@ -14,11 +14,12 @@ local object, word, whole, text = shape.object, shape.word, shape.whole, shape.t
 local name = text("^[%w_%-]+$", "letters, digits, _ and -")
 
 local source = object({
-  from = { word("header", "query", "jwt", "address", "variable", "everyone"), required = true },
+  from = { word("header", "query", "cookie", "jwt", "address", "variable", "everyone"), required = true },
   name = { shape.any_text },
   claim = { shape.any_text },
   secret_file = { shape.any_text },
   verified = { shape.boolean, default = false },
+  ignore_case = { shape.boolean, default = false },
 })
 
 local function one_or_more(item)
@@ -63,6 +64,7 @@ local limit = object({
   },
   key = { one_or_more(source), required = true },
   missing_key = { word("reject", "skip", "address"), default = "address" },
+  ambiguous_key = { word("reject", "first", "last"), default = "reject" },
   algorithm = { word(unpack(cores.names)), required = true },
   limit = { quantity, required = true },
   window = { window, required = true },
@@ -113,9 +115,13 @@ local plan = object({
 
 -- What the shape alone can't say. -----------------------------------------------------------------------------------
 
-local needs_name = { header = true, query = true, variable = true }
+local needs_name = { header = true, query = true, cookie = true, variable = true }
+local has_case = { query = true, cookie = true }
 
 local function check_source(each, path, problems)
+  if each.ignore_case and not has_case[each.from] then
+    shape.problem(problems, path .. ".ignore_case", true, "only the names of a query and of a cookie have a case")
+  end
   if needs_name[each.from] and not each.name then
     shape.problem(problems, path .. ".name", nil, ('is missing: the name of the %s'):format(each.from))
   elseif each.from == "jwt" and not each.claim then
@@ -235,6 +241,12 @@ local function secrets(value, problems, read)
       holder[target] = content:gsub("%s+$", "")
     end
   end
+  local function load_secret(holder, path)
+    load(holder, path, "secret_file", "secret")
+    if holder.secret == "" then
+      shape.problem(problems, path .. ".secret_file", holder.secret_file, "is empty: anyone could sign a token")
+    end
+  end
   for key, each in pairs(value.stores) do
     load(each, "stores." .. key, "password_file", "password")
     load(each, "stores." .. key, "public_key_file", "public_key")
@@ -242,10 +254,10 @@ local function secrets(value, problems, read)
   for i, each in ipairs(value.limits) do
     local path = ("limits[%d]"):format(i - 1)
     for k, from in ipairs(each.key) do
-      load(from, ("%s.key[%d]"):format(path, k - 1), "secret_file", "secret")
+      load_secret(from, ("%s.key[%d]"):format(path, k - 1))
     end
     if each.tier then
-      load(each.tier, path .. ".tier", "secret_file", "secret")
+      load_secret(each.tier, path .. ".tier")
     end
   end
 end
@@ -303,6 +315,15 @@ local function localized(each, balancers)
   }))
 end
 
+-- Where the keys of a limit come from, in words.
+local function source_of(key)
+  local words = {}
+  for i, from in ipairs(key) do
+    words[i] = from.from
+  end
+  return table.concat(words, "+")
+end
+
 local function prepare(each, balancers, stores)
   local kind = (stores[each.store] or { kind = "memory" }).kind
   each.when_store_fails = each.when_store_fails or (kind == "memory" and "closed" or "local")
@@ -310,6 +331,7 @@ local function prepare(each, balancers, stores)
   each.allow, each.deny = set(each.allow), set(each.deny)
   each.methods = each.match.methods and set(each.match.methods)
   each.prefix = each.match.path_prefix
+  each.source = source_of(each.key)
   each.localized = localized(each, balancers)
   local tiers = {}
   for tier, values in pairs(each.tiers) do

@@ -4,47 +4,91 @@ local counting = require("ratelimit.counting")
 local keys = require("ratelimit.keys")
 local lock = require("ratelimit.stores.lock")
 local metrics = require("ratelimit.metrics")
+local sources = require("ratelimit.sources")
 
 local M = {}
 
---- Whether a limit holds for a path and a method.
-function M.matches(limit, uri, method)
-  return (not limit.prefix or uri:sub(1, #limit.prefix) == limit.prefix) and (not limit.methods or limit.methods[method])
+-- A prefix ends where a segment of the path ends: `/login` holds for `/login` and `/login/x`, not for `/loginx`.
+-- What follows a `;` in a segment is a parameter to servers in Java.
+local function begins(uri, prefix)
+  if uri:sub(1, #prefix) ~= prefix then
+    return false
+  end
+  local next = uri:sub(#prefix + 1, #prefix + 1)
+  return prefix:sub(-1) == "/" or next == "" or next == "/" or next == ";"
 end
 
-local function tiered(limit, value)
-  local tier = limit.clients[value] or limit.tier and keys.read(limit.tier)
-  return tier and limit.by_tier[tier] or limit
+local function without_parameters(uri)
+  return (uri:gsub(";[^/]*", ""):gsub("//+", "/"))
+end
+
+local function is_under(uri, prefix)
+  return begins(uri, prefix) or uri:find(";", 1, true) ~= nil and begins(without_parameters(uri), prefix)
+end
+
+--- Whether a limit holds for a path and a method.
+function M.matches(limit, uri, method)
+  return (not limit.prefix or is_under(uri, limit.prefix)) and (not limit.methods or limit.methods[method])
 end
 
 local function refusal(status, title, detail)
   return { status = status, title = title, detail = detail }
 end
 
--- The key of the request under a limit; or nil: not subject to it; or nil and a refusal.
+local function ambiguous(limit)
+  metrics.add(metrics.series("ratelimit_ambiguous_keys_total", "limit", limit.name))
+  local detail = "The limit %s needs to know who is asking, and the request says it more than once."
+  return refusal(400, "Ambiguous client key", detail:format(limit.name))
+end
+
+local keyless = "no-key"
+
+-- The key of the request under a limit and where it comes from; or nil: not subject to it; or nil, nil and a refusal.
 local function key_of(limit)
-  local value = keys.key(limit)
+  local value, unclear = sources.key(limit)
   if value then
-    return value
+    return value, limit.source
+  elseif unclear then
+    return nil, nil, ambiguous(limit)
   end
   metrics.add(metrics.series("ratelimit_missing_keys_total", "limit", limit.name))
   if limit.missing_key == "address" then
-    return "no-key@" .. ngx.var.remote_addr
+    return ngx.var.remote_addr, keyless
   elseif limit.missing_key == "reject" then
-    return nil, refusal(400, "Missing client key", ("The limit %s needs to know who is asking."):format(limit.name))
+    return nil, nil, refusal(400, "Missing client key", ("The limit %s needs to know who is asking."):format(limit.name))
   end
+end
+
+-- The limit with the numbers of the client's tier; or nil and a refusal. A client without a key is in no list.
+local function tiered(limit, value, source)
+  local tier, unclear = source ~= keyless and limit.clients[value] or nil, nil
+  if not tier and limit.tier then
+    tier, unclear = sources.read(limit.tier, limit.ambiguous_key)
+  end
+  if unclear then
+    return nil, ambiguous(limit)
+  end
+  return tier and limit.by_tier[tier] or limit
 end
 
 local most_known = 10000
 
--- What a key's value leads to under a limit: worked out once, remembered for the keys seen last. The value is the only input.
-local function known_subject(limit, value)
+local function known_of(limit, source)
   local known = limit.known
   if not known or limit.known_count >= most_known then
-    known = {}
+    known = { [limit.source] = {}, [keyless] = {} }
     limit.known, limit.known_count = known, 0
   end
-  local client = keys.client(value)
+  return known[source]
+end
+
+-- What a key leads to under a limit: worked out once, remembered for the keys seen last.
+local function known_subject(limit, value, source)
+  local known = known_of(limit, source)
+  if known[value] then
+    return known[value]
+  end
+  local client = keys.client(source, value)
   local key = (limit.is_remote and keys.storage or keys.nearby)(limit, client)
   local found = {
     limit = limit, client = client, key = key, stripe = lock.stripe(key), cost = type(limit.cost) == "number" and limit.cost,
@@ -59,21 +103,36 @@ local function with_cost(known, cost)
   return { limit = known.limit, client = known.client, key = known.key, stripe = known.stripe, cost = cost }
 end
 
+-- A shadow limit refuses nobody.
+local function refuse(limit, refused)
+  return nil, limit.binding and refused or nil
+end
+
+-- What the lists of a limit say of a key: "exempt", "denied" or nothing.
+local function listed(limit, value, source)
+  if source == keyless then
+    return nil
+  end
+  return limit.allow[value] and "exempt" or limit.deny[value] and "denied"
+end
+
 --- The client, its storage key and the cost of the current request under a limit; or nil: exempt; or nil and a refusal.
 function M.one(limit)
-  local value, refused = key_of(limit)
+  local value, source, refused = key_of(limit)
   if not value then
-    return nil, refused
-  elseif limit.allow[value] then
-    counting.decision(limit, "exempt")
-    return nil
-  elseif limit.deny[value] then
-    counting.decision(limit, "denied")
-    return nil, refusal(403, "Denied", "This client may not use this service.")
+    return refuse(limit, refused)
   end
-  local effective = tiered(limit, value)
-  local known = effective.known and effective.known[value] or known_subject(effective, value)
-  return known.cost and known or with_cost(known, keys.cost(limit))
+  local list = listed(limit, value, source)
+  if list then
+    counting.decision(limit, list)
+    return refuse(limit, list == "denied" and refusal(403, "Denied", "This client may not use this service."))
+  end
+  local effective, unclear = tiered(limit, value, source)
+  if not effective then
+    return refuse(limit, unclear)
+  end
+  local known = known_subject(effective, value, source)
+  return known.cost and known or with_cost(known, sources.cost(limit))
 end
 
 --- The subjects of the current request under all limits; or nil and a refusal.
