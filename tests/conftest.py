@@ -5,5 +5,6 @@ from __future__ import annotations
 from hypothesis import settings
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
-settings.register_profile("shared-machine", deadline=None)
+# What fails is printed as a decorator that repeats it, and kept in .hypothesis, so that the next run begins with it.
+settings.register_profile("shared-machine", deadline=None, print_blob=True)
 settings.load_profile("shared-machine")

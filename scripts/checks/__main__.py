@@ -1,0 +1,39 @@
+"""`scripts/test lint|fast|all`: goes on after a failure, and ends with all of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from scripts.checks import lint, skips, suites, verdict
+
+
+def main(words: list[str]) -> int:
+    """Run the checks of a name; return 0 when all passed."""
+    jobs = {
+        "lint": ([*lint.QUICK, *lint.SLOW], ()),
+        "fast": (lint.QUICK, (suites.UNIT,)),
+        "all": ([*lint.QUICK, *lint.SLOW], suites.ALL),
+    }
+    if len(words) != 1 or words[0] not in jobs:
+        print("usage: scripts/test lint|fast|all", file=sys.stderr)
+        return 2
+    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
+    os.chdir(skips.ROOT)
+    return carry_out(*jobs[words[0]])
+
+
+def carry_out(steps: Iterable[lint.Step], wanted: Iterable[suites.Suite]) -> int:
+    """Run lints and suites, and print what came of them."""
+    wrong = [f"{step.name} failed" for step in steps if not step.passes()]
+    done, entries, is_root = verdict.perform_all(wanted), skips.allowed(), os.geteuid() == 0
+    print("", *verdict.summary(done, entries, is_root), sep="\n")
+    wrong += verdict.problems(done, entries, is_root)
+    print("", *(wrong or ["all checks passed"]), sep="\n", file=sys.stderr if wrong else sys.stdout)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

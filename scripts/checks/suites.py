@@ -1,0 +1,123 @@
+"""The suites of every language: how each is started, read, and, where it meets real processes, tried again."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.checks import cases
+from scripts.checks.cases import Case
+from scripts.checks.command import run, silent
+
+Read = tuple[list[Case], int]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests of one tool. ``only`` holds the names to run, none for all; ``again`` says whether they may be tried twice.
+
+    A pure suite depends on nothing outside its process, so what fails there once is a defect. What meets real
+    processes and sockets can be pushed over by a busy machine.
+    """
+
+    name: str
+    start: Callable[[list[str]], Read]
+    again: bool = False
+
+
+def pytest(*options: str) -> Callable[[list[str]], Read]:
+    """Start pytest with options; the last ones are the folders."""
+
+    def start(only: list[str]) -> Read:
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report.xml"
+            command = ["pytest", "-q", f"--junitxml={report}", "-o", "junit_family=xunit1"]
+            code, _ = run([*command, *(only or options)], ".")
+            return cases.of_pytest(report.read_text(encoding="utf-8")) if report.exists() else [], code
+
+    return start
+
+
+def cargo(*packages: str) -> Callable[[list[str]], Read]:
+    """Start `cargo test` for some packages."""
+
+    def start(only: list[str]) -> Read:
+        names = ["--", "--exact", *only] if only else []
+        command = ["cargo", "test", "--locked", "--jobs", "2", "--no-fail-fast", *packages, *names]
+        code, text = run(command, "engine", show=_no_cargo_chatter)
+        return cases.of_cargo(text), code
+
+    return start
+
+
+def go(*packages: str) -> Callable[[list[str]], Read]:
+    """Start `go test` for some packages."""
+
+    def start(only: list[str]) -> Read:
+        names = ["-run", f"^({'|'.join(only)})$"] if only else []
+        code, text = run(["go", "test", "-json", *names, *packages], "filters/crdt-sidecar", show=silent)
+        return _shown(cases.of_go(text)), code
+
+    return start
+
+
+def busted(folder: str) -> Callable[[list[str]], Read]:
+    """Start busted in a folder."""
+
+    def start(_: list[str]) -> Read:
+        code, text = run(["busted", "-o", "junit"], folder, show=silent)
+        found = re.search(r"<testsuites.*</testsuites>", text, re.DOTALL)
+        return _shown(cases.of_junit(found[0])) if found else [Case(text, cases.FAILED)], code
+
+    return start
+
+
+def maven(folder: str) -> Callable[[list[str]], Read]:
+    """Start Maven's `verify` in a folder."""
+
+    def start(only: list[str]) -> Read:
+        reports = Path(folder) / "target" / "surefire-reports"
+        for old in reports.glob("TEST-*.xml"):
+            old.unlink()
+        names = [f"-Dtest={','.join(dict.fromkeys(only))}"] if only else []
+        code, _ = run(["mvn", "-q", "-B", "--no-transfer-progress", "verify", *names], folder)
+        return cases.of_surefire(reports), code
+
+    return start
+
+
+def _no_cargo_chatter(line: str) -> str:
+    return "" if re.match(r"test .* \.\.\. (ok|ignored)|running \d+ test|\s*$", line) else line
+
+
+def _shown(found: list[Case]) -> list[Case]:
+    for case in found:
+        if case.outcome == cases.FAILED:
+            print(f"{case.name}\n{case.why}\n", flush=True)
+    return found
+
+
+PURE_CRATES = ("policies", "schedule", "timing")
+PURE_GO = ("clock", "limit", "table", "wire", "verbs")
+UNIT = Suite("pytest, unit", pytest("-n", "2", "tests/unit", "-m", "not slow and not browser"))
+ALL = (
+    Suite("cargo test, pure", cargo(*(word for name in PURE_CRATES for word in ("-p", f"patternbench-{name}")))),
+    Suite(
+        "cargo test, real parts",
+        cargo("--workspace", *(word for name in PURE_CRATES for word in ("--exclude", f"patternbench-{name}"))),
+        again=True,
+    ),
+    Suite("maven", maven("clients/resilience4j"), again=True),
+    Suite("busted, filter", busted("filters/nginx-ratelimit")),
+    Suite("busted, simulator", busted("filters/simulator")),
+    Suite("go test, pure", go(*(f"./internal/{name}" for name in PURE_GO))),
+    Suite("go test, real parts", go(".", "./internal/gossip", "./internal/resp"), again=True),
+    Suite("pytest, unit", pytest("-n", "2", "tests/unit")),
+    # Real parts mostly wait, so two files run at a time.
+    Suite(
+        "pytest, real parts", pytest("-n", "2", "--dist", "loadfile", "tests/browser", "tests/integration"), again=True
+    ),
+)

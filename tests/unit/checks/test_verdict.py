@@ -1,0 +1,173 @@
+"""`make test` fails on a skip that no list allows, and tries again little, in few suites, and never in silence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from scripts.checks import cases, skips, suites, verdict
+from scripts.checks.__main__ import carry_out
+from scripts.checks.cases import FAILED, PASSED, SKIPPED, Case
+from scripts.checks.skips import Allowed
+from scripts.checks.suites import Suite
+
+ROOT = Path(__file__).resolve().parents[3]
+LEAVE = [Allowed("parts", "::test_slow", "takes an hour"), Allowed("parts", "::test_mount", "root only", as_user=True)]
+
+
+def case(name: str, outcome: str, why: str = "") -> Case:
+    return Case(name, outcome, why, name)
+
+
+def suite(name: str, *tries: list[Case], again: bool = False) -> Suite:
+    """A suite whose tool reports one list of cases after another."""
+    reports = iter(tries)
+
+    def start(_: list[str]) -> suites.Read:
+        found = next(reports)
+        return found, int(any(case.outcome == FAILED for case in found))
+
+    return Suite(name, start, again)
+
+
+def problems(*wanted: Suite, is_root: bool = True) -> list[str]:
+    return list(verdict.problems(verdict.perform_all(wanted), LEAVE, is_root))
+
+
+def test_a_skip_that_is_not_on_the_list_fails_the_run_and_says_its_reason() -> None:
+    found = problems(suite("parts", [case("a::test_x", SKIPPED, "install hey"), case("a::test_y", PASSED)]))
+    assert found == ["parts: a::test_x was skipped, which allowed-skips.toml does not allow: install hey"]
+
+
+def test_a_skip_on_the_list_passes_and_is_printed_with_the_reason_of_the_list() -> None:
+    done = verdict.perform_all([suite("parts", [case("a::test_slow", SKIPPED), case("a::test_y", PASSED)])])
+    assert not list(verdict.problems(done, LEAVE, is_root=True))
+    assert "skipped: parts: a::test_slow: takes an hour" in list(verdict.summary(done, LEAVE, is_root=True))
+
+
+def test_the_list_allows_a_skip_in_its_own_suite_only() -> None:
+    assert problems(suite("others", [case("a::test_slow", SKIPPED)]))
+
+
+def test_what_an_ordinary_user_may_skip_fails_when_root_skips_it() -> None:
+    skipped = [case("a::test_mount", SKIPPED, "could not mount")]
+    assert problems(suite("parts", skipped), is_root=True)
+    assert not problems(suite("parts", skipped), is_root=False)
+
+
+def test_a_pure_suite_is_never_tried_again() -> None:
+    asked = suite("pure", [case("f", FAILED)], [case("f", PASSED)])
+    assert problems(asked) == ["pure: f failed"]
+
+
+def test_real_parts_are_tried_again_and_the_end_names_what_needed_it() -> None:
+    asked = suite("parts", [case("f", FAILED), case("g", PASSED)], [case("f", PASSED)], again=True)
+    done = verdict.perform_all([asked])
+    assert not list(verdict.problems(done, [], is_root=True))
+    table = list(verdict.summary(done, [], is_root=True))
+    assert table[1].split() == ["parts", "2", "0", "0", "1"]
+    assert "run again: parts: f" in table
+
+
+def test_what_fails_twice_fails_the_run() -> None:
+    assert problems(suite("parts", [case("f", FAILED)], [case("f", FAILED)], again=True)) == ["parts: f failed twice"]
+
+
+def test_a_second_try_that_does_not_run_the_test_does_not_pass_it() -> None:
+    assert problems(suite("parts", [case("f", FAILED)], [], again=True)) == ["parts: f failed twice"]
+
+
+def test_what_fails_only_in_the_second_try_fails_the_run() -> None:
+    asked = suite("parts", [case("f", FAILED)], [case("f", PASSED), case("g", FAILED)], again=True)
+    assert problems(asked) == ["parts: g failed"]
+
+
+def test_more_than_three_failures_get_no_second_try() -> None:
+    names = ["a", "b", "c", "d"]
+    asked = suite("parts", [case(n, FAILED) for n in names], [case(n, PASSED) for n in names], again=True)
+    assert problems(asked) == [f"parts: {name} failed" for name in names]
+
+
+def test_three_second_tries_are_all_that_a_run_has_over_its_suites() -> None:
+    def flaky(name: str, *names: str) -> Suite:
+        return suite(name, [case(n, FAILED) for n in names], [case(n, PASSED) for n in names], again=True)
+
+    assert problems(flaky("one", "a", "b"), flaky("two", "c"), flaky("three", "d")) == ["three: d failed"]
+
+
+def test_what_its_tool_cannot_run_alone_fails_at_once() -> None:
+    unreadable = Case("tests.broken", FAILED, "SyntaxError")
+    assert problems(suite("parts", [unreadable], [], again=True)) == ["parts: tests.broken failed"]
+
+
+def ending(code: int, *found: Case) -> Suite:
+    return Suite("tool", lambda _: (list(found), code))
+
+
+def test_a_suite_in_which_no_test_ran_fails() -> None:
+    assert problems(ending(0)) == ["tool: no test ran"]
+
+
+def test_a_tool_that_ends_badly_without_a_failed_test_fails() -> None:
+    assert problems(ending(3, case("f", PASSED))) == ["tool: ended with code 3, though no test failed"]
+
+
+def test_a_report_that_does_not_add_up_fails() -> None:
+    def start(_: list[str]) -> suites.Read:
+        return cases.of_cargo("test result: ok. 5 passed; 0 failed; 0 ignored;\n"), 0
+
+    assert problems(Suite("cargo", start)) == ["cargo: cargo test counted 5 tests, and 0 were read"]
+
+
+def test_the_suites_that_may_be_tried_again_are_those_with_real_processes() -> None:
+    again = {each.name for each in (*suites.ALL, suites.UNIT) if each.again}
+    assert again == {"cargo test, real parts", "maven", "go test, real parts", "pytest, real parts"}
+
+
+def test_every_allowed_skip_names_a_suite_and_a_test_that_exist_and_a_reason() -> None:
+    tests = "".join(path.read_text() for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("engine/crates/**/*.rs")])
+    for entry in skips.allowed():
+        assert entry.suite in {each.name for each in suites.ALL}, entry
+        assert f" {entry.test}(" in tests, entry
+        assert len(entry.reason) > 20, entry
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands where `scripts/test` stands: in the checkout, with its tools on PATH."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+
+def in_a_folder(folder: Path, text: str) -> Suite:
+    (folder / "test_one.py").write_text(text)
+    return Suite(
+        "pytest", suites.pytest("-p", "no:cacheprovider", "-c", "/dev/null", f"--rootdir={folder}", str(folder))
+    )
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "skipping",
+    [
+        "import pytest\n@pytest.mark.skipif(True, reason='needs hey')\ndef test_x(): assert False\n",
+        "import pytest\ndef test_x(): pytest.skip('needs hey')\n",
+        "import pytest\npytest.skip('needs hey', allow_module_level=True)\n",
+        "import pytest\n@pytest.fixture\ndef part(): pytest.skip('needs hey')\ndef test_x(part): pass\n",
+    ],
+    ids=["a mark", "a call", "a module", "a fixture"],
+)
+def test_however_a_python_test_is_skipped_the_run_ends_with_1(
+    skipping: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = in_a_folder(tmp_path, skipping + "\ndef test_y(): pass\n")
+    assert carry_out([], [asked]) == 1
+    assert "does not allow" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+def test_a_run_in_which_all_is_well_ends_with_0(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert carry_out([], [in_a_folder(tmp_path, "def test_x(): pass\n")]) == 0
+    assert "all checks passed" in capfd.readouterr().out
