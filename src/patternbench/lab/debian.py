@@ -10,6 +10,7 @@ from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
 
 SYSTEM = "/usr/sbin:/sbin:/usr/local/sbin"
+INSTALL = Path(__file__).with_name("install-packages.sh")
 
 
 def find(program: str) -> str | None:
@@ -18,12 +19,11 @@ def find(program: str) -> str | None:
 
 
 def need(name: str, present: bool, *packages: str) -> Need:
-    """The need of a component that Debian's packages bring."""
-    install = ("apt-get", "install", "-y", "--no-install-recommends", *packages)
+    """The need of a component that Debian's packages bring; the command starts none of their services."""
+    install = ("sh", str(INSTALL), *packages)
     command = install if os.geteuid() == 0 else ("sudo", *install)
-    hint = (
-        f"type `sudo apt-get install --no-install-recommends {' '.join(packages)}` (or `patternbench doctor --install`)"
-    )
+    by_hand = f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
+    hint = f"type `patternbench doctor --install` (or `{by_hand}`, which also starts its services)"
     return Need(name, name if present else None, hint, (command,))
 
 

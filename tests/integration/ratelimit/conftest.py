@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from ratelimit_rig import MariaDB, Nginx, Redis, backend, build_sidecar, missing_programs, quiet_folder
 
-NEEDED = ("nginx", "redis-server", "redis-cli", "mariadbd", "mariadb-install-db", "mariadb", "hey", "luajit")
+STORES = ("redis-server", "redis-cli", "mariadbd", "mariadb-install-db", "mariadb")
+NEEDED = ("nginx", *STORES, "hey", "wrk", "luajit", "openssl")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
