@@ -1,15 +1,19 @@
-"""Puts the native parts into a wheel: the engine's binary, and the clients that have been built."""
+"""Puts the native parts into a wheel: the engine's binary, the clients that have been built, and their licences."""
 
 from __future__ import annotations
 
-import sysconfig
+import importlib.util
+import platform
+import re
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ENGINE = "engine/target/release/patternbench-engine"
-JAR = "clients/resilience4j/target/patternbench-client-resilience4j.jar"
+JARS = "target/patternbench-client-*.jar"
+GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
+OLDEST_GLIBC = 17
 
 
 class NativeParts(BuildHookInterface):
@@ -22,10 +26,30 @@ class NativeParts(BuildHookInterface):
         root = Path(self.root)
         if not (root / ENGINE).is_file():
             raise FileNotFoundError(f"{ENGINE} is missing; type `make setup` first")
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["tag"] = f"py3-none-{platform}"
+        build_data["tag"] = f"py3-none-{platform_tag(root / ENGINE)}"
         build_data["pure_python"] = False
         included = build_data["force_include"]
         included[ENGINE] = "patternbench/_bin/patternbench-engine"
-        if (root / JAR).is_file():
-            included[JAR] = f"patternbench/_clients/resilience4j/{JAR.removeprefix('clients/resilience4j/')}"
+        for client in sorted((root / "clients").glob("*/client.yaml")):
+            for file in (client, *client.parent.glob(JARS)):
+                inside = file.relative_to(root / "clients").as_posix()
+                included[str(file.relative_to(root))] = f"patternbench/_clients/{inside}"
+        included[str(self._notices(root))] = "patternbench/THIRD-PARTY-NOTICES.txt"
+
+    def _notices(self, root: Path) -> Path:
+        """The licences of everything that the native parts contain, written by ``scripts/third_party_notices.py``."""
+        script = root / "scripts" / "third_party_notices.py"
+        spec = importlib.util.spec_from_file_location("third_party_notices", script)
+        assert spec and spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        file = root / "dist" / "THIRD-PARTY-NOTICES.txt"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(module.notices(root), encoding="utf-8")
+        return file.relative_to(root)
+
+
+def platform_tag(binary: Path) -> str:
+    """The tag of every Linux on which the binary runs: that of the newest glibc whose symbols it asks for (PEP 600)."""
+    versions = [int(minor) for minor in GLIBC.findall(binary.read_bytes())]
+    return f"manylinux_2_{max([OLDEST_GLIBC, *versions])}_{platform.machine()}"

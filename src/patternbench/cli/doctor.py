@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 from rich.table import Table
@@ -12,7 +11,7 @@ from rich.text import Text
 from patternbench.cli import output
 from patternbench.cli.terminal import Plain
 from patternbench.drivers import registry
-from patternbench.lab import bench, installing, machine, systems
+from patternbench.lab import bench, installing, machine, shipped, systems
 from patternbench.lab.needs import Need
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
@@ -51,9 +50,9 @@ def everything() -> Iterator[tuple[str, list[Need]]]:
 
 
 def studies_using() -> dict[str, list[str]]:
-    """The studies at hand by the systems and clients that they name."""
+    """The studies that patternbench brings along, by the systems and clients that they name."""
     used: dict[str, list[str]] = {}
-    for path in sorted(Path("studies").glob("*.yaml")):
+    for path in sorted(shipped.folder("studies").glob("*.yaml")):
         try:
             study = load(path)
         except InputError:

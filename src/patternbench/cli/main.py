@@ -13,6 +13,7 @@ from patternbench.cli.output import complain
 from patternbench.study.problems import InputError
 
 VERBS = {
+    "example": "Write one of the studies that patternbench brings along.",
     "plan": "List the scenarios of a study; starts nothing.",
     "run": "Run a study.",
     "resume": "Go on with a run that was interrupted.",
@@ -62,7 +63,7 @@ def cli() -> None:
 
     Exit codes: 0 done, 1 the study's own verdict failed, 2 a usage or input error.
 
-    Example: patternbench run studies/quickstart.yaml
+    Example: patternbench example quickstart && patternbench run quickstart.yaml
     """
 
 

@@ -14,14 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from patternbench.lab.filters import FOLDER
 from patternbench.lab.processes import Process
 from patternbench.study.problems import InputError, Problem
 
-PACKAGE = Path(__file__).resolve().parent.parent
-FOLDER = next(
-    (place for place in (PACKAGE / "_filters", PACKAGE.parent.parent / "filters") if place.is_dir()),
-    PACKAGE / "_filters",
-)
 INSTALL = "apt-get install luajit2 lua-cjson"
 
 

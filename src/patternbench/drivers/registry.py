@@ -11,7 +11,7 @@ from typing import cast
 from pydantic import Field
 
 from patternbench.drivers.limits import Limit
-from patternbench.lab import engine
+from patternbench.lab import engine, shipped
 from patternbench.lab.needs import Need
 from patternbench.study.document import parse
 from patternbench.study.files import read_text
@@ -19,11 +19,7 @@ from patternbench.study.load import validated
 from patternbench.study.models import ClientAt, Model
 from patternbench.study.problems import Problem, did_you_mean
 
-PACKAGE = Path(__file__).resolve().parent.parent
-FOLDER = next(
-    (place for place in (PACKAGE / "_clients", PACKAGE.parent.parent / "clients") if place.is_dir()),
-    PACKAGE / "_clients",
-)
+FOLDER = shipped.folder("clients")
 
 
 class ClientFile(Model):
@@ -93,7 +89,8 @@ def _ours(name: str) -> ClientSpec:
     places = {"${here}": str(path.parent), "${engine}": str(found or "")}
     command = tuple(_filled(word, places) for word in file.command)
     file_needed = _filled(file.needs, places)
-    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, file.how))}
+    how = shipped.how_to_build("clients") if shipped.from_wheel() else file.how
+    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, how))}
     return ClientSpec(name, command, needs=tuple(needs.values()), limits=tuple(file.limits))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from patternbench.lab import engine
+from patternbench.lab import engine, shipped
 from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError
@@ -23,7 +23,7 @@ class DelayProxy(Settings):
     def needs() -> list[Need]:
         """The engine's binary."""
         found = engine.find()
-        return [Need("native engine", str(found) if found else None, "type `make setup`")]
+        return [Need("native engine", str(found) if found else None, shipped.how_to_build("setup"))]
 
     def start(self, name: str, place: Place) -> Running:
         """Start the proxy; its URL is that of the component behind it, but for the port."""

@@ -7,17 +7,17 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from patternbench.lab import shipped
 from patternbench.study.problems import InputError, Problem
 
 NAME = "patternbench-engine"
-PACKAGE = Path(__file__).resolve().parent.parent
-CHECKOUT = PACKAGE.parent.parent
 
 
 def find() -> Path | None:
     """The engine's binary: named by PATTERNBENCH_ENGINE, in the wheel, built in the checkout, or on PATH."""
     named = os.environ.get("PATTERNBENCH_ENGINE")
-    places = [Path(named)] if named else [PACKAGE / "_bin" / NAME, CHECKOUT / "engine/target/release" / NAME]
+    ours = [shipped.PACKAGE / "_bin" / NAME, shipped.CHECKOUT / "engine/target/release" / NAME]
+    places = [Path(named)] if named else ours
     found = next((place for place in places if place.is_file()), None)
     on_path = None if named else shutil.which(NAME)
     place = found or (Path(on_path) if on_path else None)
@@ -28,7 +28,7 @@ def binary() -> str:
     """The path of the engine's binary; raises InputError that says how to build it."""
     found = find()
     if found is None:
-        raise InputError(Problem("the native engine is not built", hint="type `make setup`"))
+        raise InputError(Problem("the native engine is not built", hint=shipped.how_to_build("setup")))
     return str(found)
 
 

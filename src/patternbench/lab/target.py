@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import engine
+from patternbench.lab import engine, shipped
 from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process
@@ -27,7 +27,7 @@ class Target(Settings):
     def needs() -> list[Need]:
         """The engine's binary."""
         found = engine.find()
-        return [Need("native engine", str(found) if found else None, "type `make setup`")]
+        return [Need("native engine", str(found) if found else None, shipped.how_to_build("setup"))]
 
     def start(self, name: str, place: Place) -> Running:
         """Start the target; it prints its address when it is ready."""

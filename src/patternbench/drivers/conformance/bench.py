@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import httpx
@@ -23,6 +22,7 @@ from patternbench.drivers.contract import (
     read_rows,
     split_lines,
 )
+from patternbench.lab import shipped
 
 Json = dict[str, Any]
 
@@ -32,8 +32,7 @@ STRATEGIES = ("baseline", "retry", "circuit_breaker")
 BASELINE: Json = {"baseline": {}}
 FIXED_10MS: Json = {"fixed": {"delay_us": 10_000}}
 
-_REPOSITORY = Path(__file__).parents[4]
-_PACKAGE = Path(__file__).parents[2]
+_VECTORS = shipped.folder("contracts") / "client" / "vectors"
 
 
 class RuleBrokenError(Exception):
@@ -209,12 +208,8 @@ def json_of(response: httpx.Response) -> Any:
 
 def vectors(name: str) -> list[Json]:
     """Load the cases of `contracts/client/vectors`, from the installed package or the repository."""
-    for root in (_PACKAGE / "_contracts", _REPOSITORY / "contracts"):
-        file = root / "client" / "vectors" / f"{name}.json"
-        if file.exists():
-            cases: list[Json] = json.loads(file.read_text())["cases"]
-            return cases
-    raise FileNotFoundError(f"contracts/client/vectors/{name}.json is not part of this installation")
+    cases: list[Json] = json.loads((_VECTORS / f"{name}.json").read_text())["cases"]
+    return cases
 
 
 def _read(response: httpx.Response, play: Play, users: int) -> Outcome:

@@ -1,0 +1,160 @@
+"""The wheel, built and installed outside a checkout, is a whole patternbench."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).resolve().parents[3]
+LIMITER = {"algorithm": "token_bucket", "store": "crdt", "synchronisation": "per_request"}
+"""A limiter whose sidecar is built from the source that the wheel carries."""
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+class Tool:
+    """The installed command, run in a folder that is no checkout, with caches of its own."""
+
+    def __init__(self, wheel: Path, folder: Path) -> None:
+        self.folder = folder
+        self.cache = folder / "cache"
+        home = folder / "venv"
+        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        pip = [str(home / "bin/pip"), "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-c", str(_constraints(folder)), str(wheel)], check=True)
+        self.command = str(home / "bin/patternbench")
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
+        environment |= {"XDG_CACHE_HOME": str(self.cache), "COLUMNS": "120"}
+        done = subprocess.run(
+            [self.command, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + done.stderr
+
+
+def _constraints(folder: Path) -> Path:
+    """The versions of the lock file, without its hashes: what is installed is what was tested."""
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    file = folder / "constraints.txt"
+    file.write_text("".join(f"{line.split(' ')[0]}\n" for line in lines if "==" in line and line[0].isalnum()))
+    return file
+
+
+@pytest.fixture(scope="module")
+def tool(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Tool:
+    return Tool(wheel, tmp_path_factory.mktemp("stranger"))
+
+
+def test_the_wheel_has_a_platform_tag_that_package_indexes_take(wheel: Path) -> None:
+    tag = wheel.stem.split("-", 3)[-1]
+    assert tag.startswith("none-manylinux_2_") or tag.startswith("py3-none-manylinux_2_"), tag
+    from build_wheel import platform_tag  # noqa: PLC0415  the build's own module, which only a checkout has
+
+    assert tag.endswith(platform_tag(ROOT / "engine/target/release/patternbench-engine"))
+
+
+def test_the_wheel_carries_sources_studies_and_the_licences_of_what_it_contains(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        notices = archive.read("patternbench/THIRD-PARTY-NOTICES.txt").decode()
+    for inside in (
+        "_filters/crdt-sidecar/main.go",
+        "_filters/crdt-sidecar/go.sum",
+        "_filters/nginx-ratelimit/nginx.conf.template",
+        "_studies/quickstart.yaml",
+        "_systems/target.yaml",
+        "_contracts/client/vectors/backoff.json",
+        "_clients/native/client.yaml",
+        "_clients/resilience4j/target/patternbench-client-resilience4j.jar",
+        "_bin/patternbench-engine",
+    ):
+        assert f"patternbench/{inside}" in names
+    assert "parquet " in notices
+    assert "patternbench-client-resilience4j.jar" in notices
+    assert "Apache License" in notices
+    assert len(names) == len(set(names))
+
+
+def test_nothing_that_only_a_build_made_is_in_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    stray = [name for name in names if "__pycache__" in name or name.endswith(".class") or "/target/classes" in name]
+    assert stray == []
+
+
+def test_every_study_is_written_and_planned_by_the_installed_tool(tool: Tool) -> None:
+    listed = [line.split()[0] for line in tool("example").splitlines()]
+    assert listed == sorted(path.stem for path in (ROOT / "studies").glob("*.yaml"))
+    for name in listed:
+        tool("example", name, "--out", "studies")
+        assert "scenarios" in tool("plan", f"studies/{name}.yaml")
+
+
+def test_a_study_that_is_there_is_not_overwritten_by_the_example(tool: Tool) -> None:
+    (tool.folder / "mine").mkdir()
+    (tool.folder / "mine/quickstart.yaml").write_text("mine")
+    assert "already there" in tool("example", "quickstart", "--out", "mine", code=2)
+    assert (tool.folder / "mine/quickstart.yaml").read_text() == "mine"
+    assert "did you mean `quickstart`" in tool("example", "quikstart", code=2)
+
+
+def test_the_installed_tool_installs_what_is_missing_and_then_lacks_nothing(tool: Tool) -> None:
+    before = tool("doctor", code=1)
+    assert "crdt-sidecar" in before
+    assert "make " not in before
+    tool("doctor", "--install")
+    assert list(tool.cache.glob("patternbench/crdt-sidecar-*"))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "studies").glob("*.yaml")))
+def test_the_installed_tool_runs_each_study(tool: Tool, name: str) -> None:
+    """Each study, with two of its scenarios in one short round; the whole takes hours."""
+    study = shortened(YAML(typ="safe").load((ROOT / f"studies/{name}.yaml").read_text()))
+    file = tool.folder / f"short-{name}.yaml"
+    file.write_text(json.dumps(study))
+    tool("run", file.name, "--out", f"runs/{name}")
+    journal = (tool.folder / f"runs/{name}/journal.jsonl").read_text().splitlines()
+    statuses = [entry["status"] for entry in map(json.loads, journal) if entry["round"] >= 0]
+    assert statuses
+    assert set(statuses) == {"done"}
+    assert (tool.folder / f"runs/{name}/report.html").is_file()
+
+
+def shortened(study: dict[str, Any]) -> dict[str, Any]:
+    """The study with the last level of each list alone, one short round, and its last strategy of each client."""
+    study |= {"rounds": 1, "warm_up": "1s", "system": _last(study["system"]), "faults": _last(study.get("faults", []))}
+    if study["system"] not in ("target", "httpbin"):
+        study["system"]["settings"] |= LIMITER
+    workload = study["workload"]
+    workload |= {"duration": "3s"} if "duration" in workload else {}
+    study["workload"] = {key: part if key in ("groups", "journeys") else _last(part) for key, part in workload.items()}
+    study["strategies"] = [study["strategies"][0], _last(study["strategies"][-1], keep=("client",))]
+    study["strategies"] = study["strategies"][: len({json.dumps(one) for one in study["strategies"]})]
+    return {key: part for key, part in study.items() if key not in ("design", "models", "recommend")}
+
+
+def _last(node: Any, keep: tuple[str, ...] = ()) -> Any:
+    """The node with every list of plain levels shortened to its last one."""
+    if isinstance(node, dict):
+        return {key: part if key in keep else _last(part, keep) for key, part in node.items()}
+    if isinstance(node, list):
+        return [_last(part, keep) for part in node] if node and isinstance(node[0], dict) else node[-1:]
+    return node
