@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .formula import Design, Floats, right_side, variables_of
+from .formula import Design, Floats, right_side
 from .models import ModelResult
 
 _MOST_LEVELS = 5
@@ -35,7 +35,7 @@ class Contrast:
 
 def entangled(design: Design) -> dict[str, tuple[str, ...]]:
     """Return the factors that several terms read, each with the other factors of those terms."""
-    reads = [variables_of(f"y ~ {block.name}") for block in design.blocks if block.name != "Intercept"]
+    reads = [block.reads for block in design.blocks if block.name != "Intercept"]
     found = {}
     for factor in design.parsed.right:
         terms = [names for names in reads if factor in names]

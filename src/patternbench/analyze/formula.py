@@ -1,16 +1,8 @@
-"""Turns a formula and a table into a design: matrices that are finite, full-rank and fully named.
-
-The formula language is Wilkinson's, as formulaic reads it (`y ~ a + C(b) + a:b + I(a**2)`), with several
-responses joined by `+` on the left. Formulas may come from files of other people, so only names, numbers,
-arithmetic and the functions in `FUNCTIONS` are let through: everything else is refused before anything is
-evaluated.
-"""
+"""Turns a formula and a table into a design: matrices that are finite, full-rank and fully named."""
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,55 +10,32 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from formulaic import Formula
-from formulaic.errors import FormulaicError
 
+from .formula_text import Parsed, at, parse_formula
 from .nesting import Nest, Nested, crossing_problems, nest
 from .problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
 
 Floats = npt.NDArray[np.float64]
 
-#: Functions a formula may call. All are stateless, so that a saved model predicts what it was fitted as.
-FUNCTIONS = ("C", "I", "log", "log2", "log10", "exp", "sqrt")
 _CONTEXT = {"sqrt": np.sqrt}
-_NODES = (
-    ast.Expression,
-    ast.Name,
-    ast.Load,
-    ast.Constant,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Call,
-    ast.operator,
-    ast.unaryop,
-)
 #: A column counts as numbers with mistakes in it when at least this share of its text reads as numbers.
 _MOSTLY_NUMBERS = 0.5
 #: A column is called a combination of others when less than this share of its length is its own.
 _OWN_SHARE = 1e-7
 _NEGLIGIBLE = 1e-6
+#: A column that varies by less than this share of its mean varies by rounding alone.
+_ROUNDING = 1e-13
 _NAMED_AT_MOST = 3
 _LARGEST = 1e100
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """A formula that is well formed: its text, its sides and the columns each side reads."""
-
-    text: str
-    formula: Formula
-    responses: tuple[str, ...]
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-    #: columns that the formula itself declares categorical with C(...)
-    categorical: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Block:
-    """One term of the formula: its name, and the positions of its columns in the design."""
+    """One term of the formula: its name, the positions of its columns in the design, the table's columns it reads."""
 
     name: str
     columns: tuple[int, ...]
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,23 +70,6 @@ class Design:
         return "Intercept" in self.columns
 
 
-def parse_formula(text: str) -> Parsed:
-    """Parse `text` into sides and columns, or raise `DataError` saying what is wrong with it."""
-    formula = _parsed_by_formulaic(text)
-    right, left = list(formula.rhs), list(formula.lhs)
-    problems = [p for term in (*left, *right) for p in _term_problems(text, term)] + _power_problems(text)
-    raise_if_any(problems)
-    calls = [expr for expr in _expressions(right) if expr.lstrip().startswith("C(")]
-    return Parsed(
-        text=text,
-        formula=formula,
-        responses=tuple(str(term) for term in left),
-        left=_names(_expressions(left)),
-        right=_names(_expressions(right)),
-        categorical=_names(calls),
-    )
-
-
 def build_design(text: str, table: pd.DataFrame) -> Design:
     """Build the design of formula `text` over `table`.
 
@@ -126,7 +78,7 @@ def build_design(text: str, table: pd.DataFrame) -> Design:
     """
     parsed = parse_formula(text)
     if not parsed.right:
-        raise DataError(Problem("names no factor: there is nothing to estimate.", _at(text), "Add one."))
+        raise DataError(Problem("names no factor: there is nothing to estimate.", at(text), "Add one."))
     raise_if_any(_unknown_columns(parsed, table))
     raise_if_any(_text_problems(parsed, table))
     found = _nested(parsed, table)
@@ -142,147 +94,34 @@ def _nested(parsed: Parsed, table: pd.DataFrame) -> Nested:
     """The table with the nulls of nested factors filled; raises `DataError` for interactions they cannot have."""
     texts = [name for name in parsed.right if name in parsed.categorical or not _is_number(table[name])]
     found = nest(table, parsed.right, texts)
-    terms = [(str(term), _names(_expressions([term]))) for term in parsed.formula.rhs]
-    raise_if_any(crossing_problems(found.nests, terms, _at(parsed.text)))
+    terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
+    raise_if_any(crossing_problems(found.nests, terms, at(parsed.text)))
     return found
 
 
 def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
     """Evaluate the right side over `frame`: the matrix, the names of its columns, and its terms."""
-    matrix = _evaluated(Formula(parsed.formula.rhs), frame)
+    matrix = _evaluated(Formula(parsed.formula.rhs), parsed, frame)
     spec = matrix.model_spec
-    blocks = [Block(_term_name(term), tuple(where)) for term, where in spec.term_indices.items()]
-    return np.asarray(matrix, dtype=float), tuple(spec.column_names), tuple(b for b in blocks if b.columns)
+    blocks = [Block(_term_name(parsed, term), tuple(i), parsed.reads(term)) for term, i in spec.term_indices.items()]
+    columns = tuple(parsed.shown(name) for name in spec.column_names)
+    return np.asarray(matrix, dtype=float), columns, tuple(b for b in blocks if b.columns)
 
 
-def _evaluated(side: Formula, frame: pd.DataFrame) -> Any:
+def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> Any:
+    """Evaluate `side` under the stand-ins of the columns; whole numbers become floats, whose powers do not wrap."""
+    columns = {name: _as_floats(frame[column]) for name, column in parsed.names.items() if column in frame}
     with np.errstate(all="ignore"):
-        return side.get_model_matrix(frame, context=_CONTEXT, output="numpy", na_action="ignore")
+        return side.get_model_matrix(pd.DataFrame(columns), context=_CONTEXT, output="numpy", na_action="ignore")
 
 
-def variables_of(text: str) -> tuple[str, ...]:
-    """Return the names of the columns that the right side of formula `text` reads."""
-    return parse_formula(text).right
+def _as_floats(column: pd.Series) -> pd.Series:
+    return column.astype(float) if _is_number(column) else column
 
 
-# --- parsing
-# -----------------------------------------------------------------------------------------------------
-
-
-def _parsed_by_formulaic(text: str) -> Formula:
-    if text.count("~") != 1 or not all(side.strip() for side in text.split("~")):
-        raise DataError(
-            Problem("needs exactly one ~ with names on both sides.", _at(text), "Write 'response ~ factor'.")
-        )
-    try:
-        formula = Formula(text)
-    except (FormulaicError, SyntaxError, ValueError) as cause:
-        unclosed = any(text.count(a) != text.count(b) for a, b in ("()", "[]")) or text.count("`") % 2
-        why = "A bracket or a backtick is not closed." if unclosed else _first_line(cause)
-        raise DataError(Problem(f"cannot be read. {why}", _at(text))) from None
-    if not hasattr(formula, "lhs") or isinstance(formula.rhs, tuple) or not hasattr(formula.rhs, "__iter__"):
-        raise DataError(Problem("has more than two sides.", _at(text), "Remove the | sign."))
-    return formula
-
-
-def _first_line(cause: Exception) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(cause)).split("\n")[0]
-
-
-def _at(text: str) -> str:
-    return f"formula '{text}'"
-
-
-def _expressions(terms: Sequence[Any]) -> list[str]:
-    return [_expression(factor) for term in terms for factor in term.factors if factor.expr != "1"]
-
-
-def _expression(factor: Any) -> str:
-    """Write a factor as a formula would: a column whose name is no identifier in backticks."""
-    expr = str(factor.expr)
-    return f"`{expr}`" if factor.eval_method.value == "lookup" and not expr.isidentifier() else expr
-
-
-def _written(term: Any) -> str:
-    return ":".join(_expression(factor) for factor in term.factors)
-
-
-def _term_name(term: object) -> str:
+def _term_name(parsed: Parsed, term: object) -> str:
     name = str(term)
-    return "Intercept" if name == "1" else name
-
-
-_TICKS = re.compile(r"`([^`]+)`")
-
-
-def _tree(expr: str) -> tuple[ast.Expression, dict[str, str]]:
-    quoted: dict[str, str] = {}
-
-    def stand_in(match: re.Match[str]) -> str:
-        quoted[f"quoted_{len(quoted)}_"] = match.group(1)
-        return f"quoted_{len(quoted) - 1}_"
-
-    return ast.parse(_TICKS.sub(stand_in, expr), mode="eval"), quoted
-
-
-def _names(expressions: Sequence[str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for expr in expressions:
-        found.update(dict.fromkeys(_names_in(expr)))
-    return tuple(found)
-
-
-def _names_in(expr: str) -> Iterator[str]:
-    if expr.isidentifier() or not _parses(expr):
-        yield expr
-        return
-    tree, quoted = _tree(expr)
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
-    for node in sorted(names, key=lambda n: n.col_offset):
-        yield quoted.get(node.id, node.id)
-
-
-def _parses(expr: str) -> bool:
-    try:
-        _tree(expr)
-    except SyntaxError:
-        return False
-    return True
-
-
-def _term_problems(text: str, term: object) -> list[Problem]:
-    factors = [f for f in term.factors if f.expr != "1"]  # type: ignore[attr-defined]
-    return [p for f in factors if f.eval_method.value != "lookup" for p in _expression_problems(text, f.expr)]
-
-
-def _expression_problems(text: str, expr: str) -> list[Problem]:
-    if not _parses(expr):
-        return [Problem(f"{expr} cannot be read.", _at(text))]
-    tree, _ = _tree(expr)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    strange = [c for c in calls if not (isinstance(c.func, ast.Name) and c.func.id in FUNCTIONS) or c.keywords]
-    if strange or not all(isinstance(node, _NODES) for node in ast.walk(tree)):
-        allowed = ", ".join(FUNCTIONS)
-        return [
-            Problem(
-                f"{expr} is not allowed.",
-                _at(text),
-                f"A formula may use names, numbers, + - * / ** and {allowed}.",
-            )
-        ]
-    wide = [c for c in calls if len(c.args) != 1]
-    return [Problem(f"{expr}: a function takes one argument.", _at(text))] if wide else []
-
-
-def _power_problems(text: str) -> list[Problem]:
-    bare = re.sub(r"\w+\([^()]*\)", "", text)
-    found = re.search(r"([A-Za-z_]\w*)\s*(\^|\*\*)\s*(\d+)", bare)
-    if not found:
-        return []
-    name, sign, power = found.groups()
-    what = f"{name}{sign}{power} means interactions of {name} with itself, which is {name} alone."
-    return [Problem(what, _at(text), f"For a power write I({name}**{power}).")]
+    return "Intercept" if name == "1" else parsed.shown(name)
 
 
 # --- checking the table
@@ -292,7 +131,7 @@ def _power_problems(text: str) -> list[Problem]:
 def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
     known = [str(name) for name in table.columns]
     missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right)) if name not in known]
-    return [Problem(f"no column is called {name}.", _at(parsed.text), did_you_mean(name, known)) for name in missing]
+    return [Problem(f"no column is called {name}.", at(parsed.text), did_you_mean(name, known)) for name in missing]
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -300,18 +139,13 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
-    must = set(parsed.left) | _in_arithmetic(parsed)
+    must = set(parsed.left) | set(parsed.arithmetic)
     problems = []
     for name in dict.fromkeys((*parsed.left, *parsed.right)):
         if name in parsed.categorical or _is_number(table[name]):
             continue
         problems += _text_problem(table[name], name, name in must)
     return problems
-
-
-def _in_arithmetic(parsed: Parsed) -> set[str]:
-    written = [e for e in _expressions(list(parsed.formula.rhs)) if "(" in e and not e.lstrip().startswith("C(")]
-    return set(_names(written))
 
 
 def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
@@ -340,7 +174,7 @@ def _complete_rows(
     bad = (missing | infinite).any(axis=1).to_numpy()
     if bad.all():
         culprits = ", ".join(_culprits(missing | infinite)) or "the table is empty"
-        raise DataError(Problem(f"no row is complete: {culprits}.", _at(parsed.text)))
+        raise DataError(Problem(f"no row is complete: {culprits}.", at(parsed.text)))
     notes = _row_notes("missing", "missing", missing.drop(columns=list(explained))) + _row_notes(
         "infinite", "infinite", infinite
     )
@@ -396,27 +230,18 @@ def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, lis
     constant = {name for name in parsed.right if frame[name].nunique() == 1}
     if not constant:
         return parsed, []
-    kept, notes = [], []
-    for term in parsed.formula.rhs:
-        held = sorted(set(_names(_expressions([term]))) & constant)
-        if not held:
-            kept.append(_written(term))
-            continue
-        value = frame[held[0]].iloc[0]
-        notes.append(
-            Note(
-                "dropped_term",
-                f"Term {term} left out: {held[0]} is {value} in every row, so it has no effect to estimate.",
-            )
-        )
-    left = " + ".join(_written(term) for term in parsed.formula.lhs)
-    right = " + ".join(kept) if "1" in kept else " + ".join(["0", *kept])
-    if kept in ([], ["1"]):
-        raise DataError(
-            *(Problem(note.text, _at(parsed.text)) for note in notes),
-            Problem("No term is left.", _at(parsed.text)),
-        )
-    return parse_formula(f"{left} ~ {right}"), notes
+    held = [(term, [name for name in parsed.reads(term) if name in constant]) for term in parsed.formula.rhs]
+    gone = [(term, names[0]) for term, names in held if names]
+    notes = [Note("dropped_term", _constant_text(parsed, term, name, frame)) for term, name in gone]
+    if all(names or str(term) == "1" for term, names in held):
+        lost = [Problem(note.text, at(parsed.text)) for note in notes]
+        raise DataError(*lost, Problem("No term is left.", at(parsed.text)))
+    return parsed.without([term for term, _ in gone]), notes
+
+
+def _constant_text(parsed: Parsed, term: object, name: str, frame: pd.DataFrame) -> str:
+    value = frame[name].iloc[0]
+    return f"Term {parsed.shown(term)} left out: {name} is {value} in every row, so it has no effect to estimate."
 
 
 # --- matrices
@@ -425,10 +250,12 @@ def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, lis
 
 def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> Design:
     x, columns, blocks = right_side(parsed, frame)
-    y = np.asarray(_evaluated(Formula(" + ".join(map(_written, parsed.formula.lhs)) + " - 1"), frame), dtype=float)
+    left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
+    y = np.asarray(_evaluated(left, parsed, frame), dtype=float)
     raise_if_any(_not_finite(x, columns, rows) + _not_finite(y, parsed.responses, rows))
     raise_if_any(_out_of_scale(x, columns) + _out_of_scale(y, parsed.responses))
     keep, aliased = independent_columns(x, columns)
+    raise_if_any(_nothing_left(parsed, keep, columns, aliased))
     raise_if_any(_too_few_rows(parsed, len(x), len(keep)))
     x, columns, blocks = _only(keep, x, columns, blocks)
     levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not _is_number(frame[n])}
@@ -457,7 +284,13 @@ def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[Problem]:
     if rows > terms:
         return []
     what = f"{plural(rows, 'complete row')} cannot carry {plural(terms, 'coefficient')}."
-    return [Problem(what, _at(parsed.text), f"Add rows (at least {terms + 1}) or remove terms.")]
+    return [Problem(what, at(parsed.text), f"Add rows (at least {terms + 1}) or remove terms.")]
+
+
+def _nothing_left(parsed: Parsed, keep: list[int], columns: Sequence[str], aliased: list[Note]) -> list[Problem]:
+    if any(columns[i] != "Intercept" for i in keep):
+        return []
+    return [Problem(note.text, at(parsed.text)) for note in aliased] + [Problem("No term is left.", at(parsed.text))]
 
 
 def _only(
@@ -466,7 +299,7 @@ def _only(
     if len(keep) == x.shape[1]:
         return x, columns, blocks
     place = {old: new for new, old in enumerate(keep)}
-    moved = [Block(b.name, tuple(place[c] for c in b.columns if c in place)) for b in blocks]
+    moved = [replace(b, columns=tuple(place[c] for c in b.columns if c in place)) for b in blocks]
     return x[:, keep], tuple(columns[i] for i in keep), tuple(b for b in moved if b.columns)
 
 
@@ -474,19 +307,36 @@ def independent_columns(x: Floats, columns: Sequence[str]) -> tuple[list[int], l
     """Keep the columns of `x` that earlier ones do not explain; a note names each one dropped.
 
     This is R's rule for `lm`: in the order of the formula, a column whose own share of its length is below
-    1e-7 is dropped. All work happens on the triangle of one QR decomposition.
+    1e-7 is dropped. A column is looked at around its mean where the design has an intercept, so that a clock's
+    time (1.7e9 s and some seconds) is no constant. All work happens on the triangle of one QR decomposition.
     """
-    triangle: Floats = np.asarray(np.linalg.qr(x, mode="r"))
-    lengths = np.linalg.norm(triangle, axis=0)
+    means = centres(x, columns)
+    triangle: Floats = np.asarray(np.linalg.qr(x - means, mode="r"))
+    scale, size = np.linalg.norm(triangle, axis=0), np.linalg.norm(x, axis=0)
     keep: list[int] = []
     notes = []
     for j in range(x.shape[1]):
         weights, own = _explained(triangle, keep, j)
-        if own > _OWN_SHARE * max(lengths[j], np.finfo(float).tiny):
+        if own > max(_OWN_SHARE * scale[j], _ROUNDING * size[j], np.finfo(float).tiny):
             keep.append(j)
         else:
-            notes.append(Note("aliased", _alias_text(columns, keep, weights, j)))
+            whole = _with_intercept(columns, keep, weights, means, j)
+            notes.append(Note("aliased", _alias_text(columns, keep, whole, j)))
     return keep, notes
+
+
+def centres(x: Floats, columns: Sequence[str]) -> Floats:
+    """Return the mean of every column but the intercept; zeros in a design without one."""
+    if "Intercept" not in columns:
+        return np.zeros(x.shape[1])
+    found: Floats = np.where([name == "Intercept" for name in columns], 0.0, x.mean(axis=0))
+    return found
+
+
+def _with_intercept(columns: Sequence[str], keep: list[int], weights: Floats, means: Floats, j: int) -> Floats:
+    """Undo the centring of a combination of columns: what it adds up to goes to the intercept."""
+    added = means[j] - float(weights @ means[keep])
+    return weights + np.where([columns[k] == "Intercept" for k in keep], added, 0.0)
 
 
 def _explained(triangle: Floats, keep: list[int], j: int) -> tuple[Floats, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import solve_triangular
 
-from .formula import Design, Floats
+from .formula import Design, Floats, centres
 from .problems import Note
 
 
@@ -87,10 +87,17 @@ class LinearFit:
         return self.bread * self.summary.sigma**2
 
 
-def factorize(x: Floats) -> Factorization:
-    """Decompose the full-rank design `x` (n x p)."""
-    q, r = np.linalg.qr(x)
+def factorize(design: Design) -> Factorization:
+    """Decompose the design's full-rank matrix x (n x p).
+
+    With an intercept the other columns are centred first: x = (x - 1 m') (I + e m'), e picking the intercept, so
+    the inverse of R is (I - e m') times that of the centred columns. Uncentred, a column near 1e9 leaves no digits.
+    """
+    means = centres(design.x, design.columns)
+    q, r = np.linalg.qr(design.x - means)
     r_inverse = solve_triangular(r, np.eye(r.shape[0]))
+    if design.intercept:
+        r_inverse[design.columns.index("Intercept")] -= means @ r_inverse
     return Factorization(q, r_inverse, np.einsum("ij,ij->i", q, q))
 
 

@@ -88,7 +88,7 @@ def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Setting
     models: list[ModelResult] = []
     together: list[MultivariateResult] = []
     for design in designs:
-        basis = factorize(design.x)
+        basis = factorize(design)
         found = _models(design, basis, table, chosen)
         models += found
         if len(found) > 1:

@@ -12,7 +12,8 @@ from scipy import stats
 
 from .crossval import undo_log
 from .fit_json import FORMAT
-from .formula import Floats, Parsed, parse_formula, right_side
+from .formula import Floats, right_side
+from .formula_text import Parsed, parse_formula
 from .problems import DataError, Note, Problem, did_you_mean, raise_if_any
 from .units import is_duration, level_text, read_level
 

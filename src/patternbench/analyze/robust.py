@@ -146,7 +146,7 @@ def _log_numbers(logged: LinearFit, after: Test) -> dict[str, float]:
 def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
     right = fit.design.parsed.text.split("~")[1]
     design = build_design(f"log({fit.response}) ~ {right}", table.iloc[fit.design.rows])
-    return fit_linear(design, factorize(design.x), 0, fit.level)
+    return fit_linear(design, factorize(design), 0, fit.level)
 
 
 # --- dependent residuals

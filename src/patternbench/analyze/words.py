@@ -10,7 +10,7 @@ import numpy as np
 
 from .contrasts import Contrast, contrasts, entangled
 from .crossval import undo_log
-from .formula import Block, variables_of
+from .formula import Block
 from .linear import Coefficient
 from .models import ModelResult
 from .units import is_duration, level_text, number, quantity, span
@@ -54,7 +54,7 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
     tangled = entangled(result.fit.design)
     sentences: list[Effect | None] = []
     for block in result.fit.design.blocks:
-        if not tangled.keys() & set(variables_of(f"y ~ {block.name}")):
+        if not tangled.keys() & set(block.reads):
             sentences += [_effect(result, block, found[column]) for column in block.columns]
     for name, partners in tangled.items():
         rest = ", the others at their means and reference levels," if len(partners) > 1 else ""

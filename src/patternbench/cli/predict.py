@@ -10,7 +10,7 @@ import orjson
 from rich.console import Console
 
 from patternbench.analyze.fit_json import notes_json, plain
-from patternbench.analyze.formula import variables_of
+from patternbench.analyze.formula_text import variables_of
 from patternbench.analyze.predict import Prediction, read_models, read_point
 from patternbench.analyze.predict import predict as predicted
 from patternbench.analyze.problems import DataError, Problem, did_you_mean

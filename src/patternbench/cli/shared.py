@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,9 +86,20 @@ def json_options(command: _Command) -> _Command:
     return flag(save(wrapped))  # type: ignore[return-value]
 
 
+class Confidence(click.FloatRange):
+    """A confidence from 0.5 to 0.999; unlike click's own range it refuses nan, which is below and above nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail with what is allowed."""
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
 level_option = click.option(
     "--level",
-    type=click.FloatRange(0.5, 0.999),
+    type=Confidence(0.5, 0.999),
     default=0.95,
     show_default=True,
     help="Confidence of intervals.",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import pandas as pd
 import pyarrow as pa
@@ -10,6 +15,7 @@ import pyarrow.parquet as pq
 
 #: The table of a run folder that analyses read.
 ROUNDS = "rounds.parquet"
+_NAMED_AT_MOST = 3
 
 
 class TableError(ValueError):
@@ -64,10 +70,63 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
+    """Read a text table whose rows are all as wide as its header: a cell more would shift the columns."""
+    sign = _separator(path)
+    _of_one_width(path, sign)
     try:
-        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",", skipinitialspace=True, comment="#")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as cause:
+        return pd.read_csv(path, sep=sign, skipinitialspace=True, index_col=False, header=0, encoding="utf-8-sig")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, ValueError) as cause:
         raise TableError(f"{path} is not a table: {str(cause).strip()}") from None
+
+
+def _separator(path: Path) -> str:
+    """The sign between cells: a tab in a .tsv, else that of , ; and tab which the header line holds most."""
+    header = _header(path)
+    return "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
+
+
+def _header(path: Path) -> str:
+    with _opened(path) as lines:
+        return next((line for line in lines if line.strip()), "")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            yield lines
+    except UnicodeDecodeError as cause:
+        raise TableError(f"{path} is not a text table in UTF-8: {cause.reason} at byte {cause.start:,}.") from None
+    except csv.Error as cause:
+        raise TableError(f"{path} is not a table: {cause}.") from None
+
+
+def _of_one_width(path: Path, sign: str) -> None:
+    """Raise `TableError` for header and rows that do not fit together, naming the lines."""
+    with _opened(path) as lines:
+        rows = csv.reader(lines, delimiter=sign, skipinitialspace=True)
+        header = [name.strip() for name in next((row for row in rows if row), [])]
+        wrong = [(rows.line_num, len(row)) for row in rows if row and len(row) != len(header)]
+    problems = [*_header_problems(header), *_width_problems(wrong, len(header))]
+    if problems:
+        raise TableError("\n".join(f"{path}{problem}" for problem in problems))
+
+
+def _header_problems(header: list[str]) -> Iterator[str]:
+    if not header:
+        yield " is empty."
+    twice = [name for name, count in Counter(header).items() if count > 1 and name]
+    for name in twice:
+        yield f" has several columns called {name}. Rename all but one."
+    if "" in header:
+        yield f" has a column without a name (column {header.index('') + 1}). Name it in the first line."
+
+
+def _width_problems(wrong: list[tuple[int, int]], width: int) -> Iterator[str]:
+    for line, cells in wrong[:_NAMED_AT_MOST]:
+        yield f", line {line}: has {cells} cells, the header has {width}. Quote a cell that holds the separator."
+    if len(wrong) > _NAMED_AT_MOST:
+        yield f": {len(wrong) - _NAMED_AT_MOST:,} more lines are not as wide as the header."
 
 
 def _checked(table: pd.DataFrame, path: Path) -> pd.DataFrame:

@@ -125,7 +125,7 @@ def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
         )
     )
     return Section(
-        anchor, f"{result.fit.response} by {_right(result).replace('`', '')}", html, model_figures(result, anchor)
+        anchor, f"{result.fit.response} by {_right(result).replace('`', '')}", html, model_figures(result, anchor, over)
     )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from patternbench.analyze import problems as analysis
-from patternbench.analyze.formula import parse_formula
+from patternbench.analyze.formula_text import parse_formula
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.recommend import parse_limit, parse_objective
 from patternbench.analyze.stopping import Rule, parse_rule

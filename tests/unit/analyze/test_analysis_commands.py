@@ -163,6 +163,22 @@ def test_a_page_is_drawn_over_the_factors_one_names_and_over_no_others(tmp_path:
     assert "Write two: --over" in run(fit, TABLE, *formulas, "--over", "db_calls").stderr
 
 
+def test_the_interaction_and_the_surface_are_drawn_over_the_factors_one_names(tmp_path: Path) -> None:
+    page = tmp_path / "fit.html"
+    formula = ("--formula", "total_time ~ inmem_time + db_time + dist_time + size")
+    run(fit, TABLE, *formula, "--over", "db_time,size", "--html", str(page))
+    specs = json.loads(page.read_text().split('id="specs">')[1].split("</script>")[0])
+    surface = specs["model-1-surface"]
+    titles = {surface["encoding"][axis]["title"] for axis in ("x", "y")}
+    assert titles == {"db_time", "size"}
+
+
+@pytest.mark.parametrize("level", ["nan", "inf", "0", "1", "much"])
+def test_a_level_that_is_no_confidence_exits_2(level: str) -> None:
+    result = run(fit, TABLE, "--formula", "total_time ~ db_time", "--level", level)
+    assert (result.exit_code, "--level" in result.stderr) == (2, True)
+
+
 def test_a_formula_that_names_no_column_exits_2_with_the_nearest_name() -> None:
     result = run(fit, TABLE, "--formula", "total_tim ~ db_time")
     assert (result.exit_code, result.stderr) == (

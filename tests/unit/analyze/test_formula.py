@@ -1,10 +1,14 @@
 """A formula and a table become a design, or a sentence that says what is wrong and where."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.formula import build_design, parse_formula
+from patternbench.analyze.formula import build_design
+from patternbench.analyze.formula_text import parse_formula
+from patternbench.analyze.models import fit_formulas
 from patternbench.analyze.problems import DataError
 
 
@@ -170,3 +174,61 @@ def test_a_formula_without_factors_is_refused() -> None:
 def test_a_column_too_large_to_square_is_refused_with_what_to_do() -> None:
     assert "Change its unit" in problem("y ~ x", table().assign(y=lambda t: t["y"] * 1e200))
     assert "Change its unit" in problem("y ~ x", table().assign(x=lambda t: t["x"] * 1e-200))
+
+
+ODD_NAMES = ["my col", "C", "I", "log", "class", "lambda", "None", "1st", "a-b", "request (ms)", "größe", "x[0]", "in"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_column_may_have_any_name_as_number_and_as_category_alone_and_in_functions(name: str) -> None:
+    frame = table().rename(columns={"x": name, "method": f"{name} kind"})
+    written = f"y ~ `{name}` * `{name} kind` + I(`{name}`**2)"
+    plain = build_design("y ~ x * method + I(x**2)", table())
+    design = build_design(written, frame)
+    assert design.x == pytest.approx(plain.x)
+    assert (set(design.ranges), set(design.levels)) == ({name}, {f"{name} kind"})
+    assert build_design(design.parsed.text, frame).columns == design.columns
+
+
+def test_a_name_with_a_dot_needs_no_backticks_in_a_function() -> None:
+    assert build_design("y ~ C(fault.percentage)", table()).levels == {"fault.percentage": (0, 25, 50)}
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("y ~ (x + method)**40", "multiplies out to more than 1,000 terms"),
+        ("y ~ " + "*".join(f"c{i}" for i in range(30)), "multiplies out to more than 1,000 terms"),
+        ("y ~ I(x**9**9**9**9)", "a power must be a number up to 20 or a column"),
+        ("y ~ I(9**9**9*x)", "a power must be a number up to 20 or a column"),
+        ("y ~ I((9**20)**20*x)", "is a power of numbers alone"),
+        ("y ~ " + "(" * 1500 + "x" + ")" * 1500, "cannot be read"),
+        ("y ~ " + "x + " * 4000 + "x", "has 16,005 characters"),
+        ("y ~ .", "holds a dot for all other columns. Name the columns"),
+        ("y ~ 1e400*x", "is a number, not a term"),
+        ("C(y) ~ x", "cannot stand on the left"),
+        ("y ~ log(C(method))", "stands in no other function"),
+        ("y ~ my col", "in backticks: `my column`"),
+    ],
+)
+def test_a_formula_that_would_hang_or_break_half_way_is_refused_at_once(formula: str, said: str) -> None:
+    with pytest.raises(DataError, match=re.escape(said)):
+        parse_formula(formula)
+
+
+def test_a_power_of_whole_numbers_does_not_wrap() -> None:
+    frame = table().assign(users=np.resize([1000, 2000, 3000], 40))
+    assert build_design("y ~ I(users**8)", frame).x[:, 1].max() == pytest.approx(3000.0**8)
+
+
+def test_a_column_near_1e9_keeps_its_effect_and_its_digits() -> None:
+    frame = table()
+    frame["clock"] = 1.7e9 + frame["x"]
+    near, far = (fit_formulas(frame, [f"y ~ {name}"]).models[0].fit for name in ("x", "clock"))
+    assert far.coefficients[1].estimate == pytest.approx(near.coefficients[1].estimate, rel=1e-5)
+    assert far.coefficients[1].std_error == pytest.approx(near.coefficients[1].std_error, rel=1e-5)
+
+
+def test_a_column_that_varies_by_rounding_alone_is_refused_in_words() -> None:
+    frame = table().assign(x=lambda t: 1e16 + 2 * (t["x"] > 0))
+    assert "No term is left" in problem("y ~ x", frame)

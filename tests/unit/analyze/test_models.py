@@ -70,7 +70,7 @@ def test_influence_is_that_of_statsmodels() -> None:
 
 def test_breusch_pagan_and_ljung_box_are_those_of_statsmodels() -> None:
     fit = fit_formulas(runs(), [FORMULA]).models[0].fit
-    assert breusch_pagan_test(fit.residuals, factorize(fit.design.x).q).p == pytest.approx(
+    assert breusch_pagan_test(fit.residuals, factorize(fit.design).q).p == pytest.approx(
         het_breuschpagan(fit.residuals, fit.design.x)[1]
     )
     assert ljung_box_test(fit.residuals, 4).p == pytest.approx(

@@ -25,3 +25,62 @@ def test_rounds_that_are_not_valid_are_left_out_and_counted(tmp_path: Path) -> N
 def test_a_run_without_a_valid_round_says_so(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="no valid round"):
         read_table(run(tmp_path, [False, False]))
+
+
+def text(folder: Path, content: str, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_a_trailing_comma_is_an_error_and_shifts_no_column(tmp_path: Path) -> None:
+    path = text(tmp_path, "users,strategy,p95\n10,retry,0.1,\n20,retry,0.2,\n")
+    with pytest.raises(TableError, match="line 2: has 4 cells, the header has 3") as raised:
+        read_table(path)
+    assert "line 3" in str(raised.value)
+
+
+def test_a_row_that_is_too_short_is_an_error_too(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="line 3: has 1 cells, the header has 2"):
+        read_table(text(tmp_path, "a,b\n1,2\n3\n"))
+
+
+def test_a_trailing_comma_in_the_header_too_is_a_column_without_a_name(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="column without a name"):
+        read_table(text(tmp_path, "a,b,\n1,2,\n"))
+
+
+def test_a_number_sign_in_a_cell_is_text(tmp_path: Path) -> None:
+    table = read_table(text(tmp_path, 'label,elapsed\n#1 Login,10\n"#2, Buy",20\n#1 Login#,30\n'))
+    assert table["label"].tolist() == ["#1 Login", "#2, Buy", "#1 Login#"]
+    assert table["elapsed"].tolist() == [10, 20, 30]
+
+
+@pytest.mark.parametrize("sign", [";", "\t", ","])
+def test_the_separator_is_that_of_the_header_line(tmp_path: Path, sign: str) -> None:
+    table = read_table(text(tmp_path, f"users{sign}p95\n10{sign}0.5\n20{sign}0.75\n"))
+    assert table.to_dict("list") == {"users": [10, 20], "p95": [0.5, 0.75]}
+
+
+def test_duplicate_headers_are_refused_and_never_renamed(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="several columns called p95"):
+        read_table(text(tmp_path, "users,p95, p95\n1,2,3\n"))
+
+
+def test_all_that_is_wrong_with_a_table_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(TableError) as raised:
+        read_table(text(tmp_path, "a,a,\n1,2,3,4\n"))
+    assert len(str(raised.value).splitlines()) == 3
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"\xef\xbb\xbfusers,p95\r\n10,0.5\r\n")
+    assert list(read_table(path).columns) == ["users", "p95"]
+
+
+def test_a_text_that_is_not_utf_8_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,b\n\xff\xfe,1\n")
+    with pytest.raises(TableError, match="not a text table in UTF-8"):
+        read_table(path)
