@@ -167,8 +167,8 @@ def by_policy(nginx: Nginx) -> dict[str, list[int]]:
     [
         ("deciding.all", {"open": [200, 200, 200], "closed": [429, 429, 429], "local": [200, 429, 429]}),
         ("subjects.one", {"open": [200, 200, 200], "closed": [429, 429, 429], "local": [429, 429, 429]}),
-        ("decisions.add", dict.fromkeys(POLICIES, [200, 200, 429])),
-        ("answers.describe", dict.fromkeys(POLICIES, [200, 200, 429])),
+        ("decisions.add", {p: [200, 200, 429] for p in POLICIES}),
+        ("answers.describe", {p: [200, 200, 429] for p in POLICIES}),
     ],
 )
 def test_an_error_inside_the_filter_is_counted_and_follows_each_limits_policy(
