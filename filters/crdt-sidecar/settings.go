@@ -44,7 +44,7 @@ func parseSettings(arguments []string, out io.Writer) (*settings, error) {
 	flags.DurationVar(&s.pushPull, "push-pull", 5*time.Second, "interval of the full exchange with one peer, e.g. 5s")
 	flags.Int64Var(&s.maxKeys, "max-keys", 1_000_000, "most keys held; further ones are refused and counted")
 	flags.Int64Var(&s.maxConnections, "max-connections", 1024, "most connections of load balancers at a time")
-	secret := flags.String("secret-file", "", "`file` with 16, 24 or 32 bytes in Base64 that encrypt the gossip")
+	secret := flags.String("secret-file", "", "`file` with 16, 24 or 32 bytes in Base64 that encrypt and authenticate the gossip; needed beyond loopback")
 	flags.BoolVar(&s.verbose, "verbose", false, "log the membership to standard error")
 	showVersion := flags.Bool("version", false, "print the version and end")
 	if err := flags.Parse(arguments); err != nil {
@@ -81,6 +81,8 @@ func checked(s *settings, rest []string, secretFile string) (*settings, error) {
 	note(within(s.pushPull, 100*time.Millisecond, time.Hour), "--push-pull is %s; allowed: 100ms to 1h", s.pushPull)
 	note(s.maxKeys >= 1 && s.maxKeys <= 100_000_000, "--max-keys is %d; allowed: 1 to 100000000", s.maxKeys)
 	note(s.maxConnections >= 1 && s.maxConnections <= 65_536, "--max-connections is %d; allowed: 1 to 65536", s.maxConnections)
+	note(secretFile != "" || !isBindable(s.gossip) || isLoopback(s.gossip), "--gossip is %q, beyond loopback, without --secret-file: "+
+		"whoever reaches it could remove or exhaust any limit; write one secret for all peers with: head -c 32 /dev/urandom | base64", s.gossip)
 	if secretFile != "" {
 		var err error
 		s.secret, err = readSecret(secretFile)
@@ -103,7 +105,11 @@ func isLocal(listen string) bool {
 	if path, ok := strings.CutPrefix(listen, "unix:"); ok {
 		return strings.HasPrefix(path, "/") && len(path) < 108
 	}
-	address, err := net.ResolveTCPAddr("tcp", listen)
+	return isLoopback(listen)
+}
+
+func isLoopback(hostPort string) bool {
+	address, err := net.ResolveTCPAddr("tcp", hostPort)
 	return err == nil && address.IP.IsLoopback()
 }
 

@@ -313,6 +313,30 @@ func TestAllBadFlagsAreToldAtOnce(t *testing.T) {
 	}
 }
 
+func TestGossipBeyondLoopbackNeedsASecret(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("MDEyMzQ1Njc4OWFiY2RlZg==\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for arguments, allowed := range map[string]bool{
+		"-gossip 127.0.0.1:0":                             true,
+		"-gossip [::1]:0":                                 true,
+		"-gossip 10.0.0.5:7946":                           false,
+		"-gossip [fe80::1]:7946":                          false,
+		"-gossip 10.0.0.5:7946 -secret-file " + secret:    true,
+		"-gossip 127.0.0.1:7946 -secret-file " + secret:   true,
+		"-gossip 10.0.0.5:7946 -secret-file /nonexistent": false,
+	} {
+		_, err := parseSettings(strings.Fields("-name a "+arguments), io.Discard)
+		if (err == nil) != allowed {
+			t.Errorf("%s: %v", arguments, err)
+		}
+		if err != nil && !strings.Contains(arguments, "secret") && !strings.Contains(err.Error(), "without --secret-file") {
+			t.Errorf("%s: %v", arguments, err)
+		}
+	}
+}
+
 func TestTwoSidecarsWithASecretShareALimit(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("MDEyMzQ1Njc4OWFiY2RlZg==\n"), 0o600); err != nil {

@@ -73,7 +73,9 @@ class IslandSidecar(Sidecar):
         super().__init__(binary, folder, folder.name, join)
         self.path, self.gossip = folder / "s.sock", f"{address}:7946"
         flags = ["-name", folder.name, "-listen", f"unix:{self.path}", "-socket-mode", "0666", "-interval", "10ms"]
-        flags += ["-gossip", self.gossip, *(["-join", join] if join else [])]
+        secret = folder / "secret"
+        secret.write_text("MDEyMzQ1Njc4OWFiY2RlZg==\n", encoding="utf-8")
+        flags += ["-secret-file", str(secret), "-gossip", self.gossip, *(["-join", join] if join else [])]
         self.command = island.inside(str(binary), *flags)
 
     def start(self) -> "IslandSidecar":

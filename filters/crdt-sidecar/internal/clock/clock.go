@@ -9,8 +9,8 @@ import (
 const (
 	// slewDivisor bounds the correction: at most one twentieth (5 %) of the time that has passed.
 	slewDivisor = 20
-	// adoptAfter is how far the wall clock must be ahead to be believed at once: a machine that slept.
-	adoptAfter = int64(60 * time.Second)
+	// AdoptAfter is how far the wall clock must be ahead to be believed at once: a machine that slept.
+	AdoptAfter = 60 * time.Second
 )
 
 // Source reads the machine's clocks, both in nanoseconds: the wall clock since the Unix epoch, and a monotonic one.
@@ -66,7 +66,7 @@ func (c *Clock) Offset() int64 {
 }
 
 func correction(offset, elapsed int64) int64 {
-	if offset > adoptAfter {
+	if offset > int64(AdoptAfter) {
 		return offset
 	}
 	most := elapsed / slewDivisor

@@ -66,6 +66,12 @@ var lives int
 // startMember starts a node on a free loopback port, or on the port of one that has ended.
 func startMember(t *testing.T, name string, port int, interval time.Duration, join ...string) *member {
 	t.Helper()
+	return startWith(t, clock.New(clock.Machine()), nil, name, port, interval, join...)
+}
+
+// startWith starts a node with a clock and a secret.
+func startWith(t *testing.T, clk *clock.Clock, secret []byte, name string, port int, interval time.Duration, join ...string) *member {
+	t.Helper()
 	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{
 		BindAddrs: []string{"127.0.0.1"}, BindPort: port, Logger: log.New(io.Discard, "", 0),
 	})
@@ -73,11 +79,10 @@ func startMember(t *testing.T, name string, port int, interval time.Duration, jo
 		t.Fatal(err)
 	}
 	lives++
-	clk := clock.New(clock.Machine())
 	m := &member{table: table.New(limit.Replica(lives), clk, 100_000), wire: &cut{NetTransport: transport, blocked: map[string]bool{}, hang: map[string]chan struct{}{}}}
 	m.node, err = Start(Config{
 		Name: name, Life: fmt.Sprint(lives), Bind: fmt.Sprintf("127.0.0.1:%d", transport.GetAutoBindPort()), Join: join,
-		Interval: interval, PushPull: time.Second, Transport: m.wire, Log: io.Discard,
+		Interval: interval, PushPull: time.Second, Secret: secret, Transport: m.wire, Log: io.Discard,
 	}, limit.Replica(lives), m.table, clk)
 	if err != nil {
 		t.Fatal(err)

@@ -23,13 +23,14 @@ func (e Entry) compare(f Entry) int {
 type logState struct {
 	window  int64
 	entries []Entry // sorted by stamp, then replica
-	used    int64
+	used    int64   // what all replicas hold
+	held    map[Replica]int64
 	sent    [2]int64 // own entries up to here went out at the last and at the last but one reading of Cells
 }
 
 func (s *logState) Room(now int64, plan Plan) int64 {
 	s.prune(now)
-	return plan.Limit - max(s.used, 0)
+	return plan.Limit - s.used
 }
 
 func (s *logState) Wait(now int64, plan Plan, cost int64) int64 {
@@ -65,7 +66,7 @@ func (s *logState) Count(self Replica, now int64, _ Plan, amount int64) {
 
 func (s *logState) GiveBack(self Replica, now int64, _ Plan, amount, age int64) int64 {
 	s.prune(now)
-	back := min(amount, s.countedBy(self))
+	back := min(amount, s.held[self])
 	if age >= s.window || back <= 0 {
 		return 0
 	}
@@ -73,14 +74,18 @@ func (s *logState) GiveBack(self Replica, now int64, _ Plan, amount, age int64) 
 	return back
 }
 
-func (s *logState) countedBy(self Replica) int64 {
-	total := int64(0)
-	for _, entry := range s.entries {
-		if entry.Replica == self {
-			total += entry.Units
-		}
+// count adds to what a replica holds. One that has given back more than it took holds nothing: it can't give back what
+// others took.
+func (s *logState) count(replica Replica, units int64) {
+	if s.held == nil {
+		s.held = map[Replica]int64{}
 	}
-	return total
+	s.used -= max(s.held[replica], 0)
+	s.held[replica] += units
+	s.used += max(s.held[replica], 0)
+	if s.held[replica] == 0 {
+		delete(s.held, replica)
+	}
 }
 
 // add inserts an entry under the first number that is free.
@@ -105,7 +110,7 @@ func (s *logState) insert(entry Entry) bool {
 	at, found := slices.BinarySearchFunc(s.entries, entry, Entry.compare)
 	if !found {
 		s.entries = slices.Insert(s.entries, at, entry)
-		s.used += entry.Units
+		s.count(entry.Replica, entry.Units)
 	}
 	return !found
 }
@@ -114,7 +119,7 @@ func (s *logState) insert(entry Entry) bool {
 func (s *logState) prune(now int64) {
 	gone := 0
 	for gone < len(s.entries) && s.entries[gone].Stamp <= now-s.window {
-		s.used -= s.entries[gone].Units
+		s.count(s.entries[gone].Replica, -s.entries[gone].Units)
 		gone++
 	}
 	s.entries = s.entries[gone:]

@@ -26,6 +26,15 @@ type Ring struct {
 	Slots   []Slot
 }
 
+// newest is the latest epoch among the slots.
+func (r Ring) newest() int64 {
+	newest := int64(0)
+	for _, slot := range r.Slots {
+		newest = max(newest, slot.Epoch)
+	}
+	return newest
+}
+
 // ringState holds the windows: fixed (one slot) and sliding counter (one slot more than sub-windows).
 type ringState struct {
 	window int64

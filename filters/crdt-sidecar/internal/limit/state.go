@@ -1,5 +1,11 @@
 package limit
 
+import (
+	"slices"
+
+	"patternbench.dev/crdt-sidecar/internal/clock"
+)
+
 // Replica identifies one life of one node: a node that restarts is a new replica, so no cell has two writers.
 type Replica uint64
 
@@ -38,6 +44,33 @@ type Cells struct {
 	Rings   []Ring
 	Buckets []Bucket
 	Entries []Entry
+}
+
+// MaxAhead is how far a peer's clock may be ahead of ours: as far as a clock may be behind before it jumps.
+const MaxAhead = int64(clock.AdoptAfter)
+
+// Foreign is what may be merged of a peer's cells, and how many it left out as too far in the future: none of self's own,
+// which nobody else writes, and nothing that a clock can't have written yet, as it would hide what is written until then.
+func (c Cells) Foreign(self Replica, now int64) (Cells, int64) {
+	late, ignored := now+MaxAhead, int64(0)
+	keep := func(replica Replica, at int64) bool {
+		if at > late && replica != self {
+			ignored++
+		}
+		return at <= late && replica != self
+	}
+	length := SubLength(c.Window, max(c.Slots, 1))
+	c.Rings = filter(c.Rings, func(r Ring) bool { return keep(r.Replica, r.newest()*length) })
+	c.Buckets = filter(c.Buckets, func(b Bucket) bool { return keep(b.Replica, b.Epoch) })
+	c.Entries = filter(c.Entries, func(e Entry) bool { return keep(e.Replica, e.Stamp) })
+	return c, ignored
+}
+
+// Empty is whether no cell is left.
+func (c Cells) Empty() bool { return len(c.Rings)+len(c.Buckets)+len(c.Entries) == 0 }
+
+func filter[T any](all []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(all, func(each T) bool { return !keep(each) })
 }
 
 // Kind is the shape of a key's cells.

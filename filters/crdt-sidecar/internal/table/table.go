@@ -211,6 +211,12 @@ func (t *Table) merge(item wire.Item) {
 	defer shard.mu.Unlock()
 	held := shard.records[item.Key]
 	now := t.clock.Now()
+	cells, ignored := item.Cells.Foreign(t.self, now)
+	t.Counters.IgnoredCells.Add(ignored)
+	if cells.Empty() {
+		return
+	}
+	item.Cells = cells
 	if held == nil {
 		held = t.adopt(shard, item, now)
 	}

@@ -219,7 +219,8 @@ func (r *reader) rings(cells *limit.Cells) {
 
 func (r *reader) slot(at int64, cells limit.Cells) limit.Slot {
 	slots, length := int64(cells.Slots), limit.SubLength(cells.Window, cells.Slots)
-	slot := limit.Slot{Epoch: r.within(r.number(), 0, most/length-slots), Granted: r.amount(), Returned: r.amount()}
+	slot := limit.Slot{Epoch: r.within(r.number(), 0, most/length-slots), Granted: r.amount()}
+	slot.Returned = r.within(r.number(), 0, slot.Granted)
 	if slot.Epoch > 0 && slot.Epoch%slots != at {
 		r.failed = true
 	}
@@ -234,10 +235,10 @@ func (r *reader) emission() int64 { return r.within(r.number(), 0, limit.MaxEmis
 func (r *reader) buckets(cells *limit.Cells) {
 	cells.TAT = r.number()
 	for range r.count(8 + 4) {
-		cells.Buckets = append(cells.Buckets, limit.Bucket{
-			Replica: limit.Replica(r.fixed()), Epoch: r.number(),
-			Granted: r.emission(), Returned: r.emission(), Capacity: r.within(r.number(), 0, limit.MaxFill),
-		})
+		cell := limit.Bucket{Replica: limit.Replica(r.fixed()), Epoch: r.number(), Granted: r.emission()}
+		cell.Returned = r.within(r.number(), 0, cell.Granted)
+		cell.Capacity = r.within(r.number(), 0, limit.MaxFill)
+		cells.Buckets = append(cells.Buckets, cell)
 	}
 }
 

@@ -1,0 +1,120 @@
+package gossip
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"patternbench.dev/crdt-sidecar/internal/clock"
+	"patternbench.dev/crdt-sidecar/internal/limit"
+	"patternbench.dev/crdt-sidecar/internal/table"
+	"patternbench.dev/crdt-sidecar/internal/wire"
+)
+
+// userMessage is memberlist's number for a message to its delegate, the first byte of a packet.
+const userMessage = 8
+
+// forge sends one packet over UDP, as anybody can who reaches the port, and waits until the node has read it.
+func forge(t *testing.T, to *member, item wire.Item) {
+	t.Helper()
+	conn, err := net.Dial("udp", to.node.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	seen := func() int64 { return to.node.Counters.MessagesReceived.Load() + to.node.Counters.BadMessages.Load() }
+	before := seen()
+	packet := append([]byte{userMessage}, wire.Append(wire.Start(wire.Header{Sender: 99, Now: time.Now().UnixNano()}), item)...)
+	if _, err := conn.Write(packet); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the packet is read", func() bool { return seen() > before })
+}
+
+// cellsOf is one replica's cells of a plan as an attacker would write them: at a time, with so much given back.
+func cellsOf(plan limit.Plan, replica limit.Replica, at, granted, returned int64) limit.Cells {
+	state := limit.NewState(plan)
+	cells := state.Cells(0)
+	switch cells.Kind {
+	case limit.KindRing:
+		ring := limit.Ring{Replica: replica, Slots: make([]limit.Slot, cells.Slots)}
+		epoch := at / limit.SubLength(cells.Window, cells.Slots)
+		ring.Slots[epoch%int64(cells.Slots)] = limit.Slot{Epoch: epoch, Granted: granted, Returned: returned}
+		cells.Rings = []limit.Ring{ring}
+	case limit.KindBucket:
+		unit := plan.Window / plan.Limit
+		cells.TAT = at
+		cells.Buckets = []limit.Bucket{{Replica: replica, Epoch: at, Granted: granted * unit, Returned: returned * unit}}
+	case limit.KindLog:
+		cells.Entries = []limit.Entry{{Stamp: at, Replica: replica, Number: 7, Units: granted - returned}}
+	}
+	return cells
+}
+
+func TestNoPacketWithoutASecretRemovesALimit(t *testing.T) {
+	group := startGroup(t, 2, 5*time.Millisecond)
+	defer stopAll(group)
+	const units, stranger = 5, limit.Replica(4242)
+	attacks := map[string]func(plan limit.Plan, self, peer limit.Replica) limit.Cells{
+		"a future epoch of its own": func(plan limit.Plan, self, _ limit.Replica) limit.Cells {
+			return cellsOf(plan, self, time.Now().Add(20*365*24*time.Hour).UnixNano(), 0, 0)
+		},
+		"a near epoch of its own": func(plan limit.Plan, self, _ limit.Replica) limit.Cells {
+			return cellsOf(plan, self, time.Now().UnixNano()+limit.MaxAhead/2, 0, 0)
+		},
+		"its own units given back": func(plan limit.Plan, self, _ limit.Replica) limit.Cells {
+			return cellsOf(plan, self, time.Now().UnixNano(), units, units)
+		},
+		"a future epoch of a peer": func(plan limit.Plan, _, peer limit.Replica) limit.Cells {
+			return cellsOf(plan, peer, time.Now().Add(20*365*24*time.Hour).UnixNano(), 0, 0)
+		},
+		"more given back than a stranger took": func(plan limit.Plan, _, _ limit.Replica) limit.Cells {
+			return cellsOf(plan, stranger, time.Now().UnixNano(), 0, 1000)
+		},
+	}
+	for what, attack := range attacks {
+		everyAlgorithm(t, units, func(t *testing.T, plan limit.Plan) {
+			name := []byte(what)
+			for i := range units { // both nodes have taken some
+				if answer, err := group[i%2].table.Take(name, plan, 1); err != nil || answer.Allowed != 1 {
+					t.Fatal(answer, err)
+				}
+				eventually(t, "the other node knows", func() bool {
+					return group[(i+1)%2].table.Peek(name, plan, 1).Remaining == int64(units-1-i)
+				})
+			}
+			self, peer := group[0].node.self, group[1].node.self
+			forge(t, group[0], wire.Item{Key: table.KeyOf(name, plan), Cells: attack(plan, self, peer)})
+			for range 100 {
+				if answer, _ := group[0].table.Take(name, plan, 1); answer.Allowed > 0 {
+					t.Fatalf("%s: admitted beyond %d of %d", what, units, units)
+				}
+			}
+		})
+	}
+}
+
+func TestWhoeverLacksTheSecretIsNotBelieved(t *testing.T) {
+	secret := []byte("0123456789abcdef")
+	first := startWith(t, clock.New(clock.Machine()), secret, "a", 0, 5*time.Millisecond)
+	second := startWith(t, clock.New(clock.Machine()), secret, "b", 0, 5*time.Millisecond, first.node.Address())
+	intruder := startMember(t, "c", 0, 5*time.Millisecond, first.node.Address())
+	defer stopAll([]*member{first, second, intruder})
+	eventually(t, "those with the secret see each other", func() bool { return first.node.Live() == 2 && second.node.Live() == 2 })
+	if intruder.node.Live() != 1 {
+		t.Error("joined without the secret")
+	}
+	plan := planOf(limit.FixedWindow, 5)
+	conn, err := net.Dial("udp", first.node.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	item := wire.Item{Key: table.KeyOf([]byte("client"), plan), Cells: cellsOf(plan, 4242, time.Now().UnixNano(), 5, 0)}
+	for range 3 {
+		packet := wire.Append(wire.Start(wire.Header{Sender: 99, Now: time.Now().UnixNano()}), item)
+		_, _ = conn.Write(append([]byte{userMessage}, packet...))
+	}
+	second.take(t, plan) // what comes after the packets is read after them
+	eventually(t, "the peer's unit is known", func() bool { return first.room(plan) == 4 })
+}
