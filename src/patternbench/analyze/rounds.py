@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from .derived import PREFIX
 from .formula import Floats
 from .metrics import RESPONSES
 from .problems import DataError, Problem, did_you_mean, raise_if_any
@@ -70,7 +71,7 @@ def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_factor(name: str, responses: Sequence[str]) -> bool:
-    return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses}
+    return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses} and not name.startswith(PREFIX)
 
 
 def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[Problem]:

@@ -31,6 +31,8 @@ DURATIONS = frozenset(
 )
 #: Durations of a workload, which a study may name without a path.
 _ALONE = frozenset(["think_time", "rejected_pause", "start_over"])
+#: Paths below which names are the user's own, so that they say nothing of units.
+_OF_THE_USER = re.compile(r"(^|\.)(parameters|query|form)$")
 #: How many seconds a unit of time holds.
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 _OTHER = {"failure_rate": "%", "goodput": "/s", "Throughput": "/s"}
@@ -89,6 +91,8 @@ def titled(response: str, largest: float) -> tuple[str, float]:
 def is_duration(factor: str) -> bool:
     """Say whether a factor's levels are durations, by the path a study gives it."""
     path, _, last = factor.rpartition(".")
+    if _OF_THE_USER.search(path):
+        return False
     return last in (DURATIONS if path else _ALONE)
 
 

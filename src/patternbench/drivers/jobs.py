@@ -28,7 +28,7 @@ def job(task: Task) -> Job:
         "seed": task.seed,
         "targets": [asdict(target) for target in task.targets],
         **_tls(task),
-        "constants": {"round": str(task.number)},
+        "constants": {**rounds.parameters(workload), "round": str(task.number)},
         "warm_up_us": task.warm_up.us,
         "duration_us": duration(workload, task).us,
         "drain_us": _longest_wait(groups),
@@ -203,7 +203,7 @@ def _expect(expect: Node) -> Job:
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
+    return {name: rounds.as_text(value) for name, value in values.items()}
 
 
 def _path(name: str, task: Task) -> str:

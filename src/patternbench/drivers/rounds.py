@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
@@ -21,7 +22,7 @@ def body(config: Mapping[str, Any], target: str, time_limit: Duration, seed: int
     return {
         "contract": CONTRACT,
         "target": target,
-        "request": {**in_us(request), "headers": {name: resolved(text) for name, text in headers.items()}},
+        "request": _request(request, headers, parameters(config["workload"])),
         **in_us({name: closed.get(name) for name in ("users", "think_time", "rejected_pause")}),
         "successes": closed.get("successes"),
         "max_attempts": closed.get("max_attempts"),
@@ -29,6 +30,34 @@ def body(config: Mapping[str, Any], target: str, time_limit: Duration, seed: int
         "seed": seed,
         "strategy": in_us(config["strategy"]),
     }
+
+
+def parameters(workload: Mapping[str, Any]) -> dict[str, str]:
+    """The workload's parameters as the texts that ``${NAME}`` stands for."""
+    return {name: as_text(value) for name, value in workload.get("parameters", {}).items()}
+
+
+def as_text(value: Any) -> str:
+    """A level as it is written into a request."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _request(request: Mapping[str, Any], headers: Mapping[str, str], known: Mapping[str, str]) -> dict[str, Any]:
+    """The request of a library's client, which knows neither queries nor places: they are filled in here."""
+    query = {name: _filled(as_text(value), known) for name, value in request.get("query", {}).items()}
+    path = _filled(request["path"], known)
+    made = in_us({name: part for name, part in request.items() if name != "query"})
+    return made | {
+        "path": f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
+        "headers": {name: _filled(resolved(text), known) for name, text in headers.items()},
+        "body": request["body"] and _filled(request["body"], known),
+    }
+
+
+def _filled(text: str, known: Mapping[str, str]) -> str:
+    for name, value in known.items():
+        text = text.replace(f"${{{name}}}", value)
+    return text
 
 
 def in_us(node: Any) -> Any:

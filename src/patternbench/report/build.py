@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
+from patternbench.analyze import derived
+from patternbench.analyze.derived import PREFIX
 from patternbench.analyze.metrics import latency_curve, round_metrics, step_metrics
 from patternbench.records import attempts, folder, journal
 from patternbench.records.folder import RunFolder
@@ -21,6 +24,7 @@ from patternbench.report import csv, evidence, html, policies, rate_limits, step
 from patternbench.report.model import RunReport, counting
 from patternbench.study.files import read_text
 from patternbench.study.load import loads
+from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
@@ -58,7 +62,7 @@ NOTHING = Part({}, pd.DataFrame(columns=["kind", "quantile", "seconds"]), pd.Dat
 
 def build(run: RunFolder) -> Built:
     """Write rounds.parquet, report.html, figures and tables into the run's folder."""
-    report = evidence.with_sections(gather(run), loads(read_text(run.study), str(run.study)))
+    report = evidence.with_sections(gather(run), _study(run))
     csv.write_tables(report, run.path / "tables")
     svg.write_figures(report, run.path / "figures")
     html.write_html(report, run.report)
@@ -103,13 +107,18 @@ def refresh_rounds(run: RunFolder) -> Measured:
     entries = journal.latest_in(run.journal)
     jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
     found = list(_each(jobs))
+    added = {PREFIX + name: derived.parse(text) for name, text in _study(run).derived.items()}
     rounds = pd.DataFrame(
-        [_row(entry, levels[entry.scenario], part.metrics) for entry, part in zip(entries, found, strict=True)]
+        [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
     )
     by_step = _joined(entries, [part.steps for part in found], NOTHING.steps)
     rounds.to_parquet(run.rounds, index=False)
     by_step.to_parquet(run.steps, index=False)
     return Measured(rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
+
+
+def _study(run: RunFolder) -> Study:
+    return loads(read_text(run.study), str(run.study))
 
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
@@ -136,16 +145,19 @@ def _measure(job: tuple[Path, bool, float]) -> Part:
     return Part(metrics, latency_curve(frame), step_metrics(frame, objective_s, metrics))
 
 
-def _row(entry: Entry, levels: dict[str, Any], measured: dict[str, float]) -> dict[str, Any]:
-    """One row of rounds.parquet (contracts/records)."""
+def _row(
+    entry: Entry, levels: dict[str, Any], measured: dict[str, float], added: Mapping[str, ast.expr]
+) -> dict[str, Any]:
+    """One row of rounds.parquet (contracts/records); ``added`` are the responses that the study derives."""
+    known = {**{name: _number(level) for name, level in levels.items()}, **measured}
     return {
         "round": entry.round,
         "block": entry.block,
         "scenario": entry.scenario,
         "status": entry.status,
         "cause": entry.cause,
-        **{name: _number(level) for name, level in levels.items()},
-        **measured,
+        **known,
+        **{name: derived.value(tree, known) for name, tree in added.items()},
         "started": entry.started,
         "seconds": entry.seconds,
         "generator_cpu_s": entry.cpu_seconds,

@@ -135,6 +135,7 @@ _FILLER = {
     "closed",
     "open",
     "request",
+    "parameters",
     "backoff",
     "design",
 }

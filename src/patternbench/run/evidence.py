@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from patternbench.analyze import derived
 from patternbench.analyze import problems as analysis
 from patternbench.analyze.formula_text import parse_formula
 from patternbench.analyze.metrics import RESPONSES
@@ -16,6 +17,7 @@ from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, did_you_mean
 
+KNOWN = "response or factor of this study"
 BESIDES = ("block", "round")
 """Columns beside factors and responses that a formula may name: the order of the rounds is an explanation too."""
 
@@ -28,7 +30,13 @@ def rule_of(study: Study) -> Rule | None:
 
 def check(study: Study, plan: Plan) -> None:
     """Raise InputError listing all that is wrong with the study's rule, models and wish."""
-    found = [*_rule_problems(study), *_model_problems(study, list(plan.factors)), *_wish_problems(study)]
+    factors = list(plan.factors)
+    found = [
+        *_rule_problems(study),
+        *_derived_problems(study, factors),
+        *_model_problems(study, factors),
+        *_wish_problems(study),
+    ]
     if found:
         raise InputError(found)
 
@@ -39,6 +47,17 @@ def _rule_problems(study: Study) -> Iterator[Problem]:
         yield from _unknown([study.rounds.until.response], RESPONSES, "rounds.until.response", "response")
 
 
+def _derived_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
+    for name, text in study.derived.items():
+        path = f"derived.{name}"
+        wrong = list(_said(path, partial(derived.parse, text)))
+        yield from wrong or _unknown(derived.names(derived.parse(text)), [*RESPONSES, *factors], path, KNOWN)
+
+
+def _responses(study: Study) -> list[str]:
+    return [*RESPONSES, *(derived.PREFIX + name for name in study.derived)]
+
+
 def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
     for place, text in enumerate(study.models):
         path = f"models[{place}]"
@@ -46,7 +65,7 @@ def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
         yield from wrong
         if not wrong:
             parsed = parse_formula(text)
-            yield from _unknown(parsed.left, RESPONSES, path, "response")
+            yield from _unknown(parsed.left, _responses(study), path, "response")
             yield from _unknown(parsed.right, [*factors, *BESIDES], path, "factor of this study")
 
 
@@ -60,7 +79,7 @@ def _wish_problems(study: Study) -> Iterator[Problem]:
         for place, text in enumerate(texts):
             path = f"recommend.{key}[{place}]"
             wrong = list(_said(path, partial(parse, text)))
-            yield from wrong or _unknown([parse(text).response], RESPONSES, path, "response")
+            yield from wrong or _unknown([parse(text).response], _responses(study), path, "response")
 
 
 def _said(path: str, attempt: Callable[[], Any]) -> Iterator[Problem]:

@@ -13,6 +13,8 @@ from patternbench.study.units import Duration, PositiveDuration
 
 Text = str | int | float | bool
 """A value in a query, a form: written as text; ``${...}`` in it is filled in for every call."""
+Parameter = int | float | bool | Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]+$", max_length=200)]
+"""A level that ``${NAME}`` stands for: a number, or a text that means the same in a path, a query and a body."""
 Weight = Annotated[int, Field(ge=0, le=1_000_000)]
 PathText = Annotated[str, Field(pattern=r"^(/|\$\{)\S*$", max_length=8000)]
 Statuses = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9]\d\d-[1-9]\d\d$")]
@@ -20,13 +22,18 @@ TIMEOUT = Duration.parse("10s")
 
 
 class Request(Model):
-    """The request that every call makes."""
+    """The request that every call makes; values of the query may vary by themselves."""
 
     method: Levels[Method] = Levels.one("GET")
     path: Levels[Annotated[str, Field(pattern=r"^/\S*$", max_length=8000)]] = Levels.one("/")
+    query: dict[str, Levels[Text]] | None = None
     headers: dict[str, str] = Field(default_factory=dict)
     body: str | None = None
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
+
+    def omits(self, name: str) -> bool:
+        """A query left open is no part of the configuration; everything else is, as it has been since version 1."""
+        return name == "query" and self.query is None
 
 
 class Expect(Sparse):
@@ -53,7 +60,7 @@ class Poll(Sparse):
 
     method: Levels[Method] | None = None
     path: Levels[PathText]
-    query: dict[str, Text] | None = None
+    query: dict[str, Levels[Text]] | None = None
     headers: dict[str, str] | None = None
     every: Levels[PositiveDuration]
     limit: Levels[PositiveDuration]
@@ -67,11 +74,11 @@ class Step(Sparse):
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     method: Levels[Method] | None = None
     path: Levels[PathText] = Levels.one("/")
-    query: dict[str, Text] | None = None
+    query: dict[str, Levels[Text]] | None = None
     headers: dict[str, str] | None = None
     body: str | None = None
     json_: Annotated[Any, Field(alias="json")] = None
-    form: dict[str, Text] | None = None
+    form: dict[str, Levels[Text]] | None = None
     body_file: FileName | None = None
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
     pause: Levels[Duration] | None = None

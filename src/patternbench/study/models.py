@@ -20,6 +20,8 @@ from patternbench.study.units import Duration, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
 
 Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000)]
+DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
+Expression = Annotated[str, Field(min_length=1, max_length=500)]
 TLS = ("ca", "verify", "server_name")
 """Fields about certificates: whom to trust, whether to, and under which name."""
 
@@ -183,6 +185,7 @@ class Study(Model):
     workload: Workload
     strategies: Annotated[list[Strategy], Field(min_length=1)]
     rounds: RoundsOrRule = 10
+    derived: dict[DerivedName, Expression] = Field(default_factory=dict)
     models: list[str] = Field(default_factory=list)
     recommend: Wish | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 1

@@ -7,15 +7,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.study.journeys import Feeder, Journey, Request, Step
+from patternbench.study.journeys import Feeder, Journey, Parameter, Request, Step
 from patternbench.study.levels import Levels
 from patternbench.study.parts import Count, FileName, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
 from patternbench.study.units import Duration, Percentage, PositiveDuration
 
 ALL_SHARES = 100
+FILLED_IN = ("user", "call", "uuid", "round")
+"""The words that the engine itself fills in."""
+
+
+def _free(name: str) -> str:
+    if name in FILLED_IN:
+        message = "the load engine fills `${name}` in itself"
+        raise PydanticCustomError("parameter", message, {"allowed": f"any name but {', '.join(FILLED_IN)}"})
+    return name
+
+
+ParameterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=80), AfterValidator(_free)]
 InFlight = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
@@ -233,6 +245,7 @@ class Workload(OneOf, Population):
     users: Levels[Users] | None = None
     duration: Levels[PositiveDuration] | None = None
     request: Request | None = None
+    parameters: dict[ParameterName, Levels[Parameter]] | None = None
 
     @model_validator(mode="before")
     @classmethod

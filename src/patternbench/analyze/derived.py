@@ -1,0 +1,90 @@
+"""Responses that a study derives from others: arithmetic on a round's responses and the levels of its factors.
+
+``derived: {items_per_s: "goodput * parameters.limit"}`` gives every round the response ``derived.items_per_s``.
+Studies may come from other people, so only names, numbers and ``+ - * /`` are let through: nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from patternbench.analyze.problems import DataError, Problem
+
+PREFIX = "derived."
+"""How the columns of derived responses begin, which tells them from factors."""
+_OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_MOST_NODES = 100
+
+
+def parse(text: str) -> ast.expr:
+    """The expression that a text writes; raises DataError saying what is allowed."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _refused(text) from None
+    if sum(1 for _ in ast.walk(tree)) > _MOST_NODES or not all(map(_allowed, _parts(tree))):
+        raise _refused(text)
+    return tree
+
+
+def names(tree: ast.expr) -> list[str]:
+    """The responses and factors that an expression reads, each once."""
+    return list(dict.fromkeys(_dotted(part) for part in _parts(tree) if isinstance(part, ast.Name | ast.Attribute)))
+
+
+def value(tree: ast.expr, row: Mapping[str, Any]) -> float:
+    """What an expression comes to in one round; NaN where a name has no number there, or by division by zero."""
+    try:
+        return _value(tree, row)
+    except (ZeroDivisionError, OverflowError):
+        return math.nan
+
+
+def _value(tree: ast.expr, row: Mapping[str, Any]) -> float:
+    if isinstance(tree, ast.BinOp):
+        return _OPERATIONS[type(tree.op)](_value(tree.left, row), _value(tree.right, row))
+    if isinstance(tree, ast.UnaryOp):
+        return -_value(tree.operand, row)
+    found = tree.value if isinstance(tree, ast.Constant) else row.get(_dotted(tree))
+    return float(found) if isinstance(found, int | float) else math.nan
+
+
+def _parts(tree: ast.expr) -> Iterator[ast.expr]:
+    """The expression and all within it; a dotted name is one part."""
+    yield tree
+    if isinstance(tree, ast.BinOp):
+        yield from (*_parts(tree.left), *_parts(tree.right))
+    elif isinstance(tree, ast.UnaryOp):
+        yield from _parts(tree.operand)
+
+
+def _allowed(part: ast.expr) -> bool:
+    if isinstance(part, ast.BinOp):
+        return type(part.op) in _OPERATIONS
+    if isinstance(part, ast.UnaryOp):
+        return isinstance(part.op, ast.USub)
+    if isinstance(part, ast.Constant):
+        return type(part.value) in (int, float) and abs(part.value) < math.inf
+    return bool(_dotted(part))
+
+
+def _dotted(part: ast.expr) -> str:
+    """A name as it is written, dots and all; nothing for what is none."""
+    if isinstance(part, ast.Name):
+        return part.id
+    above = _dotted(part.value) if isinstance(part, ast.Attribute) else ""
+    return f"{above}.{part.attr}" if above and isinstance(part, ast.Attribute) else ""
+
+
+def _refused(text: str) -> DataError:
+    allowed = "Write responses, factors and numbers with + - * / between them, as in goodput * parameters.limit."
+    return DataError(Problem(f"{text!r} cannot be computed.", "derived", allowed))

@@ -1,0 +1,145 @@
+"""Numbers inside a path, a query, a form and a body vary by themselves, and responses are derived from them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.support.studies import ROOT, problems, study
+
+from patternbench.analyze import derived
+from patternbench.analyze.problems import DataError
+from patternbench.analyze.units import is_duration
+from patternbench.drivers import jobs, rounds
+from patternbench.plan.expand import Plan, expand
+from patternbench.run import evidence
+from patternbench.study.load import load
+from patternbench.study.problems import InputError
+from patternbench.study.units import Duration
+
+GOLDEN = ROOT / "tests" / "golden" / "plan" / "scenario_ids.json"
+JOURNEY = """\
+patternbench: 1
+name: journey
+system: target
+workload:
+  open: {rate: [10, 20], duration: 1s}
+  journey:
+    - {name: list, path: /items, query: {page: 2, sort: name, all: true}}
+    - {name: order, method: POST, path: /orders, form: {item: "${user}", count: 3}}
+    - {name: json, method: POST, path: /orders, json: {items: [1, 2], price: 2.5}}
+strategies: [{client: native, baseline: {}}]
+"""
+JOURNEY_IDS = ["8805d3f57240", "bde10ced9f53"]
+NUMBERS = """\
+patternbench: 1
+name: numbers
+system: target
+workload:
+  closed: {users: 2, successes: 3}
+  parameters: {size: [100, 1000], kind: small}
+  request:
+    method: POST
+    path: "/bytes/${size}?k=${kind}"
+    query: {limit: [10, 25], q: "a b", deep: true}
+    headers: {X-Size: "${size}"}
+    body: '{"size": ${size}}'
+strategies: [{client: native, baseline: {}}]
+derived: {items_per_s: "goodput * request.query.limit", per_byte: "p95 / parameters.size"}
+models: ["derived.items_per_s ~ request.query.limit + parameters.size"]
+"""
+
+
+def planned(text: str = NUMBERS, **changes: str) -> Plan:
+    found = study(text, **changes)
+    plan = expand(found)
+    evidence.check(found, plan)
+    return plan
+
+
+def body_of(plan: Plan, place: int) -> dict[str, Any]:
+    return rounds.body(plan.scenarios[place].config, "http://127.0.0.1:1", Duration.parse("1s"), 1)
+
+
+@pytest.mark.parametrize("name", sorted(json.loads(GOLDEN.read_text())))
+def test_a_study_of_ours_expands_to_the_scenario_ids_it_always_had(name: str) -> None:
+    assert [scenario.id for scenario in expand(load(ROOT / name)).scenarios] == json.loads(GOLDEN.read_text())[name]
+
+
+def test_a_journey_with_queries_and_forms_keeps_its_scenario_ids() -> None:
+    assert [scenario.id for scenario in expand(study(JOURNEY)).scenarios] == JOURNEY_IDS
+
+
+def test_numbers_in_queries_and_parameters_are_factors_with_numeric_levels() -> None:
+    plan = planned()
+    assert plan.factors["request.query.limit"] == [10, 25]
+    assert plan.factors["parameters.size"] == [100, 1000]
+    assert len(plan.scenarios) == 4
+
+
+def test_a_librarys_client_is_given_the_numbers_filled_in() -> None:
+    request = body_of(planned(), 0)["request"]
+    assert request["path"] == "/bytes/100?k=small&limit=10&q=a%20b&deep=true"
+    assert request["headers"] == {"X-Size": "100"}
+    assert json.loads(request["body"]) == {"size": 100}
+    assert "query" not in request
+
+
+def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> None:
+    config = planned().scenarios[3].config
+    task: Any = SimpleNamespace(
+        config=config, targets=(), seed=1, number=7, warm_up=Duration(0), time_limit=Duration.parse("1s"), inputs=None
+    )
+    job = jobs.job(task)
+    assert job["constants"] == {"size": "1000", "kind": "small", "round": "7"}
+    (step,) = job["groups"][0]["journeys"][0]["steps"]
+    assert step["query"] == {"limit": "25", "q": "a b", "deep": "true"}
+
+
+def test_what_a_user_calls_limit_is_no_duration() -> None:
+    assert not is_duration("parameters.limit") and not is_duration("journey.list.query.limit")
+    assert is_duration("journey.order.poll.limit")
+
+
+@pytest.mark.parametrize("name", ["user", "round", "Size", "a b"])
+def test_a_parameter_is_not_called_as_what_the_engine_fills_in(name: str) -> None:
+    text = NUMBERS.replace("size: [100, 1000]", f"{json.dumps(name)}: 1, size: 1")
+    assert any(problem.path.startswith("workload.parameters") for problem in problems(text))
+
+
+def test_a_parameter_holds_no_text_that_reads_otherwise_in_a_query() -> None:
+    (problem,) = problems(NUMBERS.replace("kind: small", 'kind: "a&b=1"'))
+    assert problem.path == "workload.parameters.kind"
+
+
+def test_a_derived_response_is_arithmetic_on_responses_and_levels() -> None:
+    tree = derived.parse("-(goodput - 2) * request.query.limit / 4 + 1")
+    assert derived.names(tree) == ["goodput", "request.query.limit"]
+    assert derived.value(tree, {"goodput": 10.0, "request.query.limit": 25}) == -49.0
+    assert math.isnan(derived.value(tree, {"goodput": 10.0}))
+    assert math.isnan(derived.value(derived.parse("1 / p95"), {"p95": 0.0}))
+
+
+@pytest.mark.parametrize(
+    "text", ["__import__('os')", "p95 ** 9", "f(x)", "a if b else c", "(", "'x'", "p95 +", "a.b().c"]
+)
+def test_a_derived_response_evaluates_nothing_else(text: str) -> None:
+    with pytest.raises(DataError, match="cannot be computed"):
+        derived.parse(text)
+
+
+def test_a_derived_response_of_unknown_names_is_refused_before_the_run() -> None:
+    with pytest.raises(InputError) as caught:
+        planned(NUMBERS.replace("p95 / parameters.size", "p95 / parameters.sise"))
+    (problem,) = caught.value.problems
+    assert problem.path == "derived.per_byte" and "parameters.size" in problem.hint
+
+
+def test_derived_responses_are_columns_of_the_rounds_and_no_factors(tmp_path: Path) -> None:
+    from patternbench.analyze.rounds import _is_factor  # noqa: PLC0415
+
+    assert not _is_factor("derived.items_per_s", ()) and _is_factor("parameters.size", ())
