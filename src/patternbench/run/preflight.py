@@ -129,7 +129,9 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
 def check_urls(study: Study, inputs: Inputs) -> None:
     """Raise InputError naming every URL of a system that should already run, and does not answer."""
     system = study.system
-    paths = ["system.url"] if system.url else [f"system.urls[{place}]" for place in range(len(system.places))]
+    name = "url" if system.url else "urls"
+    alone = len(system.url or ()) == 1
+    paths = [f"system.{name}" + ("" if alone else f"[{place}]") for place in range(len(system.places))]
     headers = {name: rounds.resolved(text) for name, text in system.headers.items()}
     found = [
         problem

@@ -47,7 +47,7 @@ class System(OneOf):
     """The system under test: one that the lab brings up by name, or one that already runs at a URL."""
 
     name: Name | None = None
-    url: Url | None = None
+    url: Levels[Url] | None = None
     urls: Annotated[list[Place], Field(min_length=1, max_length=1000)] | None = None
     settings: dict[str, Levels[Setting]] = Field(default_factory=dict)
     ready: Annotated[str, Field(pattern=r"^/")] = "/"
@@ -64,12 +64,12 @@ class System(OneOf):
     @property
     def places(self) -> list[str]:
         """The URLs of a system that already runs."""
-        return [self.url] if self.url else [place.url for place in self.urls or []]
+        return list(self.url) if self.url else [place.url for place in self.urls or []]
 
     @property
     def direct(self) -> bool:
         """Whether load goes straight to it: several URLs, or a socket, have no fault proxy before them."""
-        return self.urls is not None or is_socket(self.url or "")
+        return self.urls is not None or any(map(is_socket, self.url or ()))
 
     @model_validator(mode="before")
     @classmethod
@@ -90,6 +90,14 @@ class System(OneOf):
             raise misplaced(given[0], "a URL without TLS", "an https:// URL")
         if self.verify is False and self.ca is not None:
             raise misplaced("ca", "verify: false, which trusts anybody", "one of ca, verify: false")
+        return self
+
+    @model_validator(mode="after")
+    def _reached_alike(self) -> System:
+        """Deployments that are compared stand all behind the fault proxy, or none does."""
+        if len({url.split(":")[0] for url in self.url or ()}) > 1:
+            message = "the levels of `url` are not reached in the same way, so the way would be compared as well"
+            raise PydanticCustomError("mixed_urls", message, {"allowed": "all http://, all https://, or all sockets"})
         return self
 
     @model_validator(mode="after")

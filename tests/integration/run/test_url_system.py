@@ -71,3 +71,21 @@ def test_the_token_stands_in_no_record(tmp_path: Path, service: str) -> None:
         if path.is_file():
             assert b"Bearer secret" not in path.read_bytes(), path
     assert json.loads((folder / "plan.json").read_text())
+
+
+def test_two_deployments_are_levels_and_take_turns_in_every_block(tmp_path: Path, service: str) -> None:
+    other = service.replace("127.0.0.1", "localhost")
+    study = tmp_path / "two.yaml"
+    text = (
+        STUDY.replace("rounds: 1", "rounds: 2")
+        .format(url=service)
+        .replace(f'url: "{service}"', f'url: ["{service}", "{other}"]')
+    )
+    study.write_text(text)
+    done = patternbench("run", str(study), "--out", str(tmp_path / "run"), TOKEN="secret")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rounds = pd.read_parquet(tmp_path / "run" / "rounds.parquet")
+    in_blocks = rounds.groupby("block")["system.url"].agg(set)
+    assert len(in_blocks) > 1 and all(urls == {service, other} for urls in in_blocks)
+    compared = patternbench("compare", str(tmp_path / "run"), "--baseline", f"system.url={service}", "--json")
+    assert compared.returncode == 0, compared.stderr

@@ -143,3 +143,8 @@ def test_derived_responses_are_columns_of_the_rounds_and_no_factors(tmp_path: Pa
     from patternbench.analyze.rounds import _is_factor  # noqa: PLC0415
 
     assert not _is_factor("derived.items_per_s", ()) and _is_factor("parameters.size", ())
+
+
+def test_levels_of_a_url_are_reached_in_one_way() -> None:
+    (problem,) = problems(NUMBERS.replace("system: target", 'system: {url: ["http://a", "unix:/run/b.sock"]}'))
+    assert "all http://" in problem.allowed

@@ -181,7 +181,7 @@ def planned(block: str) -> Plan:
         "strategies": "strategies:\n  - {client: native, baseline: {}}\n",
         "workload": "workload: {open: {rate: 1, duration: 1s}}\n",
     }
-    around = [text for key, text in parts.items() if not block.startswith(f"{key}:")]
+    around = [text for key, text in parts.items() if f"\n{key}:" not in f"\n{block}"]
     whole = "".join(["patternbench: 1\nname: x\n", *around, block])
     jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
     return expand(loads(whole, "x.yaml"))
@@ -195,6 +195,7 @@ def test_the_examples_of_the_documentation_are_studies() -> None:
     assert [place["weight"] for place in places.config["system"]["urls"]] == [3, 1]
     assert plans["strategies"].factors["strategy"] == ["baseline", "timeout+retry+retry_budget+timeout", "hedged"]
     assert len(plans["strategies"].scenarios) == 1 + 2 * 2 + 2
+    assert {"parameters.size", "request.query.limit"} < set(plans["derived"].factors)
 
 
 @pytest.mark.parametrize("model", [System, *POLICY_MODELS, Step, Group])
