@@ -73,7 +73,7 @@ def _allowed(part: ast.expr) -> bool:
     if isinstance(part, ast.UnaryOp):
         return isinstance(part.op, ast.USub)
     if isinstance(part, ast.Constant):
-        return type(part.value) in (int, float) and abs(part.value) < math.inf
+        return type(part.value) in (int, float) and part.value not in (math.inf, -math.inf)
     return bool(_dotted(part))
 
 

@@ -46,7 +46,7 @@ def _request(request: Mapping[str, Any], headers: Mapping[str, str], known: Mapp
     """The request of a library's client, which knows neither queries nor places: they are filled in here."""
     query = {name: _filled(as_text(value), known) for name, value in request.get("query", {}).items()}
     path = _filled(request["path"], known)
-    made = in_us({name: part for name, part in request.items() if name != "query"})
+    made: dict[str, Any] = in_us({name: part for name, part in request.items() if name != "query"})
     return made | {
         "path": f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
         "headers": {name: _filled(resolved(text), known) for name, text in headers.items()},
