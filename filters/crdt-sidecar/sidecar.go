@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"patternbench.dev/crdt-sidecar/internal/clock"
@@ -31,7 +32,11 @@ type sidecar struct {
 	listener net.Listener
 }
 
-// start brings the gossip up before the server, so that a node that restarts regains its state before it decides.
+// loading is the answer, in Redis's own word, until a node that restarts has its state back: a load balancer then follows
+// its policy at once, where silence would cost each request a timeout.
+const loading = "LOADING the peers' state is being fetched; ask again in a moment"
+
+// start answers from the beginning, and decides once the gossip has joined its peers and regained what they hold.
 func start(s settings, logTo io.Writer) (*sidecar, error) {
 	if !s.verbose {
 		logTo = io.Discard
@@ -44,16 +49,22 @@ func start(s settings, logTo io.Writer) (*sidecar, error) {
 	life := strconv.FormatInt(time.Now().UnixNano(), 36)
 	self := replicaOf(s.name, life)
 	c := &sidecar{settings: s, clock: clk, table: table.New(self, clk, s.maxKeys), listener: listener}
+	var ready atomic.Pointer[verbs.Verbs]
+	c.server = resp.Serve(listener, s.maxConnections, func(out []byte, arguments [][]byte) ([]byte, bool) {
+		if v := ready.Load(); v != nil {
+			return v.Handle(out, arguments)
+		}
+		return resp.AppendError(out, loading), false
+	})
 	c.node, err = gossip.Start(gossip.Config{
 		Name: s.name, Life: life, Bind: s.gossip, Join: s.join, Interval: s.interval, PushPull: s.pushPull,
 		Secret: s.secret, Log: logTo,
 	}, self, c.table, clk)
 	if err != nil {
-		_ = listener.Close()
+		c.server.Close()
 		return nil, fmt.Errorf("the gossip on %s did not start: %w", s.gossip, err)
 	}
-	v := &verbs.Verbs{Table: c.table, Stats: c.stats, Nodes: c.node.Names, About: c.about()}
-	c.server = resp.Serve(listener, s.maxConnections, v.Handle)
+	ready.Store(&verbs.Verbs{Table: c.table, Stats: c.stats, Nodes: c.node.Names, About: c.about()})
 	return c, nil
 }
 

@@ -212,6 +212,47 @@ func TestWhatIsNotTheProtocolIsToldAndCutOff(t *testing.T) {
 	}
 }
 
+func TestASidecarThatFetchesItsStateSaysSoAtOnceInsteadOfSayingNothing(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // a peer that takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "s.sock")
+	settings, err := parseSettings([]string{"-name", "a", "-listen", "unix:" + path, "-gossip", "127.0.0.1:0", "-join", silent.Addr().String()}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan *sidecar)
+	go func() {
+		one, err := start(*settings, io.Discard)
+		if err != nil {
+			t.Error(err)
+		}
+		started <- one
+	}()
+	joining, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := &client{t, conn, bufio.NewReader(conn)}
+	for _, request := range []string{"PING", "PB.TAKE k gcra 1 1000 1"} {
+		if answer := early.ask(strings.Fields(request)...); !strings.HasPrefix(answer, "-LOADING") {
+			t.Errorf("%s: %s", request, answer)
+		}
+	}
+	_ = joining.Close()
+	_ = silent.Close()
+	one := <-started
+	defer one.stop()
+	if answer := early.ask("PING"); answer != "+PONG" {
+		t.Error(answer)
+	}
+}
+
 func TestAKeyOfTheLongestLengthWorks(t *testing.T) {
 	c := dial(t, run(t))
 	long := strings.Repeat("k", 65_536)

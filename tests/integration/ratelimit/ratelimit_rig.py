@@ -203,9 +203,14 @@ class Sidecar(Component):
         super().__init__([*command, "-interval", "10ms", *(["-join", join] if join else [])], folder / "log")
 
     def start(self) -> "Sidecar":
+        before = self.announced()
         self.launch()
-        eventually(lambda: listens(self.port))
+        eventually(lambda: self.announced() > before)
         return self
+
+    def announced(self) -> int:
+        """Return how often a start has come to its end: until then a sidecar answers LOADING."""
+        return self.log.read_bytes().count(b'"ready"') if self.log.exists() else 0
 
     def store(self) -> dict[str, Any]:
         return {"kind": "crdt", "address": f"127.0.0.1:{self.port}", "timeout": "1s"}

@@ -32,13 +32,16 @@ const (
 	// chunkSize is the size of a message over a stream.
 	chunkSize = 256 << 10
 	// bulkSize is from how many changed bytes on an interval's messages go over a stream, which can't lose them.
-	bulkSize = 64 << 10
-	// pushPullSize bounds what one push/pull carries; memberlist refuses more than 20 MB. Successive ones go on where the
-	// last one stopped.
-	pushPullSize = 8 << 20
-	rejoinEvery  = time.Second
-	forgetAfter  = time.Hour
+	bulkSize    = 64 << 10
+	rejoinEvery = time.Second
+	forgetAfter = time.Hour
+	// regainWithin bounds how long a node fetches what the others hold before it decides without the rest.
+	regainWithin = 10 * time.Second
 )
+
+// pushPullSize bounds what one push/pull carries: it has to be over within TCPTimeout on a busy machine. Successive ones go on
+// where the last one stopped. Tests make it smaller.
+var pushPullSize = 4 << 20
 
 // Config is how a node takes part.
 type Config struct {
@@ -75,6 +78,9 @@ type Node struct {
 	pushing sync.Mutex
 	cursor  int // the part of the table with which the next push/pull begins
 
+	regaining sync.Mutex
+	regained  map[int]bool // the parts of the table that peers have handed over in push/pulls
+
 	streaming sync.Map // names of the members that something is being streamed to
 
 	Counters Counters
@@ -96,6 +102,7 @@ func Start(config Config, self limit.Replica, held *table.Table, clk *clock.Cloc
 		config: config, self: self, table: held, clock: clk,
 		log: log.New(config.Log, "", log.LstdFlags), stop: make(chan struct{}), joined: make(chan *memberlist.Node, 64),
 		live: map[string]*memberlist.Node{}, known: map[string]time.Time{}, skews: map[limit.Replica]skew{},
+		regained: map[int]bool{},
 	}
 	settings, err := node.settings()
 	if err != nil {
@@ -105,7 +112,7 @@ func Start(config Config, self limit.Replica, held *table.Table, clk *clock.Cloc
 		return nil, err
 	}
 	if len(config.Join) > 0 {
-		node.join(config.Join)
+		node.regain()
 	}
 	node.begin(node.disseminate, node.tidy, node.rejoin, node.welcome)
 	return node, nil
@@ -300,9 +307,43 @@ func (n *Node) lost() []string {
 	return lost
 }
 
-func (n *Node) join(addresses []string) {
-	if _, err := n.members.Join(addresses); err != nil {
+// join says how many could be joined.
+func (n *Node) join(addresses []string) int {
+	joined, err := n.members.Join(addresses)
+	if err != nil {
 		n.log.Printf("[DEBUG] sidecar: not everyone could be joined: %v", err)
+	}
+	return joined
+}
+
+// regain joins the others and fetches all that they hold, in as many exchanges as that takes: a node that decided earlier
+// would admit again what its former life has admitted. When nobody answers at first, it is alone and does not wait.
+func (n *Node) regain() {
+	reached := 0
+	for began := time.Now(); time.Since(began) < regainWithin; {
+		reached += n.join(n.config.Join)
+		if reached == 0 || n.hasRegained() {
+			return
+		}
+	}
+	n.log.Printf("[WARN] sidecar: did not get all that the others hold within %s", regainWithin)
+}
+
+func (n *Node) hasRegained() bool {
+	n.regaining.Lock()
+	defer n.regaining.Unlock()
+	return len(n.regained) == table.Shards
+}
+
+// noteRegained notes the parts of the table that a peer's half of a push/pull holds: whole ones, and all when it is not full.
+func (n *Node) noteRegained(size int, items []wire.Item) {
+	n.regaining.Lock()
+	defer n.regaining.Unlock()
+	for _, item := range items {
+		n.regained[table.Part(item.Key)] = true
+	}
+	for part := 0; size <= pushPullSize && part < table.Shards; part++ {
+		n.regained[part] = true
 	}
 }
 
@@ -378,7 +419,11 @@ func (n *Node) GetBroadcasts(int, int) [][]byte { return nil }
 func (n *Node) NotifyMsg(message []byte) { n.receive(message) }
 
 // MergeRemoteState is memberlist's: a peer's part of a push/pull.
-func (n *Node) MergeRemoteState(message []byte, _ bool) { n.receive(message) }
+func (n *Node) MergeRemoteState(message []byte, _ bool) {
+	if items, ok := n.receive(message); ok && !n.hasRegained() {
+		n.noteRegained(len(message), items)
+	}
+}
 
 // LocalState is memberlist's: our part of a push/pull, going on where the last one stopped when it is too much for one.
 func (n *Node) LocalState(bool) []byte {
@@ -395,16 +440,18 @@ func (n *Node) LocalState(bool) []byte {
 	return message
 }
 
-func (n *Node) receive(message []byte) {
+// receive takes a message into the table; not ok when it is malformed.
+func (n *Node) receive(message []byte) (items []wire.Item, ok bool) {
 	header, items, err := wire.Decode(message)
 	if err != nil {
 		n.Counters.BadMessages.Add(1)
-		return
+		return nil, false
 	}
 	n.Counters.MessagesReceived.Add(1)
 	n.Counters.BytesReceived.Add(int64(len(message)))
 	n.note(header)
 	n.table.Merge(items)
+	return items, true
 }
 
 func (n *Node) note(header wire.Header) {

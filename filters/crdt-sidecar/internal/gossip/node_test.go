@@ -269,6 +269,37 @@ func TestANodeThatRestartsRegainsWhatItHadGranted(t *testing.T) {
 	})
 }
 
+func TestANodeThatRestartsHasAllThatItsPeersHoldBeforeItDecides(t *testing.T) {
+	size := pushPullSize
+	pushPullSize = 4 << 10
+	defer func() { pushPullSize = size }()
+	const keys = 5_000 // some 200 KB: many exchanges
+	group := startGroup(t, 2, 5*time.Millisecond)
+	plan := planOf(limit.FixedWindow, 10)
+	for i := range keys {
+		if _, err := group[0].table.Take(fmt.Append(nil, "client", i), plan, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the other node has every key", func() bool { return group[1].table.Keys() == keys })
+	address := group[0].node.Address()
+	group[0].node.Abort()
+	hang := make(chan struct{})
+	group[1].wire.mu.Lock()
+	group[1].wire.hang[address] = hang // nothing but the exchanges that the new node asks for
+	group[1].wire.mu.Unlock()
+	tcp, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group[0] = startMember(t, "n0", tcp.Port, 5*time.Millisecond, group[1].node.Address())
+	defer stopAll(group)
+	defer close(hang)
+	if held := group[0].table.Keys(); held != keys {
+		t.Errorf("decides with %d of %d keys", held, keys)
+	}
+}
+
 func TestWhatIsOverAdmittedIsNotAdmittedAgain(t *testing.T) {
 	const nodes, units = 4, 100
 	group := startGroup(t, nodes, 20*time.Millisecond)

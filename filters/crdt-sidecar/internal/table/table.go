@@ -196,7 +196,7 @@ func (t *Table) touch(shard *shard, key wire.Key, held *record, dirty bool) {
 	}
 }
 
-func (t *Table) shard(key wire.Key) *shard { return &t.shards[key[0]%shards] }
+func (t *Table) shard(key wire.Key) *shard { return &t.shards[Part(key)] }
 
 // Merge joins what a peer sent.
 func (t *Table) Merge(items []wire.Item) {
@@ -261,6 +261,9 @@ func (t *Table) Changed(emit func(wire.Item)) {
 
 // Shards is how many parts Shard can be asked for.
 const Shards = shards
+
+// Part is in which of them a key is, on every node.
+func Part(key wire.Key) int { return int(key[0] % shards) }
 
 // Shard hands out all replicas' cells of every key in one part of the table. A node that restarts gets its own former
 // cells back this way.

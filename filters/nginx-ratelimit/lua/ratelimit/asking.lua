@@ -38,7 +38,7 @@ end
 local function reason(err)
   err = tostring(err)
   return err:find("timeout") and "timeout" or err:find("refused") and "refused" or err:find("no memory") and "full"
-    or err:find("closed") and "closed" or err:find("^FULL") and "full" or "error"
+    or err:find("closed") and "closed" or err:find("^FULL") and "full" or err:find("^LOADING") and "loading" or "error"
 end
 
 local function failed(each, err, began)
