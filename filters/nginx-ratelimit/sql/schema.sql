@@ -25,7 +25,8 @@ CREATE TABLE IF NOT EXISTS ratelimit_log (
 DELIMITER $$
 
 -- Locks the row of a key, making it when it is new. An insert that meets the key takes the exclusive lock at once:
--- two callers that both tried first with a shared lock would wait for each other.
+-- two callers that both tried first with a shared lock would wait for each other. A caller whose time is over while it waits
+-- reads that in @ratelimit_waits.
 CREATE OR REPLACE PROCEDURE ratelimit_lock(IN p_key VARBINARY(200), OUT p_a DOUBLE, OUT p_b DOUBLE)
   MODIFIES SQL DATA
 BEGIN
@@ -34,6 +35,7 @@ BEGIN
     INSERT INTO ratelimit_state (k, expires) VALUES (p_key, UNIX_TIMESTAMP() + 60) ON DUPLICATE KEY UPDATE k = k;
     SELECT a, b INTO p_a, p_b FROM ratelimit_state WHERE k = p_key FOR UPDATE;
   END;
+  SET @ratelimit_waits = 1;
   SELECT a, b INTO p_a, p_b FROM ratelimit_state WHERE k = p_key FOR UPDATE;
 END$$
 
@@ -88,6 +90,7 @@ BEGIN
   DECLARE v_bucket BOOLEAN DEFAULT p_algorithm IN ('token_bucket', 'gcra', 'leaky_bucket');
 
   CALL ratelimit_lock(p_key, v_a, v_b);
+  SET @ratelimit_waits = 0;
   SET v_now = IF(p_now < 0, FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000), p_now);
 
   -- Bring the state to now; v_room is what is free, in units of 1/v_scale.

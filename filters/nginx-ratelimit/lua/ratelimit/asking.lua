@@ -2,6 +2,7 @@
 
 local breaker = require("ratelimit.breaker")
 local clock = require("ratelimit.clock")
+local lines = require("ratelimit.stores.lines")
 local metrics = require("ratelimit.metrics")
 
 local M = {}
@@ -35,10 +36,23 @@ function M.prepare(plan)
   end
 end
 
+--- Whether a store is well and has merely not come to a key, because many ask for that one.
+function M.is_busy(err)
+  return err == lines.busy
+end
+
+local reasons = {
+  { "^busy", "busy" }, { "timeout", "timeout" }, { "refused", "refused" }, { "no memory", "full" }, { "closed", "closed" },
+  { "^FULL", "full" }, { "^LOADING", "loading" },
+}
+
 local function reason(err)
-  err = tostring(err)
-  return err:find("timeout") and "timeout" or err:find("refused") and "refused" or err:find("no memory") and "full"
-    or err:find("closed") and "closed" or err:find("^FULL") and "full" or err:find("^LOADING") and "loading" or "error"
+  for _, each in ipairs(reasons) do
+    if tostring(err):find(each[1]) then
+      return each[2]
+    end
+  end
+  return "error"
 end
 
 local function failed(each, err, began)
@@ -47,6 +61,8 @@ local function failed(each, err, began)
   metrics.add(metrics.series("ratelimit_store_failures_total", "store", each.name, "reason", why))
   if why == "full" then
     metrics.add("ratelimit_refused_keys_total")
+    return
+  elseif why == "busy" then
     return
   end
   local was_open = each.breaker:is_open(now)

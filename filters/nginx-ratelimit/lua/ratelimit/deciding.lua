@@ -95,10 +95,14 @@ local function decide_locally(subject)
   return conclude(subject, found[1], "policy_local", found.time)
 end
 
-local function decide_without_store(subject)
+-- A store that is merely busy with the client's own key has its count: a second count nearby would be a second quota.
+local function decide_without_store(subject, err)
   local policy = subject.limit.when_store_fails
   if policy == "local" then
-    return decide_locally(subject)
+    if not asking.is_busy(err) then
+      return decide_locally(subject)
+    end
+    policy = "closed"
   end
   return fixed(subject, policy == "open", "policy_" .. policy)
 end
@@ -117,11 +121,11 @@ local function ask_store(name, subjects, outcomes)
   for i, subject in ipairs(subjects) do
     requests[i] = request_for(subject)
   end
-  local found = asking.ask(name, requests)
+  local found, err = asking.ask(name, requests)
   local denied = found and is_denied(subjects, found)
   for i, subject in ipairs(subjects) do
     if not found then
-      outcomes[#outcomes + 1] = decide_without_store(subject)
+      outcomes[#outcomes + 1] = decide_without_store(subject, err)
     elseif found[i] then
       outcomes[#outcomes + 1] = conclude(subject, found[i], "store", found.time)
       outcomes[#outcomes].withdrawn = denied and found[i].allowed and found[i].granted == 0
@@ -158,7 +162,7 @@ local function decide_nearby(subjects, outcomes)
     if found then
       outcomes[#outcomes + 1] = conclude(subject, found, found.by, found.time)
     elseif failed then
-      outcomes[#outcomes + 1] = decide_without_store(subject)
+      outcomes[#outcomes + 1] = decide_without_store(subject, failed)
     else
       if not groups[limit.store] then
         groups[limit.store], order[#order + 1] = {}, limit.store
@@ -227,9 +231,9 @@ end
 
 -- Asks a limit's store for one subject.
 local function ask_one(subject)
-  local found = asking.ask(subject.limit.store, { request_for(subject) })
+  local found, err = asking.ask(subject.limit.store, { request_for(subject) })
   if not found then
-    return decide_without_store(subject)
+    return decide_without_store(subject, err)
   end
   local answer = found[1]
   if not answer.allowed and is_cached(subject.limit) then
@@ -249,7 +253,7 @@ function M.one(subject, allowed, remaining, reset, retry_after, delay, time)
   if found then
     return conclude(subject, found, found.by, found.time)
   end
-  return failed and decide_without_store(subject) or ask_one(subject)
+  return failed and decide_without_store(subject, failed) or ask_one(subject)
 end
 
 return M

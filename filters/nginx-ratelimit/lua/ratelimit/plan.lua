@@ -346,13 +346,14 @@ end
 -- Connections a worker; few for MariaDB, where they would queue for a row's lock anyway.
 local pools = { redis = 64, crdt = 64, mariadb = 8 }
 
--- Connections are shared only by stores that greet alike: one that logged in or verified less must not serve another.
+-- Connections are shared only by stores that greet alike: one that logged in or verified less must not serve another, and
+-- MariaDB is told the timeout.
 local function pool_name(each, address)
   local tls = each.tls and ("tls %s %s"):format(tostring(each.tls.verify), each.tls.server_name or "") or "plain"
   local proof = crypto.sha256(address.password):gsub(".", function(c)
     return ("%02x"):format(c:byte())
   end)
-  return table.concat({ each.kind, each.address, address.user, address.database, tls, proof }, "|")
+  return table.concat({ each.kind, each.address, address.user, address.database, tls, proof, each.timeout }, "|")
 end
 
 local function address(each)

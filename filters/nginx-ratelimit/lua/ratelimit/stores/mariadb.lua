@@ -1,9 +1,12 @@
 --- State in MariaDB: one query per request, row locks, the server's clock (see sql/schema.sql).
 --
 -- A query holds one transaction: every limit's row is locked in order of its key, so two requests can't wait for each other,
--- and what one binding limit rejects is rolled back for all.
+-- and what one binding limit rejects is rolled back for all. Of one worker, one query at a time asks for a key, for all that wait
+-- (see `lines`): a client with many connections holds up itself. A query that only waited for a row says that the key is busy,
+-- which is no failure of the store.
 
 local connection = require("ratelimit.wire.connection")
+local lines = require("ratelimit.stores.lines")
 local mysql = require("ratelimit.wire.mysql")
 
 local M = {}
@@ -15,16 +18,25 @@ local number = "%.17g"
 M.setup = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
   .. "SET SESSION time_zone = '+00:00', SESSION innodb_lock_wait_timeout = 1, SESSION sql_mode = 'STRICT_ALL_TABLES'"
 
+-- The server gives up before the filter does, to say what it waited for.
+local part_of_timeout = 0.7
+
 --- A store on the server of `config.address`.
 function M.new(config)
-  config.address.setup = M.setup
-  return setmetatable({ address = config.address }, M)
+  local address = config.address
+  address.setup = ("%s, SESSION max_statement_time = %.4f"):format(M.setup, address.timeout * part_of_timeout)
+  return setmetatable({ address = address, lines = lines.new(address.timeout) }, M)
+end
+
+-- A call that is in no hurry.
+local function unhurried(text)
+  return "SET STATEMENT max_statement_time = 0 FOR " .. text
 end
 
 --- Makes a pooled connection ahead of the requests, and has the server compile the procedures for it.
 function M:warm()
   return mysql.call(connection.patient(self.address, 2),
-    "CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)")
+    unhurried("CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)"))
 end
 
 local function call(request, now)
@@ -51,40 +63,77 @@ local function in_order(requests)
   return order
 end
 
---- The query for a list of requests, and the order in which its rows answer them.
-function M.statement(requests, now)
-  local order = in_order(requests)
+-- The query for a list of requests in some order.
+local function statement(requests, order, ending, now)
   local parts = { "SET @ratelimit_denied=0;START TRANSACTION" }
   for _, i in ipairs(order) do
     parts[#parts + 1] = call(requests[i], now)
   end
-  parts[#parts + 1] = "CALL ratelimit_finish()"
-  return table.concat(parts, ";"), order
+  parts[#parts + 1] = ending
+  return table.concat(parts, ";")
 end
 
---- The answers in the rows of a reply.
-function M.answers(rows, order)
-  local answers = {}
-  for place, i in ipairs(order) do
-    local row = rows[place]
-    answers.time = tonumber(row[1])
-    answers[i] = {
-      allowed = row[2] == "1", remaining = tonumber(row[3]), reset = tonumber(row[4]),
-      retry_after = tonumber(row[5]), delay = tonumber(row[6]), granted = tonumber(row[7]),
-    }
+local function answer(row)
+  return {
+    allowed = row[2] == "1", remaining = tonumber(row[3]), reset = tonumber(row[4]),
+    retry_after = tonumber(row[5]), delay = tonumber(row[6]), granted = tonumber(row[7]),
+  }
+end
+
+local lock_wait_timeout, deadlock, out_of_time = 1205, 1213, 1969
+
+local function waited_for_a_row(open, code)
+  if code ~= out_of_time then
+    return code == lock_wait_timeout or code == deadlock
   end
-  return answers
+  local rows = mysql.query(open, "SELECT @ratelimit_waits")
+  return rows and rows[1][1] == "1"
 end
 
-local function ask(self, requests, now)
-  local text, order = M.statement(requests, now)
-  local rows, err = mysql.call(self.address, text)
-  if not rows then
-    return nil, err
-  elseif #rows ~= #requests then
+-- Sends a query; `false` when it did nothing but wait for a row.
+local function talk(open, text)
+  local rows, err, code = mysql.query(open, text)
+  if not rows and code and waited_for_a_row(open, code) and mysql.query(open, "ROLLBACK") then
+    return false
+  end
+  return rows, err
+end
+
+local function query(self, requests, order, ending, now)
+  local rows, err = mysql.call(self.address, statement(requests, order, ending, now), talk)
+  if rows == false then
+    return nil, lines.busy
+  elseif rows and #rows ~= #requests then
     return nil, "the server answered " .. #rows .. " limits of " .. #requests
   end
-  return M.answers(rows, order)
+  return rows, err
+end
+
+-- Asks for requests of one key in their order. What doesn't fit takes nothing, so nothing has to be rolled back.
+local function ask_for_one(self, requests, now)
+  local order = {}
+  for i = 1, #requests do
+    order[i] = i
+  end
+  local rows, err = query(self, requests, order, "COMMIT", now)
+  for i, row in ipairs(rows or {}) do
+    rows[i] = { answer(row), time = tonumber(row[1]) }
+  end
+  return rows, err
+end
+
+-- Asks for requests of several keys together.
+local function ask(self, requests, now)
+  local order = in_order(requests)
+  local rows, err = query(self, requests, order, "CALL ratelimit_finish()", now)
+  if not rows then
+    return nil, err
+  end
+  local answers = {}
+  for place, i in ipairs(order) do
+    answers.time, answers[i] = tonumber(rows[place][1]), answer(rows[place])
+  end
+  return answers
 end
 
 -- What was granted beside a binding rejection, as requests that only look, and where their answers belong.
@@ -99,9 +148,8 @@ local function rolled_back(requests, answers)
   return denied and looks[1] and looks, places
 end
 
---- Decides all requests together: what one binding limit rejects is taken from none. Rows that were sent before a later limit
--- rejected say what was rolled back since: a second query asks what is there.
-function M:decide(requests, now)
+-- Rows that were sent before a later limit rejected say what was rolled back since: a second query asks what is there.
+local function ask_for_all(self, requests, now)
   local answers, err = ask(self, requests, now)
   if not answers then
     return nil, err
@@ -119,10 +167,45 @@ function M:decide(requests, now)
   return answers
 end
 
+local function keys_of(requests)
+  local keys = {}
+  for i, request in ipairs(requests) do
+    keys[i] = request.key
+  end
+  table.sort(keys)
+  return keys
+end
+
+--- Decides all requests together: what one binding limit rejects is taken from none.
+function M:decide(requests, now)
+  if requests[2] then
+    return self.lines:alone(keys_of(requests), function()
+      return ask_for_all(self, requests, now)
+    end)
+  end
+  return self.lines:together(requests[1].key, requests[1], function(batch)
+    return ask_for_one(self, batch, now)
+  end)
+end
+
+-- Few rows at a time: a request for one of them waits as long as they are locked.
+local purged_together, most_purges = 200, 50
+
 --- Forgets state that has expired; returns how many keys.
 function M:purge()
-  local rows, err = mysql.call(self.address, "CALL ratelimit_purge(10000)")
-  return rows and tonumber(rows[1][1]), err
+  local forgotten = 0
+  for _ = 1, most_purges do
+    local text = unhurried(("CALL ratelimit_purge(%d)"):format(purged_together))
+    local rows, err = mysql.call(connection.patient(self.address, 1), text)
+    if not rows then
+      return nil, err
+    end
+    forgotten = forgotten + tonumber(rows[1][1])
+    if tonumber(rows[1][1]) < purged_together then
+      break
+    end
+  end
+  return forgotten
 end
 
 return M

@@ -59,10 +59,10 @@ function M.row(packet, columns)
   return values
 end
 
---- The reason in an ERR packet: code and message.
+--- The reason in an ERR packet, and its code.
 function M.failure(packet)
   local code, text = little(packet, 2, 2), sub(packet, 4)
-  return ("MySQL error %d: %s"):format(code, (text:gsub("^#.....", "")))
+  return ("MySQL error %d: %s"):format(code, (text:gsub("^#.....", ""))), code
 end
 
 --- What the server says first: scramble and plugin, or nil and a reason.
@@ -265,16 +265,16 @@ local function result(open, list)
   return rows(open, columns, list)
 end
 
---- Sends a query and collects the rows of all its results.
+--- Sends a query and collects the rows of all its results; or nil, a reason and, when the server refused it, its code.
 function M.query(open, text)
   open.sequence = 0
   local ok, err = write_packet(open, "\3" .. text)
   local list = {}
   while ok do
-    local status
-    status, err = result(open, list)
+    local status, code
+    status, err, code = result(open, list)
     if not status then
-      return nil, err
+      return nil, err, code
     elseif bit.band(status, 8) == 0 then
       return list
     end
@@ -327,9 +327,9 @@ local function greet(open, address)
   return ok, err
 end
 
---- Sends one query over a pooled connection and returns the rows of all its results.
-function M.call(address, text)
-  return connection.exchange(address, greet, M.query, text)
+--- Sends one query over a pooled connection and returns the rows of all its results, or what `talk` makes of it.
+function M.call(address, text, talk)
+  return connection.exchange(address, greet, talk or M.query, text)
 end
 
 --- Quotes bytes as a hexadecimal literal: no character of a key can end it.
