@@ -79,7 +79,7 @@ def test_the_log_shows_that_the_clock_has_stepped(shifted: Shifted) -> None:
     shifted.admitted("gcra", "seen", 1)
 
     def times() -> list[int]:
-        return [int(row["time_us"]) for row in shifted.nginx.decisions() if row["client"] == "seen"]
+        return [int(row["time_us"]) for row in shifted.nginx.decisions() if row["client"] == "header=seen"]
 
     eventually(lambda: len(times()) == 2)
     first, second = sorted(times())

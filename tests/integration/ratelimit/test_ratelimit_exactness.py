@@ -43,7 +43,7 @@ def balancers(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> 
 
 
 def decided(balancers: list[Nginx], client: str) -> list[dict[str, str]]:
-    return [row for nginx in balancers for row in nginx.decisions() if row["client"] == client]
+    return [row for nginx in balancers for row in nginx.decisions() if row["client"] == f"header={client}"]
 
 
 @pytest.mark.parametrize("store", ["redis", "mariadb"])
