@@ -182,6 +182,33 @@ func TestGrantsReachEveryNode(t *testing.T) {
 	})
 }
 
+func TestNodesWhoseClocksDifferShareALimitAndSayHowFarTheyAreApart(t *testing.T) {
+	const ahead = 5 * time.Second
+	source := clock.Machine()
+	first := startMember(t, "n0", 0, 5*time.Millisecond)
+	second := startWith(t, clock.New(func() (int64, int64) {
+		wall, monotonic := source()
+		return wall + int64(ahead), monotonic
+	}), nil, "n1", 0, 5*time.Millisecond, first.node.Address())
+	group := []*member{first, second}
+	defer stopAll(group)
+	everyAlgorithm(t, 30, func(t *testing.T, plan limit.Plan) {
+		for i := range 20 {
+			if !group[i%2].take(t, plan) {
+				t.Fatalf("request %d was rejected", i)
+			}
+		}
+		for i, m := range group {
+			eventually(t, fmt.Sprintf("node %d knows of 20 of 30", i), func() bool { return m.room(plan) == 10 })
+		}
+	})
+	for i, m := range group {
+		if skew := time.Duration(m.node.Skew()); skew < ahead-time.Second || skew > ahead+time.Second {
+			t.Errorf("node %d says that the clocks are %s apart", i, skew)
+		}
+	}
+}
+
 func TestAPartitionAdmitsAtMostOneLimitASideAndBothSidesAgreeAfterHealing(t *testing.T) {
 	group := startGroup(t, 4, 5*time.Millisecond)
 	defer stopAll(group)

@@ -91,13 +91,18 @@ func (s *bucketState) GiveBack(self Replica, now int64, plan Plan, amount, age i
 
 // Merge joins the cells and charges their growth to the TAT. The sender's TAT bounds the charge from above (its debt
 // and ours together) and, when cells are new to us and all that it stands for are there, from below: a node that
-// restarts takes the debt over as it is.
+// restarts takes the debt over as it is. What the sender's clock says counts from when it sent, so that clocks may differ.
 func (s *bucketState) Merge(now int64, cells Cells) {
+	shift := int64(0)
+	if cells.Sent > 0 {
+		shift = now - cells.Sent
+	}
+	cells.TAT += shift
 	charged, capacity, unknown := s.tat, int64(0), false
 	for _, theirs := range cells.Buckets {
 		mine := s.cell(theirs.Replica)
 		unknown = unknown || mine.Epoch == 0
-		charged = s.charge(charged, now, *mine, theirs)
+		charged = s.charge(charged, min(theirs.Epoch+shift, now), now, *mine, theirs)
 		capacity = max(capacity, theirs.Capacity)
 		*mine = mine.join(theirs)
 	}
@@ -109,7 +114,8 @@ func (s *bucketState) Merge(now int64, cells Cells) {
 	s.tat = min(charged, max(s.tat, now+capacity))
 }
 
-func (s *bucketState) charge(tat, now int64, mine, theirs Bucket) int64 {
+// charge is the TAT with the growth of a cell whose busy period began at begin, by our clock.
+func (s *bucketState) charge(tat, begin, now int64, mine, theirs Bucket) int64 {
 	if theirs.Epoch < mine.Epoch {
 		return tat
 	}
@@ -117,9 +123,8 @@ func (s *bucketState) charge(tat, now int64, mine, theirs Bucket) int64 {
 	if theirs.Epoch == mine.Epoch {
 		growth = mine.join(theirs).net() - mine.net()
 	}
-	epoch := min(theirs.Epoch, now)
-	if tat < epoch {
-		tat, s.start = epoch, epoch
+	if tat < begin {
+		tat, s.start = begin, begin
 	}
 	return min(tat+min(growth, MaxFill), now+MaxFill)
 }

@@ -1,6 +1,9 @@
 package limit
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // Slot is what one replica counted in one sub-window; a later epoch overwrites an earlier one, so nothing is deleted.
 type Slot struct {
@@ -36,10 +39,14 @@ func (r Ring) newest() int64 {
 }
 
 // ringState holds the windows: fixed (one slot) and sliding counter (one slot more than sub-windows).
+//
+// What a peer whose clock is ahead counts in a sub-window that has not begun here is kept apart until it does: in the ring it
+// would overwrite what that peer counted in a sub-window that still matters.
 type ringState struct {
 	window int64
 	slots  int
 	rings  []Ring
+	ahead  []Ring
 }
 
 func newRings(window int64, slots int) *ringState { return &ringState{window: window, slots: slots} }
@@ -56,6 +63,7 @@ func SubLength(window int64, slots int) int64 {
 }
 
 func (s *ringState) Room(now int64, plan Plan) int64 {
+	s.catchUp(now)
 	length := s.length()
 	epoch := now / length
 	room := plan.Limit - s.sum(epoch-int64(s.whole())+1, epoch)
@@ -133,18 +141,43 @@ func (s *ringState) GiveBack(self Replica, now int64, _ Plan, amount, age int64)
 	return back
 }
 
-func (s *ringState) Merge(_ int64, cells Cells) {
+func (s *ringState) Merge(now int64, cells Cells) {
+	s.catchUp(now)
 	for _, ring := range cells.Rings {
-		mine := s.ring(ring.Replica)
 		for i, slot := range ring.Slots {
-			mine.Slots[i] = mine.Slots[i].join(slot)
+			s.merge(now, ring.Replica, i, slot)
+		}
+	}
+}
+
+func (s *ringState) merge(now int64, replica Replica, i int, slot Slot) {
+	rings := &s.rings
+	if slot.Epoch > now/s.length() {
+		rings = &s.ahead
+	}
+	mine := ringOf(rings, replica, s.slots)
+	mine.Slots[i] = mine.Slots[i].join(slot)
+}
+
+// catchUp takes over what was kept apart of sub-windows that have begun.
+func (s *ringState) catchUp(now int64) {
+	if len(s.ahead) == 0 {
+		return
+	}
+	kept := s.ahead
+	s.ahead = nil
+	for _, ring := range kept {
+		for i, slot := range ring.Slots {
+			if slot.Epoch > 0 {
+				s.merge(now, ring.Replica, i, slot)
+			}
 		}
 	}
 }
 
 func (s *ringState) Cells(own Replica) Cells {
 	cells := Cells{Kind: KindRing, Whole: own == 0, Window: s.window, Slots: s.slots}
-	for _, ring := range s.rings {
+	for _, ring := range slices.Concat(s.rings, s.ahead) {
 		if own == 0 || ring.Replica == own {
 			cells.Rings = append(cells.Rings, Ring{ring.Replica, append([]Slot(nil), ring.Slots...)})
 		}
@@ -155,7 +188,11 @@ func (s *ringState) Cells(own Replica) Cells {
 func (s *ringState) Size() int64 { return 0 }
 
 func (s *ringState) Expires() int64 {
-	return (s.newest(func(Slot) bool { return true }) + int64(s.slots)) * s.length()
+	newest := s.newest(func(Slot) bool { return true })
+	for _, ring := range s.ahead {
+		newest = max(newest, ring.newest())
+	}
+	return (newest + int64(s.slots)) * s.length()
 }
 
 // newest is the latest epoch among the slots of a sort; 0 when there is none.
@@ -203,13 +240,13 @@ func (s *ringState) existing(replica Replica, epoch int64) *Slot {
 	return nil
 }
 
-// ring is the replica's ring, made when it is new; rings stay sorted so that equal states look equal.
-func (s *ringState) ring(replica Replica) *Ring {
-	at := sort.Search(len(s.rings), func(i int) bool { return s.rings[i].Replica >= replica })
-	if at == len(s.rings) || s.rings[at].Replica != replica {
-		s.rings = append(s.rings, Ring{})
-		copy(s.rings[at+1:], s.rings[at:])
-		s.rings[at] = Ring{Replica: replica, Slots: make([]Slot, s.slots)}
+func (s *ringState) ring(replica Replica) *Ring { return ringOf(&s.rings, replica, s.slots) }
+
+// ringOf is the replica's ring, made when it is new; rings stay sorted so that equal states look equal.
+func ringOf(rings *[]Ring, replica Replica, slots int) *Ring {
+	at, found := slices.BinarySearchFunc(*rings, replica, func(r Ring, id Replica) int { return cmp.Compare(r.Replica, id) })
+	if !found {
+		*rings = slices.Insert(*rings, at, Ring{Replica: replica, Slots: make([]Slot, slots)})
 	}
-	return &s.rings[at]
+	return &(*rings)[at]
 }

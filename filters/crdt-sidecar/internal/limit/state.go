@@ -39,6 +39,7 @@ type Cells struct {
 	Kind    Kind
 	Whole   bool  // every replica's cells that the sender has, not only one replica's
 	Window  int64 // nanoseconds
+	Sent    int64 // by the sender's clock, when that is known; 0 otherwise
 	Slots   int   // slots of a ring; windows only
 	TAT     int64 // buckets only: the sender's theoretical arrival time
 	Rings   []Ring

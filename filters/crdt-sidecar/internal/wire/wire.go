@@ -115,7 +115,9 @@ func Decode(message []byte) (Header, []Item, error) {
 	header := Header{Sender: limit.Replica(r.fixed()), Now: r.signed()}
 	var items []Item
 	for len(r.rest) > 0 && !r.failed {
-		items = append(items, r.item())
+		item := r.item()
+		item.Cells.Sent = header.Now
+		items = append(items, item)
 	}
 	if r.failed || header.Now < 0 {
 		return Header{}, nil, fmt.Errorf("%w: cut short or out of range", ErrMalformed)

@@ -11,13 +11,13 @@ import (
 
 func sample() []Item {
 	return []Item{
-		{Key{1}, limit.Cells{Kind: limit.KindRing, Window: 60e9, Slots: 2, Rings: []limit.Ring{
+		{Key{1}, limit.Cells{Kind: limit.KindRing, Sent: 1e18, Window: 60e9, Slots: 2, Rings: []limit.Ring{
 			{Replica: 7, Slots: []limit.Slot{{Epoch: 10, Granted: 3}, {Epoch: 11, Granted: 4, Returned: 1}}},
 		}}},
-		{Key{2}, limit.Cells{Kind: limit.KindBucket, Whole: true, Window: 60e9, TAT: 5e18 / 2, Buckets: []limit.Bucket{
+		{Key{2}, limit.Cells{Kind: limit.KindBucket, Sent: 1e18, Whole: true, Window: 60e9, TAT: 5e18 / 2, Buckets: []limit.Bucket{
 			{Replica: 8, Epoch: 2e18, Granted: 6e8, Returned: 1, Capacity: 3e9},
 		}}},
-		{Key{3}, limit.Cells{Kind: limit.KindLog, Window: 1e9, Entries: []limit.Entry{
+		{Key{3}, limit.Cells{Kind: limit.KindLog, Sent: 1e18, Window: 1e9, Entries: []limit.Entry{
 			{Stamp: 2e18, Replica: 9, Units: 2}, {Stamp: 2e18, Replica: 9, Number: 1, Units: -1},
 		}}},
 	}
