@@ -129,6 +129,7 @@ class Nginx(Settings):
             "WORKERS": self.workers,
             "PREFIX": prefix,
             "LISTEN": f"127.0.0.1:{port}",
+            "METRICS": f"127.0.0.1:{free_port()}",
             "PLAN": prefix / "plan.json",
             "STATE": "64m",
             "UPSTREAM": f"server {urlsplit(urls.get(self.upstream, self.upstream)).netloc};",
