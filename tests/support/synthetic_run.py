@@ -146,12 +146,16 @@ def _named(
         "amplification": attempts / calls,
         "rejected_calls": rejected,
         "failure_rate": 100 * (calls - 10) / calls,
+        "success_rate": 1000 / calls,
+        "rejected_rate": 100 * rejected / (calls * users),
         "goodput": 10 * users / execution,
+        "time_to_success": execution / 10,
         **{f"success_{name}": success * by for name, by in times.items()},
         **{f"error_{name}": error * by for name, by in times.items()},
         **{name: call * by * generator.lognormal(0, 0.02 * by) for name, by in times.items()},
     }
     found["TotalContentionTime"] = found["TotalSuccessTime"] + found["TotalErrorTime"]
+    found |= {f"call_success_{name}": 0.98 * found[name] for name in times}
     found["ContentionRate"] = found["TotalContentionTime"] / execution
     return {name: found[name] for name in RESPONSES}
 

@@ -1,6 +1,7 @@
 """Compares scenarios round by round: two runs, or a run against its own baseline.
 
-The round is the unit: a response has one value a round, and intervals come from resampling rounds.
+The round is the unit: a response has one value per round. The estimate, its interval and its p are those of
+`differences`; a verdict rests on the p that is corrected for how many differences were looked at.
 """
 
 from __future__ import annotations
@@ -11,35 +12,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
+from .differences import Estimate, apart, is_relative, middle
+from .differences import paired as paired_estimate
 from .formula import Floats
-from .noise import floor_of
+from .noise import floor_of, scenario_floor
 from .problems import DataError, Note, Problem, and_more, plural
 from .rounds import Key, Roles, Scenario, key, level_of, roles, scenarios, varying
 
-RESAMPLES = 2000
-#: From this many rounds a side the interval is a bootstrap; below it Welch's t interval stands in, and is
-#: named.
-BOOTSTRAP_FROM = 6
-#: From this many blocks paired rounds are tested by signed ranks, whose p of fewer cannot get small enough to survive a
-#: correction for many differences (0.03 at best of six); below it Mann-Whitney's, which pairing makes cautious.
-SIGNED_RANKS_FROM = 12
 _POWER = 0.8
-#: A resample's own error counts at least this part of the measured one: resamples that happen to leave out the only
-#: outlier would otherwise stretch an interval a thousandfold (Polansky 2000). Simulated coverage is the same without.
-_STEADY = 0.4
 #: Limits of Cliff's delta between negligible, small, medium and large (Romano et al. 2006).
 _DELTA_WORDS = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"), (1.01, "large"))
-_FEWEST = 2
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval and how it was made.
-
-    The method is bootstrap, welch, paired bootstrap, paired t, constant, or none (then both ends are None).
-    """
+    """An interval and how it was made: paired t, welch, constant (rounds never vary), or none (both ends are None)."""
 
     low: float | None
     high: float | None
@@ -50,12 +38,13 @@ class Interval:
 class Difference:
     """One response of one scenario, B against A.
 
-    `difference` is mean(B) - mean(A) with its interval in the response's unit, `relative` the same as a
-    share of mean(A) in percent (None when a mean is not positive). `p` is Mann-Whitney's, or Wilcoxon's
-    signed-rank from 12 rounds that are paired by block; `p_adjusted` is after Benjamini and Hochberg over all
-    differences. `delta` is Cliff's (-1 to 1). `detectable` is the smallest relative difference in percent that
-    these rounds would have found 80 times in 100. `verdict` (higher, lower or undecided) rests on the relative
-    interval where there is one.
+    `difference` is mean(B) - mean(A) with its interval in the response's unit. `relative` is the ratio of geometric
+    means in percent, None where a value is not positive. `in_percent` says which of both is told: of shares, which live
+    near zero, the difference. `p` is that of the told interval; `p_adjusted` is after Benjamini and Hochberg over all
+    differences of the comparison, and `verdict` (higher, lower or undecided) rests on it. `centres` are the middles of
+    both sides between which the told change lies. `delta` is Cliff's (-1 to 1). `detectable` is the smallest change, in
+    percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is the noise floor
+    of side A in the same unit.
     """
 
     scenario: str
@@ -63,14 +52,17 @@ class Difference:
     response: str
     rounds: tuple[int, int]
     means: tuple[float, float]
+    centres: tuple[float, float]
     difference: float
     interval: Interval
     relative: float | None
     relative_interval: Interval
+    in_percent: bool
     p: float | None
     p_adjusted: float | None
     delta: float | None
     detectable: float | None
+    floor: float | None
     verdict: str
 
     @property
@@ -83,7 +75,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences, the noise floor per response in percent, and what was not compared."""
+    """All differences, the noise floor of the middle scenario per response, and what was not compared."""
 
     differences: tuple[Difference, ...]
     noise_floor: Mapping[str, float | None]
@@ -93,10 +85,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class How:
-    """How to compare: confidence, seed, factor columns and responses (empty: as a run names them)."""
+    """How to compare: confidence, factor columns and responses (empty: as a run names them)."""
 
     level: float = 0.95
-    seed: int = 1
     by: tuple[str, ...] = ()
     responses: tuple[str, ...] = ()
 
@@ -209,55 +200,91 @@ def _comparison(
     how: How,
     notes: list[Note],
 ) -> Comparison:
-    rng = np.random.default_rng(how.seed)
-    compared = [(a, b, response) for a, b in pairs for response in found.responses]
-    raw = [difference(a, b, response, how.level, rng) for a, b, response in compared]
-    floors = {response: _floor(every, response, how.seed) for response in found.responses}
-    return Comparison(_adjusted(raw), floors, how.level, (*notes, *_interval_notes(raw)))
+    raw = [difference(a, b, response, how.level) for a, b in pairs for response in found.responses]
+    floors = {response: _floor(every, response) for response in found.responses}
+    return Comparison(_judged(raw, how.level), floors, how.level, (*notes, *_interval_notes(raw)))
 
 
-def _floor(every: Sequence[Scenario], response: str, seed: int) -> float | None:
-    found = floor_of((scenario.values[response] for scenario in every), seed).floor
-    return None if np.isnan(found) else found
+def _floor(every: Sequence[Scenario], response: str) -> float | None:
+    return known(floor_of(response, [scenario.values[response] for scenario in every]).typical)
 
 
 def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
-    notes = []
-    for method, name in (("welch", "Welch's"), ("paired t", "a paired")):
-        if few := sum(d.interval.method == method for d in raw):
-            text = f"{few} of {len(raw)} differences rest on fewer than {BOOTSTRAP_FROM} rounds a side:"
-            notes.append(Note("few_rounds", f"{text} {name} t interval stands in for the bootstrap."))
-    if none := [d for d in raw if d.interval.method == "none"]:
-        text = f"{len(none)} of {len(raw)} differences have no interval: a side has fewer than two rounds"
-        notes.append(Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario})."))
-    return notes
+    none = [d for d in raw if d.interval.method == "none"]
+    if not none:
+        return []
+    text = f"{len(none)} of {len(raw)} differences have no interval: a side has fewer than two rounds"
+    return [Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario}).")]
 
 
-def difference(a: Scenario, b: Scenario, response: str, level: float, rng: np.random.Generator) -> Difference:
-    """Compare one response of two scenarios, B against A."""
+def difference(a: Scenario, b: Scenario, response: str, level: float) -> Difference:
+    """Compare one response of two scenarios, B against A; its verdict waits for how many others are looked at."""
     x, y = a.values[response], b.values[response]
     if not len(x) or not len(y):
         return _absent(b, response, (len(x), len(y)))
     paired = response in a.blocks and a.blocks is b.blocks
-    plain, ratio = (paired_intervals if paired else mean_intervals)(x, y, level, rng)
-    p, delta = _rank_test(x, y, paired)
-    mean_a, mean_b = float(x.mean()), float(y.mean())
+    plain, ratio = estimates(x, y, paired)
+    told = ratio if ratio is not None and is_relative(response, x, y) else plain
     return Difference(
         scenario=b.name,
         levels=b.levels,
         response=response,
         rounds=(len(x), len(y)),
-        means=(mean_a, mean_b),
-        difference=mean_b - mean_a,
-        interval=plain,
-        relative=(mean_b / mean_a - 1) * 100 if mean_a > 0 and mean_b > 0 else None,
-        relative_interval=ratio,
-        p=p,
+        means=(float(x.mean()), float(y.mean())),
+        centres=(middle(x, told is ratio), middle(y, told is ratio)),
+        difference=float(plain.value),
+        interval=interval_of(plain, level, paired),
+        relative=None if ratio is None else percent(ratio.value),
+        relative_interval=Interval(None, None, "none") if ratio is None else percent_interval(ratio, level, paired),
+        in_percent=told is ratio,
+        p=known(told.p),
         p_adjusted=None,
-        delta=delta,
-        detectable=smallest_detectable(x, y, level, paired),
-        verdict=_verdict(plain if ratio.low is None else ratio),
+        delta=_cliffs_delta(x, y),
+        detectable=_detectable(told, told is ratio, level),
+        floor=known(scenario_floor(x, told is ratio)),
+        verdict="undecided",
     )
+
+
+def estimates(x: Floats, y: Floats, paired: bool) -> tuple[Estimate, Estimate | None]:
+    """Return the difference y - x in the response's unit, and of positive values on the log scale."""
+    estimate = paired_estimate if paired else apart
+    ratio = estimate(np.log(x), np.log(y)) if min(x.min(), y.min()) > 0 else None
+    return estimate(x, y), ratio
+
+
+def against(a: Scenario, b: Scenario, response: str, in_percent: bool) -> Estimate:
+    """Estimate B's difference from A in one response, paired by the blocks that both have."""
+    (a, b), _ = matched_by_block(a, b, [response])
+    blocks = response in a.blocks and a.blocks is b.blocks
+    plain, ratio = estimates(a.values[response], b.values[response], blocks)
+    return ratio if in_percent and ratio is not None else plain
+
+
+def known(value: float) -> float | None:
+    """Return a number, or None for what is unknown."""
+    return None if np.isnan(value) else float(value)
+
+
+def percent(log_ratio: float) -> float:
+    """Return the change in percent of a difference on the log scale."""
+    return float(np.expm1(log_ratio) * 100)
+
+
+def interval_of(found: Estimate, level: float, paired: bool) -> Interval:
+    """Return the interval of an estimate at a confidence, and how it was made."""
+    if np.isnan(found.error):
+        return Interval(None, None, "none")
+    low, high = found.ends(level)
+    return Interval(float(low), float(high), "constant" if found.error == 0 else "paired t" if paired else "welch")
+
+
+def percent_interval(found: Estimate, level: float, paired: bool) -> Interval:
+    """Return the interval of a difference on the log scale in percent."""
+    plain = interval_of(found, level, paired)
+    if plain.low is None or plain.high is None:
+        return plain
+    return Interval(percent(plain.low), percent(plain.high), plain.method)
 
 
 def _absent(b: Scenario, response: str, rounds: tuple[int, int]) -> Difference:
@@ -268,46 +295,19 @@ def _absent(b: Scenario, response: str, rounds: tuple[int, int]) -> Difference:
         response=response,
         rounds=rounds,
         means=(gap, gap),
+        centres=(gap, gap),
         difference=gap,
         interval=nothing,
         relative=None,
         relative_interval=nothing,
+        in_percent=False,
         p=None,
         p_adjusted=None,
         delta=None,
         detectable=None,
+        floor=None,
         verdict="undecided",
     )
-
-
-def _verdict(interval: Interval) -> str:
-    if interval.low is None or interval.high is None:
-        return "undecided"
-    return "higher" if interval.low > 0 else "lower" if interval.high < 0 else "undecided"
-
-
-# --- intervals
-# -----------------------------------------------------------------------------------------------------
-
-
-def mean_intervals(x: Floats, y: Floats, level: float, rng: np.random.Generator) -> tuple[Interval, Interval]:
-    """Return the intervals of mean(y) - mean(x), and of 100 (mean(y) / mean(x) - 1), at confidence `level`.
-
-    Studentized bootstrap over rounds (Efron & Tibshirani 1993, section 12.5): each resample's error is
-    divided by its own standard error, so that few and skewed rounds are covered as often as claimed; the
-    ratio is treated on the log scale. Below `BOOTSTRAP_FROM` rounds a side, Welch's t interval; below two,
-    none.
-    """
-    if min(len(x), len(y)) < _FEWEST:
-        nothing = Interval(None, None, "none")
-        return nothing, nothing
-    if np.ptp(x) == 0 and np.ptp(y) == 0:
-        return _constant(x, y)
-    few = min(len(x), len(y)) < BOOTSTRAP_FROM
-    sides = _Sides.of(x[None, :], y[None, :])
-    draws = None if few else _resampled_sides(x, y, resamples_for(level), rng)
-    method = "welch" if few else "bootstrap"
-    return _both(sides, draws, level, method, positive=bool(x.min() > 0 and y.min() > 0))
 
 
 def matched_by_block(a: Scenario, b: Scenario, responses: Sequence[str]) -> tuple[tuple[Scenario, Scenario], int]:
@@ -325,131 +325,31 @@ def matched_by_block(a: Scenario, b: Scenario, responses: Sequence[str]) -> tupl
     return (replace(a, values=ours, blocks=shared), replace(b, values=theirs, blocks=shared)), lost
 
 
-def paired_intervals(x: Floats, y: Floats, level: float, rng: np.random.Generator) -> tuple[Interval, Interval]:
-    """Return the intervals of `mean_intervals` for values that are paired: x[i] and y[i] ran in one block.
+def _judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
+    """Correct p-values for how many were looked at (Benjamini & Hochberg 1995), and give the verdicts.
 
-    Blocks are resampled, not sides, so that what a block did to both cancels. Below `BOOTSTRAP_FROM` blocks a paired
-    t interval; the ratio's error is that of its linear approximation, y[i] / mean(y) - x[i] / mean(x).
-    """
-    if len(x) < _FEWEST:
-        nothing = Interval(None, None, "none")
-        return nothing, nothing
-    if np.ptp(x) == 0 and np.ptp(y) == 0:
-        return _constant(x, y)
-    few = len(x) < BOOTSTRAP_FROM
-    sides = _pairs_of(x[None, :], y[None, :])
-    chosen = rng.integers(0, len(x), (1 if few else resamples_for(level), len(x)))
-    draws = None if few else _pairs_of(x[chosen], y[chosen])
-    method = "paired t" if few else "paired bootstrap"
-    return _both(sides, draws, level, method, positive=bool(x.min() > 0 and y.min() > 0))
-
-
-def _both(sides: _Sides, draws: _Sides | None, level: float, method: str, positive: bool) -> tuple[Interval, Interval]:
-    """The intervals of the difference and, of positive values, of the ratio in percent."""
-    gap = (draws.gap, draws.gap_error) if draws else None
-    plain = Interval(*_studentized((sides.gap, sides.gap_error), gap, sides.df, level), method)
-    if not positive:
-        return plain, Interval(None, None, "none")
-    ratio = (draws.ratio, draws.ratio_error) if draws else None
-    low, high = _studentized((sides.ratio, sides.ratio_error), ratio, sides.df, level)
-    return plain, Interval(float(np.expm1(low) * 100), float(np.expm1(high) * 100), method)
-
-
-def _pairs_of(x: Floats, y: Floats) -> _Sides:
-    n, mx, my = x.shape[1], x.mean(axis=1), y.mean(axis=1)
-    with np.errstate(all="ignore"):
-        ratio, relative = np.log(my / mx), (y / my[:, None] - x / mx[:, None]).std(axis=1, ddof=1) / np.sqrt(n)
-    return _Sides(my - mx, (y - x).std(axis=1, ddof=1) / np.sqrt(n), ratio, relative, n - 1.0)
-
-
-def resamples_for(level: float) -> int:
-    """Return how many resamples a confidence needs: 20 beyond each end, 2,000 to 100,000 in all."""
-    return int(np.clip(40 / (1 - level), RESAMPLES, 50 * RESAMPLES))
-
-
-def _resampled_sides(x: Floats, y: Floats, resamples: int, rng: np.random.Generator) -> _Sides:
-    return _Sides.of(_resampled(x, resamples, rng), _resampled(y, resamples, rng))
-
-
-def _constant(x: Floats, y: Floats) -> tuple[Interval, Interval]:
-    gap = float(y[0] - x[0])
-    share = Interval((y[0] / x[0] - 1) * 100, (y[0] / x[0] - 1) * 100, "constant") if x[0] > 0 and y[0] > 0 else None
-    return Interval(gap, gap, "constant"), share or Interval(None, None, "none")
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """Differences and log ratios of means, with standard errors; one row a resample."""
-
-    gap: Floats
-    gap_error: Floats
-    ratio: Floats
-    ratio_error: Floats
-    df: float
-
-    @staticmethod
-    def of(x: Floats, y: Floats) -> _Sides:
-        mx, my = x.mean(axis=1), y.mean(axis=1)
-        vx, vy = x.var(axis=1, ddof=1) / x.shape[1], y.var(axis=1, ddof=1) / y.shape[1]
-        with np.errstate(all="ignore"):
-            ratio, relative = np.log(my / mx), np.sqrt(vx / mx**2 + vy / my**2)
-            df = (vx + vy) ** 2 / (vx**2 / (x.shape[1] - 1) + vy**2 / (y.shape[1] - 1))
-        return _Sides(my - mx, np.sqrt(vx + vy), ratio, relative, float(df[0]))
-
-
-def _resampled(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    return values[rng.integers(0, len(values), (resamples, len(values)))]
-
-
-def _studentized(
-    seen: tuple[Floats, Floats], draws: tuple[Floats, Floats] | None, df: float, level: float
-) -> tuple[float, float]:
-    middle, spread = float(seen[0][0]), float(seen[1][0])
-    if draws is None:
-        margin = float(stats.t.ppf((1 + level) / 2, df)) * spread
-        return middle - margin, middle + margin
-    values, errors = draws
-    t = (values - middle) / np.maximum(errors, spread * _STEADY)
-    high, low = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-    return middle - float(low) * spread, middle - float(high) * spread
-
-
-def _rank_test(x: Floats, y: Floats, paired: bool) -> tuple[float | None, float | None]:
-    if min(len(x), len(y)) < _FEWEST:
-        return None, None
-    found = stats.mannwhitneyu(y, x, alternative="two-sided")
-    p = _signed_ranks(y - x) if paired and len(x) >= SIGNED_RANKS_FROM else float(found.pvalue)
-    return p, float(2 * found.statistic / (len(x) * len(y)) - 1)
-
-
-def _signed_ranks(gaps: Floats) -> float:
-    """Return the p of Wilcoxon's signed-rank test; 1 when no pair differs."""
-    return float(stats.wilcoxon(gaps).pvalue) if gaps.any() else 1.0
-
-
-def _adjusted(raw: Sequence[Difference]) -> tuple[Difference, ...]:
-    """Correct p-values for how many were looked at (Benjamini & Hochberg 1995).
-
-    Of the differences with p_adjusted <= 0.05 at most 5 % are expected to be none. A correction that admits no error
-    at all (Holm) finds little among hundreds of differences of few rounds, however large they are: the smallest p of
-    six rounds a side is 0.002.
+    Of the differences called higher or lower at most 1 - `level` are expected to be none; where none differs at all,
+    a whole table says so in `level` of the cases. A correction that admits no error at all (Holm) finds little among
+    hundreds of differences of few rounds, however large they are.
     """
     tested = [i for i, d in enumerate(raw) if d.p is not None]
     found = list(raw)
-    if tested:
-        corrected = multipletests([raw[i].p for i in tested], method="fdr_bh")[1]
-        for i, p in zip(tested, corrected, strict=True):
-            found[i] = replace(raw[i], p_adjusted=float(p))
+    corrected = stats.false_discovery_control([raw[i].p for i in tested]).tolist() if tested else []
+    for i, p in zip(tested, corrected, strict=True):
+        found[i] = replace(raw[i], p_adjusted=float(p), verdict=_verdict(raw[i], p <= 1 - level))
     return tuple(found)
 
 
-def smallest_detectable(x: Floats, y: Floats, level: float, paired: bool = False) -> float | None:
-    """Return the smallest difference, in percent of mean(x), found with 80 % power by Welch's (or the paired) t test.
+def _verdict(d: Difference, shown: bool) -> str:
+    change = d.relative if d.in_percent else d.difference
+    return "undecided" if not shown else "higher" if change is not None and change > 0 else "lower"
 
-    (t(1 - alpha/2) + t(power)) standard errors of the difference (Cohen 1988).
-    """
-    if min(len(x), len(y)) < _FEWEST or x.mean() <= 0:
-        return None
-    error = np.sqrt((y - x).var(ddof=1) / len(x) if paired else x.var(ddof=1) / len(x) + y.var(ddof=1) / len(y))
-    df = len(x) - 1 if paired else len(x) + len(y) - 2
-    return float((stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(_POWER, df)) * error / x.mean() * 100)
+
+def _cliffs_delta(x: Floats, y: Floats) -> float:
+    return float(np.sign(y[:, None] - x[None, :]).mean())
+
+
+def _detectable(told: Estimate, in_percent: bool, level: float) -> float | None:
+    """Return the smallest change found with 80 % power: (t(1 - alpha/2) + t(power)) errors (Cohen 1988)."""
+    reach = (stats.t.ppf((1 + level) / 2, told.df) + stats.t.ppf(_POWER, told.df)) * told.error
+    return known(percent(reach) if in_percent else float(reach))

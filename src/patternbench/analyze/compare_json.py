@@ -19,12 +19,17 @@ def comparison_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) ->
             "format": FORMAT,
             "level": comparison.level,
             "differences": [difference_json(d) for d in comparison.differences],
-            "noise_floor_percent": dict(comparison.noise_floor),
+            "noise_floor_percent": {name: _percent_only(comparison, name) for name in comparison.noise_floor},
             "gate": [verdict_json(v) for v in verdicts],
             "notes": notes_json(comparison.notes),
         }
     )
     return laid_out
+
+
+def _percent_only(comparison: Comparison, response: str) -> float | None:
+    told = any(d.in_percent for d in comparison.differences if d.response == response)
+    return comparison.noise_floor[response] if told else None
 
 
 def difference_json(d: Difference) -> dict[str, Any]:
@@ -35,16 +40,19 @@ def difference_json(d: Difference) -> dict[str, Any]:
         "response": d.response,
         "rounds": list(d.rounds),
         "means": list(d.means),
+        "centres": list(d.centres),
         "difference": d.difference,
         **_ends("", d.interval),
         "method": d.interval.method,
         "relative_percent": d.relative,
         **_ends("relative_", d.relative_interval),
+        "in_percent": d.in_percent,
         "p": d.p,
         "p_adjusted": d.p_adjusted,
         "cliffs_delta": d.delta,
         "size": d.size,
-        "detectable_percent": d.detectable,
+        "detectable_percent": d.detectable if d.in_percent else None,
+        "noise_floor": d.floor,
         "verdict": d.verdict,
     }
 

@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from .compare import Comparison, Difference
 from .units import number, quantity, signed, span
 
-#: From this many differences on it is said how many look real by chance alone.
-_MANY = 20
-
 
 def sentences(comparison: Comparison, response: str) -> list[str]:
     """Say in words what happened to one response, the largest change first."""
@@ -19,31 +16,41 @@ def sentences(comparison: Comparison, response: str) -> list[str]:
     return [
         *(_changed(of_it, verdict) for verdict in ("higher", "lower") if any(d.verdict == verdict for d in of_it)),
         *_unshown([d for d in of_it if d.verdict == "undecided"], len(of_it)),
-        *([] if floor is None else [f"The noise floor is {number(floor)} %: a scenario differs so much from itself."]),
+        *([] if floor is None else [_floor_words(of_it, floor)]),
     ]
 
 
+def _floor_words(of_it: Sequence[Difference], floor: float) -> str:
+    size = amount(of_it[0].response, floor, any(d.in_percent for d in of_it))
+    return f"The noise floor is {size}: the middle scenario differs by less from itself 95 times in 100."
+
+
+def amount(response: str, size: float, in_percent: bool) -> str:
+    """Write the size of a difference: in percent, or in the response's unit (of a share in points)."""
+    return f"{number(size)} %" if in_percent else _points(quantity(response, size))
+
+
 def by_chance(comparison: Comparison) -> list[str]:
-    """Say how many of many differences would look real without any being so."""
-    shown = [d for d in comparison.differences if d.verdict != "undecided"]
-    if len(comparison.differences) < _MANY or not shown:
-        return []
-    expected = round((1 - comparison.level) * len(comparison.differences))
+    """Say how many intervals exclude zero although their difference is not shown once many were looked at."""
     doubt = round(1 - comparison.level, 6)
-    kept = sum(d.p_adjusted is not None and d.p_adjusted <= doubt for d in shown)
+    alone = sum(d.p is not None and d.p <= doubt and d.verdict == "undecided" for d in comparison.differences)
+    if not alone:
+        return []
     return [
-        f"Of {len(comparison.differences):,} differences about {expected:,} would look real by chance alone; "
-        f"{len(shown):,} do, and {kept:,} of them still do at p <= {doubt:g} corrected for how many were looked at."
+        f"{alone:,} of {len(comparison.differences):,} differences are undecided although their interval excludes "
+        f"zero: of so many, some look real by chance. Verdicts rest on p <= {doubt:g} corrected for that."
     ]
 
 
 def ranked(differences: Sequence[Difference]) -> list[Difference]:
     """Order differences for reading: those that were shown first, the largest change first, a tenth like tenfold."""
-    return sorted(differences, key=lambda d: (d.verdict == "undecided", -_size(d.relative)))
+    return sorted(differences, key=lambda d: (d.verdict == "undecided", -_size(d)))
 
 
-def _size(percent: float | None) -> float:
-    return 0.0 if percent is None else abs(math.log1p(max(percent, -99.99) / 100))
+def _size(d: Difference) -> float:
+    if not d.in_percent or d.relative is None:
+        return abs(d.difference) / 100
+    return abs(math.log1p(max(d.relative, -99.99) / 100))
 
 
 def _changed(of_it: Sequence[Difference], verdict: str) -> str:
@@ -56,25 +63,29 @@ def _changed(of_it: Sequence[Difference], verdict: str) -> str:
 def _unshown(undecided: Sequence[Difference], total: int) -> list[str]:
     if not undecided:
         return []
-    known = sorted(d.detectable for d in undecided if d.detectable is not None)
-    found = (
-        f" With these rounds a change of {number(known[len(known) // 2])} % would typically be found." if known else ""
-    )
+    known = sorted((d for d in undecided if d.detectable), key=lambda d: d.detectable or 0.0)
+    size = detectable(known[len(known) // 2]) if known else ""
+    found = f" With these rounds a change of {size} would typically be found." if size else ""
     where = f" in {len(undecided)} of {total} scenarios" if total > 1 else ""
     return [f"No difference is shown{where}.{found}"]
 
 
+def detectable(d: Difference) -> str:
+    """Write the smallest change that these rounds would typically find."""
+    return "" if d.detectable is None else amount(d.response, d.detectable, d.in_percent)
+
+
 def change(d: Difference) -> str:
-    """Write a change: in percent where its interval is known so, else in the response's unit."""
-    return f"{signed(d.relative or 0.0)} %" if _in_percent(d) else _points(quantity(d.response, d.difference))
+    """Write a change: in percent, or in the response's unit where that would speak of numbers near zero."""
+    return f"{signed(d.relative or 0.0)} %" if d.in_percent else _points(quantity(d.response, d.difference))
 
 
 def interval(d: Difference) -> str:
     """Write the interval of a change: `+12 to +18 %`."""
-    ends = d.relative_interval if _in_percent(d) else d.interval
+    ends = d.relative_interval if d.in_percent else d.interval
     if ends.low is None or ends.high is None:
         return "no interval"
-    if _in_percent(d):
+    if d.in_percent:
         return f"{signed(ends.low)} to {signed(ends.high)} %"
     return _points(span(d.response, ends.low, ends.high))
 
@@ -82,7 +93,3 @@ def interval(d: Difference) -> str:
 def _points(text: str) -> str:
     """A difference of shares is in points: 3 % less 2 % is one point, not one percent."""
     return text.replace(" %", " points")
-
-
-def _in_percent(d: Difference) -> bool:
-    return d.relative is not None and (d.relative_interval.low is not None or d.interval.low is None)

@@ -16,6 +16,10 @@ rules:
   run from the intended start of the first attempt, so waiting that the generator caused is not hidden (no
   coordinated omission).
 
+- **Time to a success** is the time that users spent, from their first intended start to their last end, over the
+  number of successful calls. It includes failed calls and the pauses after rejected ones, so a pattern that fails
+  fast does not look fast by it; and the think time, which is the same for all.
+
 A call is successful when its last attempt was. A rejected or dropped call costs no attempt: it is an
 unsuccessful call, counts in `TotalCalls` and `failure_rate`, and has no response time. A call with any
 attempt in the warm-up is left out whole. What is undefined is NaN, never 0: the average time of no errors is
@@ -59,10 +63,14 @@ RESPONSES = (
     *(f"success_{name}" for name in QUANTILES),
     *(f"error_{name}" for name in QUANTILES),
     *QUANTILES,
+    *(f"call_success_{name}" for name in QUANTILES),
     "amplification",
     "rejected_calls",
+    "rejected_rate",
     "failure_rate",
+    "success_rate",
     "goodput",
+    "time_to_success",
 )
 """Every key of `round_metrics`, in order."""
 
@@ -102,7 +110,8 @@ def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[s
     """Sum up the attempts of one round as the responses of `contracts/records`.
 
     `attempts` has the columns of `contracts/records`, in any order of rows. The answer has the keys of
-    `RESPONSES`; times are in seconds, `failure_rate` in percent of calls, `ContentionRate` a share; what is
+    `RESPONSES`; times are in seconds, `failure_rate`, `success_rate` and `rejected_rate` in percent of calls,
+    `ContentionRate` a share; what is
     undefined is NaN. `goodput` counts the successful calls whose response time is at most `objective_s`
     seconds. Raises ValueError when a column is missing.
     """
@@ -114,7 +123,9 @@ def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[s
         **_quantiles("success_", wire.seconds[wire.success]),
         **_quantiles("error_", wire.seconds[wire.failed]),
         **_quantiles("", calls.seconds[calls.on_wire]),
+        **_quantiles("call_success_", calls.seconds[calls.success]),
         **_shares(calls, len(wire.seconds), span, objective_s),
+        "time_to_success": _over(per_user["TotalExecutionTime"].sum(), per_user["SuccessfulCalls"].sum()),
     }
 
 
@@ -320,7 +331,9 @@ def _shares(calls: _Calls, sent: int, span: float, objective_s: float) -> dict[s
     return {
         "amplification": _over(sent, total),
         "rejected_calls": float(calls.rejected.sum()),
+        "rejected_rate": _over(100.0 * calls.rejected.sum(), total),
         "failure_rate": _over(100.0 * (total - good), total),
+        "success_rate": _over(100.0 * good, total),
         "goodput": _over(in_time, span),
     }
 

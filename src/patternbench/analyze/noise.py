@@ -1,43 +1,43 @@
 """How noisy a run is: each scenario against itself, and the drift of the machine over the run.
 
-A difference between two configurations means nothing until it is larger than the difference between a
-configuration and itself. The **noise floor** splits the rounds of each scenario into two halves in many ways
-and compares the halves' means, as a comparison does with two configurations. Halves hold half the rounds, so
-their difference is divided by sqrt(2): the floor speaks of as many rounds as the scenario has. **Drift**
-follows the rounds through the blocks: with no drift, the rounds of a block scatter around their scenarios'
-medians.
+A difference between two configurations means nothing until it is larger than the difference between a configuration
+and itself. The **noise floor** of a scenario says how far two sets of as many rounds as it has, both of this scenario,
+lie apart: 95 times in 100 by less. It is t(0.975, n - 1) * s * sqrt(2 / n) of its n rounds (on the log scale where
+differences are told in percent), so it pays for a spread that is known from few rounds; and each scenario has its
+own, since a mean over quiet and loud ones is true of neither. What a whole block did counts in it, so that
+differences within blocks, from which that cancels, are often known better. **Drift** follows the rounds through the
+blocks: with no drift, the rounds of a block scatter around their scenarios' medians.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from patternbench.analyze.differences import is_relative
 from patternbench.analyze.intervals import median_interval
 
-_MOST_SPLITS = 126
 _FLOOR = 0.95
-_FEWEST_FOR_A_SPLIT = 2
+_FEWEST_FOR_A_SPREAD = 2
 _FEWEST_FOR_A_TREND = 3
 
 
 @dataclass(frozen=True)
 class Floor:
-    """How far scenarios lie from themselves, in percent: half of the time less than `typical`, 95 times in 100 less
-    than `floor`.
+    """The noise floors of a response's scenarios: of the middle one (`typical`) and of the noisiest (`floor`).
 
-    NaN when no scenario qualifies; `scenarios` says how many did, `rounds_a_half` the fewest rounds in a half.
+    In percent, or in the response's unit where differences are not told in percent. NaN when no scenario has two
+    rounds; `scenarios` says how many have, `rounds` the fewest that one of them has.
     """
 
     typical: float
     floor: float
+    in_percent: bool
     scenarios: int
-    rounds_a_half: int
+    rounds: int
 
 
 @dataclass(frozen=True)
@@ -49,31 +49,35 @@ class Trend:
     blocks: int
 
 
-def noise_floor(rounds: pd.DataFrame, responses: Sequence[str], seed: int = 0) -> pd.DataFrame:
-    """Compare the rounds of each scenario with themselves, as `floor_of` does.
+def noise_floor(rounds: pd.DataFrame, responses: Sequence[str]) -> pd.DataFrame:
+    """Compare the scenarios with themselves: one row per response, `response` and the fields of `Floor`.
 
-    `rounds` has `scenario` and the responses, one row a round. One row a response: `response` and the fields of
-    `Floor`.
+    `rounds` has `scenario` and the responses, one row per round.
     """
     groups = [group for _, group in rounds.groupby("scenario", sort=False)]
-    found = {name: floor_of((group[name].to_numpy(float) for group in groups), seed) for name in responses}
+    found = {name: floor_of(name, [group[name].to_numpy(float) for group in groups]) for name in responses}
     return pd.DataFrame([{"response": name, **vars(floor)} for name, floor in found.items()])
 
 
-def floor_of(scenarios: Iterable[npt.NDArray[np.float64]], seed: int = 0) -> Floor:
-    """Return the noise floor of one response from its values per scenario (one value a round).
-
-    Missing and infinite values do not count, nor do scenarios with fewer than two rounds or a mean that is not
-    positive, of which no difference in percent can be told. Up to nine rounds every split into halves is looked at;
-    beyond, 126 splits drawn with `seed`.
-    """
-    known = [values[np.isfinite(values)] for values in scenarios]
-    usable = [values for values in known if len(values) >= _FEWEST_FOR_A_SPLIT and values.mean() > 0]
+def floor_of(response: str, scenarios: Sequence[npt.NDArray[np.float64]]) -> Floor:
+    """Sum up the noise floors of a response from its values per scenario (one value per round)."""
+    finite = [values[np.isfinite(values)] for values in scenarios]
+    usable = [values for values in finite if len(values) >= _FEWEST_FOR_A_SPREAD]
+    in_percent = is_relative(response, *usable)
     if not usable:
-        return Floor(np.nan, np.nan, 0, 0)
-    gaps = np.concatenate([_self_differences(values, seed) for values in usable])
-    typical, floor = np.quantile(gaps, [0.5, _FLOOR])
-    return Floor(float(typical), float(floor), len(usable), min(len(values) // 2 for values in usable))
+        return Floor(np.nan, np.nan, in_percent, 0, 0)
+    floors = [scenario_floor(values, in_percent) for values in usable]
+    return Floor(float(np.median(floors)), max(floors), in_percent, len(usable), min(map(len, usable)))
+
+
+def scenario_floor(values: npt.NDArray[np.float64], in_percent: bool) -> float:
+    """Return by how much two means of these rounds differ less 95 times in 100; NaN below two rounds."""
+    count = len(values)
+    if count < _FEWEST_FOR_A_SPREAD:
+        return float("nan")
+    spread = (np.log(values) if in_percent else values).std(ddof=1)
+    reach = float(stats.t.ppf((1 + _FLOOR) / 2, count - 1) * spread * np.sqrt(2 / count))
+    return float(100 * np.expm1(reach)) if in_percent else reach
 
 
 def block_drift(rounds: pd.DataFrame, response: str) -> pd.DataFrame:
@@ -103,24 +107,6 @@ def trend(rounds: pd.DataFrame, response: str) -> Trend:
     slope = stats.theilslopes(drift["median"], drift["block"]).slope
     # Every deviation 0 leaves tau undefined: nothing moves.
     return Trend(float(slope), 1.0 if np.isnan(p) else float(p), len(drift))
-
-
-def _self_differences(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:
-    """Give the difference between the halves of each split, in percent of the mean of all, scaled to all rounds."""
-    first = _splits(len(values), seed)
-    sums = values[first].sum(axis=1)
-    left, right = sums / first.shape[1], (values.sum() - sums) / (len(values) - first.shape[1])
-    return np.asarray(100 * np.abs(left - right) / values.mean() / np.sqrt(2))
-
-
-def _splits(count: int, seed: int) -> npt.NDArray[np.int64]:
-    """List the positions of the first half in every split; those of an even count come once, not mirrored."""
-    half = count // 2
-    if comb(count, half) <= 2 * _MOST_SPLITS:
-        every = np.array(list(combinations(range(count), half)))
-        return every[: len(every) // 2] if count % 2 == 0 else every
-    generator = np.random.default_rng(seed)
-    return np.array([generator.permutation(count)[:half] for _ in range(_MOST_SPLITS)])
 
 
 def _deviations(rounds: pd.DataFrame, response: str) -> pd.Series:

@@ -1,14 +1,14 @@
-"""Chooses a configuration: the best that keeps the limits, how sure that is, and where the choice flips.
+"""Chooses a configuration: the best that keeps the limits, whether that is clear, and where the choice flips.
 
-Every answer is over rounds resampled within their scenario, so that "how sure" means: in how many worlds
-like the measured one would the same configuration have been chosen?
+*Clearly* rests on the tests of `ranking`, with false discoveries held at the level's doubt over all conditions that
+are chosen for (Benjamini and Hochberg 1995). What they cannot tell apart is a tie, and of a tie the baseline is the
+choice where it is in it: a pattern that shows no gain is not worth having.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -16,15 +16,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .compare import Interval, mean_intervals
+from .compare import Interval, against, interval_of, known, matched_by_block, percent, percent_interval
+from .differences import is_relative, middle
 from .formula import Floats
+from .objectives import Limit, Objective, parse_limit, parse_objective
 from .problems import DataError, Note, Problem, and_more, did_you_mean, gathered, plural, raise_if_any
+from .ranking import Ranking, keeps, rank
 from .rounds import Key, Roles, Scenario, key, label, level_of, roles, scenarios, varying
-from .units import SECONDS, UNITS, level_text
+from .units import SHARES, level_text, quantity, signed, span
 
 RESAMPLES = 2000
-_OBJECTIVE = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e|min|max)\s+`?([^`]+?)`?\s*$", re.IGNORECASE)
-_LIMIT = re.compile(r"^\s*`?([^`<>=]+?)`?\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
 #: Factors that are given by the world rather than chosen, when a run uses these names.
 WORLD = (
     "client",
@@ -39,40 +40,17 @@ WORLD = (
 )
 #: How the factors begin that a run's faults make.
 INJECTED = ("abort.", "delay.")
-_SURE = 0.9
-_LIKELY = 0.6
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What to optimise: a response, and whether less of it is better."""
-
-    response: str
-    minimise: bool
-
-    @property
-    def words(self) -> str:
-        """Say the objective."""
-        return f"{'minimise' if self.minimise else 'maximise'} {self.response}"
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What a configuration must keep: `response` at most (or at least) `bound`, in its own unit."""
-
-    text: str
-    response: str
-    at_most: bool
-    bound: float
+_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Candidate:
     """One configuration under one set of given conditions.
 
-    `means` per response; `feasible` whether the means keep all limits, `feasible_share` in how many
-    resamples they do; `wins` the share of resamples in which it is chosen; `on_front` whether no other is
-    better on one response and no worse on the rest.
+    `means` per response (geometric where differences are told in percent); `feasible` whether they keep all limits;
+    `p` doubts that the first in rank really beats this one (of the first, that it keeps the limits). `wins` is the
+    share of resampled blocks in which it comes first, `feasible_share` in how many it keeps the limits: pictures of
+    the spread, on which no word rests. `on_front`: no other is better on one response and no worse on the rest.
     """
 
     scenario: Scenario
@@ -81,22 +59,41 @@ class Candidate:
     feasible_share: float
     wins: float
     on_front: bool
+    p: float
 
 
 @dataclass(frozen=True)
 class Against:
-    """The choice against the baseline on one response: the change, with intervals."""
+    """The choice against the baseline on one response: the change, with intervals; `means` of baseline and choice."""
 
     response: str
     baseline: str
     relative: float | None
     relative_interval: Interval
     interval: Interval
+    means: tuple[float, float]
+
+    @property
+    def words(self) -> str:
+        """Write the change with its interval; of shares in points, with both ends."""
+        if self.relative is not None:
+            low, high = self.relative_interval.low, self.relative_interval.high
+            tail = "" if low is None or high is None else f" ({signed(low)} to {signed(high)} %)"
+            return f"{self.response} {signed(self.relative)} %{tail}"
+        low, high = self.interval.low, self.interval.high
+        tail = "" if low is None or high is None else f" (change {_points(self.response, low, high)})"
+        start, end = (quantity(self.response, one) for one in self.means)
+        return f"{self.response} from {start} to {end}{tail}"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The recommendation under given conditions; `chosen` is None when nothing keeps the limits."""
+    """The recommendation under given conditions; `chosen` is None when nothing keeps the limits.
+
+    `verdict`: `clear`, `tie` (with `ties`, in rank, the chosen one among them), `unsure` (the first in rank may break a
+    limit, or another may keep it), `nothing` (none keeps the limits). `p` doubts that the verdict could be `clear`,
+    and of `nothing` that it is so; `sure` says whether it is small enough among all choices.
+    """
 
     given: Mapping[str, object]
     chosen: Candidate | None
@@ -104,6 +101,10 @@ class Choice:
     candidates: tuple[Candidate, ...]
     against_baseline: tuple[Against, ...]
     text: str
+    verdict: str
+    ties: tuple[Candidate, ...]
+    p: float
+    sure: bool
 
 
 @dataclass(frozen=True)
@@ -142,32 +143,6 @@ class Wish:
     level: float = 0.95
 
 
-def parse_objective(text: str) -> Objective:
-    """Parse `minimise p95` or `maximise goodput`; raises `DataError` with what to type."""
-    match = _OBJECTIVE.match(text)
-    if match is None:
-        raise DataError(
-            Problem(f"'{text}' is no objective.", "--objective", "Write 'minimise p95' or 'maximise goodput'.")
-        )
-    return Objective(match.group(2), match.group(1).lower().startswith("min"))
-
-
-def parse_limit(text: str) -> Limit:
-    """Parse `failure_rate <= 1%` or `p99 < 200ms`; raises `DataError` with what to type."""
-    match = _LIMIT.match(text)
-    if match is None:
-        raise DataError(
-            Problem(f"'{text}' is no limit.", "--subject-to", "Write 'failure_rate <= 1%' or 'p99 <= 200ms'.")
-        )
-    response, sign, amount, unit = match.groups()
-    if response in SECONDS and unit not in UNITS:
-        remedy = f"Write '{response} {sign} {amount}ms' or '{amount}s'."
-        raise DataError(Problem(f"'{text}': {response} is a time and needs a unit.", "--subject-to", remedy))
-    if response not in SECONDS and unit in UNITS:
-        raise DataError(Problem(f"'{text}': {response} is not a time.", "--subject-to", f"Leave out {unit}."))
-    return Limit(text, response, sign.startswith("<"), float(amount) * UNITS.get(unit or "", 1.0))
-
-
 def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     """Choose a configuration of `table` (one row a round) for every set of given conditions.
 
@@ -177,11 +152,16 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     found = _roles(table, objectives, limits, wish.by)
     given = _given(table, found, wish)
     usable, notes = _usable(scenarios(table, found))
-    rng = np.random.default_rng(wish.seed)
-    places = _places(usable, given)
-    chooser = _Chooser(objectives, limits, given, baseline, wish.level)
-    choices = tuple(chooser.choose(place, group, rng) for place, group in _in_order(places, given))
+    chooser = _Chooser(objectives, limits, given, baseline or _usual_baseline(usable), wish.level)
+    places = _in_order(_places(usable, given), given)
+    choices = chooser.all_of(places, np.random.default_rng(wish.seed))
     return Recommendation(objectives, limits, given, choices, flips(choices, given), tuple(notes))
+
+
+def _usual_baseline(every: Sequence[Scenario]) -> dict[str, object]:
+    """The levels of the baseline where the wish names none: no pattern, if that was measured."""
+    usual: dict[str, object] = {"strategy": "baseline"}
+    return usual if any(_has(s, usual) for s in every) else {}
 
 
 def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Limit, ...], dict[str, object]]:
@@ -270,24 +250,45 @@ class _Chooser:
     baseline: Mapping[str, object]
     level: float
 
-    def choose(self, given: dict[str, object], group: Sequence[Scenario], rng: np.random.Generator) -> Choice:
-        means = {r: np.array([s.values[r].mean() for s in group]) for r in self._responses()}
-        draws = {r: resampled_means([s.values[r] for s in group], rng) for r in self._responses()}
-        feasible, feasible_draws = self._feasible(means), self._feasible(draws)
-        wins = self._wins(draws, feasible_draws)
-        front = pareto_front(np.column_stack([self._costs(r, means[r]) for r in self._responses()]))
-        candidates = tuple(
+    def all_of(
+        self, places: Sequence[tuple[dict[str, object], list[Scenario]]], rng: np.random.Generator
+    ) -> tuple[Choice, ...]:
+        rankings = [self._ranked(group) for _, group in places]
+        bar = shown_below([ranking.doubt for ranking in rankings], 1 - self.level)
+        return tuple(
+            self._choice(given, self._candidates(group, ranking, rng), ranking, bar)
+            for (given, group), ranking in zip(places, rankings, strict=True)
+        )
+
+    def _ranked(self, group: Sequence[Scenario]) -> Ranking:
+        return rank(group, self.objectives[0], self.limits, [self._is_base(s) for s in group])
+
+    def _is_base(self, scenario: Scenario) -> bool:
+        return bool(self.baseline) and _has(scenario, self.baseline)
+
+    def _candidates(
+        self, group: Sequence[Scenario], ranking: Ranking, rng: np.random.Generator
+    ) -> tuple[Candidate, ...]:
+        centres = self._centres(group)
+        draws = {r: resampled_centres([s.values[r] for s in group], _in_percent(group, r), rng) for r in centres}
+        kept = keeps(draws, self.limits, len(group)) if self.limits else np.ones((RESAMPLES, len(group)), dtype=bool)
+        wins = self._wins(draws, kept)
+        front = pareto_front(np.column_stack([self._costs(r, centres[r]) for r in centres]))
+        return tuple(
             Candidate(
                 scenario=s,
-                means={r: float(means[r][i]) for r in means},
-                feasible=bool(feasible[i]),
-                feasible_share=float(feasible_draws[:, i].mean()),
+                means={r: float(centres[r][i]) for r in centres},
+                feasible=bool(ranking.feasible[i]),
+                feasible_share=float(kept[:, i].mean()),
                 wins=float(wins[i]),
                 on_front=bool(front[i]),
+                p=float(ranking.p[i]),
             )
             for i, s in enumerate(group)
         )
-        return self._decided(given, candidates, rng)
+
+    def _centres(self, group: Sequence[Scenario]) -> dict[str, Floats]:
+        return {r: np.array([middle(s.values[r], _in_percent(group, r)) for s in group]) for r in self._responses()}
 
     def _responses(self) -> list[str]:
         names = [*(o.response for o in self.objectives), *(one.response for one in self.limits)]
@@ -299,60 +300,116 @@ class _Chooser:
             falls = next(one.at_most for one in self.limits if one.response == response)
         return values if falls else -values
 
-    def _feasible(self, values: Mapping[str, Floats]) -> npt.NDArray[np.bool_]:
-        kept = np.ones(next(iter(values.values())).shape, dtype=bool)
-        for one in self.limits:
-            kept &= values[one.response] <= one.bound if one.at_most else values[one.response] >= one.bound
-        return kept
-
     def _wins(self, draws: Mapping[str, Floats], feasible: npt.NDArray[np.bool_]) -> Floats:
+        """The share of resamples in which each comes first; those that are equal share it."""
         first = self.objectives[0].response
         cost = np.where(feasible, self._costs(first, draws[first]), np.inf)
-        best = np.argmin(cost, axis=1)
-        counted = np.bincount(best[np.isfinite(cost.min(axis=1))], minlength=cost.shape[1])
-        return counted / len(cost)
+        least = cost.min(axis=1, keepdims=True)
+        best = (cost == least) & np.isfinite(least)
+        shares: Floats = (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).mean(axis=0)
+        return shares
 
-    def _decided(self, given: dict[str, object], candidates: tuple[Candidate, ...], rng: np.random.Generator) -> Choice:
-        first = self.objectives[0]
-        sign = 1 if first.minimise else -1
-        ranked = sorted((c for c in candidates if c.feasible), key=lambda c: sign * c.means[first.response])
-        chosen = ranked[0] if ranked else None
-        rivals = sorted((c for c in candidates if c is not chosen), key=lambda c: -c.wins)
-        against = self._against(chosen, candidates, rng) if chosen else ()
-        text = self._words(given, chosen, rivals[0] if rivals else None)
-        return Choice(given, chosen, rivals[0] if rivals else None, candidates, against, text)
+    def _choice(
+        self, given: dict[str, object], candidates: tuple[Candidate, ...], ranking: Ranking, bar: float
+    ) -> Choice:
+        ranked = [candidates[i] for i in ranking.order]
+        ties = tuple(c for place, c in enumerate(ranked) if place == 0 or c.p > bar)
+        sure = ranking.doubt <= bar
+        verdict = "nothing" if not ranked else "tie" if len(ties) > 1 else "clear" if sure else "unsure"
+        chosen = next((c for c in ties if self._is_base(c.scenario)), ties[0]) if ranked else None
+        others = [c for c in ranked if c is not chosen]
+        choice = Choice(
+            given=given,
+            chosen=chosen,
+            runner_up=others[0] if others else None,
+            candidates=candidates,
+            against_baseline=self._against(chosen, candidates) if chosen else (),
+            text="",
+            verdict=verdict,
+            ties=ties if verdict == "tie" else (),
+            p=ranking.doubt,
+            sure=sure,
+        )
+        return replace(choice, text=self._words(choice))
 
-    def _against(
-        self, chosen: Candidate, candidates: Sequence[Candidate], rng: np.random.Generator
-    ) -> tuple[Against, ...]:
-        bases = [c for c in candidates if self.baseline and _has(c.scenario, self.baseline)]
+    def _against(self, chosen: Candidate, candidates: Sequence[Candidate]) -> tuple[Against, ...]:
+        bases = [c for c in candidates if self._is_base(c.scenario)]
         base = max(bases, key=lambda c: _alike(c.scenario, chosen.scenario), default=None)
         if base is None or base is chosen:
             return ()
-        return tuple(self._cost(response, base.scenario, chosen.scenario, rng) for response in self._responses())
+        return tuple(against_one(base.scenario, chosen.scenario, r, self.level) for r in self._responses())
 
-    def _cost(self, response: str, base: Scenario, chosen: Scenario, rng: np.random.Generator) -> Against:
-        x, y = base.values[response], chosen.values[response]
-        plain, relative = mean_intervals(x, y, self.level, rng)
-        share = (float(y.mean() / x.mean()) - 1) * 100 if relative.low is not None else None
-        return Against(response, base.name, share, relative, plain)
+    def _words(self, choice: Choice) -> str:
+        where = f"At {label(choice.given)}: " if choice.given else ""
+        limits = " and ".join(one.text for one in self.limits)
+        if choice.chosen is None:
+            return f"{where}no configuration keeps {limits}."
+        name = configuration(choice.chosen.scenario, self.given)
+        if choice.verdict == "tie":
+            return f"{where}{self._tie(choice, name)}"
+        if choice.verdict == "unsure":
+            return f"{where}no clear choice: {name} comes first, but which ones keep {limits} cannot be told."
+        if len(choice.candidates) == 1:
+            return f"{where}{name}, the only one measured."
+        return f"{where}clearly {name}{self._lead(choice)}."
 
-    def _words(self, given: Mapping[str, object], chosen: Candidate | None, rival: Candidate | None) -> str:
-        where = f"At {label(given)}: " if given else ""
-        if chosen is None:
-            return f"{where}no configuration keeps {' and '.join(one.text for one in self.limits)}."
-        name, share = configuration(chosen.scenario, self.given), f"{chosen.wins:.0%} of resamples"
-        against = (
-            f" Its rival is {configuration(rival.scenario, self.given)} ({rival.wins:.0%})."
-            if rival and rival.wins
-            else ""
-        )
-        if chosen.wins >= _SURE:
-            return f"{where}clearly {name}, the best in {share}."
-        if chosen.wins >= _LIKELY:
-            return f"{where}probably {name}, the best in {share}.{against}"
-        best = f"{'lowest' if self.objectives[0].minimise else 'highest'} mean {self.objectives[0].response}"
-        return f"{where}no clear choice. {name} has the {best}, but is the best in only {share}.{against}"
+    def _tie(self, choice: Choice, name: str) -> str:
+        told = listed([configuration(c.scenario, self.given) for c in choice.ties])
+        gain = f"the {'lowest' if self.objectives[0].minimise else 'highest'} {self.objectives[0].response}"
+        why = f"has {gain}" if choice.chosen is choice.ties[0] else "is preferred, since nothing shows a gain over it"
+        return f"a tie of {told}: these rounds cannot tell them apart. {name} {why}."
+
+    def _lead(self, choice: Choice) -> str:
+        """How far the choice is from the next that keeps the limits."""
+        if choice.chosen is None or choice.runner_up is None:
+            return f", the only one that keeps {' and '.join(one.text for one in self.limits)}" if self.limits else ""
+        rival = choice.runner_up.scenario
+        lead = against_one(rival, choice.chosen.scenario, self.objectives[0].response, self.level)
+        return f": {lead.words} against the next, {configuration(rival, self.given)}"
+
+
+def against_one(base: Scenario, chosen: Scenario, response: str, level: float) -> Against:
+    """Compare a configuration with another in one response, paired by the blocks that both have."""
+    told = is_relative(response, base.values[response], chosen.values[response])
+    (base, chosen), _ = matched_by_block(base, chosen, [response])
+    pairs = response in base.blocks and base.blocks is chosen.blocks
+    plain = against(base, chosen, response, in_percent=False)
+    ratio = against(base, chosen, response, in_percent=True) if told else None
+    middles = [middle(s.values[response], told) for s in (base, chosen)]
+    return Against(
+        response=response,
+        baseline=base.name,
+        relative=None if ratio is None or known(ratio.value) is None else percent(ratio.value),
+        relative_interval=percent_interval(ratio, level, pairs) if ratio else Interval(None, None, "none"),
+        interval=interval_of(plain, level, pairs),
+        means=(middles[0], middles[1]),
+    )
+
+
+def shown_below(doubts: Sequence[float], doubt: float) -> float:
+    """Return the p up to which claims are shown, so that of those shown at most `doubt` are expected to be wrong.
+
+    Benjamini and Hochberg (1995): the greatest k / m * doubt that k of the m claims keep; doubt / m when none does.
+    """
+    ordered = np.sort(doubts)
+    bars = doubt * np.arange(1, len(ordered) + 1) / len(ordered)
+    kept = np.flatnonzero(ordered <= bars)
+    return float(bars[kept[-1]] if len(kept) else bars[0])
+
+
+def _in_percent(group: Sequence[Scenario], response: str) -> bool:
+    return is_relative(response, *(s.values[response] for s in group))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name the first few, and count the rest: `a, b, c and 2 more`."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _points(response: str, low: float, high: float) -> str:
+    text = span(response, low, high)
+    return text.replace(" %", " points") if response in SHARES else text
 
 
 def _alike(a: Scenario, b: Scenario) -> int:
@@ -368,9 +425,16 @@ def configuration(scenario: Scenario, given: Sequence[str]) -> str:
     return label({name: value for name, value in scenario.levels.items() if name not in given})
 
 
-def resampled_means(groups: Sequence[Floats], rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
-    """Return the means of resampled rounds: resamples x groups."""
-    return np.column_stack([v[rng.integers(0, len(v), (resamples, len(v)))].mean(axis=1) for v in groups])
+def resampled_centres(
+    groups: Sequence[Floats], in_percent: bool, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> Floats:
+    """Return the middles of resampled rounds: resamples x groups; groups of one size share the blocks drawn."""
+    drawn: dict[int, npt.NDArray[np.int64]] = {}
+    for size in sorted({len(values) for values in groups}):
+        drawn[size] = rng.integers(0, size, (resamples, size))
+    scaled = [np.log(values) if in_percent else values for values in groups]
+    middles = np.column_stack([values[drawn[len(values)]].mean(axis=1) for values in scaled])
+    return np.exp(middles) if in_percent else middles
 
 
 def pareto_front(costs: Floats) -> npt.NDArray[np.bool_]:
@@ -420,10 +484,8 @@ def _flip(factor: str, a: Choice, b: Choice, given: Sequence[str]) -> Flip:
 
 
 def _is_sure(choice: Choice) -> bool:
-    """Whether the same would be chosen in most resamples; of nothing, whether nothing keeps the limits in most."""
-    if choice.chosen is None:
-        return max(c.feasible_share for c in choice.candidates) <= 1 - _SURE
-    return choice.chosen.wins >= _SURE
+    """Whether the choice is clear; of nothing, whether every configuration surely breaks a limit."""
+    return choice.sure and choice.verdict in ("clear", "nothing")
 
 
 def flips_in_words(found: Sequence[Flip]) -> list[str]:

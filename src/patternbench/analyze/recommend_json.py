@@ -31,6 +31,9 @@ def _choice_json(choice: Choice, given: tuple[str, ...]) -> dict[str, Any]:
     return {
         "given": dict(choice.given),
         "in_words": choice.text,
+        "verdict": choice.verdict,
+        "p": choice.p,
+        "ties": [configuration(c.scenario, given) for c in choice.ties],
         "chosen": None if chosen is None else configuration(chosen.scenario, given),
         "wins": None if chosen is None else chosen.wins,
         "against_baseline": [_against_json(one) for one in choice.against_baseline],
@@ -47,6 +50,7 @@ def _candidate_json(c: Candidate, given: tuple[str, ...]) -> dict[str, Any]:
         "feasible_share": c.feasible_share,
         "wins": c.wins,
         "on_front": c.on_front,
+        "p": c.p,
     }
 
 
@@ -54,6 +58,7 @@ def _against_json(one: Against) -> dict[str, Any]:
     return {
         "response": one.response,
         "baseline": one.baseline,
+        "means": list(one.means),
         "relative_percent": one.relative,
         "relative_ci_low": one.relative_interval.low,
         "relative_ci_high": one.relative_interval.high,

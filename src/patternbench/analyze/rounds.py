@@ -19,8 +19,10 @@ BOOKKEEPING = (
     *("round", "block", "scenario", "status", "cause", "warnings"),
     *("started", "seconds", "generator_cpu_s", "valid"),
 )
-#: What is compared when nobody says what to compare.
-USUAL = ("p50", "p95", "p99", "failure_rate", "goodput", "TotalExecutionTime")
+#: What is compared when nobody says what to compare: what callers get, and how fast those are who get it.
+USUAL = ("success_rate", "goodput", "time_to_success", "call_success_p50", "call_success_p95", "call_success_p99")
+#: What stands in for them in tables that know no successful calls.
+_ELSE = ("failure_rate", "goodput", "p50", "p95", "p99", "TotalExecutionTime")
 
 
 Key = tuple[tuple[str, str], ...]
@@ -42,7 +44,7 @@ def roles(table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] 
     """
     known = [str(name) for name in table.columns]
     raise_if_any(_unknown(known, "--by", by) + _unknown(known, "--response", responses))
-    chosen = tuple(responses) or tuple(name for name in USUAL if name in known) or _numeric_rest(table, by)
+    chosen = tuple(responses) or _usual(known) or _numeric_rest(table, by)
     factors = tuple(by) or tuple(name for name in known if _is_factor(name, chosen))
     if not chosen:
         raise DataError(Problem("no response is known in this table.", "", "Name one: --response p95."))
@@ -61,6 +63,11 @@ def varying(table: pd.DataFrame, found: Roles) -> Roles:
 def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[Problem]:
     wrong = [name for name in names if name not in known]
     return [Problem(f"no column is called {name}.", option, did_you_mean(name, known)) for name in wrong]
+
+
+def _usual(known: Sequence[str]) -> tuple[str, ...]:
+    names = USUAL if set(USUAL) <= set(known) else _ELSE
+    return tuple(name for name in names if name in known)
 
 
 def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:

@@ -13,14 +13,16 @@ import numpy as np
 SECONDS = frozenset(
     [
         *("TotalSuccessTime", "AverageSuccessTime", "TotalErrorTime", "AverageErrorTime"),
-        *("TotalExecutionTime", "TotalContentionTime"),
+        *("TotalExecutionTime", "TotalContentionTime", "time_to_success"),
         *(
             f"{kind}{tail}"
-            for kind in ("", "success_", "error_")
+            for kind in ("", "success_", "error_", "call_success_")
             for tail in ("p50", "p90", "p95", "p99", "p999", "max")
         ),
     ]
 )
+#: Responses in percent of calls. They live near zero or a hundred, so their differences are told in points.
+SHARES = frozenset(["failure_rate", "success_rate", "rejected_rate"])
 #: How the paths end of factors that a study writes as durations; their levels are seconds in a table of rounds.
 DURATIONS = frozenset(
     [
@@ -35,7 +37,7 @@ _ALONE = frozenset(["think_time", "rejected_pause", "start_over"])
 _OF_THE_USER = re.compile(r"(^|\.)(parameters|query|form)$")
 #: How many seconds a unit of time holds.
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
-_OTHER = {"failure_rate": "%", "goodput": "/s", "Throughput": "/s"}
+_OTHER = {**dict.fromkeys(SHARES, "%"), "goodput": "/s", "Throughput": "/s"}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(us|ms|s|m)$")
 _SMALL = 1e-4
 _LARGE = 1e6

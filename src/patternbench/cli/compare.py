@@ -30,7 +30,6 @@ from .shared import (
     level_option,
     read,
     responses_option,
-    seed_option,
 )
 
 _ROWS = 20
@@ -56,7 +55,7 @@ _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
 @responses_option
 @by_option
 @level_option
-@seed_option
+@click.option("--seed", hidden=True, expose_value=False)  # of no effect: nothing is drawn at random any more
 @json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
@@ -66,7 +65,7 @@ def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **option
     Each is a run folder, CSV or Parquet with one row a round.
     """
     conditions = [parse_condition(text) for text in options["conditions"]]
-    how = How(options["level"], options["seed"], options["by"], options["responses"])
+    how = How(options["level"], options["by"], options["responses"])
     how = _with_gated(how, [c.response for c in conditions])
     tables = [read(path) for path in (run_a, run_b) if path is not None]
     comparison = _compared(tables, baseline, how)
@@ -131,7 +130,7 @@ def _print_table(comparison: Comparison, console: Console) -> None:
 
 
 def _cells(d: Difference) -> tuple[str, ...]:
-    means = (quantity(d.response, mean) for mean in d.means)
+    means = (quantity(d.response, middle) for middle in d.centres)
     p = "" if d.p_adjusted is None else p_value(d.p_adjusted)
     return (d.scenario, d.response, *means, change(d), interval(d), p, d.size, d.verdict)
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from patternbench.analyze.recommend import Choice, Recommendation, Wish, flips_in_words
 from patternbench.analyze.recommend import recommend as choose
 from patternbench.analyze.recommend_json import recommendation_json
-from patternbench.analyze.units import quantity, signed
+from patternbench.analyze.units import quantity
 
 from .shared import (
     bad_input_exits,
@@ -90,13 +90,10 @@ def _print_choice(choice: Choice, console: Console) -> None:
     console.print(f"- {choice.text}", highlight=False, markup=False)
     if choice.chosen is not None:
         means = ", ".join(f"{name} {quantity(name, value)}" for name, value in choice.chosen.means.items())
-        kept = f"; keeps the limits in {choice.chosen.feasible_share:.0%} of resamples"
-        console.print(f"    {means}{kept if choice.chosen.feasible_share < 1 else ''}", highlight=False, markup=False)
-    for one in choice.against_baseline:
-        ends = one.relative_interval
-        if one.relative is not None and ends.low is not None and ends.high is not None:
-            text = f"{one.response} {signed(one.relative)} % ({signed(ends.low)} to {signed(ends.high)} %)"
-            console.print(f"    against {one.baseline}: {text}", highlight=False, markup=False)
+        console.print(f"    {means}", highlight=False, markup=False)
+    if choice.against_baseline:
+        told = "; ".join(one.words for one in choice.against_baseline)
+        console.print(f"    against {choice.against_baseline[0].baseline}: {told}", highlight=False, markup=False)
     front = [c for c in choice.candidates if c.on_front and c is not choice.chosen]
     if front:
         console.print(f"    also on the Pareto front: {len(front)} (--json has them)", highlight=False, markup=False)

@@ -39,7 +39,9 @@ def _response_section(comparison: Comparison, response: str, verdicts: Sequence[
         )
     )
     drawn = figures.differences_figure(comparison, response)
-    caption = "Change with its interval; grey band: the noise floor." + _left_out(comparison, response)
+    caption = "Change with its interval; grey: how far A's rounds differ from themselves 95 times in 100." + _left_out(
+        comparison, response
+    )
     anchor = f"difference-{i + 1}"
     return Section(anchor, response, html, (Figure(f"{anchor}-figure", drawn, caption),) if drawn else ())
 
@@ -58,7 +60,7 @@ def recommendation_html(found: Recommendation, title: str = "Recommendation") ->
 def recommendation_sections(found: Recommendation) -> tuple[Section, ...]:
     """Return the section that says what to choose, and one with the trade-off under every given condition."""
     html = environment().get_template("recommendation_section.html.j2")
-    caption = "How sure the choice is: bars of one colour are sure, shared bars are not."
+    caption = "How often each configuration comes first when blocks are drawn again. What is clear is decided by tests."
     wins = Figure("recommendation-wins", figures.wins_figure(found.choices, found.given), caption)
     words = html.render(found=found, flips=flips_in_words(found.flips))
     first = Section("recommendation", f"To {found.objectives[0].words}", words, (wins,))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from patternbench.analyze.compare import Comparison, Difference
+from patternbench.analyze.compare import Comparison, Difference, Interval
 from patternbench.analyze.compare_words import ranked
 from patternbench.analyze.recommend import Choice, configuration
 from patternbench.analyze.rounds import label
-from patternbench.analyze.units import titled
+from patternbench.analyze.units import titled, unit_of
 
 from .model_section_figures import COLOURS, Spec, spec
 
@@ -21,45 +22,54 @@ SHOWN = 30
 
 
 def differences_figure(comparison: Comparison, response: str) -> Spec | None:
-    """Draw the relative change of one response per scenario, its interval, and the noise floor behind."""
+    """Draw the change of one response per scenario, its interval, and each scenario's noise floor behind."""
     chosen = drawn_differences(comparison, response)
     if not chosen:
         return None
-    table = pd.DataFrame([_row(d) for d in chosen])
+    unit, factor = _unit(chosen)
+    table = pd.DataFrame([_row(d, factor) for d in chosen])
     base = alt.Chart(table).encode(y=alt.Y("scenario:N", title=None, sort=None, axis=alt.Axis(labelLimit=460)))
     colour = alt.Color("verdict:N", scale=alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values())))
-    bars = base.mark_rule(strokeWidth=2.5).encode(
-        x=alt.X("low:Q", title=f"change of {response} in %"), x2="high:Q", color=colour
+    floors = base.mark_bar(opacity=0.15, color="#888", height=16).encode(
+        x=alt.X("below:Q", title=f"change of {response}{f' in {unit}' if unit else ''}"), x2="above:Q"
     )
+    bars = base.mark_rule(strokeWidth=2.5).encode(x="low:Q", x2="high:Q", color=colour)
     points = base.mark_point(filled=True, size=60).encode(x="change:Q", color=colour, tooltip=list(table.columns))
     zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 3], color="#888").encode(x="x:Q")
-    layers = [*_floor(comparison, response), zero, bars, points]
-    return spec(alt.layer(*layers).properties(width=430, height=alt.Step(22)))
+    return spec(alt.layer(floors, zero, bars, points).properties(width=430, height=alt.Step(22)))
 
 
 def drawn_differences(comparison: Comparison, response: str) -> list[Difference]:
-    """Return the differences of one response to draw: those with a relative interval, the largest `SHOWN`."""
-    usable = [d for d in comparison.differences if d.response == response and d.relative_interval.low is not None]
-    return ranked(usable)[:SHOWN]
+    """Return the differences of one response to draw: those with an interval in one unit, the largest `SHOWN`."""
+    usable = [d for d in comparison.differences if d.response == response and _interval(d).low is not None]
+    in_percent = any(d.in_percent for d in usable)
+    return ranked([d for d in usable if d.in_percent == in_percent])[:SHOWN]
 
 
-def _row(d: Difference) -> dict[str, Any]:
+def _interval(d: Difference) -> Interval:
+    return d.relative_interval if d.in_percent else d.interval
+
+
+def _unit(chosen: Sequence[Difference]) -> tuple[str, float]:
+    """The unit of a figure's changes and the factor to it."""
+    if chosen[0].in_percent:
+        return "%", 1.0
+    unit, factor = unit_of(chosen[0].response, max(abs(d.difference) for d in chosen))
+    return unit.replace("%", "points"), factor
+
+
+def _row(d: Difference, factor: float) -> dict[str, Any]:
+    ends, floor = _interval(d), (d.floor or 0.0) * factor
     return {
         "scenario": d.scenario,
-        "change": d.relative,
-        "low": d.relative_interval.low,
-        "high": d.relative_interval.high,
+        "change": ((d.relative if d.in_percent else d.difference) or 0.0) * factor,
+        "low": (ends.low or 0.0) * factor,
+        "high": (ends.high or 0.0) * factor,
+        "below": -floor,
+        "above": floor,
         "verdict": d.verdict,
         "rounds": min(d.rounds),
     }
-
-
-def _floor(comparison: Comparison, response: str) -> list[alt.Chart]:
-    floor = comparison.noise_floor.get(response)
-    if floor is None:
-        return []
-    band = pd.DataFrame({"x": [-floor], "x2": [floor]})
-    return [alt.Chart(band).mark_rect(opacity=0.15, color="#888").encode(x="x:Q", x2="x2:Q")]
 
 
 def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import block_drift, noise_floor
+from patternbench.analyze.units import SHARES
 from patternbench.report.figures import figure_responses
 from patternbench.report.findings import Findings, findings
 from patternbench.report.layout import Layout, layout
@@ -52,7 +53,7 @@ def figure_table(report: RunReport, response: str) -> pd.DataFrame:
 
 def comparisons(found: Findings, arrangement: Layout) -> pd.DataFrame:
     """Lay the comparisons with the reference under each other: over all conditions, then for each."""
-    parts = [("all conditions", found.by_item), ("one condition", found.by_scenario)]
+    parts = [("all conditions", found.by_item), ("one level", found.by_level), ("one condition", found.by_scenario)]
     shown = [table.assign(over=over, reference=found.reference) for over, table in parts if len(table)]
     return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame()
 
@@ -60,7 +61,7 @@ def comparisons(found: Findings, arrangement: Layout) -> pd.DataFrame:
 def noise_tables(report: RunReport) -> dict[str, pd.DataFrame]:
     """Give the noise floor and the drift of the headline responses."""
     known = [name for name in HEADLINES if name in report.rounds.columns]
-    drifts = [block_drift(report.done, name).assign(response=name) for name in known]
+    drifts = [block_drift(report.done, name).assign(response=name) for name in known if name not in SHARES]
     return {
         "noise": noise_floor(report.done, known),
         "drift": pd.concat(drifts, ignore_index=True) if drifts else pd.DataFrame(),

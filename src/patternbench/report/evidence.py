@@ -6,6 +6,7 @@ Plain words first, then tables, then pictures. What cannot be analyzed is a sect
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,11 +15,20 @@ import pandas as pd
 
 from patternbench.analyze.crossval import undo_log
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, fit_formulas
+from patternbench.analyze.objectives import parse_limit
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.recommend import Choice, Recommendation, Wish, configuration, flips_in_words, recommend
+from patternbench.analyze.recommend import (
+    Against,
+    Choice,
+    Recommendation,
+    Wish,
+    configuration,
+    flips_in_words,
+    recommend,
+)
 from patternbench.analyze.rounds import label
 from patternbench.analyze.stopping import Decision, Rule, decide, parse_rule, saving
-from patternbench.analyze.units import held, number, quantity, signed
+from patternbench.analyze.units import held, number, quantity
 from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
 from patternbench.plan.expand import size
 from patternbench.plan.fraction import aliasing
@@ -31,8 +41,10 @@ from patternbench.study.policies import POLICIES
 CHOSEN = {"strategy", *POLICIES}
 """How the factors begin that an engineer chooses; all others are given by the world."""
 _NUMBER = re.compile(r"_\d+$")
-DEFAULT = Wish(objectives=("minimise p95",), limits=("failure_rate <= 1%",))
+DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate <= 1%",))
 """What a recommendation optimises where the study does not say; it is said."""
+ALL = 100.0
+_FEW = 6
 PICTURES = {
     "effects": "Effects",
     "interaction": "Interaction",
@@ -48,7 +60,18 @@ PICTURES = {
 def with_sections(report: RunReport, study: Study) -> RunReport:
     """The report with the sections on its evidence after those that it has."""
     made = [*_part(report, study), *_stopping(report, study), *_models(report, study), *_recommendation(report, study)]
-    return replace(report, sections=(*report.sections, *made))
+    return replace(report, sections=(*report.sections, *made), failure_limit=_failure_limit(study))
+
+
+def _failure_limit(study: Study) -> float:
+    """How many percent of calls may fail: what the study's recommendation is subject to, else the assumed limit."""
+    texts = study.recommend.subject_to if study.recommend else ()
+    for one in map(parse_limit, (*texts, *DEFAULT.limits)):
+        if one.response == "failure_rate" and one.at_most:
+            return one.bound
+        if one.response == "success_rate" and not one.at_most:
+            return ALL - one.bound
+    raise AssertionError("the assumed limits hold one on failures")
 
 
 def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
@@ -237,7 +260,14 @@ def _chosen(found: Recommendation, study: Study) -> Section:
     rows = pd.DataFrame([_choice_row(choice, found) for choice in found.choices])
     words = [*_wish_words(found, study), *_summary(found), *flips_in_words(found.flips)]
     words += [note.text for note in found.notes]
-    return Section("recommendation", "What to choose", words, [Table("The choice", rows)], _choice_figures(found))
+    tables, figures = [Table("The choice", rows)], _choice_figures(found)
+    return Section("recommendation", "What to choose", words, tables, figures, choice=_at_a_glance(found, study))
+
+
+def _at_a_glance(found: Recommendation, study: Study) -> list[str]:
+    """The choice for the first screen: of few conditions each, of many how often each configuration is it."""
+    told = [choice.text for choice in found.choices] if len(found.choices) <= _FEW else _summary(found)
+    return [*told, *_wish_words(found, study)]
 
 
 def _wish_words(found: Recommendation, study: Study) -> list[str]:
@@ -249,18 +279,21 @@ def _wish_words(found: Recommendation, study: Study) -> list[str]:
 
 
 def _summary(found: Recommendation) -> list[str]:
-    """How often each configuration is chosen over the given conditions."""
+    """How often each configuration is chosen over the given conditions, and how often that is clear."""
     names = [configuration(c.chosen.scenario, found.given) if c.chosen else "nothing" for c in found.choices]
     total = len(names)
-    counts = sorted({name: names.count(name) for name in names}.items(), key=lambda pair: -pair[1])
     if total == 1:
         return [found.choices[0].text]
-    return [_counted(name, count, total) for name, count in counts]
+    clear = Counter(name for name, choice in zip(names, found.choices, strict=True) if choice.verdict == "clear")
+    return [_counted(name, count, clear[name], total) for name, count in Counter(names).most_common()]
 
 
-def _counted(name: str, count: int, total: int) -> str:
+def _counted(name: str, count: int, clear: int, total: int) -> str:
     where = f"under {count} of {total} conditions"
-    return f"No configuration keeps the limits {where}." if name == "nothing" else f"{name} is the choice {where}."
+    if name == "nothing":
+        return f"No configuration keeps the limits {where}."
+    sure = f"clearly under {clear}, a tie under the others" if clear else "in a tie under each of them"
+    return f"{name} is the choice {where}: {'clearly under each' if clear == count else sure}."
 
 
 def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
@@ -268,25 +301,20 @@ def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
     if choice.chosen is None:
         return {**where, "choose": "nothing keeps the limits"}
     cells = {name: quantity(name, value) for name, value in choice.chosen.means.items()}
-    against = {
-        f"{one.response} against the baseline": _change(one)
-        for one in choice.against_baseline
-        if one.relative is not None
-    }
-    sure = f"{choice.chosen.wins:.0%} of resamples"
-    return {**where, "choose": configuration(choice.chosen.scenario, found.given), "sure": sure, **cells, **against}
+    against = {f"{one.response} against the baseline": _change(one) for one in choice.against_baseline}
+    told = {"clear": "clear", "tie": f"a tie of {len(choice.ties)}"}.get(choice.verdict, "not clear")
+    return {**where, "choose": configuration(choice.chosen.scenario, found.given), "verdict": told, **cells, **against}
 
 
-def _change(one: Any) -> str:
-    low, high = one.relative_interval.low, one.relative_interval.high
-    return f"{signed(one.relative)} % ({signed(low)} to {signed(high)} %)".replace("-", "−")
+def _change(one: Against) -> str:
+    return one.words.removeprefix(f"{one.response} ").replace("-", "−")
 
 
 def _choice_figures(found: Recommendation) -> list[Figure]:
     wins = Figure(
-        "How sure each choice is",
+        "How often each configuration comes first",
         comparison_section_figures.wins_figure(found.choices, found.given),
-        "A bar of one colour is sure; a shared bar is not.",
+        "Shares of redrawn blocks: a picture of the spread. What is clear is decided by tests.",
     )
     last = next((choice for choice in reversed(found.choices) if choice.chosen), found.choices[-1])
     spec = comparison_section_figures.trade_off_figure(last, found.given)

@@ -1,34 +1,35 @@
 """What the run says, in plain words: every line against the baseline under the same conditions, with
 intervals.
 
-Only rounds of the same condition (client, load, fault) are compared. A change is the ratio of geometric
-means, or the difference of means for a response that can be zero, averaged over the conditions. It is called
-better or worse only if it holds after controlling the share of false discoveries among all comparisons of
-that response at 5 % (Benjamini and Hochberg, 1995).
+Only rounds of the same condition (client, load, fault) are compared, paired by block, with the estimator of every
+other comparison (`analyze.differences`); over several conditions the mean over them. A change is called better or
+worse only if it holds after controlling the share of false discoveries among all comparisons of that response at 5 %
+(Benjamini and Hochberg, 1995). A configuration is named for a gain only where it keeps the limit on failed calls: fast
+answers that are failures are none. The words follow the levels of the axis, for a mean over them depends on
+which levels a study happens to have.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.intervals import Comparison, difference, ratio
+from patternbench.analyze.compare import against, percent
+from patternbench.analyze.differences import Estimate, is_relative, over
+from patternbench.analyze.intervals import CONFIDENCE
+from patternbench.analyze.rounds import Roles, Scenario, scenarios
 from patternbench.report.layout import Layout, item
 from patternbench.report.model import RunReport, Section
-from patternbench.report.words import HEADLINES, RESPONSES, Better
-
-_Floats: TypeAlias = npt.NDArray[np.float64]
+from patternbench.report.words import BESIDE, HEADLINES, RESPONSES, Better, number
 
 FALSE_DISCOVERIES = 0.05
 _NAMED = 4
 _CHOICE = "What to choose"
 _NO_DECIMAL = 100
 _TOO_FEW = "Too few rounds to say: at least two finished rounds of each scenario are needed."
-_SAID = {"better": "better", "worse": "worse", "unclear": "no clear difference", "unknown": "not known"}
 _GROUPS = {"scenario": ["scenario"], "level": ["item", "x"], "item": ["item"]}
 
 
@@ -38,11 +39,14 @@ class Findings:
     line.
 
     The tables have `item`, `response`, `relative` (whether `change` is in percent; else in the response's
-    unit), `change`, `low`, `high`, `p` (adjusted), `conditions` and `verdict` (`better`, `worse`, `unclear`,
-    or `unknown` with too few rounds).
+    unit), `change`, `low`, `high`, `p` (adjusted), `conditions`, `verdict` (`better`, `worse`, `unclear`,
+    or `unknown` with too few rounds), `failed` and `rejected` (percent of calls: the most under one of its conditions,
+    and the mean), `keeps` (whether no condition exceeds the limit on failed calls, `failure_limit`) and
+    `reference_keeps`.
     """
 
     reference: str
+    failure_limit: float
     by_scenario: pd.DataFrame
     by_level: pd.DataFrame
     by_item: pd.DataFrame
@@ -61,16 +65,21 @@ class Headline:
 def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
     pairs = _pairs(arrangement)
-    known = [name for name in HEADLINES if name in report.rounds.columns] if len(pairs) else []
-    values = {name: _values(report.done, name) for name in known}
+    known = [name for name in (*HEADLINES, *BESIDE) if name in report.rounds.columns] if len(pairs) else []
+    measured = _measured(report.done, known)
+    outcomes = _outcomes(report.done)
+    failures = dict(zip(outcomes["scenario"], outcomes["failed"], strict=True))
+    pairs = pairs.merge(outcomes, on="scenario", how="left")
+    pairs["reference_failed"] = pairs["baseline"].map(failures) if len(pairs) else []
     tables = {
-        kind: _joined([_changes(pairs, by, values[name], name) for name in known]) for kind, by in _GROUPS.items()
+        kind: _joined([_changes(pairs, by, measured, name, report.failure_limit) for name in known])
+        for kind, by in _GROUPS.items()
     }
-    return Findings(arrangement.reference, tables["scenario"], tables["level"], tables["item"])
+    return Findings(arrangement.reference, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
 
 
 def headlines(found: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
-    """Say what is a safe choice, then for each headline response which line did best, at what cost, where.
+    """Say what is a safe choice, then for each headline response which line gains where, and at what cost.
 
     A section that says what to choose has the word in place of the comparison with the reference.
     """
@@ -78,7 +87,8 @@ def headlines(found: Findings, arrangement: Layout, sections: Sequence[Section] 
         return []
     chosen = [_chosen(section.choice) for section in sections if section.choice]
     known = [name for name in HEADLINES if (found.by_item["response"] == name).any()]
-    return [*(chosen or [_overall(found)]), *(_headline(found, name, arrangement) for name in known)]
+    table = found.by_level if arrangement.axis.quantity else found.by_item.assign(x=0.0, x_text="")
+    return [*(chosen or [_overall(found, table)]), *(_headline(found, table, name) for name in known)]
 
 
 def change_text(row: Any) -> str:
@@ -100,20 +110,44 @@ def _pairs(arrangement: Layout) -> pd.DataFrame:
     return table[~table["reference"]].merge(base.rename(columns={"scenario": "baseline"}), on=keys)
 
 
-def _values(rounds: pd.DataFrame, response: str) -> dict[Any, _Floats]:
-    """Give each scenario's values of a response, one a finished round in which it is defined."""
-    known = rounds[["scenario", response]].dropna()
-    return {key: part.to_numpy(float) for key, part in known.groupby("scenario")[response]}
+def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Scenario]:
+    """Give each scenario's values of the responses, with the block of each."""
+    if not responses or not len(rounds):
+        return {}
+    found = scenarios(rounds.reset_index(drop=True), Roles(("scenario",), tuple(responses)))
+    return {str(each.levels["scenario"]): each for each in found}
 
 
-def _changes(pairs: pd.DataFrame, by: list[str], values: dict[Any, _Floats], response: str) -> pd.DataFrame:
+def _outcomes(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Give what share of its calls each scenario failed and rejected, mean over its rounds, in percent."""
+    names = {"failure_rate": "failed", "rejected_rate": "rejected"}
+    kept = rounds.reindex(columns=["scenario", *names]).rename(columns=names)
+    return kept.astype(dict.fromkeys(names.values(), float)).groupby("scenario", as_index=False).mean()
+
+
+def _changes(
+    pairs: pd.DataFrame, by: list[str], measured: dict[str, Scenario], response: str, failure_limit: float
+) -> pd.DataFrame:
     """Compare the groups of pairs in one response, and adjust the p values for their number."""
-    relative = all((found > 0).all() for found in values.values())
-    rows = [{**_identity(part, by), **_change(part, values, relative)} for _, part in pairs.groupby(by, sort=False)]
+    relative = is_relative(response, *(each.values[response] for each in measured.values()))
+    rows = [
+        {**_identity(part, by), **_change(part, measured, response, relative), **_kept(part, failure_limit)}
+        for _, part in pairs.groupby(by, sort=False)
+    ]
     table = pd.DataFrame(rows).assign(response=response, relative=relative)
     table["p"] = _adjusted(table["p"].to_numpy(float))
     table["verdict"] = [_verdict(row, RESPONSES[response].better) for row in table.itertuples()]
     return table
+
+
+def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, Any]:
+    failed = float(part["failed"].max())
+    return {
+        "failed": failed,
+        "rejected": float(part["rejected"].mean()),
+        "keeps": not failed > failure_limit,
+        "reference_keeps": not part["reference_failed"].max() > failure_limit,
+    }
 
 
 def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
@@ -124,31 +158,33 @@ def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
     return {name: first[name] for name in names}
 
 
-def _change(part: pd.DataFrame, values: dict[Any, _Floats], relative: bool) -> dict[str, Any]:
+def _change(part: pd.DataFrame, measured: dict[str, Scenario], response: str, relative: bool) -> dict[str, Any]:
     """Average the change over the conditions of a group."""
-    none = np.array([])
-    matched = zip(part["scenario"], part["baseline"], strict=True)
-    sides = [(values.get(mine, none), values.get(base, none)) for mine, base in matched]
-    found = ratio(sides) if relative else difference(sides)
+    matched = [
+        (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
+    ]
+    parts = [against(a, b, response, relative) for a, b in matched if a and b and _both(a, b, response)]
+    found = over(parts) if parts else Estimate(np.nan, np.nan, 1.0)
+    low, high = found.ends(CONFIDENCE)
     return {
-        "change": _in_percent(found.estimate, relative),
-        "low": _in_percent(found.low, relative),
-        "high": _in_percent(found.high, relative),
-        "p": found.p if _measured(found) else np.nan,
-        "conditions": found.conditions,
+        "change": _in_percent(found.value, relative),
+        "low": _in_percent(low, relative),
+        "high": _in_percent(high, relative),
+        "p": float(found.p),
+        "conditions": len(parts),
     }
+
+
+def _both(a: Scenario, b: Scenario, response: str) -> bool:
+    return bool(len(a.values[response]) and len(b.values[response]))
 
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _measured(found: Comparison) -> bool:
-    return not np.isnan(found.low)
-
-
 def _in_percent(value: float, relative: bool) -> float:
-    return 100 * (value - 1) if relative else value
+    return percent(value) if relative else float(value)
 
 
 def _adjusted(p: Any) -> Any:
@@ -168,73 +204,118 @@ def _verdict(row: Any, better: Better) -> str:
     return "better" if (row.change < 0) == (better is Better.LOWER) else "worse"
 
 
-def _overall(found: Findings) -> Headline:
-    """Name the lines that are clearly better in something and clearly worse in nothing."""
-    counts = found.by_item.groupby("item", sort=False)["verdict"].value_counts().unstack(fill_value=0)
-    counts = counts.reindex(columns=["better", "worse", "unclear", "unknown"], fill_value=0)
-    if (counts["unknown"] > 0).all():
+def _overall(found: Findings, table: pd.DataFrame) -> Headline:
+    """Name the lines that are clearly better somewhere, clearly worse nowhere, and keep the limit on failures."""
+    if (table["verdict"] == "unknown").all():
         return Headline(_CHOICE, _TOO_FEW, (), "unclear")
-    safe = counts[(counts["better"] > 0) & (counts["worse"] == 0)].sort_values("better", ascending=False)
+    every = table.groupby("item", sort=False).agg(
+        better=("verdict", lambda told: (told == "better").sum()),
+        worse=("verdict", lambda told: (told == "worse").sum()),
+        keeps=("keeps", "all"),
+    )
+    safe = every[(every["better"] > 0) & (every["worse"] == 0) & every["keeps"]].sort_values("better", ascending=False)
     if len(safe):
         lead = f"Better than {found.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
         return Headline(_CHOICE, lead, (), "better")
-    if (counts["better"] > 0).any():
-        lead = f"No free gain: whatever beats {found.reference} in one response is worse in another."
+    if (every["better"] > 0).any():
+        lead = (
+            f"No free gain: whatever beats {found.reference} in one response or place is worse in another, "
+            f"or fails more than {number(found.failure_limit)}\u00a0% of calls."
+        )
         return Headline(_CHOICE, lead, ("Choose by what matters most to you.",), "unclear")
-    return Headline(
-        _CHOICE,
-        f"No configuration is clearly better than {found.reference} in anything.",
-        (),
-        "unclear",
-    )
+    return Headline(_CHOICE, f"No configuration is clearly better than {found.reference} in anything.", (), "unclear")
 
 
 def _chosen(words: Sequence[str]) -> Headline:
     return Headline(_CHOICE, words[0], tuple(words[1:]), "better")
 
 
-def _headline(found: Findings, response: str, arrangement: Layout) -> Headline:
-    mine = found.by_item[found.by_item["response"] == response]
+@dataclass(frozen=True)
+class _At:
+    """What one response shows at one level of the axis: the kind of news, and the row it is told of."""
+
+    kind: str
+    row: Any
+    others: int
+
+    @property
+    def item(self) -> str:
+        return str(self.row["item"]) if self.kind == "gain" else ""
+
+
+def _headline(found: Findings, table: pd.DataFrame, response: str) -> Headline:
+    """Say where which line gains most, where none does, and what stands beside each gain."""
+    mine = table[table["response"] == response].sort_values("x", kind="stable")
+    told = [_at(part, response) for _, part in mine.groupby("x", sort=True)]
+    if all(at.kind == "unknown" for at in told):
+        return Headline(RESPONSES[response].title, _TOO_FEW, (), "unclear")
+    phrases = [_phrase(found, stretch) for stretch in _stretches(told)]
+    more = [line for at in told for line in _beside(found, table, at)]
+    kinds = {at.kind for at in told}
+    verdict = "better" if "gain" in kinds else "worse" if kinds <= {"worse", "broken", "only"} else "unclear"
+    return Headline(RESPONSES[response].title, f"{_capital('; '.join(phrases))}.", tuple(more), verdict)
+
+
+def _at(rows: pd.DataFrame, response: str) -> _At:
+    """Judge one level: the largest gain of a line that keeps the limit, or why there is none."""
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
-    best = mine.assign(rank=sign * mine["change"]).sort_values("rank").iloc[0]
-    title = RESPONSES[response].title
-    where = _where(found, best, arrangement)
-    if best["verdict"] == "better":
-        lead = f"{_capital(best['item'])} is best: {_against(best, found.reference)}."
-        more = (_basis(best), _ties(mine, best), _cost(found, best), where)
-        return Headline(title, lead, tuple(part for part in more if part), "better")
-    lead, verdict = _no_gain(mine, best, found.reference)
-    return Headline(title, lead, tuple(part for part in (_basis(best), where) if part), verdict)
+    ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
+    kept = ranked[ranked["keeps"]]
+    gains = kept[kept["verdict"] == "better"]
+    if len(gains):
+        return _At("gain", gains.iloc[0], len(gains) - 1)
+    if kept.empty:
+        least = rows.sort_values("failed", kind="stable").iloc[0]
+        return _At("only" if least["reference_keeps"] else "broken", least, 0)
+    verdicts = set(kept["verdict"])
+    kind = "unknown" if verdicts == {"unknown"} else "worse" if verdicts == {"worse"} else "unclear"
+    return _At(kind, kept.iloc[0], 0)
 
 
-def _no_gain(mine: pd.DataFrame, best: Any, reference: str) -> tuple[str, str]:
-    """Say that nothing beat the reference, and how near the nearest came; and whether that is bad news."""
-    if best["verdict"] == "unknown":
-        return _TOO_FEW, "unclear"
-    if (mine["change"] == 0).all():
-        return f"Every configuration is exactly like {reference}.", "unclear"
-    worse = best["verdict"] == "worse"
-    start = "Nothing beats" if worse else "Nothing is clearly better than"
-    text = f"{start} {reference} overall. Nearest is {best['item']}: {_against(best, reference)}."
-    return text, "worse" if worse else "unclear"
+def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
+    """Put neighbouring levels of the same news together."""
+    stretch: list[_At] = []
+    for at in told:
+        if stretch and (at.kind, at.item) != (stretch[0].kind, stretch[0].item):
+            yield stretch
+            stretch = []
+        stretch.append(at)
+    yield stretch
 
 
-def _against(row: Any, reference: str) -> str:
-    """Say how far a line is from the reference, which is that of its own client."""
-    return f"{_amount(row)} {reference}{' of the same client' if row['client'] else ''}"
+def _phrase(found: Findings, stretch: Sequence[_At]) -> str:
+    where = _levels([str(at.row["x_text"]) for at in stretch])
+    limit = f"failed calls at {number(found.failure_limit)}\u00a0% or below"
+    said = {
+        "gain": f"{stretch[0].item} gains most over {_reference(found, stretch[0].row)}",
+        "unclear": f"nothing that keeps {limit} is clearly better than {found.reference}",
+        "worse": f"everything that keeps {limit} is worse than {found.reference}",
+        "broken": f"nothing keeps {limit}",
+        "only": f"only {found.reference} keeps {limit}",
+        "unknown": "too few rounds to say",
+    }
+    return said[stretch[0].kind] + (f" {where}" if where else "")
 
 
-def _basis(row: Any) -> str:
-    """Say what an estimate rests on."""
-    if np.isnan(row["low"]):
-        return ""
-    over = f", mean over {row['conditions']} matched conditions" if row["conditions"] > 1 else ""
-    return f"95\u00a0% interval {interval_text(row)}{over}."
+def _beside(found: Findings, table: pd.DataFrame, at: _At) -> Iterator[str]:
+    """What stands beside a level's news: of a gain its size and cost, of a broken limit who breaks it least."""
+    where = f"{_capital(_levels([str(at.row['x_text'])]))}: " if at.row["x_text"] else ""
+    calls = f"{_share(at.row['failed'])} of calls failed, {_share(at.row['rejected'])} rejected"
+    if at.kind == "gain":
+        more = f"; {at.others} more gain{'s' if at.others == 1 else ''}" if at.others else ""
+        yield f"{where}{change_text(at.row)} ({interval_text(at.row)}), {calls}{more}.{_cost(table, at.row)}"
+    elif at.kind in ("broken", "only") and at.row["response"] == HEADLINES[0] and not np.isnan(at.row["failed"]):
+        least = f"{at.row['item']} fails least{' of the others' if at.kind == 'only' else ''}"
+        yield f"{where}{least}: {calls}."
 
 
-def _amount(row: Any) -> str:
-    side = "below" if row["change"] < 0 else "above"
-    return f"{_signed(abs(row['change'])).lstrip('+')}{_unit(row)} {side}"
+def _share(percent_of_calls: float) -> str:
+    return "an unknown share" if np.isnan(percent_of_calls) else f"{number(percent_of_calls)}\u00a0%"
+
+
+def _reference(found: Findings, row: Any) -> str:
+    """Name the reference, which is that of the line's own client."""
+    return f"{found.reference}{' of the same client' if row['client'] else ''}"
 
 
 def _unit(row: Any) -> str:
@@ -250,44 +331,20 @@ def _signed(value: float) -> str:
     return text if float(text.replace(",", "")) == 0 else f"{'+' if value > 0 else '−'}{text}"
 
 
-def _ties(mine: pd.DataFrame, best: Any) -> str:
-    """Name the lines whose interval reaches into the best one's: the run cannot tell them apart from it."""
-    others = mine[mine["item"] != best["item"]]
-    near = others[(others["low"] <= best["high"]) & (others["high"] >= best["low"])]["item"]
-    return f"Not clearly different from it: {_listed(near)}." if len(near) else ""
-
-
-def _where(found: Findings, best: Any, arrangement: Layout) -> str:
-    """Say along the axis where the line is better, worse or neither, when that changes."""
-    if not arrangement.axis.quantity:
-        return ""
-    table = found.by_level
-    mine = table[(table["response"] == best["response"]) & (table["item"] == best["item"])].sort_values("x")
-    if mine["verdict"].nunique() == 1:
-        return ""
-    parts = [f"{_SAID[verdict]} {_levels(part['x_text'].tolist())}" for verdict, part in _stretches(mine)]
-    return f"By {arrangement.axis.title.rsplit(' (', 1)[0]}: {', '.join(parts)}."
-
-
-def _stretches(mine: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Split the levels of the axis into stretches of one verdict."""
-    changed = (mine["verdict"] != mine["verdict"].shift()).cumsum()
-    return [(str(part["verdict"].iloc[0]), part) for _, part in mine.groupby(changed, sort=True)]
-
-
 def _levels(texts: Sequence[str]) -> str:
+    if not texts[0]:
+        return ""
     return f"at {texts[0]}" if len(texts) == 1 else f"from {texts[0]} to {texts[-1]}"
 
 
-def _cost(found: Findings, best: Any) -> str:
-    """Name the other headline responses in which the line is clearly worse."""
-    table = found.by_item
-    mine = table[(table["item"] == best["item"]) & (table["response"] != best["response"])]
+def _cost(table: pd.DataFrame, best: Any) -> str:
+    """Name the other responses in which the line is clearly worse at this level."""
+    mine = table[(table["item"] == best["item"]) & (table["x"] == best["x"]) & (table["response"] != best["response"])]
     costs = [
-        f"{_small(RESPONSES[row['response']].title)} {_amount(row)} ({interval_text(row)})"
+        f"{_small(RESPONSES[row['response']].title)} {change_text(row)} ({interval_text(row)})"
         for _, row in mine[mine["verdict"] == "worse"].iterrows()
     ]
-    return f"Its cost: {'; '.join(costs)}." if costs else ""
+    return f" Its cost: {'; '.join(costs)}." if costs else ""
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -13,8 +13,10 @@ import pandas as pd
 import vl_convert
 from markupsafe import Markup
 
+from patternbench.analyze.compare_words import amount
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import noise_floor, trend
+from patternbench.analyze.units import SHARES
 from patternbench.report.csv import noise_tables
 from patternbench.report.figures import (
     axis_title,
@@ -34,12 +36,13 @@ from patternbench.report.words import HEADLINES, RESPONSES, factor_title, level_
 
 _DIGITS = 4
 _OF_SCENARIOS = (
-    "p50",
-    "p95",
-    "p99",
-    "AverageSuccessTime",
-    "TotalExecutionTime",
-    "failure_rate",
+    "success_rate",
+    "goodput",
+    "time_to_success",
+    "call_success_p50",
+    "call_success_p95",
+    "call_success_p99",
+    "rejected_rate",
     "amplification",
 )
 _FEWEST_ROUNDS = 6
@@ -90,7 +93,8 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
         "headlines": headlines(found, arrangement, report.sections),
         "reference": found.reference,
         "score": _scorecard(found),
-        "by_level": [_by_level(found, name, arrangement) for name in HEADLINES] if len(found.by_level) else [],
+        "failure_limit": report.failure_limit,
+        "by_level": [_by_level(found, name, arrangement) for name in _compared(found)],
         "facts": _facts(report),
         "machine": _flat(report.manifest),
         "factors": {
@@ -104,6 +108,10 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
         "axis": arrangement.axis,
         "grid_roles": _grid_words(arrangement),
     }
+
+
+def _compared(found: Findings) -> list[str]:
+    return list(dict.fromkeys(found.by_level["response"])) if len(found.by_level) else []
 
 
 def _scorecard(found: Findings) -> dict[str, Any]:
@@ -172,24 +180,28 @@ def _value(name: str, value: Any) -> str:
 
 
 def _noise(report: RunReport) -> list[dict[str, Any]]:
-    """Say for each headline response how much it differs from itself, and whether it drifted."""
+    """Say for each headline response how much its scenarios differ from themselves, and whether it drifted."""
     known = [name for name in HEADLINES if name in report.rounds.columns]
-    rows = _records(noise_floor(report.done, known))
-    return [
-        {**row, "title": RESPONSES[name].title, **_drifted(report, name, row["floor"])}
-        for name, row in zip(known, rows, strict=True)
-    ]
+    return [_noise_row(report, row) for row in _records(noise_floor(report.done, known))]
 
 
-def _drifted(report: RunReport, response: str, floor: float) -> dict[str, Any]:
+def _noise_row(report: RunReport, row: Mapping[str, Any]) -> dict[str, Any]:
+    name = row["response"]
+    texts = {end: amount(name, row[end], row["in_percent"]) if row["scenarios"] else "" for end in ("typical", "floor")}
+    return {**row, **texts, "title": RESPONSES[name].title, **_drifted(report, name, row)}
+
+
+def _drifted(report: RunReport, response: str, floor: Mapping[str, Any]) -> dict[str, Any]:
     """Say how far a response moved from first block to last, and whether that is more than its noise."""
+    if response in SHARES:
+        return {"drift": "told of times and rates", "drifted": False}
     found = trend(report.done, response)
     if np.isnan(found.p):
         return {"drift": "needs three blocks", "drifted": False}
     if found.p > _DRIFT_MATTERS:
         return {"drift": "none seen", "drifted": False}
     moved = found.percent_a_block * (found.blocks - 1)
-    within = "" if abs(moved) > floor else ", within the noise floor"
+    within = "" if not floor["in_percent"] or abs(moved) > floor["typical"] else ", within the noise floor"
     return {"drift": f"{moved:+.1f} % over the run{within}".replace("-", "−"), "drifted": not within}
 
 

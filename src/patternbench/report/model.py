@@ -53,6 +53,7 @@ class RunReport:
       mappings (or its JSON) with `message` and `remedy`, and optionally `kind` and `invalidates`.
     - `latencies`: `scenario`, `round` and the columns of `analyze.metrics.latency_curve`; may be empty.
     - `left_out`: mappings with `what` and `why`. `sections`: further sections, shown after the built-in ones.
+    - `failure_limit`: how many percent of calls may fail with a configuration that findings may call a gain.
     """
 
     study_name: str
@@ -64,6 +65,7 @@ class RunReport:
     latencies: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_NO_LATENCIES)))
     left_out: Sequence[Mapping[str, str]] = ()
     sections: Sequence[Section] = ()
+    failure_limit: float = 1.0
 
     @property
     def done(self) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 import vl_convert
 
-from patternbench.analyze.compare_words import change, interval
+from patternbench.analyze.compare_words import change, detectable, interval
 from patternbench.analyze.influence import thresholds
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult
 from patternbench.analyze.units import held, number, quantity, signed
@@ -49,7 +49,8 @@ def environment() -> jinja2.Environment:
         loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     made.filters.update(number=_number, p_value=_p_value, quantity=_quantity, signed=signed)
-    made.filters.update(change=change, interval=interval, held=lambda value, name: held(name, value))
+    made.filters.update(change=change, interval=interval, detectable=detectable)
+    made.filters.update(held=lambda value, name: held(name, value))
     return made
 
 

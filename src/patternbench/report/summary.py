@@ -14,11 +14,11 @@ from patternbench.report.words import RESPONSES, shown
 ROWS = 15
 _ROW = ("scenario", "condition", "client", "line", "x", "column")
 _SHOWN = {
-    "p50": "p50",
-    "p95": "p95",
-    "failure_rate": "failed",
-    "TotalExecutionTime": "execution",
-    "amplification": "amplif.",
+    "success_rate": "success",
+    "goodput": "goodput",
+    "time_to_success": "per ok",
+    "call_success_p95": "p95 (ok)",
+    "rejected_rate": "rejected",
 }
 
 

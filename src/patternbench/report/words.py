@@ -31,6 +31,27 @@ class Response:
 _L, _H, _N = Better.LOWER, Better.HIGHER, Better.NEITHER
 _QUANTILES = {"p50": "Median", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "Longest"}
 _LISTED = (
+    Response("success_rate", "Successful calls (share)", "percent", _H, "share of calls that ended in success"),
+    Response("goodput", "Goodput", "rate", _H, "successful calls per second, within the objective if there is one"),
+    Response(
+        "time_to_success",
+        "Time to a success",
+        "time",
+        _L,
+        "time that users spent, failed calls and pauses included, per successful call",
+    ),
+    *(
+        Response(f"call_success_{name}", f"{title} of successful calls", "time", _L, f"{meaning}, of successful calls")
+        for name, title, meaning in (
+            ("p95", "p95", "19 of 20 took at most this, back-off included"),
+            ("p50", "Median", "half took at most this, back-off included"),
+            ("p90", "p90", "nine of ten took at most this"),
+            ("p99", "p99", "99 of 100 took at most this"),
+            ("p999", "p99.9", "999 of 1,000 took at most this"),
+            ("max", "Longest", "the slowest"),
+        )
+    ),
+    Response("rejected_rate", "Rejected calls (share)", "percent", _N, "share of calls an open breaker turned away"),
     Response("AverageSuccessTime", "Average success time", "time", _L, "time of a successful attempt, on average"),
     Response(
         "TotalExecutionTime",
@@ -52,7 +73,6 @@ _LISTED = (
         _L,
         "share of calls that ended without success, rejected ones included",
     ),
-    Response("goodput", "Goodput", "rate", _H, "successful calls a second"),
     Response("Throughput", "Throughput", "rate", _N, "attempts a second, good or bad"),
     Response("amplification", "Amplification", "factor", _L, "attempts on the wire for each call"),
     Response("rejected_calls", "Rejected calls", "count", _N, "calls an open breaker turned away, in a round"),
@@ -112,8 +132,11 @@ _LISTED = (
 RESPONSES: Mapping[str, Response] = {response.name: response for response in _LISTED}
 """Every response that the report can show, those asked for most first."""
 
-HEADLINES = ("AverageSuccessTime", "TotalExecutionTime", "p95", "failure_rate")
-"""The responses that findings speak of."""
+HEADLINES = ("success_rate", "goodput", "time_to_success", "call_success_p95")
+"""The responses that findings speak of: what callers get, how much of it, and how fast those are who get it."""
+
+BESIDE = ("rejected_rate",)
+"""What always stands beside them: a call that is turned away is fast, and not served."""
 
 _UNITS = {
     "percent": (" %", 1.0),

@@ -10,7 +10,7 @@ from patternbench.analyze import derived
 from patternbench.analyze import problems as analysis
 from patternbench.analyze.formula_text import parse_formula
 from patternbench.analyze.metrics import RESPONSES
-from patternbench.analyze.recommend import parse_limit, parse_objective
+from patternbench.analyze.objectives import parse_limit, parse_objective
 from patternbench.analyze.stopping import Rule, parse_rule
 from patternbench.plan.expand import Plan
 from patternbench.study.evidence import Rounds

@@ -1,26 +1,13 @@
 """Differences between scenarios, their intervals, and the release gate."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from patternbench.analyze.compare import (
-    How,
-    Interval,
-    compare_runs,
-    compare_with_baseline,
-    mean_intervals,
-    paired_intervals,
-    smallest_detectable,
-)
+from patternbench.analyze.compare import How, compare_runs, compare_with_baseline
+from patternbench.analyze.compare_words import by_chance, change, detectable, interval, sentences
 from patternbench.analyze.gate import judge, parse_condition, rounds_to_decide, simultaneous_level
 from patternbench.analyze.problems import DataError
-
-Intervals = Callable[..., tuple[Interval, Interval]]
 
 
 def run(slower: float = 1.0, seed: int = 1, rounds: int = 12, spread: float = 0.05) -> pd.DataFrame:
@@ -41,16 +28,18 @@ def test_a_worked_example_of_the_rank_test_and_cliffs_delta() -> None:
     # of 16 pairs B is above A in 14, below in 1, equal in 1: delta = 13 / 16
     assert found.delta == pytest.approx(13 / 16)
     assert found.size == "large"
-    assert (found.means, found.difference, found.relative) == ((2.5, 5.25), 2.75, pytest.approx(110))
+    assert (found.means, found.difference) == ((2.5, 5.25), 2.75)
+    # geometric means 24^(1/4) and 630^(1/4)
+    assert found.centres == (pytest.approx(2.2134, abs=1e-4), pytest.approx(5.0100, abs=1e-4))
+    assert found.relative == pytest.approx(100 * ((630 / 24) ** 0.25 - 1))
 
 
-def test_few_rounds_give_welchs_interval_and_say_so() -> None:
+def test_two_runs_get_welchs_interval() -> None:
     a, b = pd.DataFrame({"s": "x", "y": [1.0, 2, 3, 4]}), pd.DataFrame({"s": "x", "y": [3.0, 5, 6, 7]})
     comparison = compare_runs(a, b, How(by=("s",)))
     # Welch: error 1.07044, df 5.5848, t 2.4915
     assert comparison.differences[0].interval.method == "welch"
     assert comparison.differences[0].interval.low == pytest.approx(2.75 - 2.4915 * 1.07044, abs=1e-3)
-    assert "few_rounds" in [note.kind for note in comparison.notes]
 
 
 def test_a_slower_run_is_found_slower_everywhere() -> None:
@@ -68,14 +57,14 @@ def test_inside_a_run_each_scenario_meets_its_own_baseline() -> None:
 
 def test_the_noise_floor_is_what_equal_configurations_differ_by() -> None:
     floor = compare_runs(run(rounds=40), run(seed=2, rounds=40), How(responses=("p95",))).noise_floor["p95"]
-    # two means of 40 rounds with 5 % spread differ by 1.96 * 5 % * sqrt(2 / 40) = 2.2 % 95 times in 100
+    # two means of 40 rounds with 5 % spread differ by 2.02 * 5 % * sqrt(2 / 40) = 2.3 % 95 times in 100
     assert floor == pytest.approx(2.2, abs=0.4)
 
 
 def test_the_smallest_detectable_effect_is_the_textbooks() -> None:
-    x = np.array([9.0, 11.0] * 5)
-    # sd 1.0541, error 0.4714, df 18: (2.1009 + 0.8621) * 0.4714 / 10
-    assert smallest_detectable(x, x, 0.95) == pytest.approx(13.97, abs=0.01)
+    a, b = (pd.DataFrame({"s": "x", "y": [-9.0, 11.0] * 5}) for _ in range(2))
+    # sd 10.541, error 4.714, df 18: (2.1009 + 0.8621) * 4.714
+    assert compare_runs(a, b, How(by=("s",))).differences[0].detectable == pytest.approx(13.97, abs=0.01)
 
 
 def test_scenarios_and_columns_that_only_one_side_has_are_named() -> None:
@@ -143,15 +132,35 @@ def test_among_many_differences_of_few_rounds_large_ones_are_still_found() -> No
     assert sum(d.p_adjusted is not None and d.p_adjusted < 0.05 for d in found[50:]) <= 6
 
 
-@pytest.mark.parametrize("intervals", [mean_intervals, paired_intervals])
-def test_one_outlier_does_not_stretch_an_interval_a_thousandfold(intervals: Intervals) -> None:
-    rng = np.random.default_rng(1)
-    x, y = rng.lognormal(0, 0.1, 10), rng.lognormal(0, 0.1, 10)
-    y[0] = 20.0
-    low, high = intervals(x, y, 0.95, rng)[1].low, intervals(x, y, 0.95, rng)[1].high
-    assert low is not None
-    assert high is not None
-    assert -100 < low < 190 < high < 10_000
+def test_the_p_of_three_rounds_can_be_small_and_matches_the_interval() -> None:
+    table = pd.concat([disturbed(3, seed).assign(place=seed) for seed in range(30)])
+    found = compare_with_baseline(table, ["strategy=baseline"], How(by=("place", "strategy"))).differences
+    assert len(found) == 30
+    for d in found:
+        assert (d.p <= 0.05) == (not d.relative_interval.low <= 0 <= d.relative_interval.high)
+    assert any(d.p_adjusted < 0.05 for d in found)
+
+
+def test_a_verdict_needs_the_corrected_p_and_not_only_an_interval_without_zero() -> None:
+    source = np.random.default_rng(2)
+    rows = [(b, p, s, source.lognormal(0, 0.1)) for b in range(6) for p in range(60) for s in ("baseline", "retry")]
+    table = pd.DataFrame(rows, columns=["block", "place", "strategy", "p95"])
+    comparison = compare_with_baseline(table, ["strategy=baseline"], How(by=("place", "strategy")))
+    alone = [d for d in comparison.differences if d.p <= 0.05]
+    assert len(alone) > 0
+    assert {d.verdict for d in comparison.differences} == {"undecided"}
+    assert by_chance(comparison)[0].startswith(f"{len(alone)} of 60 differences are undecided although")
+
+
+def test_shares_near_zero_are_told_in_points_and_never_in_percent_of_themselves() -> None:
+    a = pd.DataFrame({"s": "x", "failure_rate": [0.1, 0.3, 0.2, 0.2]})
+    b = pd.DataFrame({"s": "x", "failure_rate": [20.0, 22.0, 21.0, 21.0]})
+    comparison = compare_runs(a, b, How(by=("s",)))
+    (d,) = comparison.differences
+    assert (change(d), d.in_percent) == ("20.8 points", False)
+    told = " ".join([*sentences(comparison, "failure_rate"), interval(d), detectable(d)])
+    assert "points" in told
+    assert "%" not in told
 
 
 def test_scenarios_meet_whether_their_levels_are_whole_numbers_or_not() -> None:
@@ -205,42 +214,6 @@ def test_a_condition_on_a_response_that_was_not_compared_is_refused() -> None:
         judge(comparison, [parse_condition("p99 > +10%")])
 
 
-# --- properties
-# -----------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 1000), st.floats(1.5, 4))
-def test_adding_noise_widens_the_interval_of_a_difference(seed: int, factor: float) -> None:
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(100, 1, 10), rng.normal(105, 1, 10)
-    narrow = mean_intervals(x, y, 0.95, np.random.default_rng(1))[0]
-    wide = mean_intervals(100 + (x - 100) * factor, 105 + (y - 105) * factor, 0.95, np.random.default_rng(1))[0]
-    assert wide.high - wide.low > narrow.high - narrow.low
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.floats(1e-3, 1e3))
-def test_the_unit_does_not_change_a_relative_difference(scale: float) -> None:
-    x, y = np.random.default_rng(1).normal(100, 5, (2, 10))
-    a, b = (mean_intervals(x * s, y * s, 0.95, np.random.default_rng(1))[1] for s in (1.0, scale))
-    assert (a.low, a.high) == pytest.approx((b.low, b.high))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rounds", [6, 10, 20])
-@pytest.mark.parametrize("skewed", [False, True])
-def test_intervals_hold_the_true_difference_as_often_as_they_say(rounds: int, skewed: bool) -> None:
-    covered = 0
-    for seed in range(1000):
-        rng = np.random.default_rng(seed)
-        noise = rng.normal(0, 0.1, (2, rounds))
-        x, y = (np.exp(noise) if skewed else 1 + noise) * np.array([[100.0], [120.0]])
-        interval = mean_intervals(x, y, 0.95, rng)[1]
-        covered += interval.low <= 20 <= interval.high
-    assert 930 <= covered <= 970
-
-
 def disturbed(rounds: int = 12, seed: int = 5) -> pd.DataFrame:
     """Blocks differ by a factor of up to 2; inside each, retrying takes 20 % off."""
     source = np.random.default_rng(seed)
@@ -252,14 +225,12 @@ def disturbed(rounds: int = 12, seed: int = 5) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["block", "strategy", "p95"])
 
 
-@pytest.mark.parametrize(("rounds", "method"), [(12, "paired bootstrap"), (4, "paired t")])
-def test_inside_a_run_rounds_are_paired_by_block_so_that_what_a_block_did_to_both_cancels(
-    rounds: int, method: str
-) -> None:
+@pytest.mark.parametrize("rounds", [12, 4])
+def test_inside_a_run_rounds_are_paired_by_block_so_that_what_a_block_did_to_both_cancels(rounds: int) -> None:
     table, how = disturbed(rounds), How(by=("strategy",), responses=("p95",))
     (paired,) = compare_with_baseline(table, ["strategy=baseline"], how).differences
     (apart,) = compare_with_baseline(table.drop(columns="block"), ["strategy=baseline"], how).differences
-    assert (paired.interval.method, paired.verdict) == (method, "lower")
+    assert (paired.interval.method, paired.verdict) == ("paired t", "lower")
     low, high = paired.relative_interval.low, paired.relative_interval.high
     assert low is not None
     assert high is not None
@@ -283,15 +254,3 @@ def test_rounds_whose_block_lacks_a_partner_are_left_out_and_named() -> None:
     assert comparison.differences[0].rounds == (10, 10)
     note = next(note.text for note in comparison.notes if note.kind == "unpaired")
     assert note.startswith("2 values are left out")
-
-
-def test_paired_intervals_cover_as_often_as_they_claim() -> None:
-    source, covered = np.random.default_rng(11), 0
-    for _ in range(1000):
-        block = source.normal(0, 1, 10)
-        x, y = 10 + block + source.normal(0, 0.3, 10), 10.5 + block + source.normal(0, 0.3, 10)
-        interval, _ = paired_intervals(x, y, 0.95, source)
-        assert interval.low is not None
-        assert interval.high is not None
-        covered += interval.low <= 0.5 <= interval.high
-    assert 930 <= covered <= 970

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from patternbench.analyze.intervals import difference, median_interval, median_table, ratio
+from patternbench.analyze.intervals import median_interval, median_table
 
 values = st.lists(st.floats(0.001, 1000), min_size=1, max_size=30)
-sides = st.lists(st.floats(0.01, 100), min_size=2, max_size=10)
 
 
 def test_ten_rounds_give_the_second_and_the_ninth_observation() -> None:
@@ -58,60 +57,6 @@ def test_the_median_table_keeps_the_order_of_groups() -> None:
     rounds = pd.DataFrame({"scenario": ["b", "a", "b"], "p95": [1.0, 5.0, 3.0]})
     table = median_table(rounds, ["scenario"], ["p95"])
     assert table[["scenario", "median", "rounds"]].values.tolist() == [["b", 2.0, 2], ["a", 5.0, 1]]
-
-
-def test_one_condition_is_welchs_test() -> None:
-    a, b = [20.1, 22.9, 18.8, 25.0], [19.0, 17.2, 18.1, 20.4, 16.0]
-    found, welch = difference([(a, b)]), stats.ttest_ind(a, b, equal_var=False)
-    limits = welch.confidence_interval(0.95)
-    assert found.p == pytest.approx(welch.pvalue)
-    assert (found.low, found.high) == (pytest.approx(limits.low), pytest.approx(limits.high))
-
-
-def test_a_ratio_of_two_is_twice_the_geometric_mean() -> None:
-    found = ratio([([2, 8], [1, 4]), ([20, 80], [10, 40])])
-    assert found.estimate == pytest.approx(2.0)
-    assert found.conditions == 2
-
-
-def test_one_round_a_side_has_an_estimate_but_no_interval() -> None:
-    found = ratio([([2], [1])])
-    assert found.estimate == pytest.approx(2.0)
-    assert np.isnan([found.low, found.high, found.p]).all()
-
-
-def test_conditions_without_values_on_both_sides_are_not_counted() -> None:
-    assert difference([([1, 2], []), ([1, 2], [1, 2])]).conditions == 1
-    assert difference([([np.nan], [1.0])]).conditions == 0
-
-
-def test_a_ratio_of_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="above 0"):
-        ratio([([0.0, 1.0], [1.0, 1.0])])
-
-
-@given(sides, sides, st.floats(0.01, 100))
-def test_scaling_both_sides_leaves_the_ratio(a: list[float], b: list[float], by: float) -> None:
-    before, after = ratio([(a, b)]), ratio([(np.multiply(a, by), np.multiply(b, by))])
-    assert after.estimate == pytest.approx(before.estimate)
-    assert after.low == pytest.approx(before.low, rel=1e-4)
-
-
-@given(sides, sides)
-def test_exchanging_the_sides_turns_the_sign(a: list[float], b: list[float]) -> None:
-    there, back = difference([(a, b)]), difference([(b, a)])
-    assert (there.low, there.high) == (pytest.approx(-back.high), pytest.approx(-back.low))
-
-
-def test_the_stated_confidence_is_what_simulated_studies_show() -> None:
-    generator = np.random.default_rng(20240511)
-    hits = 0
-    for _ in range(1000):
-        spread = [0.05, 0.2, 0.1, 0.3]
-        pairs = [(generator.lognormal(0.1, wide, 4), generator.lognormal(0, wide / 2, 4)) for wide in spread]
-        found = ratio(pairs)
-        hits += found.low <= np.exp(0.1) <= found.high
-    assert 930 <= hits <= 970
 
 
 def test_the_median_table_of_no_rounds_is_empty() -> None:

@@ -75,6 +75,27 @@ def test_a_rejected_call_is_an_unsuccessful_call_that_costs_no_request() -> None
     assert found["amplification"] == pytest.approx(1.0)
 
 
+def test_success_share_rejected_share_and_time_to_a_success_are_of_all_calls() -> None:
+    found = round_metrics(BY_HAND)
+    assert (found["success_rate"], found["rejected_rate"]) == (pytest.approx(60.0), pytest.approx(20.0))
+    assert found["time_to_success"] == pytest.approx((0.090 + 0.061) / 3)
+    assert math.isnan(round_metrics(rows((0, 0, 1, 0, 0, 10, "answered", False)))["time_to_success"])
+
+
+def test_failing_fast_makes_response_times_short_and_successes_late() -> None:
+    served = [(0, call, 1, 100 * call, 100 * call, 100 * call + 100, "answered", True) for call in range(5)]
+    refused = [(0, call, 1, 10 * call, 10 * call, 10 * call + 1, "answered", call == 49) for call in range(50)]
+    slow, fast = round_metrics(rows(*served)), round_metrics(rows(*refused))
+    assert fast["p95"] < slow["p95"] / 50
+    assert fast["time_to_success"] > slow["time_to_success"] * 4
+    assert fast["success_rate"] == pytest.approx(2.0)
+
+
+def test_the_response_times_of_successful_calls_span_their_retries_and_leave_out_failures() -> None:
+    found = round_metrics(BY_HAND)
+    assert (found["call_success_p50"], found["call_success_max"]) == (pytest.approx(0.040), pytest.approx(0.050))
+
+
 def test_the_response_time_of_a_call_spans_its_attempts_and_its_back_off() -> None:
     assert sorted(call_seconds(BY_HAND)) == pytest.approx([0.030, 0.030, 0.040, 0.050])
     found = round_metrics(BY_HAND)
@@ -187,7 +208,7 @@ def test_users_of_two_groups_may_share_a_number() -> None:
 
 def test_every_response_of_the_contract_is_there_once() -> None:
     assert tuple(round_metrics(BY_HAND)) == RESPONSES
-    assert len(set(RESPONSES)) == 14 + 18 + 4
+    assert len(set(RESPONSES)) == 14 + 24 + 7
 
 
 @st.composite

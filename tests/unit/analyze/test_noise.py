@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from patternbench.analyze.compare import How, compare_runs
-from patternbench.analyze.noise import block_drift, noise_floor, trend
+from patternbench.analyze.noise import block_drift, floor_of, noise_floor, scenario_floor, trend
 
 
 def rounds(blocks: int, sigma: float, slope: float = 0.0, scenarios: int = 40) -> pd.DataFrame:
@@ -20,37 +20,39 @@ def rounds(blocks: int, sigma: float, slope: float = 0.0, scenarios: int = 40) -
 
 def test_rounds_that_repeat_exactly_have_a_floor_of_zero() -> None:
     found = noise_floor(rounds(6, sigma=0), ["p95"]).iloc[0]
-    assert (found["floor"], found["typical"], found["scenarios"], found["rounds_a_half"]) == (0, 0, 40, 3)
+    assert (found["typical"], found["scenarios"], found["rounds"]) == (pytest.approx(0, abs=1e-12), 40, 6)
 
 
-def test_two_rounds_that_differ_by_a_fifth_say_so() -> None:
-    two = pd.DataFrame({"scenario": ["a", "a"], "p95": [0.9, 1.1]})
-    assert noise_floor(two, ["p95"]).iloc[0]["floor"] == pytest.approx(20.0 / np.sqrt(2))
+def test_two_rounds_hardly_know_their_spread_and_the_floor_says_so() -> None:
+    # t(0.975, 1 degree of freedom) = 12.706, s = sqrt(0.02), sqrt(2 / 2)
+    two = np.array([-0.1, 0.1])
+    assert scenario_floor(two, in_percent=False) == pytest.approx(12.706 * np.sqrt(0.02), abs=1e-3)
 
 
-def test_four_rounds_are_split_in_three_ways() -> None:
-    four = pd.DataFrame({"scenario": ["a"] * 4, "p95": [1.0, 2.0, 3.0, 4.0]})
-    # Halves (1,2|3,4) (1,3|2,4) (1,4|2,3): means differ by 2, 1 and 0; the mean of all is 2.5.
-    assert noise_floor(four, ["p95"]).iloc[0]["typical"] == pytest.approx(100 * 1 / 2.5 / np.sqrt(2))
+def test_shares_have_a_floor_in_points_and_none_in_percent_of_numbers_near_zero() -> None:
+    found = floor_of("failure_rate", [np.array([0.0, 0.1, 0.2])])
+    assert not found.in_percent
+    assert found.floor == pytest.approx(4.3027 * 0.1 * np.sqrt(2 / 3), abs=1e-4)
 
 
-def test_the_floor_is_what_a_comparison_of_equal_configurations_finds_95_times_in_100() -> None:
-    generator = np.random.default_rng(3)
-    pairs = generator.lognormal(0, 0.05, (4000, 2, 10)).mean(axis=2)
-    between = np.quantile(100 * np.abs(pairs[:, 1] / pairs[:, 0] - 1), 0.95)
-    found = noise_floor(rounds(10, sigma=0.05, scenarios=200), ["p95"]).iloc[0]
-    assert found["floor"] == pytest.approx(between, rel=0.1)
+def test_each_scenario_has_a_floor_of_its_own() -> None:
+    quiet, loud = np.random.default_rng(1).lognormal(0, [[0.01], [0.3]], (2, 10))
+    found = floor_of("p95", [quiet, quiet, loud])
+    assert found.typical == scenario_floor(quiet, in_percent=True)
+    assert found.floor == scenario_floor(loud, in_percent=True) > 10 * found.typical
 
 
 def test_a_comparison_speaks_of_the_same_floor() -> None:
     table = rounds(10, sigma=0.1).assign(strategy="retry")
-    found = compare_runs(table, table, How(by=("scenario",), responses=("p95",), seed=5)).noise_floor["p95"]
-    assert found == noise_floor(table, ["p95"], seed=5).iloc[0]["floor"]
+    found = compare_runs(table, table, How(by=("scenario",), responses=("p95",)))
+    assert found.noise_floor["p95"] == noise_floor(table, ["p95"]).iloc[0]["typical"]
+    own = scenario_floor(table.loc[table["scenario"] == "s3", "p95"].to_numpy(), in_percent=True)
+    assert next(d.floor for d in found.differences if d.levels["scenario"] == "s3") == own
 
 
 def test_missing_rounds_do_not_count() -> None:
     gap = pd.DataFrame({"scenario": ["a"] * 3, "p95": [0.9, np.nan, 1.1]})
-    assert noise_floor(gap, ["p95"]).iloc[0]["floor"] == pytest.approx(20.0 / np.sqrt(2))
+    assert noise_floor(gap, ["p95"]).iloc[0]["floor"] == scenario_floor(np.array([0.9, 1.1]), in_percent=True)
 
 
 def test_more_noise_is_a_higher_floor() -> None:
@@ -62,11 +64,6 @@ def test_one_round_a_scenario_leaves_the_floor_unknown() -> None:
     found = noise_floor(rounds(1, sigma=0.1), ["p95"]).iloc[0]
     assert np.isnan(found["floor"])
     assert found["scenarios"] == 0
-
-
-def test_many_rounds_are_split_by_the_seed() -> None:
-    many = rounds(14, sigma=0.1)
-    assert noise_floor(many, ["p95"], seed=3).equals(noise_floor(many, ["p95"], seed=3))
 
 
 def test_a_machine_that_slows_down_is_found() -> None:

@@ -68,11 +68,17 @@ def test_a_prediction_takes_durations_as_a_study_writes_them(tmp_path: Path) -> 
 
 def test_a_comparison_of_many_scenarios_says_first_what_happened() -> None:
     text = said(compare, ROUNDS, "--baseline", "strategy=baseline", "--response", "p95,failure_rate")
-    # which of the scenarios at the edge are counted depends on the resamples drawn
-    assert re.search(r"Higher in 5\d of 180 scenarios, most at abort.percentage=80, users=50", text)
-    assert "strategy=retry, initial=60ms: +1,881 % (" in text
-    assert "Of 360 differences about 18 would look real by chance alone" in text
-    assert "The noise floor is 54.4 %" in text
+    assert "Higher in 65 of 180 scenarios, most at abort.percentage=80, users=50" in text
+    assert "strategy=retry, initial=60ms: +2,012 % (" in text
+    assert re.search(r"\d+ of 360 differences are undecided although their interval excludes zero", text)
+    assert "The noise floor is 40 %" in text
+
+
+def test_a_pattern_is_not_preferred_to_the_baseline_where_no_fault_lets_them_differ() -> None:
+    wish = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1%", "--json")
+    result = CliRunner().invoke(recommend, [ROUNDS, *wish])
+    calm = [c for c in json.loads(result.stdout_bytes)["choices"] if c["given"]["abort.percentage"] == 0]
+    assert {(c["chosen"], c["verdict"]) for c in calm} == {("strategy=baseline", "tie")}
 
 
 def test_every_interval_of_a_comparison_is_of_a_size_that_can_be_meant() -> None:
@@ -89,6 +95,6 @@ def test_a_recommendation_is_in_order_for_the_library_that_one_has_against_its_o
     places = [int(level) for level in re.findall(r"- At abort.percentage=(\d+)", text)]
     assert places == sorted(places)
     pairs = re.findall(r"- At [^:]*client=(\w+): [^-]*? against [^:]*client=(\w+)", text)
-    assert len(pairs) > 10
+    assert len(pairs) > 5
     assert all(ours == theirs for ours, theirs in pairs)
     assert "At abort.percentage=60, users=50, client=native: no configuration keeps failure_rate <= 1%." in text

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from patternbench.analyze.objectives import parse_limit
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.recommend import Wish, pareto_front, parse_limit, recommend, resampled_means
+from patternbench.analyze.recommend import Wish, pareto_front, recommend, resampled_centres
 
 
 def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:
@@ -47,13 +48,50 @@ def test_limits_that_nothing_keeps_choose_nothing_and_say_so() -> None:
     assert choice.text == "At users=10: no configuration keeps failure_rate <= 0.1%."
 
 
-def test_a_clear_winner_wins_always_and_a_close_race_is_called_one() -> None:
-    assert recommend(run(), Wish(("minimise p95",))).choices[0].chosen.wins == 1.0
-    table = run(spread=0.5)
+def test_a_clear_winner_is_called_so_with_its_lead_over_the_next() -> None:
+    choice = recommend(run(), Wish(("minimise p95",))).choices[0]
+    assert (choice.verdict, choice.chosen.wins) == ("clear", 1.0)
+    assert choice.text.startswith("At users=10: clearly strategy=retry: p95 -")
+    assert choice.text.endswith("against the next, strategy=breaker.")
+
+
+def test_configurations_that_cannot_be_told_apart_are_a_tie_and_the_baseline_is_preferred() -> None:
+    table = run()
     table["p95"] = np.random.default_rng(3).normal(1, 0.2, len(table))
-    close = recommend(table, Wish(("minimise p95",))).choices[0]
-    assert close.chosen.wins < 0.9
-    assert "rival" in close.text
+    choice = recommend(table, Wish(("minimise p95",), baseline=("strategy=baseline",))).choices[0]
+    assert choice.verdict == "tie"
+    assert choice.chosen.scenario.levels["strategy"] == "baseline"
+    assert "cannot tell them apart" in choice.text
+
+
+def test_where_nothing_can_differ_the_baseline_is_the_choice() -> None:
+    table = run()
+    table["p95"] = table.groupby("users").cumcount() // 3 + 1.0
+    choices = recommend(table, Wish(("minimise p95",))).choices
+    assert [c.verdict for c in choices] == ["tie", "tie"]
+    assert {c.chosen.scenario.levels["strategy"] for c in choices} == {"baseline"}
+    assert "preferred" not in choices[0].text or "nothing shows a gain over it" in choices[0].text
+
+
+def test_a_choice_that_may_break_the_limit_is_not_clear() -> None:
+    table = run()
+    retries = table["strategy"] == "retry"
+    table.loc[retries, "failure_rate"] = 0.3 + 1.3 * (table[retries].groupby("users").cumcount() % 2)
+    choice = recommend(table, Wish(("minimise p95",), ("failure_rate <= 1%",))).choices[0]
+    assert choice.verdict == "unsure"
+    assert choice.text.endswith("which ones keep failure_rate <= 1% cannot be told.")
+
+
+def test_rounds_are_paired_by_block_so_that_a_noisy_machine_hides_no_winner() -> None:
+    source = np.random.default_rng(5)
+    rows = [
+        (block, strategy, machine * factor * np.exp(source.normal(0, 0.02)))
+        for block, machine in enumerate(source.uniform(1, 3, 6))
+        for strategy, factor in (("baseline", 1.0), ("retry", 0.9))
+    ]
+    table = pd.DataFrame(rows, columns=["block", "strategy", "p95"])
+    paired, apart = (recommend(t, Wish(("minimise p95",))).choices[0] for t in (table, table.drop(columns="block")))
+    assert (paired.verdict, apart.verdict) == ("clear", "tie")
 
 
 def test_shares_of_wins_and_of_infeasible_resamples_add_up() -> None:
@@ -83,7 +121,7 @@ def test_without_given_factors_all_scenarios_compete() -> None:
 
 def test_resampled_means_scatter_like_the_standard_error() -> None:
     values = np.random.default_rng(1).normal(0, 1, 100)
-    means = resampled_means([values], np.random.default_rng(2), 5000)
+    means = resampled_centres([values], False, np.random.default_rng(2), 5000)
     assert means.std() == pytest.approx(values.std() / 10, rel=0.05)
 
 
@@ -122,14 +160,11 @@ def test_all_that_is_wrong_with_a_wish_is_said_at_once() -> None:
     assert [p.where for p in raised.value.problems] == ["--objective", "--subject-to", "--subject-to", "--baseline"]
 
 
-def test_a_race_that_nobody_wins_is_called_no_clear_choice() -> None:
+def test_equal_configurations_share_the_resamples_that_they_lead() -> None:
     table = run()
     table["p95"] = table.groupby(["strategy", "users"]).cumcount() + 1.0
     choice = recommend(table, Wish(("minimise p95",))).choices[0]
-    assert choice.chosen is not None
-    assert choice.chosen.wins == pytest.approx(1 / 3, abs=0.05)
-    assert "no clear choice" in choice.text
-    assert "has the lowest mean p95, but is the best in only" in choice.text
+    assert [c.wins for c in choice.candidates] == pytest.approx([1 / 3] * 3)
 
 
 def test_a_flip_to_nothing_is_sure_where_nothing_ever_keeps_the_limits() -> None:

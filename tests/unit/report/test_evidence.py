@@ -35,7 +35,7 @@ def _measured(levels: dict[str, object], source: np.random.Generator) -> dict[st
     factor = {"baseline": 1.0, "retry": 0.5, "circuit_breaker": 0.8}[str(levels["strategy"])]
     failing = {"baseline": 1.0, "retry": 0.0, "circuit_breaker": 2.0}[str(levels["strategy"])]
     p95 = 0.002 * float(str(levels["users"])) * factor * source.lognormal(0, 0.02)
-    return {"p95": p95, "failure_rate": failing * float(str(levels["abort.percentage"])) / 2}
+    return {"p95": p95, "call_success_p95": p95, "failure_rate": failing * float(str(levels["abort.percentage"])) / 2}
 
 
 def sections(**changes: str) -> dict[str, Section]:
@@ -82,7 +82,7 @@ def test_what_stopping_early_saved_is_said() -> None:
 
 def test_the_assumed_aim_of_a_recommendation_is_said_and_the_studys_own_is_followed() -> None:
     assumed, own = sections(), sections(recommend="{objectives: [maximise p95]}")
-    assert "minimise p95, subject to failure_rate <= 1%" in assumed["recommendation"].words[0]
+    assert "minimise call_success_p95, subject to failure_rate <= 1%" in assumed["recommendation"].words[0]
     assert "is assumed" in assumed["recommendation"].words[0]
     assert own["recommendation"].words[0] == "Chosen to maximise p95."
     table = assumed["recommendation"].tables[0].frame

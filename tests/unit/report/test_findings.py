@@ -7,22 +7,33 @@ import pandas as pd
 import pytest
 from tests.support.synthetic_run import synthetic_run
 
+from patternbench.analyze.compare import How, compare_with_baseline
 from patternbench.analyze.metrics import RESPONSES
+from patternbench.analyze.recommend import Wish, recommend
 from patternbench.report.findings import Findings, Headline, findings, headlines
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, Section
-from patternbench.report.words import HEADLINES
+from patternbench.report.words import BESIDE, HEADLINES
 
 
-def run_with(medians: dict[str, tuple[float, float]], rounds: int = 8, noise: float = 0.02) -> RunReport:
-    """Make a run of one condition: each strategy's success time and execution time, with seeded noise."""
+def run_with(
+    medians: dict[str, tuple[float, float]],
+    rounds: int = 8,
+    noise: float = 0.02,
+    failed: dict[str, float] | None = None,
+    rejected: dict[str, float] | None = None,
+) -> RunReport:
+    """Make a run of one condition: each strategy's p95 of successes and time to a success, with seeded noise."""
     generator = np.random.default_rng(11)
     rows = [
         {
             "round": 0, "block": block, "scenario": name, "status": "done", "cause": None,
             **dict.fromkeys(RESPONSES, 1.0),
-            "AverageSuccessTime": success * generator.lognormal(0, noise),
-            "TotalExecutionTime": execution * generator.lognormal(0, noise),
+            "failure_rate": (failed or {}).get(name, 0.0),
+            "success_rate": 100 - (failed or {}).get(name, 0.0),
+            "rejected_rate": (rejected or {}).get(name, 0.0),
+            "call_success_p95": success * generator.lognormal(0, noise),
+            "time_to_success": execution * generator.lognormal(0, noise),
         }
         for block in range(rounds)
         for name, (success, execution) in medians.items()
@@ -41,13 +52,17 @@ def said(report: RunReport) -> tuple[Findings, list[Headline]]:
     return found, headlines(found, arrangement)
 
 
+def of(lines: list[Headline], title: str) -> Headline:
+    return next(line for line in lines if line.title == title)
+
+
 def plain(headline: Headline) -> str:
     return " ".join([headline.lead, *headline.more]).replace("\u00a0", " ")
 
 
 def test_a_true_gain_is_found_with_an_interval_around_it() -> None:
     found, _ = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}))
-    row = next(found.by_item.query("response == 'AverageSuccessTime'").itertuples())
+    row = next(found.by_item.query("response == 'call_success_p95'").itertuples())
     assert row.verdict == "better"
     assert row.low < -40 < row.high
     assert row.high - row.low < 5
@@ -58,28 +73,60 @@ def test_no_difference_is_not_called_one() -> None:
     assert set(found.by_item["verdict"]) == {"unclear"}
 
 
-def test_the_best_is_named_with_its_cost() -> None:
+def test_the_largest_gain_is_named_with_its_cost_and_what_it_rejects() -> None:
     _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.4), "breaker": (0.8, 1.0)}))
-    success = plain(lines[1])
-    assert success.startswith("Retry is best: ")
-    assert "Its cost: total execution time" in success
+    success = plain(of(lines, "p95 of successful calls"))
+    assert success.startswith("Retry gains most over baseline. ")
+    assert "0 % of calls failed, 0 % rejected; 1 more gains. Its cost: time to a success +3" in success
     assert plain(lines[0]) == "Better than baseline in something, clearly worse in nothing: breaker."
 
 
 def test_when_every_gain_costs_something_it_says_so() -> None:
     _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.4)}))
-    assert lines[0].lead == "No free gain: whatever beats baseline in one response is worse in another."
+    assert lines[0].lead.startswith(
+        "No free gain: whatever beats baseline in one response or place is worse in another"
+    )
 
 
-def test_when_nothing_beats_the_baseline_the_nearest_is_named() -> None:
+def test_when_nothing_beats_the_baseline_it_says_so() -> None:
     _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (2.0, 1.0), "breaker": (1.5, 1.0)}))
-    assert lines[1].verdict == "worse"
-    assert lines[1].lead.startswith("Nothing beats baseline overall. Nearest is breaker: ")
+    told = of(lines, "p95 of successful calls")
+    assert told.verdict == "worse"
+    assert plain(told) == "Everything that keeps failed calls at 1 % or below is worse than baseline."
 
 
-def test_a_line_that_cannot_be_told_from_the_best_is_said() -> None:
-    _, lines = said(run_with({"baseline": (1.0, 1.0), "a": (0.6, 1.0), "b": (0.601, 1.0)}))
-    assert "Not clearly different from it" in plain(lines[1])
+def test_answers_that_are_fast_because_they_are_refused_are_no_gain() -> None:
+    report = run_with(
+        {"baseline": (1.0, 1.0), "breaker": (0.1, 9.0)}, failed={"breaker": 98.0}, rejected={"breaker": 97.0}
+    )
+    found, lines = said(report)
+    assert found.by_item.query("response == 'call_success_p95'")["verdict"].tolist() == ["better"]
+    assert plain(of(lines, "p95 of successful calls")) == "Only baseline keeps failed calls at 1 % or below."
+    told = plain(of(lines, "Successful calls (share)"))
+    assert told.endswith("breaker fails least of the others: 98 % of calls failed, 97 % rejected.")
+    assert all("gain" not in plain(line).replace("No free gain", "") for line in lines)
+
+
+def test_the_failure_limit_of_the_study_decides_what_may_gain() -> None:
+    report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}, failed={"retry": 4.0})
+    _, strict = said(report)
+    _, mild = said(replace(report, failure_limit=5.0))
+    assert of(strict, "p95 of successful calls").lead == "Only baseline keeps failed calls at 1\u00a0% or below."
+    assert of(mild, "p95 of successful calls").lead == "Retry gains most over baseline."
+
+
+def test_comparison_recommendation_and_report_tell_one_difference_alike() -> None:
+    report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}, rounds=5, noise=0.2)
+    table = report.rounds.assign(strategy=report.rounds["scenario"])
+    how = How(by=("strategy",), responses=("call_success_p95",))
+    (compared,) = compare_with_baseline(table, ["strategy=baseline"], how).differences
+    (choice,) = recommend(table, Wish(("minimise call_success_p95",), by=("strategy",))).choices
+    (recommended,) = choice.against_baseline
+    row = next(said(report)[0].by_scenario.query("response == 'call_success_p95'").itertuples())
+    expected = pytest.approx((compared.relative, compared.relative_interval.low, compared.relative_interval.high))
+    assert (row.change, row.low, row.high) == expected
+    ends = recommended.relative_interval
+    assert (recommended.relative, ends.low, ends.high) == expected
 
 
 def test_one_round_supports_no_claim() -> None:
@@ -100,28 +147,32 @@ def test_a_study_of_one_line_has_nothing_to_compare() -> None:
     assert lines == []
 
 
-def test_a_response_that_can_be_zero_is_compared_by_difference() -> None:
-    report = synthetic_run(rounds=4, users=[50], client=["native"])
-    found, lines = said(report)
-    failed = found.by_item[found.by_item["response"] == "failure_rate"]
-    assert not failed["relative"].any()
-    assert "points below baseline" in lines[-1].lead
-
-
-def test_the_published_shape_flips_along_the_fault_axis() -> None:
-    found, lines = said(synthetic_run())
-    slow = found.by_level.query("response == 'TotalExecutionTime' and item == 'retry · 60 ms (native)'")
-    assert slow.sort_values("x")["verdict"].tolist()[0] == "unclear"
-    assert slow.sort_values("x")["verdict"].tolist()[-1] == "worse"
-    assert "By abort percentage: no clear difference at 0 %, better from 20 % to 80 %." in plain(lines[1])
+def test_shares_are_compared_in_points() -> None:
+    found, lines = said(synthetic_run(rounds=4, users=[50], client=["native"]))
+    told = found.by_item[found.by_item["response"].isin(["success_rate", "rejected_rate"])]
+    assert not told["relative"].any()
+    assert set(found.by_item["response"]) == {*HEADLINES, *BESIDE}
     assert [line.title for line in lines[1:]] == [
-        "Average success time", "Total execution time", "p95 response time", "Failed calls",
+        "Successful calls (share)", "Goodput", "Time to a success", "p95 of successful calls",
     ]  # fmt: skip
 
 
+def test_the_published_shape_flips_along_the_fault_axis() -> None:
+    found, lines = said(replace(synthetic_run(client=["native"]), failure_limit=20.0))
+    slow = found.by_level.query("response == 'time_to_success' and item == 'retry · 60 ms'")
+    assert slow.sort_values("x")["verdict"].tolist()[0] == "unclear"
+    assert slow.sort_values("x")["verdict"].tolist()[-1] == "worse"
+    told = plain(of(lines, "Successful calls (share)"))
+    assert told.startswith(
+        "Nothing that keeps failed calls at 20 % or below is clearly better than baseline at 0 %; retry"
+    )
+    assert "gains most over baseline" in told
+    assert "nothing keeps failed calls at 20 % or below at 80 %. " in told
+
+
 def test_with_several_clients_each_is_compared_with_its_own_baseline() -> None:
-    _, lines = said(synthetic_run(rounds=3, users=[50], fault=[80]))
-    assert "below baseline of the same client." in plain(lines[1])
+    _, lines = said(replace(synthetic_run(rounds=6, users=[50], fault=[40]), failure_limit=50.0))
+    assert "over baseline of the same client" in plain(of(lines, "Successful calls (share)"))
 
 
 @pytest.mark.parametrize("response", HEADLINES)
