@@ -79,6 +79,16 @@ describe("a plan", function()
     end)
   end)
 
+  it("gives a tier without a burst its own limit as burst, never the base's", function()
+    local tiers = { plain = { limit = 50 }, own = { limit = 50, burst = 7, window = "2s" } }
+    local parsed = plan.parse(changed({ limit = { limit = 100, burst = 3, tiers = tiers } }), read)
+    local by_tier = parsed.limits[1].by_tier
+    assert.equal(3, parsed.limits[1].burst)
+    assert.are.same({ 50, 1e6 }, { by_tier.plain.burst, by_tier.plain.window })
+    assert.are.same({ 7, 2e6 }, { by_tier.own.burst, by_tier.own.window })
+    assert.equal(50, by_tier.plain.localized.burst)
+  end)
+
   it("is the example's", function()
     local parsed, problems = plan.parse(read("examples/plan.json"), read)
     assert.is_truthy(parsed, problems and shape.describe(problems))

@@ -115,6 +115,24 @@ local plan = object({
 
 -- What the shape alone can't say. -----------------------------------------------------------------------------------
 
+local function copy(each, changes)
+  local out = {}
+  for key, value in pairs(each) do
+    out[key] = value
+  end
+  for key, value in pairs(changes) do
+    out[key] = value
+  end
+  return out
+end
+
+-- The limit that holds for the clients of a tier. Its burst is its own, or its limit: never the base's.
+local function of_tier(each, values)
+  local out = copy(each, values)
+  out.burst = values.burst
+  return out
+end
+
 local needs_name = { header = true, query = true, cookie = true, variable = true }
 local has_case = { query = true, cookie = true }
 
@@ -180,8 +198,7 @@ local function check_tiers(each, path, problems)
     end
   end
   for tier, values in pairs(each.tiers) do
-    local whole_tier = setmetatable(values, { __index = each })
-    check_algorithm(whole_tier, path .. ".tiers." .. tier, problems)
+    check_algorithm(of_tier(each, values), path .. ".tiers." .. tier, problems)
   end
 end
 
@@ -295,17 +312,6 @@ function M.ready(each)
   return each
 end
 
-local function copy(each, changes)
-  local out = {}
-  for key, value in pairs(each) do
-    out[key] = value
-  end
-  for key, value in pairs(changes) do
-    out[key] = value
-  end
-  return out
-end
-
 -- What one of `balancers` allows on its own while the store is away.
 local function localized(each, balancers)
   return M.ready(copy(each, {
@@ -335,8 +341,7 @@ local function prepare(each, balancers, stores)
   each.localized = localized(each, balancers)
   local tiers = {}
   for tier, values in pairs(each.tiers) do
-    local changed = { limit = values.limit, window = rawget(values, "window"), burst = rawget(values, "burst") or values.limit }
-    tiers[tier] = M.ready(copy(each, changed))
+    tiers[tier] = M.ready(of_tier(each, values))
     tiers[tier].localized = localized(tiers[tier], balancers)
   end
   each.by_tier = tiers
