@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
-from patternbench.lab.envoy import bootstrap, fraction, inexact, runtime
+from patternbench.lab.envoy import bootstrap, fraction, inexact, inject, runtime
 from patternbench.study.models import Fault
 from patternbench.study.units import Duration
 
@@ -73,3 +74,27 @@ def test_a_share_finer_than_envoys_is_refused_and_all_others_are_taken() -> None
     shares = [0, 0.0001, 0.1, 33.3333, 99.9999, 100, 0.00001, 33.33333]
     found = list(inexact([Fault.model_validate({"abort": {"percentage": shares}})]))
     assert [problem.value for problem in found] == [0.00001, 33.33333]
+
+
+def answering(status: int) -> httpx.Client:
+    return httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(status)))
+
+
+@pytest.mark.parametrize("status", [400, 404, 500, 503])
+def test_a_proxy_that_refuses_the_faults_is_an_error(status: int) -> None:
+    with pytest.raises(httpx.HTTPStatusError, match=str(status)):
+        inject(answering(status), "http://127.0.0.1:1", {})
+
+
+def test_faults_are_set_all_at_once_by_a_post_to_the_admin_interface() -> None:
+    asked: list[httpx.Request] = []
+
+    def keep(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200)
+
+    faults = {"abort": {"percentage": 20, "status": 500}}
+    inject(httpx.Client(transport=httpx.MockTransport(keep)), "http://127.0.0.1:1", faults)
+    (request,) = asked
+    assert (request.method, request.url.path) == ("POST", "/runtime_modify")
+    assert dict(request.url.params) == runtime(faults)

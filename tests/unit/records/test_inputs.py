@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,21 @@ def test_a_copy_that_was_changed_or_is_gone_is_refused_by_name(tmp_path: Path, r
     assert "was changed since the run began" in changed.message
     assert "`a.csv`" in changed.hint
     assert "cannot be read" in gone.message
+
+
+def test_a_file_that_changes_while_it_is_copied_is_refused(
+    tmp_path: Path, run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("before")
+    copies = shutil.copyfile
+
+    def meanwhile_changed(source: Path, copy: Path) -> None:
+        source.write_text("after")
+        copies(source, copy)
+
+    monkeypatch.setattr(shutil, "copyfile", meanwhile_changed)
+    with pytest.raises(InputError, match="changed while it was copied"):
+        keep(run, ["a.csv"], tmp_path)
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path, run: RunFolder) -> None:

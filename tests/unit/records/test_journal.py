@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +25,31 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
     for index in range(5):
         journal.append(entry(index))
     assert journal.entries() == [entry(index) for index in range(5)]
+
+
+def test_an_entry_is_on_disk_before_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced = tmp_path / "journal.jsonl", []
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append((os.fstat(number).st_ino, path.read_bytes())))
+    journal = Journal(path)
+    for index in range(3):
+        journal.append(entry(index))
+        assert synced[-1] == (path.stat().st_ino, path.read_bytes()), "all of the line was handed to the disk"
+        assert len(synced) == index + 1
+
+
+def test_an_entry_that_could_not_be_brought_to_disk_is_not_in_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.append(entry(0))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        journal.append(entry(1))
+    assert journal.entries() == [entry(0)]
 
 
 @given(st.integers(0, 2000))

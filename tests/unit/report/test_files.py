@@ -1,6 +1,7 @@
 """The report's files: tables, figures, the page and the terminal's summary."""
 
 import io
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -117,11 +118,28 @@ def test_failed_rounds_warnings_and_what_was_left_out_are_on_the_page(whole: Run
         assert text in page
 
 
+NASTY = "</script><script>alert(1)</script><!--"
+
+
 def test_what_a_study_says_cannot_break_the_page(small: RunReport) -> None:
-    nasty = "</script><script>alert(1)</script>"
-    levels = [{"id": each["id"], "levels": {**each["levels"], "note": nasty}} for each in small.scenarios]
-    page = render(replace(small, study_name=nasty, study_text=nasty, scenarios=levels, manifest={nasty: nasty}))
+    levels = [{"id": each["id"], "levels": {**each["levels"], "note": NASTY}} for each in small.scenarios]
+    page = render(replace(small, study_name=NASTY, study_text=NASTY, scenarios=levels, manifest={NASTY: NASTY}))
     assert "<script>alert(1)" not in page
+
+
+def test_a_level_cannot_end_the_script_that_holds_the_data_of_the_page(small: RunReport) -> None:
+    page = render(with_client(small, NASTY))
+    data = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert NASTY in data[0].replace("\\u003c", "<"), "the level is in the data"
+    assert "<" not in data[0]
+    json.loads(data[0])
+    assert "<script>alert(1)" not in page
+
+
+def with_client(report: RunReport, name: str) -> RunReport:
+    """The report of the same run with another client."""
+    scenarios = [{**each, "levels": {**each["levels"], "client": name}} for each in report.scenarios]
+    return replace(report, scenarios=scenarios, factors={**report.factors, "client": [name]})
 
 
 def test_further_sections_are_shown_and_written(small: RunReport, tmp_path: Path) -> None:

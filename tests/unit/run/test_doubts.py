@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from patternbench.run import doubts
 
 
@@ -14,3 +16,25 @@ def test_a_few_decisions_without_the_store_are_a_doubt_and_many_make_the_round_w
     assert [few[0].kind, few[0].invalidates] == ["store_missing", False]
     assert many[0].invalidates
     assert "11 of 1,000 decisions" in many[0].message
+
+
+@pytest.mark.parametrize(("stolen", "doubted"), [(0.0, False), (0.02, False), (0.021, True), (0.09, True)])
+def test_the_cpu_time_that_other_machines_took_is_doubted_from_two_percent_on(stolen: float, doubted: bool) -> None:
+    assert [doubt.kind for doubt in doubts.of_machine(0.5, stolen)] == ["cpu_stolen"] * doubted
+
+
+@pytest.mark.parametrize(("busy", "doubted"), [(0.97, False), (0.971, True)])
+def test_a_machine_is_doubted_that_was_busy_for_more_than_97_percent(busy: float, doubted: bool) -> None:
+    assert [doubt.kind for doubt in doubts.of_machine(busy, 0)] == ["machine_saturated"] * doubted
+
+
+@pytest.mark.parametrize(("cpu", "cores", "doubted"), [(1.6, 2, False), (1.61, 2, True), (1.61, 4, False)])
+def test_a_generator_is_doubted_that_took_more_than_80_percent_of_all_cores(
+    cpu: float, cores: int, doubted: bool
+) -> None:
+    assert [doubt.kind for doubt in doubts.of_generator(cpu, cores)] == ["generator_saturated"] * doubted
+
+
+def test_the_doubt_about_stolen_time_says_how_much_it_was() -> None:
+    (doubt,) = doubts.of_machine(0.5, 0.07)
+    assert "7%" in doubt.message

@@ -1,0 +1,71 @@
+"""A report shows rounds that count, and nothing else of the others than that they are there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from patternbench.drivers.contract import Batch
+from patternbench.records import attempts, folder
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
+from patternbench.report import build
+from patternbench.report.html import render
+from patternbench.report.model import RunReport, counting
+
+LATE = Doubt("late_schedule", "sent late", "lower the rate", invalidates=True)
+CONFIG = {"system": {"name": "target"}, "strategy": {"baseline": {}}}
+QUICK_US, SLOW_US = 1_000, 9_000_000
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> RunReport:
+    """Four quick rounds, a slow one that is not valid, and a slow one that failed."""
+    run = RunFolder(tmp_path / "run")
+    run.create()
+    levels = {"client": "native", "strategy": "baseline", "users": 2}
+    folder.write_json(
+        run.plan,
+        {
+            "factors": {"users": [2]},
+            "scenarios": [{"id": "a", "levels": levels, "config": CONFIG}],
+        },
+    )
+    folder.write_json(run.manifest, {"study": "x", "left_out": {}})
+    run.study.write_text("patternbench: 1\n")
+    journal = Journal(run.journal)
+    for number, (status, doubts) in enumerate([*[(DONE, [])] * 4, (DONE, [LATE]), (FAILED, [])]):
+        _attempts(run, f"{number:05d}", QUICK_US if number < 4 else SLOW_US)
+        journal.append(Entry(number, number, "a", status, f"{number:05d}", 1e9 + number, 1.0, 2, doubts=doubts))
+    return build.gather(run)
+
+
+def _attempts(run: RunFolder, name: str, duration_us: int) -> None:
+    user, ones = np.array([0, 1]), np.ones(2, dtype=np.int64)
+    batch = Batch(
+        user, 0 * user, ones, 10 * user, duration_us * ones, np.zeros(2, np.int8), (200 * ones).astype(np.int16)
+    )
+    attempts.write(run.attempts_of(name), attempts.from_batches([batch], warm_up=False))
+
+
+def test_curves_hold_no_round_that_is_not_valid(report: RunReport) -> None:
+    assert set(report.latencies["round"]) == {0, 1, 2, 3}
+    assert report.latencies["seconds"].max() < SLOW_US / 1e6
+
+
+def test_figures_and_tables_are_of_rounds_that_count(report: RunReport) -> None:
+    page = re.findall(r'id="data">(.*?)</script>', render(report), re.DOTALL)[0]
+    for response in json.loads(page)["responses"]:
+        for median, _, high, _, rounds in response["rows"]:
+            assert rounds == 4, response["name"]
+            if response["unit"] in ("s", "ms"):
+                assert max(median, high or 0) < SLOW_US / 1e6 / 2, response["name"]
+
+
+def test_every_round_is_named_and_those_that_count_are_told_apart(report: RunReport) -> None:
+    assert list(report.rounds["round"]) == [0, 1, 2, 3, 4, 5]
+    assert list(counting(report.rounds)["round"]) == [0, 1, 2, 3]
