@@ -396,3 +396,42 @@ func TestTwoSidecarsWithASecretShareALimit(t *testing.T) {
 		}
 	}
 }
+
+func TestASidecarWithoutTheSecretIsToldNothing(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, secret string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	secret := write("secret", "MDEyMzQ1Njc4OWFiY2RlZg==\n")
+	first := run(t, "-secret-file", secret)
+	friend := run(t, "-name", "b", "-secret-file", secret, "-join", first.node.Address())
+	strangers := []*sidecar{
+		run(t, "-name", "c", "-join", first.node.Address()),
+		run(t, "-name", "d", "-secret-file", write("other", "ZmVkY2JhOTg3NjU0MzIxMA==\n"), "-join", first.node.Address()),
+	}
+	a, b := dial(t, first), dial(t, friend)
+	a.ask("PB.TAKE", "k", "fixed_window", "1", window, "1")
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if answer := b.ask("PB.PEEK", "k", "fixed_window", "1", window, "1"); strings.HasPrefix(answer, "0 0 ") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("not shared with who has the secret within 10 s")
+		}
+	}
+	for _, stranger := range strangers {
+		if answer := dial(t, stranger).ask("PB.PEEK", "k", "fixed_window", "1", window, "1"); !strings.HasPrefix(answer, "1 ") {
+			t.Error(stranger.settings.name, "was told:", answer)
+		}
+		if names := stranger.node.Names(); len(names) != 1 {
+			t.Error(stranger.settings.name, "joined:", names)
+		}
+	}
+	if names := first.node.Names(); len(names) != 2 {
+		t.Error("joined by:", names)
+	}
+}

@@ -1,7 +1,42 @@
 _G.ngx = _G.ngx or {}
 local arguments = require("ratelimit.arguments")
 local cjson = require("cjson")
+local crypto = require("ratelimit.wire.crypto")
 local tokens = require("ratelimit.tokens")
+
+local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+-- The parts of `text`, each of `width` digits of base 2, by `written` from the digits' value.
+local function regrouped(digits, width, written)
+  return (digits:gsub(("."):rep(width), function(part) return written(tonumber(part, 2)) end))
+end
+
+local function binary(value, width)
+  local digits = ""
+  for place = width - 1, 0, -1 do
+    digits = digits .. math.floor(value / 2 ^ place) % 2
+  end
+  return digits
+end
+
+local function base64url(text)
+  local digits = text:gsub(".", function(character) return binary(character:byte(), 8) end)
+  digits = digits .. ("0"):rep(-#digits % 6)
+  local base64 = regrouped(digits, 6, function(value) return alphabet:sub(value + 1, value + 1) end)
+  return (base64:gsub("+", "-"):gsub("/", "_"))
+end
+
+-- What nginx brings: nil for what is not Base64.
+_G.ngx.decode_base64 = function(text)
+  local digits = text:gsub("=*$", ""):gsub(".", function(character)
+    local place = alphabet:find(character, 1, true)
+    return place and binary(place - 1, 6) or "x"
+  end)
+  if digits:find("x") then
+    return nil
+  end
+  return regrouped(digits:sub(1, #digits - #digits % 8), 8, string.char)
+end
 
 local function query(text, rule, ignore_case)
   return arguments.pick(arguments.query(text, "token", ignore_case), rule or "reject")
@@ -88,6 +123,56 @@ describe("a token", function()
     for _, broken in ipairs({ "", '"', '"\\', '{"a', "1234567890123456789012" }) do
       assert.is_string(tokens.keep_digits(broken))
     end
+  end)
+
+  local function signed(header, claims, secret)
+    local body = base64url(header) .. "." .. base64url(claims)
+    return body .. "." .. base64url(crypto.hmac_sha256(secret, body))
+  end
+
+  local from = { claim = "sub", secret = "s3cret" }
+  local good = signed('{"alg":"HS256"}', '{"sub":"ann"}', "s3cret")
+
+  it("that is signed with the secret tells its claim", function()
+    assert.equal("ann", tokens.claim(good, from, 0))
+    -- RFC 7515, appendix A.1: base64url without padding.
+    assert.equal("eyJhbGciOiJIUzI1NiJ9", good:match("^[^.]+"))
+  end)
+
+  it("whose signature is wrong, missing, cut or of another body tells nothing", function()
+    local other = signed('{"alg":"HS256"}', '{"sub":"bob"}', "s3cret")
+    local head, _, signature = good:match("^(.-)%.(.-)%.(.-)$")
+    for _, bad in ipairs({
+      signed('{"alg":"HS256"}', '{"sub":"ann"}', "another"),
+      head .. "." .. other:match("%.(.-)%.") .. "." .. signature,
+      good:match("^(.*%.)"),
+      good:sub(1, -2),
+      good:match("^(.*)%."),
+      "",
+    }) do
+      assert.is_nil(tokens.claim(bad, from, 0), bad)
+    end
+  end)
+
+  it("signed by another algorithm, or with an extension that is not known, tells nothing", function()
+    for _, header in ipairs({
+      '{"alg":"none"}', '{"alg":"HS512"}', '{"alg":"hs256"}', "{}", '{"alg":"HS256","crit":["exp"]}', "x",
+    }) do
+      assert.is_nil(tokens.claim(signed(header, '{"sub":"ann"}', "s3cret"), from, 0), header)
+    end
+  end)
+
+  it("that nginx has verified needs no signature of ours", function()
+    local unsigned = signed('{"alg":"RS256"}', '{"sub":"ann"}', "whatever")
+    assert.is_nil(tokens.claim(unsigned, from, 0))
+    assert.equal("ann", tokens.claim(unsigned, { claim = "sub", verified = true }, 0))
+  end)
+
+  it("that is signed but has expired, or not begun, tells nothing", function()
+    local late = signed('{"alg":"HS256"}', '{"sub":"ann","exp":100}', "s3cret")
+    assert.equal("ann", tokens.claim(late, from, 99))
+    assert.is_nil(tokens.claim(late, from, 100))
+    assert.is_nil(tokens.claim(signed('{"alg":"HS256"}', '{"sub":"ann","nbf":100}', "s3cret"), from, 99))
   end)
 
   it("holds before it expires and not before it begins, which only numbers can say", function()

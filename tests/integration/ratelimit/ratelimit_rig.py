@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FILTER = ROOT / "filters" / "nginx-ratelimit"
 VECTORS = ROOT / "contracts" / "ratelimit" / "vectors"
 MODULES = "/usr/lib/nginx/modules"
+DOOR = Path(__file__).parent / "decide.lua"
 ALGORITHMS = [
     "fixed_window",
     "sliding_window_log",
@@ -394,3 +395,17 @@ def burst(
         for status, number in re.findall(r"\[(\d{3})\]\s+(\d+) responses", text):
             statuses[int(status)] += int(number)
     return statuses
+
+
+def with_door(config: str) -> str:
+    """Add a door to a configuration by which a test decides requests at times of its own."""
+    door = f"client_body_buffer_size 1m; location = /decide {{ content_by_lua_file {DOOR}; }}\n    location / {{"
+    return config.replace("location / {", door)
+
+
+def decide(nginx: Nginx, **ask: Any) -> list[list[Any]]:
+    """Decide requests behind the door of `with_door`; return the answers of the store."""
+    answer = httpx.post(nginx.url + "/decide", content=json.dumps(ask), timeout=60)
+    assert answer.status_code == 200, answer.text + nginx.errors()
+    decoded: list[list[Any]] = answer.json()
+    return decoded

@@ -7,17 +7,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from ratelimit_rig import ALGORITHMS, FILTER, VECTORS, MariaDB, Nginx, Redis, balancer, limit, plan, running
+from ratelimit_rig import (
+    ALGORITHMS,
+    FILTER,
+    VECTORS,
+    MariaDB,
+    Nginx,
+    Redis,
+    balancer,
+    decide,
+    limit,
+    plan,
+    running,
+    with_door,
+)
 
-DOOR = Path(__file__).parent / "decide.lua"
 LEASABLE = ["fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket"]
-
-
-def with_door(config: str) -> str:
-    door = f"client_body_buffer_size 1m; location = /decide {{ content_by_lua_file {DOOR}; }}\n    location / {{"
-    return config.replace("location / {", door)
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +39,6 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> Iter
     nginx = balancer(workshop / "door", plan(limit(), stores=stores), behind.port, extra=with_door)
     with running(nginx):
         yield nginx
-
-
-def decide(nginx: Nginx, **ask: Any) -> list[list[Any]]:
-    answer = httpx.post(nginx.url + "/decide", content=json.dumps(ask), timeout=60)
-    assert answer.status_code == 200, answer.text + nginx.errors()
-    decoded: list[list[Any]] = answer.json()
-    return decoded
 
 
 @pytest.mark.parametrize("store", ["redis", "mariadb"])

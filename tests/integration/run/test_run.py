@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -66,12 +67,38 @@ def test_every_user_got_its_successes(finished: Path) -> None:
     assert (rounds["SuccessfulCalls"] == rounds["users"] * 3).all()
 
 
+RAW = {"study.yaml", "plan.json", "manifest.json", "journal.jsonl", "attempts", "load", "logs", ".lock"}
+"""What a run's folder holds that is measured or pinned; all else is made from it."""
+
+
+def made_of_records(run: Path) -> dict[str, bytes]:
+    """Every readable file of a run with its content."""
+    found = [path for path in sorted(run.rglob("*")) if path.is_file() and path.relative_to(run).parts[0] not in RAW]
+    return {str(path.relative_to(run)): path.read_bytes() for path in found}
+
+
 def test_the_report_is_rebuilt_from_the_records_alone(finished: Path) -> None:
-    (finished / "report.html").unlink()
-    (finished / "rounds.parquet").unlink()
+    before = made_of_records(finished)
+    assert {"report.html", "rounds.parquet", "steps.parquet"} < set(before)
+    for name in before:
+        (finished / name).unlink()
     assert patternbench("report", str(finished)).returncode == 0
-    assert (finished / "report.html").stat().st_size > 100_000
-    assert (finished / "rounds.parquet").exists()
+    after = made_of_records(finished)
+    assert after.keys() == before.keys()
+    assert [name for name in before if after[name] != before[name]] == []
+
+
+def test_the_report_follows_the_records(finished: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    journal = run / "journal.jsonl"
+    journal.write_text("".join(line + "\n" for line in journal.read_text().splitlines()[:-8]))
+    assert patternbench("report", str(run)).returncode == 0
+    rounds = pd.read_parquet(run / "rounds.parquet")
+    assert len(rounds) == ROUNDS - 8
+    for row in rounds.itertuples():
+        attempts = pd.read_parquet(run / "attempts" / f"{row.round:05d}.parquet")
+        assert row.TotalRequests == (attempts["outcome"] != "rejected").sum(), row.round
 
 
 def test_a_run_ends_with_a_short_table_and_the_path_of_the_report(tmp_path: Path, tiny: Path) -> None:

@@ -123,11 +123,20 @@ fn who_does_not_listen_is_killed_after_the_grace() {
     assert_eq!(guarded.end(), Some(137));
 }
 
+/// It is told to end, and woken so that it hears it: a kill after the grace would leave no word.
 #[test]
-fn a_stopped_process_is_ended_too() {
-    let mut guarded = Guarded::start("2s", "sleep 1000 & kill -STOP $!; echo $$ $!; wait");
+fn a_stopped_process_is_woken_and_ends_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let word = folder.path().join("word");
+    let script = format!(
+        "bash -c 'trap \"echo ended > {word}; exit 0\" TERM; kill -STOP $$; sleep 1000 & wait' & \
+         until grep -q '^State:.T' /proc/$!/status; do sleep 0.01; done; echo $$ $!; wait",
+        word = word.display()
+    );
+    let mut guarded = Guarded::start("60s", &script);
     drop(guarded.guard.stdin.take());
     guarded.end();
+    assert_eq!(std::fs::read_to_string(word).unwrap(), "ended\n");
 }
 
 #[test]

@@ -158,6 +158,11 @@ fn what_contradicts_itself_is_malformed() {
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
+        // Twenty digits: one more than 2^64 would come round to a length of 5.
+        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551621\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 00000000000000000005\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n",
     ] {
@@ -178,6 +183,7 @@ fn what_exceeds_the_limits_is_too_large() {
         &many_lines,
         &chunks,
         "HTTP/1.1 200 OK\r\nContent-Length: 4097\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n",
     ] {
         assert_eq!(failure(text), Failure::TooLarge);
     }

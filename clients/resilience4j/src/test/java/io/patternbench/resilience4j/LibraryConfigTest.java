@@ -1,12 +1,16 @@
 package io.patternbench.resilience4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.mockito.Mockito.mockingDetails;
 import static org.mockito.Mockito.spy;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowSynchronizationStrategy;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.github.resilience4j.core.functions.Either;
 import io.github.resilience4j.retry.RetryConfig;
 import io.patternbench.resilience4j.Round.Breaking;
 import io.patternbench.resilience4j.Round.LastCalls;
@@ -19,6 +23,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -80,6 +85,36 @@ class LibraryConfigTest {
     assertEquals(4, config.getMinimumNumberOfCalls());
     assertEquals(20L, config.getWaitIntervalFunctionInOpenState().apply(1));
     assertEquals(3, config.getPermittedNumberOfCallsInHalfOpenState());
+  }
+
+  @Test
+  void everyOtherParameterOfABreakerHasTheValueThatTheContractMeans() {
+    CircuitBreakerConfig config = config(BREAKING);
+    assertFalse(config.isAutomaticTransitionFromOpenToHalfOpenEnabled());
+    assertEquals(Duration.ZERO, config.getMaxWaitDurationInHalfOpenState());
+    assertEquals(State.OPEN, config.getTransitionToStateAfterWaitDuration());
+    assertEquals(State.CLOSED, config.getInitialState());
+    assertFalse(config.isWritableStackTraceEnabled());
+    assertEquals(TimeUnit.NANOSECONDS, config.getTimestampUnit());
+    assertEquals(
+        SlidingWindowSynchronizationStrategy.SYNCHRONIZED,
+        config.getSlidingWindowSynchronizationStrategy());
+    assertTrue(config.getRecordResultPredicate().test(503));
+    assertFalse(config.getRecordResultPredicate().test(200));
+    assertFalse(config.getRecordExceptionPredicate().test(new IllegalStateException()));
+    assertTrue(config.getIgnoreExceptionPredicate().test(new IllegalStateException()));
+  }
+
+  @Test
+  void everyOtherParameterOfARetryHasTheValueThatTheContractMeans() {
+    RetryConfig config =
+        LibraryConfig.retry(new RetryConfig.Builder<Integer>(), retrying()).build();
+    assertFalse(config.isFailAfterMaxAttempts());
+    assertFalse(config.isWritableStackTraceEnabled());
+    assertTrue(config.getResultPredicate().test(503));
+    assertFalse(config.getResultPredicate().test(200));
+    assertFalse(config.getExceptionPredicate().test(new IllegalStateException()));
+    assertEquals(20L, config.getIntervalBiFunction().apply(1, Either.right(503)));
   }
 
   @Test
