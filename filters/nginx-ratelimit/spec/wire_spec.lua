@@ -1,5 +1,5 @@
 _G.ngx = _G.ngx or {}
-local crypto = require("ratelimit.wire.crypto")
+local ed25519 = require("ratelimit.wire.ed25519")
 local keys = require("ratelimit.keys")
 local mysql = require("ratelimit.wire.mysql")
 local resp = require("ratelimit.wire.resp")
@@ -68,10 +68,23 @@ describe("Ed25519", function()
   it("signs like the RFC's examples", function()
     local first = unhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
     assert.equal("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
-      .. "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b", hex(crypto.ed25519(first, "")))
+      .. "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b", hex(ed25519.sign(first, "")))
     local second = unhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
     assert.equal("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
-      .. "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00", hex(crypto.ed25519(second, "r")))
+      .. "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00", hex(ed25519.sign(second, "r")))
+  end)
+end)
+
+describe("a log-in by Ed25519 without libsodium", function()
+  it("is refused with what to install", function()
+    local kept = package.loaded["ratelimit.wire.ed25519"]
+    package.loaded["ratelimit.wire.ed25519"] = nil
+    local alone = require("ratelimit.wire.ed25519")
+    package.loaded["ratelimit.wire.ed25519"] = kept
+    alone.library = "libnowhere.so.1"
+    local proof, err = alone.sign("secret", ("x"):rep(32))
+    assert.is_nil(proof)
+    assert.is_truthy(err:find("libnowhere.so.1; apt-get install libsodium23", 1, true))
   end)
 end)
 
@@ -111,9 +124,12 @@ describe("the MySQL protocol", function()
     end
     assert.equal("secret\0", (continue({ path = "/run/mysqld.sock" })))
     assert.equal("secret\0", (continue({ host = "h", tls = { verify = true } })))
-    local told, err = continue({ host = "h" })
-    assert.is_nil(told)
-    assert.is_truthy(err:find("public_key_file", 1, true))
+    local told, err
+    for _, address in ipairs({ { host = "h" }, { host = "h", tls = { verify = false } } }) do
+      told, err = continue(address)
+      assert.is_nil(told)
+      assert.is_truthy(err:find("public_key_file", 1, true))
+    end
     told, err = continue({ host = "h", public_key = "nonsense" })
     assert.is_nil(told)
     assert.equal("not an RSA public key in PEM", err)

@@ -6,6 +6,7 @@ written from its public description, and checks the proof with Python's hashlib 
 
 import hashlib
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import MariaDB, Nginx, balancer, certificate, eventually, get, limit, plan, running
 
 SECRET = b"a secret of some length"
 NONCE = bytes(range(33, 53))
@@ -34,8 +35,8 @@ def xor(data: bytes, mask: bytes) -> bytes:
 PROOF = xor(digest(SECRET), digest(digest(digest(SECRET)) + NONCE))
 
 
-def greeting() -> bytes:
-    capabilities = 0x000FA20F
+def greeting(*, tls: bool = False) -> bytes:
+    capabilities = 0x000FA20F + 0x800 * tls
     low, high = struct.pack("<H", capabilities & 0xFFFF), struct.pack("<H", capabilities >> 16)
     head = b"\x0a8.4.0\x00" + struct.pack("<I", 1) + NONCE[:8] + b"\x00" + low + b"\xff\x02\x00" + high
     return head + b"\x15" + bytes(10) + NONCE[8:] + b"\x00caching_sha2_password\x00"
@@ -53,27 +54,42 @@ class Conversation:
     """One connection of the scripted server."""
 
     def __init__(self, connection: socket.socket) -> None:
-        self.file, self.number = connection.makefile("rwb"), 0
+        self.connection, self.number = connection, 0
 
     def send(self, *packets: bytes) -> None:
         for packet in packets:
-            self.file.write(struct.pack("<I", len(packet))[:3] + bytes([self.number % 256]) + packet)
+            self.connection.sendall(struct.pack("<I", len(packet))[:3] + bytes([self.number % 256]) + packet)
             self.number += 1
-        self.file.flush()
+
+    def read(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            more = self.connection.recv(count - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
 
     def receive(self) -> bytes:
-        head = self.file.read(4)
-        if len(head) < 4:
-            raise EOFError
+        head = self.read(4)
         self.number = head[3] + 1
-        return self.file.read(int.from_bytes(head[:3], "little"))
+        return self.read(int.from_bytes(head[:3], "little"))
+
+    def secure(self, certificate: Path, key: Path) -> None:
+        """Go over to TLS, as the packet asks that comes first."""
+        self.receive()
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate, key)
+        self.connection = context.wrap_socket(self.connection, server_side=True)
 
 
 class MySQL:
     """A server that welcomes by caching_sha2_password: `fast`, or in full the first time."""
 
-    def __init__(self, listener: socket.socket, *, fast: bool, key: Path | None = None) -> None:
-        self.listener, self.fast, self.key = listener, fast, key
+    def __init__(
+        self, listener: socket.socket, *, fast: bool, key: Path | None = None, tls: tuple[Path, Path] | None = None
+    ) -> None:
+        self.listener, self.fast, self.key, self.tls = listener, fast, key, tls
         self.told: list[bytes] = []
         self.proofs: list[bool] = []
 
@@ -94,7 +110,9 @@ class MySQL:
 
     def talk(self, client: Conversation) -> None:
         try:
-            client.send(greeting())
+            client.send(greeting(tls=self.tls is not None))
+            if self.tls:
+                client.secure(*self.tls)
             self.proofs.append(PROOF in client.receive())
             if self.welcome(client):
                 client.send(OK)
@@ -191,6 +209,33 @@ def test_over_plain_tcp_without_a_key_the_password_is_told_to_nobody(folder: Pat
         assert get(nginx).status_code == 429
         eventually(lambda: "public_key_file" in nginx.errors())
     assert server.told == []
+
+
+@pytest.fixture(scope="module")
+def pair(workshop: Path) -> tuple[Path, Path]:
+    (workshop / "mysql-tls").mkdir()
+    return certificate(workshop / "mysql-tls")
+
+
+def test_over_tls_that_verifies_nobody_the_password_is_told_to_nobody(
+    folder: Path, behind: Nginx, pair: tuple[Path, Path]
+) -> None:
+    server = MySQL(listen(), fast=False, tls=pair)
+    breaker = {"failures": 1, "open_for": "1s"}
+    with asking(folder, behind, server, tls={"verify": False}, breaker=breaker) as nginx:
+        assert get(nginx).status_code == 429
+        eventually(lambda: "public_key_file" in nginx.errors())
+    assert server.proofs and all(server.proofs)
+    assert server.told == []
+
+
+def test_over_tls_that_verifies_nobody_the_password_is_enciphered_for_the_key_of_the_plan(
+    folder: Path, behind: Nginx, pair: tuple[Path, Path], key: Path
+) -> None:
+    server = MySQL(listen(), fast=False, tls=pair, key=key)
+    with asking(folder, behind, server, tls={"verify": False}, public_key_file=f"{key}.pub") as nginx:
+        assert eventually(lambda: is_asked(nginx)), nginx.errors()
+    assert server.told and all(SECRET not in told for told in server.told)
 
 
 @pytest.mark.parametrize("user", ["native", "edward"])

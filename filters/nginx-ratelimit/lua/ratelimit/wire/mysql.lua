@@ -6,6 +6,7 @@
 local bit = require("bit")
 local connection = require("ratelimit.wire.connection")
 local crypto = require("ratelimit.wire.crypto")
+local ed25519 = require("ratelimit.wire.ed25519")
 
 local byte, char, sub, rep, find = string.byte, string.char, string.sub, string.rep, string.find
 
@@ -100,22 +101,23 @@ M.plugins.mysql_native_password = {
 
 M.plugins.client_ed25519 = {
   prove = function(password, scramble)
-    return crypto.ed25519(password, sub(scramble, 1, 32))
+    return ed25519.sign(password, sub(scramble, 1, 32))
   end,
 }
 
 local fast_success, full_wanted = "\3", "\4"
 
--- The password itself is only told over a way that nobody reads along, or enciphered for a key that the plan names.
+-- The password itself is only told to whom nobody can pose as (a Unix socket, a verified certificate), or enciphered for a key
+-- that the plan names.
 local function tell_password(address, scramble)
   local text = address.password .. "\0"
-  if address.path or address.tls then
+  if address.path or address.tls and address.tls.verify then
     return text
   elseif address.public_key then
     return crypto.rsa_oaep(address.public_key, xor(text, sub(scramble, 1, 20)))
   end
   return nil, "the server wants the password itself (caching_sha2_password, first log-in since its start); "
-    .. "reach it over a Unix socket or tls, or give its public_key_file"
+    .. "reach it over a Unix socket or tls that verifies, or give its public_key_file"
 end
 
 M.plugins.caching_sha2_password = {
@@ -142,10 +144,13 @@ function M.ask_for_tls()
   return login_header(capabilities + with_tls)
 end
 
---- The answer to the greeting, and the name of the plugin that it speaks.
+--- The answer to the greeting, and the name of the plugin that it speaks; or nil and a reason.
 function M.login(address, greeting)
   local plugin = M.plugins[greeting.plugin] and greeting.plugin or "mysql_native_password"
-  local proof = M.plugins[plugin].prove(address.password, greeting.scramble)
+  local proof, err = M.plugins[plugin].prove(address.password, greeting.scramble)
+  if not proof then
+    return nil, err
+  end
   return login_header(capabilities + (address.tls and with_tls or 0)) .. address.user .. "\0" .. char(#proof) .. proof
     .. address.database .. "\0" .. plugin .. "\0", plugin
 end
@@ -157,7 +162,8 @@ function M.switch(address, packet)
     return nil, ("the server asks for authentication by %s; allowed: caching_sha2_password, client_ed25519, "
       .. "mysql_native_password"):format(tostring(plugin))
   end
-  return M.plugins[plugin].prove(address.password, scramble), plugin, scramble
+  local proof, err = M.plugins[plugin].prove(address.password, scramble)
+  return proof, proof and plugin or err, scramble
 end
 
 --- The answer to what a server sends after the proof; nil and a reason when there is none.
@@ -305,6 +311,9 @@ end
 
 local function log_in(open, address, greeting)
   local text, plugin = M.login(address, greeting)
+  if not text then
+    return nil, plugin
+  end
   local ok, err = write_packet(open, text)
   if not ok then
     return nil, err
