@@ -20,11 +20,11 @@ from patternbench.cli.load_view import in_a_line
 from patternbench.cli.output import described
 from patternbench.cli.terminal import Plain, printable
 from patternbench.plan.scenarios import Scenario
-from patternbench.records.journal import FAILED, Again, Entry
+from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
 from patternbench.report.build import Built, build
 from patternbench.run import limit_simulation
 from patternbench.run.session import NONE_AGAIN, Session
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.problems import InputError, Problem, reason
 
 DONE, VERDICT_FAILED = 0, 1
 
@@ -84,12 +84,12 @@ def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
         click.echo(f"interrupted; go on with: patternbench resume {session.folder.path}", err=True)
         raise
     except OSError as error:
-        hint = f"make room, then type `patternbench resume {session.folder.path}`"
-        raise InputError(Problem(f"cannot be written: {error.strerror}", str(session.folder.path), hint=hint)) from None
+        hint = f"make room, then type `patternbench resume {session.folder.path} --retry-failed`"
+        raise InputError(Problem(f"cannot be written: {reason(error)}", str(session.folder.path), hint=hint)) from None
     wall = time.perf_counter() - begun
     limit_simulation.refresh(session.folder)
     made = build(session.folder)
-    failed = [entry for entry in entries if entry.status == FAILED]
+    failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
     if quiet:
         output.as_json(_summary(session, entries, failed, wall))
     else:
@@ -126,14 +126,23 @@ def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Bui
         click.secho(printable(f"left out: client {name} ({why})"), fg="yellow")
     if failed:
         text = f"{len(failed)} of {len(session.rounds)} rounds failed; the first: {failed[0].cause}"
-        click.secho(printable(text), fg="red")
+        click.secho(printable(f"{text}; {_again(session, failed)}"), fg="red")
     click.echo(f"report: {session.folder.report}")
 
 
+def _again(session: Session, failed: list[Entry]) -> str:
+    """What to type to run again what failed, once its cause is gone."""
+    flags = {FAILED: " --retry-failed", DAMAGED: " --retry-damaged"}
+    needed = "".join(flag for status, flag in flags.items() if any(entry.status == status for entry in failed))
+    return f"to run them again, type `patternbench resume {session.folder.path}{needed}`"
+
+
 def show(made: Built) -> None:
-    """Print the short table of a report."""
+    """Print the short table of a report, and what is damaged of the run."""
     console = Plain()
     console.print(made.table)
+    for sentence in made.damage:
+        output.note(sentence)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

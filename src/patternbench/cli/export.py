@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from patternbench.cli import output
+from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import refresh_rounds
 from patternbench.report.export import FORMATS, TABLES, Wanted, export_run
@@ -27,5 +29,7 @@ def export(*, folder: Path, format_: str, table: str, out: Path | None, force: b
     """
     run = RunFolder(folder)
     run.check()
-    refresh_rounds(run)
+    measured = refresh_rounds(run)
+    for sentence in damage.sentences(run, measured.entries):
+        output.note(sentence)
     click.echo(export_run(run, Wanted(format_, table, every_round), out, force))

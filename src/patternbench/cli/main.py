@@ -10,7 +10,7 @@ import click
 
 from patternbench import __version__
 from patternbench.cli.output import complain
-from patternbench.study.problems import InputError
+from patternbench.study.problems import InputError, Problem, reason
 
 VERBS = {
     "example": "Write one of the studies that patternbench brings along.",
@@ -83,4 +83,8 @@ def main(arguments: list[str] | None = None) -> Any:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk, a folder that nobody may write to: where no verb says it better
+        problem = Problem(reason(error), file=str(error.filename or ""))
+        complain(InputError(problem), "--json" in (arguments or sys.argv))
+        sys.exit(USAGE)
     sys.exit(code if isinstance(code, int) else 0)

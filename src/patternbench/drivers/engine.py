@@ -16,6 +16,7 @@ from patternbench.drivers.driver import DriverError, Measured, Progress, Task
 from patternbench.drivers.limits import STRATEGY
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
+from patternbench.records.folder import replace_durably
 from patternbench.records.journal import Doubt
 from patternbench.study.problems import InputError, Problem
 
@@ -143,7 +144,7 @@ def _take(made: Path, into: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-    made.replace(into)
+    replace_durably(made, into)
 
 
 def doubts(summary: Summary) -> list[Doubt]:

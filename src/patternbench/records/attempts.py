@@ -11,6 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from patternbench.records.folder import digest, replace_durably
+
 NAMES = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
     [
@@ -80,9 +82,31 @@ def write(path: Path, table: pa.Table) -> None:
             pq.write_table(table, file, compression="zstd")
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        replace_durably(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def damage(path: Path, rows: int, sha256: str | None) -> str:
+    """What is wrong with a round's file, of which the journal knows the rows and, since it notes it, the hash.
+
+    Empty when nothing is.
+    """
+    try:
+        if sha256 is not None:
+            return "" if digest(path) == sha256 else "is not what the round wrote"
+        return "" if _readable(path) == rows else f"does not hold the round's {rows} attempts"
+    except FileNotFoundError:
+        return "is missing"
+    except (OSError, pa.ArrowException) as error:
+        return f"cannot be read ({str(error).splitlines()[0]})"
+
+
+def _readable(path: Path) -> int:
+    """How many whole rows a file holds."""
+    table = pq.read_table(path, columns=SCHEMA.names)
+    table.validate(full=True)
+    return int(table.num_rows) if table.column_names == SCHEMA.names else -1
 
 
 def read(path: Path) -> pd.DataFrame:

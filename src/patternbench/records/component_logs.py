@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from patternbench.records.folder import RunFolder
+from patternbench.records.folder import RunFolder, replace_durably
 
 
 def keep(run: RunFolder, round_name: str, logs: Mapping[str, Sequence[Path]]) -> None:
@@ -21,7 +21,7 @@ def keep(run: RunFolder, round_name: str, logs: Mapping[str, Sequence[Path]]) ->
             for file in files:
                 _compress(file, draft / component / f"{file.name}.gz")
         shutil.rmtree(kept, ignore_errors=True)
-        draft.rename(kept)
+        replace_durably(draft, kept)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from contextlib import suppress
@@ -61,19 +62,29 @@ class RunFolder:
             "study.yaml",
             "study.json",
             "manifest.json",
+            "study.yaml.tmp",
+            "study.json.tmp",
             "plan.json.tmp",
             "manifest.json.tmp",
         }
         return {entry.name for entry in self.path.iterdir()} <= ours
 
     def check(self) -> None:
-        """Raise InputError when this is no run's folder."""
-        if not self.plan.is_file() or not self.study.is_file():
-            raise InputError(Problem("is no run's folder: it has no study and plan", file=str(self.path)))
+        """Raise InputError when this is no run's folder, or one whose making was interrupted."""
+        if self.plan.is_file() and self.study.is_file():
+            return
+        if self.attempts.is_dir() and self._holds_nothing_yet():
+            hint = f"delete it, or type `patternbench run STUDY --out {_short(self.path)}` to begin anew in it"
+            message = "is a run's folder whose making was interrupted; nothing was measured yet"
+            raise InputError(Problem(message, file=str(self.path), hint=hint))
+        raise InputError(Problem("is no run's folder: it has no study and plan", file=str(self.path)))
 
     def lock(self) -> None:
         """Keep every other process from writing here; raises InputError when one already does."""
-        self._lock = (self.path / ".lock").open("w")
+        try:
+            self._lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(self.path))) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -102,6 +113,12 @@ class RunFolder:
                 left.unlink()
 
 
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, in hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file so that a reader sees either the old one or the whole new one."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
@@ -115,9 +132,24 @@ def write_text(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        replace_durably(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def replace_durably(draft: Path, path: Path) -> None:
+    """Give a written file, or a folder, its name, and return when that is on disk too."""
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names of a folder are on disk: a file that is durable needs a name that is."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def read_json(path: Path) -> Any:

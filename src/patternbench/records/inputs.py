@@ -6,14 +6,13 @@ originals.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from patternbench.records.folder import RunFolder
+from patternbench.records.folder import RunFolder, digest
 from patternbench.study.problems import InputError, Problem
 
 SHORT = 12
@@ -39,13 +38,13 @@ def keep(run: RunFolder, names: Iterable[str], beside: Path) -> dict[str, dict[s
 
 def _kept(run: RunFolder, name: str, source: Path) -> dict[str, Any]:
     try:
-        digest = _sha256(source)
-        copy = run.inputs / f"{digest[:SHORT]}-{source.name}"
+        found = digest(source)
+        copy = run.inputs / f"{found[:SHORT]}-{source.name}"
         run.inputs.mkdir(exist_ok=True)
         shutil.copyfile(source, copy)
-        if _sha256(copy) != digest:
+        if digest(copy) != found:
             raise InputError(Problem("changed while it was copied", file=str(source)))
-        return {"sha256": digest, "bytes": copy.stat().st_size, "copy": str(copy.relative_to(run.path))}
+        return {"sha256": found, "bytes": copy.stat().st_size, "copy": str(copy.relative_to(run.path))}
     except OSError as error:
         raise InputError(Problem(f"cannot be copied: {error.strerror}", file=str(source), value=name)) from None
 
@@ -62,14 +61,9 @@ def _changed(run: RunFolder, name: str, entry: Mapping[str, Any]) -> list[Proble
     copy = run.path / entry["copy"]
     hint = f"put the `{name}` back that the run began with, or begin a new run"
     try:
-        found = _sha256(copy)
+        found = digest(copy)
     except OSError as error:
         return [Problem(f"the run's copy cannot be read: {error.strerror}", file=str(copy), hint=hint)]
     if found == entry["sha256"]:
         return []
     return [Problem("the run's copy was changed since the run began", file=str(copy), hint=hint)]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

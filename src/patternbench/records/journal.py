@@ -7,9 +7,15 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from patternbench.records.folder import sync_folder
 
 DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
+DAMAGED = "damaged"
+"""A round that was finished, but whose records can no longer be read: found while reading, never in a journal."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +30,23 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Entry:
-    """What happened to one round. Times in seconds; ``started`` is Unix time; ``file`` names its attempts."""
+    """What happened to one round. Times in seconds; ``started`` is Unix time.
+
+    ``file`` names its attempts, ``sha256`` is their file's; journals of before have no hash.
+    """
 
     round: int
     block: int
     scenario: str
-    status: str
-    file: str
+    status: Annotated[str, Field(pattern="^(done|failed|warm_up)$")]
+    file: Annotated[str, Field(pattern=r"^[0-9a-z-]+$")]
     started: float
     seconds: float
     rows: int = 0
     cause: str | None = None
     cpu_seconds: float = 0.0
     doubts: list[Doubt] = field(default_factory=list)
+    sha256: str | None = None
 
     @property
     def valid(self) -> bool:
@@ -51,14 +61,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Again:
-    """Which rounds that the journal holds are run again: those that failed, those that are not valid."""
+    """Which rounds of the journal are run again: those that failed, are not valid, or whose records are damaged."""
 
     failed: bool = False
     invalid: bool = False
+    damaged: bool = False
 
     def wants(self, entry: Entry) -> bool:
         """Whether the round of an entry is one of them."""
-        return (self.failed and entry.status == FAILED) or (self.invalid and not entry.valid)
+        by_status = {FAILED: self.failed, DAMAGED: self.damaged}
+        return by_status.get(entry.status, False) or (self.invalid and not entry.valid)
+
+
+_ENTRY = TypeAdapter(Entry)
 
 
 class Journal:
@@ -70,12 +85,15 @@ class Journal:
 
     def append(self, entry: Entry) -> None:
         """Write one entry and return when it is on disk; on failure nothing of it stays."""
-        before = self._path.stat().st_size if self._path.exists() else 0
+        new = not self._path.exists()
+        before = 0 if new else self._path.stat().st_size
         try:
             with self._path.open("ab") as file:
                 file.write(json.dumps(asdict(entry), ensure_ascii=False).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
+            if new:
+                sync_folder(self._path.parent)
         except OSError:
             if self._path.exists():
                 os.truncate(self._path, before)
@@ -96,12 +114,22 @@ class Journal:
 
 
 def read(path: Path) -> Iterator[Entry]:
-    """The entries of a journal file; a last line that is not whole is no entry."""
+    """The entries of a journal file; what is damaged of it is passed over."""
+    return (entry for _, entry in lines(path) if entry is not None)
+
+
+def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
+    """The lines of a journal file with their numbers; None for one that is damaged.
+
+    A last line that is not whole is none: its round had not ended.
+    """
     if not path.exists():
         return
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        fields: dict[str, Any] = json.loads(line)
-        yield Entry(**{**fields, "doubts": [Doubt(**doubt) for doubt in fields["doubts"]]})
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+        try:
+            yield number, _ENTRY.validate_json(line)
+        except ValidationError:
+            yield number, None
 
 
 def latest(entries: list[Entry]) -> list[Entry]:
@@ -110,11 +138,6 @@ def latest(entries: list[Entry]) -> list[Entry]:
     return [rounds[index] for index in sorted(rounds)]
 
 
-def latest_in(path: Path) -> list[Entry]:
-    """The entries of a journal file that count, in order of rounds."""
-    return latest(list(read(path)))
-
-
 def files_of_rounds(path: Path) -> dict[int, str]:
     """The name of each round's records: of its last try."""
-    return {entry.round: entry.file for entry in latest_in(path)}
+    return {entry.round: entry.file for entry in latest(list(read(path)))}

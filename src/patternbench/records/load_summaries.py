@@ -16,7 +16,8 @@ def acted(run: RunFolder, round_name: str) -> list[dict[str, Any]]:
 
     Empty for a round without a stack, or that the engine did not drive to its end.
     """
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         summary = json.loads((run.load / round_name / SUMMARY).read_text(encoding="utf-8"))
-        return list(summary.get("policies") or [])
+        found = summary.get("policies") if isinstance(summary, dict) else None
+        return [each for each in found or [] if {"policy", "acted"} <= set(each)]
     return []

@@ -8,8 +8,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from patternbench.records import folder
 from patternbench.records.folder import RunFolder
+from patternbench.study.problems import InputError, Problem
 
 FILE = "simulated.json"
 
@@ -38,6 +41,9 @@ class Simulated:
     missing: str = ""
 
 
+_SIMULATED = TypeAdapter(Simulated)
+
+
 def write(run: RunFolder, simulated: Simulated) -> None:
     """Keep it in the run's folder."""
     folder.write_json(run.path / FILE, asdict(simulated))
@@ -48,5 +54,8 @@ def read(run: RunFolder) -> Simulated | None:
     path = run.path / FILE
     if not path.is_file():
         return None
-    found = folder.read_json(path)
-    return Simulated(**{**found, "maps": [LimitMap(**each) for each in found["maps"]]})
+    try:
+        return _SIMULATED.validate_python(folder.read_json(path))
+    except ValidationError:
+        hint = f"delete it: `patternbench report {run.path}` makes it anew"
+        raise InputError(Problem("is damaged", file=str(path), hint=hint)) from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from rich.table import Table
 from patternbench.analyze import derived
 from patternbench.analyze.derived import PREFIX
 from patternbench.analyze.metrics import latency_curve, round_metrics, step_metrics
-from patternbench.records import attempts, folder, journal
+from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
@@ -25,9 +26,10 @@ from patternbench.report.model import RunReport, counting
 from patternbench.study.files import read_text
 from patternbench.study.load import loads
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.units import Duration
 
+DAMAGE = "damaged records"
 MANY = 200
 """Rounds from which on reading them in several processes pays."""
 
@@ -37,6 +39,7 @@ class Built:
     """A report that has been written, and its short table for the terminal."""
 
     table: Table
+    damage: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Measured:
-    """What all rounds came to: a row a round, the curves, a row a round and step."""
+    """What all rounds came to: their entries, a row a round, the curves, a row a round and step."""
 
+    entries: list[Entry]
     rounds: pd.DataFrame
     latencies: pd.DataFrame
     steps: pd.DataFrame
@@ -63,16 +67,27 @@ NOTHING = Part({}, pd.DataFrame(columns=["kind", "quantile", "seconds"]), pd.Dat
 def build(run: RunFolder) -> Built:
     """Write rounds.parquet, report.html, figures and tables into the run's folder."""
     report = evidence.with_sections(gather(run), _study(run))
-    csv.write_tables(report, run.path / "tables")
-    svg.write_figures(report, run.path / "figures")
-    html.write_html(report, run.report)
-    return Built(summary.summary_table(report))
+    with writing(run):
+        csv.write_tables(report, run.path / "tables")
+        svg.write_figures(report, run.path / "figures")
+        html.write_html(report, run.report)
+    return Built(summary.summary_table(report), [row["why"] for row in report.left_out if row["what"] == DAMAGE])
+
+
+@contextmanager
+def writing(run: RunFolder, path: Path | None = None) -> Iterator[None]:
+    """Say what keeps a report from being written: a full disk, a folder that nobody may write to."""
+    try:
+        yield
+    except OSError as error:
+        hint = f"mend that, then type `patternbench report {run.path}`; the records are as they were"
+        place = str(error.filename or path or run.path)
+        raise InputError(Problem(f"cannot be written: {reason(error)}", file=place, hint=hint)) from None
 
 
 def gather(run: RunFolder) -> RunReport:
     """Everything that a report shows, read from the records; writes rounds.parquet on the way."""
-    stored = folder.read_json(run.plan)
-    noted = folder.read_json(run.manifest)
+    planned, noted = stored.plan(run), stored.manifest(run)
     measured = refresh_rounds(run)
     if measured.rounds.empty:
         hint = f"type `patternbench resume {run.path}` first"
@@ -80,17 +95,20 @@ def gather(run: RunFolder) -> RunReport:
     kept = counting(measured.rounds)
     return RunReport(
         study_name=noted["study"],
-        study_text=run.study.read_text(encoding="utf-8"),
+        study_text=read_text(run.study),
         manifest=noted,
-        factors=stored["factors"],
-        scenarios=stored["scenarios"],
+        factors=planned["factors"],
+        scenarios=planned["scenarios"],
         rounds=measured.rounds,
         latencies=_of(kept, measured.latencies),
-        left_out=[{"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()],
+        left_out=[
+            *({"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()),
+            *({"what": DAMAGE, "why": why} for why in damage.sentences(run, measured.entries)),
+        ],
         sections=[
-            *rate_limits.sections(run, stored["scenarios"], measured.rounds),
-            *policies.sections(run, stored["scenarios"], kept),
-            *steps.sections(_of(kept, measured.steps), stored["scenarios"]),
+            *rate_limits.sections(run, planned["scenarios"], measured.rounds),
+            *policies.sections(run, planned["scenarios"], kept),
+            *steps.sections(_of(kept, measured.steps), planned["scenarios"]),
         ],
     )
 
@@ -102,9 +120,9 @@ def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
-    levels = {scenario["id"]: scenario["levels"] for scenario in folder.read_json(run.plan)["scenarios"]}
-    objective_s = folder.read_json(run.manifest).get("objective_s") or math.inf
-    entries = journal.latest_in(run.journal)
+    levels = {scenario["id"]: scenario["levels"] for scenario in stored.plan(run)["scenarios"]}
+    objective_s = stored.manifest(run).get("objective_s") or math.inf
+    entries = damage.rounds(run)
     jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
     found = list(_each(jobs))
     added = {PREFIX + name: derived.parse(text) for name, text in _study(run).derived.items()}
@@ -112,9 +130,10 @@ def refresh_rounds(run: RunFolder) -> Measured:
         [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
     )
     by_step = _joined(entries, [part.steps for part in found], NOTHING.steps)
-    rounds.to_parquet(run.rounds, index=False)
-    by_step.to_parquet(run.steps, index=False)
-    return Measured(rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
+    for frame, path in ((rounds, run.rounds), (by_step, run.steps)):
+        with writing(run, path):
+            frame.to_parquet(path, index=False)
+    return Measured(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
 
 
 def _study(run: RunFolder) -> Study:

@@ -12,11 +12,11 @@ import pandas as pd
 from patternbench.analyze.metrics import TABLE_2, user_metrics
 from patternbench.plan.expand import STACK, factor_name, flatten
 from patternbench.plan.scenarios import strategy_name
-from patternbench.records import attempts, folder, journal
+from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report.model import counting
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.units import Duration
 
 FORMATS = ["csv", "parquet", "resiliencebench-csv"]
@@ -50,7 +50,7 @@ def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) ->
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(frame, path, suffix)
     except OSError as error:
-        raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from None
+        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
     return path
 
 
@@ -78,7 +78,7 @@ def _attempts(run: RunFolder, entry: Entry, marked: bool) -> pd.DataFrame:
 
 def resiliencebench(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
     """One row per virtual user and round, with the metrics of that tool's paper under its names (Table 2)."""
-    configs = {scenario["id"]: scenario["config"] for scenario in folder.read_json(run.plan)["scenarios"]}
+    configs = {scenario["id"]: scenario["config"] for scenario in stored.plan(run)["scenarios"]}
     if not all("closed" in config["workload"] for config in configs.values()):
         hint = "export attempts or rounds instead"
         raise InputError(Problem("that format knows closed workloads only", path="workload", hint=hint))
@@ -134,7 +134,7 @@ def _plain(value: Any) -> Any:
 
 
 def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
-    entries = journal.latest_in(run.journal)
+    entries = damage.rounds(run)
     return (entry for entry in entries if entry.counts or (every_round and entry.status == DONE))
 
 

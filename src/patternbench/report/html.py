@@ -17,6 +17,7 @@ from patternbench.analyze.compare_words import amount
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import noise_floor, trend
 from patternbench.analyze.units import SHARES
+from patternbench.records.folder import write_text
 from patternbench.report.csv import noise_tables
 from patternbench.report.figures import (
     axis_title,
@@ -52,7 +53,7 @@ _DRIFT_MATTERS = 0.05
 def write_html(report: RunReport, path: Path) -> Path:
     """Write the report of a run into one file, and give back its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(report), encoding="utf-8")
+    write_text(path, render(report))
     return path
 
 

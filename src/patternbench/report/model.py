@@ -80,8 +80,8 @@ class RunReport:
 
     @property
     def failed(self) -> pd.DataFrame:
-        """The rounds that failed, each with its cause."""
-        return self.rounds[self.rounds["status"] == "failed"]
+        """The rounds that failed or whose records are damaged, each with its cause."""
+        return self.rounds[self.rounds["status"].isin(["failed", "damaged"])]
 
 
 def counting(rounds: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from patternbench.drivers.limit_simulator import SimulatorError, simulate
 from patternbench.plan import limit_replay
-from patternbench.records import decisions, folder, journal, simulated
+from patternbench.records import damage, decisions, simulated, stored
 from patternbench.records.decisions import Decisions
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
@@ -46,9 +46,9 @@ def refresh(run: RunFolder) -> None:
 
 
 def _rounds(run: RunFolder) -> list[_Round]:
-    configs = {each["id"]: each["config"]["system"] for each in folder.read_json(run.plan)["scenarios"]}
+    configs = {each["id"]: each["config"]["system"] for each in stored.plan(run)["scenarios"]}
     found = []
-    for entry in journal.latest_in(run.journal):
+    for entry in damage.rounds(run):
         kept = decisions.read(run, entry.file) if entry.status == DONE else None
         if kept is not None and len(kept.table):
             settings = configs[entry.scenario].get("settings") or {}

@@ -18,8 +18,8 @@ from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import component_logs, decisions
-from patternbench.records.folder import RunFolder
+from patternbench.records import component_logs, damage, decisions
+from patternbench.records.folder import RunFolder, digest
 from patternbench.records.journal import DONE, FAILED, WARM_UP, Doubt, Entry, Journal
 from patternbench.run import doubts
 from patternbench.run.stage import Stage
@@ -52,6 +52,7 @@ class Runner:
         self._listener = listener
         self._journal = Journal(folder.journal)
         self._tries = Counter(entry.round for entry in self._journal.entries())
+        self._lost_lines = bool(damage.lost_lines(folder))
         self._warm_ups = len(list(folder.attempts.glob("warm-up-*")))
 
     def run(self, todo: Iterable[Round]) -> None:
@@ -84,7 +85,9 @@ class Runner:
     def _name(self, place: Round) -> str:
         """The name of a round's records: those of an earlier try of it are kept."""
         tries = self._tries[place.index]
-        return f"{place.index:05d}-{tries + 1}" if tries else f"{place.index:05d}"
+        while self._lost_lines and self._folder.attempts_of(_named(place, tries)).exists():
+            tries += 1  # a line of the journal that is damaged may have told of them
+        return _named(place, tries)
 
     def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
         study, stage, seed = self._study, self._stage, self._seed(blank)
@@ -110,7 +113,8 @@ class Runner:
         if cause:
             return replace(entry, cause=cause)
         found += self._keep_logs(blank.file)
-        return replace(entry, status=DONE, doubts=(measured.doubts or []) + found)
+        sha256 = digest(self._folder.attempts_of(blank.file))
+        return replace(entry, status=DONE, doubts=(measured.doubts or []) + found, sha256=sha256)
 
     def _keep_logs(self, name: str) -> list[Doubt]:
         """Keep what components wrote in a round, where any does; the doubts that it raises."""
@@ -143,3 +147,8 @@ class Runner:
     def _seed(self, entry: Entry) -> int:
         """A seed of the client's own draws: fixed by the study's, different in every round."""
         return (self._study.seed * 1_000_003 + entry.round * 97 + 1) % 2**53
+
+
+def _named(place: Round, tries: int) -> str:
+    """What the records of a round are called that was tried so often before."""
+    return f"{place.index:05d}-{tries + 1}" if tries else f"{place.index:05d}"

@@ -10,10 +10,11 @@ from pathlib import Path
 from patternbench.drivers import choice
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import Round, rounds_of
+from patternbench.records import damage, stored
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
-from patternbench.records.journal import Again, Entry, latest_in
+from patternbench.records.journal import Again, Entry
 from patternbench.run import evidence, preflight
 from patternbench.run.manifest import manifest
 from patternbench.run.preflight import Cast
@@ -42,7 +43,7 @@ class Session:
 
     def todo(self, again: Again = NONE_AGAIN) -> list[Round]:
         """The rounds that the journal does not hold yet, and those that are to be run again."""
-        entries = latest_in(self.folder.journal)
+        entries = damage.rounds(self.folder)
         over = {entry.round for entry in entries if not again.wants(entry)}
         return [place for place in self.rounds if place.index not in over]
 
@@ -55,14 +56,14 @@ class Session:
             first = next(coming, None)
             if first:
                 self._on_stage(chain([first], coming), listener)
-            return latest_in(self.folder.journal)
+            return damage.rounds(self.folder)
         finally:
             self.folder.unlock()
 
     def _on_stage(self, todo: Iterable[Round], listener: Listener) -> None:
         with Stage(self.folder.logs, self.cast.clients, self.inputs) as stage:
             Runner(self.study, self.plan.scenarios, self.folder, stage, listener).run(todo)
-            described = files.read_json(self.folder.manifest)
+            described = stored.manifest(self.folder)
             described["clients"] |= dict(stage.descriptions())
             files.write_json(self.folder.manifest, described)
 
@@ -93,12 +94,12 @@ def reopen(out: Path) -> Session:
     folder = RunFolder(out)
     folder.check()
     study = loads(read_text(folder.study), str(folder.study))
-    noted = files.read_json(folder.manifest)
+    noted = stored.manifest(folder)
     inputs = _kept_inputs(folder, Path(noted["study_file"]).resolve().parent)
     plan, cast = _examined(study, inputs, skip_unavailable=bool(noted["left_out"]))
-    stored = files.read_json(folder.plan)
-    rounds = [Round(**place) for place in stored["rounds"]]
-    if [scenario["id"] for scenario in stored["scenarios"]] != [scenario.id for scenario in plan.scenarios]:
+    planned = stored.plan(folder)
+    rounds = [Round(place["index"], place["block"], place["scenario"]) for place in planned["rounds"]]
+    if [scenario["id"] for scenario in planned["scenarios"]] != [scenario.id for scenario in plan.scenarios]:
         hint = "go on with the version of patternbench that began it"
         raise InputError(Problem("its plan is not what its study expands to now", file=str(folder.plan), hint=hint))
     return Session(study, plan, rounds, cast, folder, inputs)
@@ -106,7 +107,7 @@ def reopen(out: Path) -> Session:
 
 def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
     """The run's own copies of the files that its study names."""
-    return kept(folder, files.read_json(folder.manifest).get("files", {}), beside)
+    return kept(folder, stored.manifest(folder).get("files", {}), beside)
 
 
 def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:

@@ -15,10 +15,10 @@ from patternbench.analyze.stopping import Rule, next_block
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round
 from patternbench.plan.order import next_block as following
-from patternbench.records import attempts
+from patternbench.records import attempts, damage, stored
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import Entry, latest_in
+from patternbench.records.journal import Entry
 from patternbench.run.evidence import rule_of
 from patternbench.study.models import Study
 
@@ -68,11 +68,11 @@ class Growth:
 
     def _store(self, block: list[Round]) -> None:
         self.rounds += block
-        stored = files.read_json(self.folder.plan)
-        files.write_json(self.folder.plan, {**stored, "rounds": [place.as_json() for place in self.rounds]})
+        planned = stored.plan(self.folder)
+        files.write_json(self.folder.plan, {**planned, "rounds": [place.as_json() for place in self.rounds]})
 
     def _measured(self, rule: Rule) -> dict[int, float]:
-        entries = latest_in(self.folder.journal)
+        entries = damage.rounds(self.folder)
         return {entry.round: self._value(entry, rule.response) for entry in entries if entry.counts}
 
     def _value(self, entry: Entry, response: str) -> float:

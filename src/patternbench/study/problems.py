@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,11 @@ class InputError(Exception):
             problems = Problem(problems)
         self.problems = [problems] if isinstance(problems, Problem) else list(problems)
         super().__init__("\n".join(map(str, self.problems)))
+
+
+def reason(error: OSError) -> str:
+    """The operating system's word for what went wrong, whoever else words it too."""
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def shown(value: Any) -> str:

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patternbench.records import attempts
+from patternbench.records.folder import write_text
 from patternbench.records.journal import DONE, FAILED, WARM_UP, Again, Doubt, Entry, Journal, latest, read
 
 
@@ -67,6 +69,20 @@ def test_a_journal_cut_anywhere_keeps_every_whole_line(cut: int) -> None:
         again.append(entry(9))
         assert again.entries()[-1] == entry(9)
         assert len(again.entries()) == whole + 1
+
+
+def test_a_name_is_on_disk_before_what_it_names_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.append(entry(0))
+    assert synced == [str(tmp_path / "journal.jsonl"), str(tmp_path)]
+    journal.append(entry(1))
+    assert synced[2:] == [str(tmp_path / "journal.jsonl")]
+    write_text(tmp_path / "report.html", "page")
+    assert synced[3:] == [str(tmp_path / "report.html.tmp"), str(tmp_path)]
+    attempts.write(tmp_path / "00000.parquet", attempts.SCHEMA.empty_table())
+    assert synced[5:] == [str(tmp_path / "00000.parquet.tmp"), str(tmp_path)]
 
 
 def test_a_round_that_was_run_again_counts_once_and_warm_ups_never() -> None:

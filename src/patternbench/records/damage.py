@@ -1,0 +1,87 @@
+"""Which rounds of a run can still be read: a damaged file costs its own round, and nothing else.
+
+What is damaged stays as it is. Its round counts as ``damaged``, is told with its cause, and can be run again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from patternbench.records import attempts, component_logs, journal, stored
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import DAMAGED, DONE, Entry
+
+PIECE = 1 << 20
+
+
+def rounds(run: RunFolder) -> list[Entry]:
+    """The last entry of each round of the plan, in order; of status ``damaged`` where its records are."""
+    return [_judged(run, entry) for entry in journal.latest(_of_plan(run))]
+
+
+def lost_lines(run: RunFolder) -> list[int]:
+    """The numbers of the journal's lines that cannot be read, or that tell of no round of the plan."""
+    known = _known(run)
+    return [number for number, entry in journal.lines(run.journal) if entry is None or not _planned(entry, known)]
+
+
+def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
+    """What is damaged of a run, in words, and what to type."""
+    damaged = [entry for entry in entries if entry.status == DAMAGED]
+    lines = lost_lines(run)
+    told = []
+    if damaged:
+        words = "1 round is" if len(damaged) == 1 else f"{len(damaged)} rounds are"
+        told.append(f"{words} left out; the first: {damaged[0].cause}; {_again(run, ' --retry-damaged')}")
+    if lines:
+        numbers = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > len(lines[:10]) else "")
+        told.append(f"{run.journal} is damaged at line {numbers}; {_again(run, '')}, which runs the rounds it told of")
+    return told
+
+
+def _again(run: RunFolder, flag: str) -> str:
+    return f"type `patternbench resume {run.path}{flag}`"
+
+
+def _of_plan(run: RunFolder) -> list[Entry]:
+    known = _known(run)
+    return [entry for _, entry in journal.lines(run.journal) if entry is not None and _planned(entry, known)]
+
+
+def _known(run: RunFolder) -> dict[int, str]:
+    return {place["index"]: place["scenario"] for place in stored.plan(run)["rounds"]}
+
+
+def _planned(entry: Entry, known: dict[int, str]) -> bool:
+    return entry.status == journal.WARM_UP or known.get(entry.round) == entry.scenario
+
+
+def _judged(run: RunFolder, entry: Entry) -> Entry:
+    found = next(_of_round(run, entry), "") if entry.status == DONE else ""
+    return replace(entry, status=DAMAGED, cause=f"its records are damaged: {found}") if found else entry
+
+
+def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
+    """What is wrong with the files of a finished round."""
+    path = run.attempts_of(entry.file)
+    wrong = attempts.damage(path, entry.rows, entry.sha256)
+    if wrong:
+        yield f"{path.relative_to(run.path)} {wrong}"
+    for files in component_logs.kept_of(run, entry.file).values():
+        for file in files:
+            if not _unpacks(file):
+                yield f"{file.relative_to(run.path)} cannot be unpacked"
+
+
+def _unpacks(path: Path) -> bool:
+    try:
+        with gzip.open(path) as file:
+            while file.read(PIECE):
+                pass
+    except (OSError, EOFError, zlib.error):
+        return False
+    return True

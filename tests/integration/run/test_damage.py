@@ -1,0 +1,230 @@
+"""Damaged run folders: a damaged file costs its own round, the rest goes on, and what to type is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.integration.run.conftest import TINY, entries, patternbench
+
+from patternbench.cli.main import main
+from patternbench.lab import engine
+
+ROUNDS = 8
+DAMAGED = "00003"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of one block."""
+    if engine.find() is None:
+        pytest.fail("the native engine is not built; type `make setup`")
+    place = tmp_path_factory.mktemp("whole")
+    (place / "tiny.yaml").write_text(TINY.replace("rounds: 3", "rounds: 1"))
+    done = patternbench("run", str(place / "tiny.yaml"), "--out", str(place / "run"), "--json")
+    assert done.returncode == 0, done.stderr
+    return place / "run"
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it to damage."""
+    return shutil.copytree(whole, tmp_path / "run")
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The exit code of a verb, and what it wrote; in this process, so an exception of it is one of the test."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    written = capsys.readouterr()
+    return int(ended.value.code or 0), " ".join(written.out.split()), " ".join(written.err.split())
+
+
+def flipped(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    path.write_bytes(content)
+
+
+ATTEMPTS: dict[str, Callable[[Path], None]] = {
+    "deleted": Path.unlink,
+    "empty": lambda path: path.write_bytes(b"") and None,
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "flipped": flipped,
+    "another": lambda path: shutil.copy(path.with_name("00001.parquet"), path) and None,
+    "text": lambda path: path.write_text("attempts") and None,
+    "folder": lambda path: (path.unlink(), path.mkdir())[1],
+}
+
+
+@pytest.mark.parametrize("how", ATTEMPTS)
+def test_a_damaged_attempts_file_costs_its_round_and_nothing_else(
+    how: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ATTEMPTS[how](run / f"attempts/{DAMAGED}.parquet")
+    code, _, said = told(capsys, "report", str(run))
+    assert code == 0
+    assert f"1 round is left out; the first: its records are damaged: attempts/{DAMAGED}.parquet" in said
+    assert f"type `patternbench resume {run} --retry-damaged`" in said
+    rounds = pd.read_parquet(run / "rounds.parquet")
+    assert list(rounds.loc[rounds["status"] == "damaged", "round"]) == [3]
+    assert rounds["TotalCalls"].notna().sum() == ROUNDS - 1
+    assert "its records are damaged" in (run / "report.html").read_text()
+    code, _, said = told(capsys, "export", str(run), "--format", "csv", "--table", "attempts")
+    assert (code, "--retry-damaged" in said) == (0, True)
+    assert set(pd.read_csv(run / "export/attempts.csv")["round"]) == set(range(ROUNDS)) - {3}
+
+
+def test_a_damaged_round_of_a_run_without_hashes_is_noticed_too(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    old = [{name: value for name, value in line.items() if name != "sha256"} for line in lines]
+    (run / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
+    assert told(capsys, "report", str(run))[2] == ""
+    (run / f"attempts/{DAMAGED}.parquet").write_bytes(b"PAR1")
+    assert "1 round is left out" in told(capsys, "report", str(run))[2]
+
+
+def test_a_damaged_round_is_run_again_beside_what_is_left_of_it(run: Path) -> None:
+    damaged = run / f"attempts/{DAMAGED}.parquet"
+    flipped(damaged)
+    content = damaged.read_bytes()
+    first = patternbench("resume", str(run))
+    assert first.returncode == 1
+    assert "--retry-damaged" in first.stdout
+    done = patternbench("resume", str(run), "--retry-damaged", "--json")
+    assert (done.returncode, json.loads(done.stdout)["failed"]) == (0, 0), done.stderr
+    assert entries(run)[-1]["file"] == f"{DAMAGED}-2"
+    assert damaged.read_bytes() == content
+
+
+LINES = {"middle": b'{"round": 3, "blo', "list": b"[1,2]", "number": b"7", "no text": b"\xff\xfe", "empty": b""}
+
+
+@pytest.mark.parametrize("how", LINES)
+def test_a_damaged_line_of_the_journal_costs_its_round_which_resume_runs_again(how: str, run: Path) -> None:
+    journal = run / "journal.jsonl"
+    lines = journal.read_bytes().split(b"\n")
+    place = next(place for place, line in enumerate(lines) if b'"file": "00003"' in line)
+    journal.write_bytes(b"\n".join([*lines[:place], LINES[how], *lines[place + 1 :]]))
+    kept = (run / f"attempts/{DAMAGED}.parquet").read_bytes()
+    said = patternbench("report", str(run))
+    assert said.returncode == 0, said.stderr
+    assert f"journal.jsonl is damaged at line {place + 1}; type `patternbench resume" in said.stderr
+    done = patternbench("resume", str(run), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rounds"] == ROUNDS
+    assert (run / f"attempts/{DAMAGED}.parquet").read_bytes() == kept
+
+
+def test_a_line_of_the_journal_about_no_round_of_the_plan_is_damage(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign = {**entries(run)[0], "round": 99, "scenario": "0123456789ab"}
+    with (run / "journal.jsonl").open("a") as file:
+        file.write(json.dumps(foreign) + "\n" + json.dumps({**foreign, "file": "../../x"}) + "\n")
+    code, _, said = told(capsys, "report", str(run))
+    assert (code, "journal.jsonl is damaged at line" in said) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "manifest.json"])
+@pytest.mark.parametrize("verb", [["report"], ["resume"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])
+def test_an_odd_plan_or_manifest_is_one_clear_error(
+    verb: list[str], name: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / name).write_text("[]")
+    code, _, said = told(capsys, verb[0], str(run), *verb[1:])
+    assert code == 2
+    assert f"error: {run / name}: " in said
+
+
+def test_a_manifest_of_another_version_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (run / "manifest.json").read_text()
+    (run / "manifest.json").write_text(text.replace('"manifest": 1', '"manifest": 99'))
+    for verb in ("report", "resume"):
+        code, _, said = told(capsys, verb, str(run))
+        assert (code, "is of another version (got 99); allowed: 1" in said) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["report.html", "rounds.parquet", "tables/comparisons.csv"])
+def test_a_folder_where_the_report_is_to_be_is_one_clear_error(
+    name: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / name).unlink()
+    (run / name).mkdir()
+    code, _, said = told(capsys, "report", str(run))
+    assert code == 2
+    assert f"{run / name}" in said
+    assert "cannot be written: Is a directory" in said
+
+
+@pytest.fixture
+def full(run: Path, tmp_path: Path) -> Iterator[Path]:
+    """The run on a disk of its own, which is full."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], check=False).returncode:
+        pytest.fail("no tmpfs can be mounted; run the tests as root")
+    try:
+        shutil.copytree(run, disk / "run")
+        for made in ("report.html", "rounds.parquet", "steps.parquet"):
+            (disk / "run" / made).unlink()
+        with pytest.raises(OSError, match="No space"), (disk / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(b"\0" * 4096)
+        yield disk / "run"
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("verb", [["report"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])
+def test_a_full_disk_is_one_clear_error_that_says_what_to_type(
+    verb: list[str], full: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, said = told(capsys, verb[0], str(full), *verb[1:])
+    assert code == 2
+    assert "cannot be written: No space left on device" in said
+    assert "mend that, then type" in said
+
+
+@pytest.mark.parametrize("verb", [["report"], ["resume"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])
+def test_a_read_only_folder_is_one_clear_error(verb: list[str], run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    subprocess.run(["mount", "--bind", run, run], check=True)
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", run], check=True)
+        code, _, said = told(capsys, verb[0], str(run), *verb[1:])
+    finally:
+        subprocess.run(["umount", run], check=True)
+    assert code == 2
+    assert "Read-only file system" in said
+    assert str(run) in said
+
+
+def test_a_run_that_was_killed_while_its_folder_was_made_is_explained_and_can_be_begun_again(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = (run / "study.yaml").read_text()
+    shutil.rmtree(run)
+    (run / "attempts").mkdir(parents=True)
+    (run / "logs").mkdir()
+    (run / "study.yaml.tmp").write_text(study[:10])
+    code, _, said = told(capsys, "resume", str(run))
+    assert (code, "whose making was interrupted; nothing was measured yet; delete it, or type" in said) == (2, True)
+    (run.parent / "study.yaml").write_text(study)
+    assert patternbench("run", str(run.parent / "study.yaml"), "--out", str(run), "--json").returncode == 0
+
+
+def test_rounds_that_failed_are_offered_to_be_run_again(run: Path) -> None:
+    lines = (run / "journal.jsonl").read_text().splitlines()
+    failed = {**json.loads(lines[-1]), "status": "failed", "cause": "the attempts could not be written: [/x]"}
+    (run / "journal.jsonl").write_text("\n".join([*lines[:-1], json.dumps(failed)]) + "\n")
+    done = patternbench("resume", str(run))
+    assert done.returncode == 1
+    assert (
+        f"could not be written: [/x]; to run them again, type `patternbench resume {run} --retry-failed`" in done.stdout
+    )
