@@ -1,6 +1,6 @@
 //! `patternbench-engine load`: a job in, files and progress out.
 
-use crate::doubts::doubts;
+use crate::doubts::{Doubt, doubts};
 use crate::job::{Job, Workload, folder_of};
 use crate::limits::descriptors;
 use crate::progress::Progress;
@@ -64,6 +64,7 @@ pub fn command(
         .groups
         .iter()
         .any(|group| matches!(group.workload, Workload::Open(_)));
+    let allowed = parsed.lateness;
     let settings = Settings {
         file: parsed.log_attempts.then(|| out.join("attempts.parquet")),
         groups: groups.clone(),
@@ -79,17 +80,17 @@ pub fn command(
         descriptors,
         process_cpu: process_cpu() - before,
     };
-    write_results(out, &finished, &frame, open)
+    let doubts = doubts(&finished, &finished.written.tally.counts(), open, allowed);
+    write_results(out, &finished, &frame, &doubts)
 }
 
 fn write_results(
     out: &Path,
     finished: &Finished,
     frame: &Frame<'_>,
-    open: bool,
+    doubts: &[Doubt],
 ) -> Result<Value, CommandError> {
-    let doubts = doubts(finished, &finished.written.tally.counts(), open);
-    let summary = summary(finished, frame, &doubts);
+    let summary = summary(finished, frame, doubts);
     write(&out.join("histograms.json"), &histograms(finished, frame))?;
     write(&out.join("summary.json"), &summary)?;
     Ok(summary)

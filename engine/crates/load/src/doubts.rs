@@ -1,20 +1,21 @@
 //! Why the numbers of a round may not be trusted, as values with a remedy.
 
+use crate::job::Lateness;
 use crate::redirect::Refusal;
 use crate::run::Finished;
-use patternbench_attemptlog::{Counts, Outcome, percentile};
+use patternbench_attemptlog::{Counts, Measure, Outcome, percentile};
 use patternbench_wire::Failure;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Above this share of one CPU the thread that drives the load has no room for what comes at once.
 const BUSY: f64 = 0.9;
-/// Above this lateness, in microseconds at the 99th percentile, the load isn't the one that was asked for.
-const LATE_P99_US: u64 = 1000;
 /// A round that went on for longer than this after its end has not been driven for as long: the generator stood still.
 const OVERRUN: Duration = Duration::from_secs(1);
-/// Above this share of arrivals that were dropped the offered load isn't the one that was asked for.
-const DROPPED: f64 = 0.01;
+/// With fewer calls than this the 99th percentile is the slowest of them.
+const FEW: u64 = 100;
+/// With fewer calls than this the 90th percentile is the slowest of them.
+const VERY_FEW: u64 = 10;
 
 /// One reason to doubt a round.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,15 +47,17 @@ impl Doubt {
 
 /// All reasons to doubt a round.
 #[must_use]
-pub fn doubts(finished: &Finished, counts: &Counts, open: bool) -> Vec<Doubt> {
+pub fn doubts(finished: &Finished, counts: &Counts, open: bool, allowed: Lateness) -> Vec<Doubt> {
     [
         saturated(finished, open),
-        late(finished),
+        late(finished, allowed),
         held_up(finished),
         dropped(counts),
         exhausted(finished),
         stalled(finished),
         abandoned(finished),
+        few_calls(counts),
+        never_good(counts),
         unanswered(finished, counts),
         without_tls(finished),
     ]
@@ -83,19 +86,41 @@ fn saturated(finished: &Finished, open: bool) -> Option<Doubt> {
     })
 }
 
-fn late(finished: &Finished) -> Option<Doubt> {
-    let value = percentile(finished.written.tally.lateness(), 99.0)?;
-    (value > LATE_P99_US).then(|| Doubt {
+/// The generator's lateness at the median, and at the highest percentile that is not just the worst call.
+fn late(finished: &Finished, allowed: Lateness) -> Option<Doubt> {
+    let tally = &finished.written.tally;
+    let service = tally.total(Measure::Service);
+    [50.0, tail(tally.lateness().len())]
+        .into_iter()
+        .find_map(|percent| {
+            let value = percentile(tally.lateness(), percent)?;
+            let bound = allowed.bound_us(percentile(&service, percent).unwrap_or(0));
+            (value > bound).then(|| too_late(percent, value, bound))
+        })
+}
+
+/// The highest of the percentiles 99, 90 and 50 that so many values tell from their maximum.
+fn tail(values: u64) -> f64 {
+    match values {
+        FEW.. => 99.0,
+        VERY_FEW.. => 90.0,
+        _ => 50.0,
+    }
+}
+
+fn too_late(percent: f64, value: u64, bound: u64) -> Doubt {
+    let (value, bound) = (value as f64 / 1000.0, bound as f64 / 1000.0);
+    let one_in = (100.0 / (100.0 - percent)).round();
+    Doubt {
         name: "late_schedule",
-        value: value as f64 / 1000.0,
-        bound: LATE_P99_US as f64 / 1000.0,
+        value,
+        bound,
         invalidates: true,
         message: format!(
-            "one call in a hundred was sent more than {:.1} ms late by the generator itself",
-            value as f64 / 1000.0
+            "the generator itself sent one call in {one_in} more than {value:.1} ms late; {bound:.1} ms are allowed"
         ),
-        remedy: "lower the rate, or give the generator a core that the system under test doesn't use",
-    })
+        remedy: "stop other work on this machine, give the generator a core that the system under test doesn't use, or allow more lateness",
+    }
 }
 
 /// Calls that were never begun have no lateness, so that a generator that stood still until after the end looks punctual.
@@ -111,19 +136,44 @@ fn held_up(finished: &Finished) -> Option<Doubt> {
     })
 }
 
+/// That a system is slower than what is offered to it is a result; whether the generator was in time is told apart from it.
 fn dropped(counts: &Counts) -> Option<Doubt> {
     let dropped = counts.of(Outcome::Dropped);
     let value = dropped as f64 / (dropped + counts.sent()).max(1) as f64;
     (dropped > 0).then(|| Doubt {
         name: "dropped_arrivals",
         value,
-        bound: DROPPED,
-        invalidates: value > DROPPED,
+        bound: 0.0,
+        invalidates: false,
         message: format!(
             "{dropped} arrivals ({:.2} %) were not sent because too many were in flight",
             value * 100.0
         ),
-        remedy: "raise max_in_flight, or lower the rate: the system is slower than the load that is offered",
+        remedy: "the system is slower than the load that is offered: lower the rate, or raise max_in_flight to let more wait",
+    })
+}
+
+fn few_calls(counts: &Counts) -> Option<Doubt> {
+    let calls = counts.calls;
+    (1..FEW).contains(&calls).then(|| Doubt {
+        name: "few_calls",
+        value: calls as f64,
+        bound: FEW as f64,
+        invalidates: false,
+        message: format!("the round had {calls} calls, so that its 99th percentile is the slowest of them"),
+        remedy: "make rounds longer, or look at the median",
+    })
+}
+
+/// A round in which every call failed says more about the test than about the system, unless faults were meant to do it.
+fn never_good(counts: &Counts) -> Option<Doubt> {
+    (counts.calls > 0 && counts.good_calls == 0).then(|| Doubt {
+        name: "nothing_succeeded",
+        value: counts.calls as f64,
+        bound: 0.0,
+        invalidates: false,
+        message: format!("not one of {} calls succeeded", counts.calls),
+        remedy: "look at the statuses: whether path, headers and expectations are right, and whether the system works",
     })
 }
 
@@ -208,7 +258,7 @@ fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
 
 /// What most connections failed by, as far as that can be said plainly.
 fn most_frequent(finished: &Finished) -> String {
-    let kinds = Failure::ALL.iter().zip(finished.failures);
+    let kinds = Failure::ALL.iter().zip(finished.measured_failures);
     let most = kinds
         .filter(|(_, count)| *count > 0)
         .max_by_key(|(_, count)| *count);
@@ -220,6 +270,7 @@ fn most_frequent(finished: &Finished) -> String {
         Failure::Reset => "were reset by the server",
         Failure::Closed => "were closed before the answer was complete",
         Failure::Malformed => "got something that is not HTTP/1",
+        Failure::Unasked => "got an answer before they had asked",
         Failure::TooLarge => "got more than the limits allow",
         Failure::Tls => "could not agree on TLS",
         Failure::Exhausted => "found no free port or descriptor here",
@@ -242,4 +293,23 @@ fn without_tls(finished: &Finished) -> Option<Doubt> {
         message: format!("{count} attempts could not agree on TLS: {reason}"),
         remedy: "name the certificate's authority in tls.ca_file and its name in tls.server_name, or set tls.verify to false; a server without TLS wants http://",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_that_is_only_the_worst_call_is_not_judged_by() {
+        assert_eq!([1, 9, 10, 99, 100].map(tail), [50.0, 50.0, 90.0, 90.0, 99.0]);
+    }
+
+    #[test]
+    fn lateness_is_allowed_in_proportion_to_what_is_measured_and_never_less_than_the_floor() {
+        let allowed = Lateness::default();
+        assert_eq!(
+            [0, 2_000, 10_000, 50_000].map(|us| allowed.bound_us(us)),
+            [1000, 1000, 1000, 5000]
+        );
+    }
 }

@@ -135,6 +135,8 @@ fn policies(finished: &Finished) -> Vec<Value> {
 fn generator(finished: &Finished, frame: &Frame<'_>) -> Value {
     json!({
         "cpu_share": cpu_share(finished),
+        "core": finished.placement.core,
+        "niceness": finished.placement.niceness,
         "loop_cpu_s": finished.loop_cpu.as_secs_f64(),
         "log_cpu_s": finished.written.cpu.as_secs_f64(),
         "log_rows": finished.written.rows,

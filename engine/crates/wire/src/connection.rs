@@ -113,13 +113,17 @@ impl Connection {
     /// # Errors
     /// When the exchange has failed; the connection is of no use afterwards.
     pub fn ready(&mut self, readiness: Readiness, buffer: &mut [u8]) -> Result<Progress, Failure> {
+        let fresh = matches!(self.phase, Phase::Connecting | Phase::Handshaking);
         if self.phase == Phase::Connecting && !self.finish_connecting(readiness)? {
             return Ok(Progress::Waiting);
         }
         if self.phase == Phase::Handshaking && !self.finish_handshake()? {
             return Ok(Progress::Waiting);
         }
-        if readiness.writable {
+        if fresh {
+            self.expect_silence(buffer)?;
+        }
+        if fresh || readiness.writable {
             self.write_rest()?;
         }
         if readiness.readable {
@@ -155,8 +159,16 @@ impl Connection {
             return Ok(false);
         }
         self.phase = self.open_phase();
-        self.write_rest()?;
         Ok(true)
+    }
+
+    /// What lies on a new connection before the request is written answers nothing.
+    fn expect_silence(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
+        match self.stream.read(buffer)? {
+            Moved::Blocked => Ok(()),
+            Moved::Bytes(_) => Err(Failure::Unasked),
+            Moved::End => Err(Failure::Closed),
+        }
     }
 
     fn open_phase(&self) -> Phase {

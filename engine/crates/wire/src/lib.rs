@@ -33,6 +33,8 @@ pub enum Failure {
     Closed,
     /// The answer is not HTTP/1.
     Malformed,
+    /// The server sent something on a new connection before anything was asked of it.
+    Unasked,
     /// The answer's head or body is larger than the limits allow.
     TooLarge,
     /// TLS could not be agreed on, or the certificate is not trusted.
@@ -45,11 +47,12 @@ pub enum Failure {
 
 impl Failure {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Refused,
         Self::Reset,
         Self::Closed,
         Self::Malformed,
+        Self::Unasked,
         Self::TooLarge,
         Self::Tls,
         Self::Exhausted,
@@ -64,6 +67,7 @@ impl Failure {
             Self::Reset => "reset",
             Self::Closed => "closed",
             Self::Malformed => "malformed",
+            Self::Unasked => "unasked",
             Self::TooLarge => "too_large",
             Self::Tls => "tls",
             Self::Exhausted => "exhausted",

@@ -88,6 +88,17 @@ impl Driver {
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n0123456789012345678901234";
 
 #[test]
+fn an_answer_that_lies_on_a_new_connection_before_the_request_is_no_answer_to_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let mut driver = Driver::new(&Target::new(&url, &TlsSettings::default()).unwrap());
+    let mut stream = listener.accept().unwrap().0;
+    stream.write_all(OK.as_bytes()).unwrap();
+    // The bytes are there before the client looks: loopback delivers them with the call that sends them.
+    assert_eq!(driver.exchange(), Err(Failure::Unasked));
+}
+
+#[test]
 fn a_connection_carries_one_request_after_another_and_then_notices_its_end() {
     let mut driver = Driver::new(&tcp(&[OK, OK]));
     let answer = Answer {

@@ -30,6 +30,12 @@ pub type Nanos = u64;
 
 /// All that one round of load needs to know.
 pub struct Job {
+    /// How late the generator itself may be.
+    pub lateness: Lateness,
+    /// The core that the thread which drives the load is bound to.
+    pub core: Option<usize>,
+    /// Whether that thread is to be more urgent than others.
+    pub priority: bool,
     /// Seed of everything that is drawn.
     pub seed: u64,
     /// Where requests go, with weights; requests go round them in turn.
@@ -54,6 +60,33 @@ pub struct Job {
     pub counters: usize,
     /// Whether every attempt is written to a file.
     pub log_attempts: bool,
+}
+
+/// How late the generator itself may send, at a percentile: a share of the service time there, but never less than a floor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lateness {
+    /// The share, in percent.
+    pub percent: f64,
+    /// The floor in microseconds.
+    pub floor_us: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self {
+            percent: 10.0,
+            floor_us: 1000,
+        }
+    }
+}
+
+impl Lateness {
+    /// What is allowed where the service time is so long, in microseconds.
+    #[must_use]
+    pub fn bound_us(&self, service_us: u64) -> u64 {
+        self.floor_us
+            .max((service_us as f64 * self.percent / 100.0) as u64)
+    }
 }
 
 /// A population of users who do the same.
@@ -135,7 +168,10 @@ impl Job {
     }
 }
 
-const JOB: [&str; 13] = [
+const JOB: [&str; 16] = [
+    "lateness",
+    "core",
+    "priority",
     "contract",
     "seed",
     "targets",
@@ -166,6 +202,9 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let drain = object.or("drain_us", 30_000_000_000, time);
     let log_attempts = object.or("log_attempts", true, Node::flag);
     let constants = object.or("constants", Vec::new(), constants);
+    let lateness = object.or("lateness", Lateness::default(), lateness);
+    let core = object.maybe("core", |node| node.whole(0..=1 << 20));
+    let priority = object.or("priority", true, Node::flag);
     let policies = object.or("policies", Vec::new(), policies::policies);
     let rejected_pause = object.or("rejected_pause_us", 1_000_000, positive_time);
     let listens =
@@ -186,6 +225,9 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     constants?;
     tls?;
     Some(Job {
+        lateness: lateness?,
+        core: core?.and_then(|core| usize::try_from(core).ok()),
+        priority: priority?,
         counters: context.counters.len(),
         seed: seed?,
         targets: targets?,
@@ -235,6 +277,17 @@ fn tls(node: &Node<'_>, folder: &Path) -> Option<TlsSettings> {
         }
         _ => Some(settings),
     }
+}
+
+fn lateness(node: &Node<'_>) -> Option<Lateness> {
+    let object = node.object(&["percent", "floor_us"])?;
+    let default = Lateness::default();
+    let percent = object.or("percent", default.percent, |node| node.number_within(0.0..=1e6));
+    let floor_us = object.or("floor_us", default.floor_us, |node| node.whole(0..=LONGEST_US));
+    Some(Lateness {
+        percent: percent?,
+        floor_us: floor_us?,
+    })
 }
 
 fn limits(node: &Node<'_>) -> Option<Limits> {

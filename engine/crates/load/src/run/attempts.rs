@@ -172,6 +172,8 @@ impl Runner {
         let (_, success) = judge(ended);
         if let Ended::Failure(failure) = ended {
             self.failures[failure as usize] += 1;
+            let measured = self.sessions[index].intended >= self.warm_up;
+            self.measured_failures[failure as usize] += u64::from(measured);
         }
         if self.sessions[index].guarded.is_some() {
             return self.guarded_ended(job, attempt, ended, now, kept);

@@ -6,6 +6,7 @@
 mod arrivals;
 mod attempts;
 mod guarded;
+mod placement;
 mod redirects;
 mod session;
 mod spread;
@@ -19,6 +20,7 @@ use arrivals::Arriving;
 use guarded::Policies;
 use patternbench_attemptlog::{AttemptLog, LogError, Written};
 use patternbench_wire::{Failure, Progress, Readiness};
+pub use placement::Placement;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
@@ -68,6 +70,10 @@ pub struct Finished {
     pub overrun: Duration,
     /// Failures of connections by kind, in the order of [`Failure::ALL`], warm-up included.
     pub failures: [u64; Failure::ALL.len()],
+    /// The same without the warm-up.
+    pub measured_failures: [u64; Failure::ALL.len()],
+    /// Where and how urgently the thread that drove the load ran.
+    pub placement: Placement,
     /// Connections that were opened.
     pub connections: u64,
     /// Attempts that were given up because the time for waiting was over.
@@ -90,11 +96,12 @@ pub struct Finished {
 /// When the log can't be written or the operating system refuses to go on. What servers do is never an error here.
 pub fn run(mut job: Job, log: AttemptLog, stop: &AtomicBool) -> Result<Finished, RunError> {
     sharpen_timers();
+    let placement = placement::take(job.core, job.priority);
     let mut runner = Runner::new(&mut job, log)?;
     let job = &job;
     runner.begin(job);
     runner.turn(job, stop)?;
-    runner.finish(job)
+    runner.finish(job, placement)
 }
 
 /// The kernel may wake a thread up to 50 µs late to save power, unless it is asked not to.
@@ -127,6 +134,7 @@ struct Runner {
     warm_up: Nanos,
     last_end: Nanos,
     failures: [u64; Failure::ALL.len()],
+    measured_failures: [u64; Failure::ALL.len()],
     abandoned: u64,
     refused: Vec<(Refusal, u64)>,
     tls_reason: Option<String>,
@@ -161,6 +169,7 @@ impl Runner {
             warm_up: job.warm_up,
             last_end: 0,
             failures: [0; Failure::ALL.len()],
+            measured_failures: [0; Failure::ALL.len()],
             abandoned: 0,
             refused: Vec::new(),
             tls_reason: None,
@@ -343,7 +352,7 @@ impl Runner {
         self.attempt_ended(job, attempt, Ended::Timeout, now, None);
     }
 
-    fn finish(mut self, job: &Job) -> Result<Finished, RunError> {
+    fn finish(mut self, job: &Job, placement: Placement) -> Result<Finished, RunError> {
         let loop_cpu = clock(ClockId::ThreadCPUTime).saturating_sub(self.cpu_before);
         let elapsed = self.started.elapsed();
         let overrun = elapsed.saturating_sub(Duration::from_nanos(self.give_up));
@@ -360,6 +369,8 @@ impl Runner {
             elapsed,
             overrun,
             failures: self.failures,
+            measured_failures: self.measured_failures,
+            placement,
             connections: self.wires.opened,
             abandoned: self.abandoned,
             refused: self.refused,

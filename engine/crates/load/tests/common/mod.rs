@@ -219,7 +219,7 @@ impl Outcome {
 /// A job against one target with one group.
 pub fn job(url: &str, workload: Value, steps: Value) -> Value {
     json!({
-        "contract": 1, "seed": 7, "targets": [{"url": url}], "drain_us": 2_000_000,
+        "contract": 1, "seed": 7, "targets": [{"url": url}], "drain_us": 2_000_000, "priority": false,
         "groups": [{"workload": workload, "journeys": [{"steps": steps}]}],
     })
 }
