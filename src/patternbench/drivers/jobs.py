@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from patternbench.drivers import rounds
 from patternbench.drivers.driver import Task
+from patternbench.study.places import filled
 from patternbench.study.units import Duration
 
 CONTRACT = 1
@@ -176,17 +178,18 @@ def _step(step: Node, headers: Mapping[str, str], task: Task) -> Job:
     made |= {name: _texts(step[name]) for name in ("query", "form") if name in step}
     if "body_file" in step:
         made["body_file"] = _path(step["body_file"], task)
+    known = rounds.parameters(task.config["workload"])
     if "expect" in step:
-        made["expect"] = _expect(step["expect"])
+        made["expect"] = _expect(step["expect"], known)
     if "poll" in step:
-        made["poll"] = _poll(step["poll"], headers)
+        made["poll"] = _poll(step["poll"], headers, known)
     return made
 
 
-def _poll(poll: Node, headers: Mapping[str, str]) -> Job:
+def _poll(poll: Node, headers: Mapping[str, str], known: Mapping[str, str]) -> Job:
     made: Job = dict(rounds.in_us(dict(poll)))
     made |= {"headers": _headers(headers, poll)}
-    made |= {name: _expect(poll[name]) for name in ("expect", "until") if name in poll}
+    made |= {name: _expect(poll[name], known) for name in ("expect", "until") if name in poll}
     return made | ({"query": _texts(poll["query"])} if "query" in poll else {})
 
 
@@ -195,7 +198,14 @@ def _headers(shared: Mapping[str, str], step: Node) -> dict[str, str]:
     return {name: rounds.resolved(text) for name, text in {**shared, **(step.get("headers") or {})}.items()}
 
 
-def _expect(expect: Node) -> Job:
+def _expect(expect: Node, known: Mapping[str, str]) -> Job:
+    """What is expected, with the workload's parameters filled in; a pattern matches them as they are written."""
+    literal = {name: re.escape(value) for name, value in known.items()}
+    given = {name: filled(part, literal if name == "body_matches" else known) for name, part in expect.items()}
+    return _expectation(given)
+
+
+def _expectation(expect: Node) -> Job:
     made = {name: expect[name] for name in ("statuses", "body_contains", "body_matches") if name in expect}
     values = [{"path": path, "equals": value} for path, value in (expect.get("json") or {}).items()]
     there = [{"path": path} for path in expect.get("has") or []]

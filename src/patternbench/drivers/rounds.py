@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
@@ -18,11 +18,14 @@ VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 def body(config: Mapping[str, Any], target: str, time_limit: Duration, seed: int) -> dict[str, Any]:
     """The body of ``POST /rounds`` for a scenario's configuration (contracts/client/round.schema.json)."""
     closed, request = config["workload"]["closed"], config["workload"]["request"]
+    place = urlsplit(target)
     headers = {**config["system"].get("headers", {}), **request["headers"]}
     return {
         "contract": CONTRACT,
-        "target": target,
-        "request": _request(request, headers, parameters(config["workload"])),
+        "target": f"{place.scheme}://{place.netloc}",
+        "request": _request(
+            {**request, "path": place.path.rstrip("/") + request["path"]}, headers, parameters(config["workload"])
+        ),
         **in_us({name: closed.get(name) for name in ("users", "think_time", "rejected_pause")}),
         "successes": closed.get("successes"),
         "max_attempts": closed.get("max_attempts"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import ValidationError
@@ -123,6 +124,7 @@ def external(url: str, trust: Mapping[str, Any], folder: Path) -> Bench:
     """A fault proxy in front of a service that already runs; ``trust`` says whose certificates it takes."""
     bench = Bench(folder)
     bench.start([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
+    bench.targets = [proxy + urlsplit(url).path.rstrip("/") for proxy in bench.targets]
     return bench
 
 

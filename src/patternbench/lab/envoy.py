@@ -223,6 +223,8 @@ def _cluster(upstream: str, tls: Mapping[str, Any]) -> dict[str, Any]:
     cluster: dict[str, Any] = {
         "name": "system",
         "type": "STRICT_DNS",
+        # `localhost` has two addresses, and most services listen on the older one alone.
+        "dns_lookup_family": "V4_PREFERRED",
         "connect_timeout": "5s",
         "circuit_breakers": {"thresholds": [limits]},
         "load_assignment": {"cluster_name": "system", "endpoints": [{"lb_endpoints": [endpoint]}]},

@@ -120,6 +120,8 @@ class Nginx(Settings):
 
     def config(self, prefix: Path, port: int, urls: Any) -> str:
         """The filter's own template, filled."""
+        upstream = urlsplit(urls.get(self.upstream, self.upstream))
+        base = upstream.path.rstrip("/")
         values = {
             "MODULES": MODULES,
             "LUA": FILTER / "lua",
@@ -129,7 +131,8 @@ class Nginx(Settings):
             "LISTEN": f"127.0.0.1:{port}",
             "PLAN": prefix / "plan.json",
             "STATE": "64m",
-            "UPSTREAM": f"server {urlsplit(urls.get(self.upstream, self.upstream)).netloc};",
+            "UPSTREAM": f"server {upstream.netloc};",
+            "BASE": f"{base}$request_uri" if base else "",
             "FILTER": "" if self.limited else "#",
         }
         text = (FILTER / "nginx.conf.template").read_text(encoding="utf-8")

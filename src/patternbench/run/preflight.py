@@ -22,6 +22,7 @@ from patternbench.plan.expand import Plan, versions
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
 from patternbench.run.stage import Stage
+from patternbench.study import places
 from patternbench.study.models import Study, System, is_socket
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
@@ -43,7 +44,10 @@ class Cast:
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:
     """What is known to be impossible from the study and the files that describe its parts; nothing is started."""
-    found = bench.fault_problems(study)
+    found = [*bench.fault_problems(study), *places.expectation_problems(study.workload)]
+    for client in dict.fromkeys(scenario.client for scenario in plan.scenarios):
+        if not choice.by_engine(study, client):
+            found += places.request_problems(study.workload, client)
     known = {name: registry.limits_of(name, study.clients) for name in {s.client for s in plan.scenarios}}
     for scenario in plan.scenarios:
         refused = limits.problems(scenario.client, known[scenario.client], scenario.config["strategy"])

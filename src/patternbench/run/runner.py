@@ -14,6 +14,7 @@ from patternbench.drivers.client import Client
 from patternbench.drivers.driver import Driver, DriverError, Measured, Progress, Target, Task, direct_targets
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
+from patternbench.lab.bench import Bench
 from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
 from patternbench.plan.order import Round
@@ -70,7 +71,7 @@ class Runner:
         try:
             bench = self._stage.bench(scenario.config["system"])
             task = self._task(scenario, bench.targets, blank)
-            driver = self._driver(scenario, task)
+            driver = self._driver(scenario, task, bench)
             bench.inject(scenario.config["faults"])
             return self._measure(driver, task, replace(blank, started=time.time()))
         except DriverError as error:
@@ -95,10 +96,10 @@ class Runner:
         places = direct_targets(scenario.config["system"]) or tuple(map(Target, targets))
         return Task(scenario.config, places, *limits, stage.inputs, stage.dead, self._listener.round_progressed)
 
-    def _driver(self, scenario: Scenario, task: Task) -> Driver:
+    def _driver(self, scenario: Scenario, task: Task, bench: Bench) -> Driver:
         if by_engine(self._study, scenario.client):
             return EngineDriver(self._folder.load, self._folder.logs)
-        return LibraryDriver(self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, task)))
+        return LibraryDriver(self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, task, bench)))
 
     def _measure(self, driver: Driver, task: Task, blank: Entry) -> Entry:
         before, begun = Meter.read(), time.perf_counter()
@@ -133,10 +134,11 @@ class Runner:
     def _failed(self, blank: Entry, cause: str, rows: int = 0) -> Entry:
         return replace(blank, seconds=time.time() - blank.started, cause=cause, rows=rows)
 
-    def _warm_up(self, client: Client, scenario: Scenario, task: Task) -> None:
-        """Let a client that has just started run until it is warm: recorded, marked, and in no summary."""
+    def _warm_up(self, client: Client, scenario: Scenario, task: Task, bench: Bench) -> None:
+        """Let a client that has just started run until it is warm: without faults, recorded, marked, in no summary."""
         if task.warm_up.us == 0:
             return
+        bench.inject({})  # those of the round before are still on
         name = f"warm-up-{self._warm_ups:03d}"
         self._warm_ups += 1
         begun = time.time()

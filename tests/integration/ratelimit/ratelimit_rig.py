@@ -318,6 +318,7 @@ def balancer(
         PREFIX=folder,
         LISTEN=f"127.0.0.1:{port}",
         PLAN=folder / "plan.json",
+        BASE="",
         STATE=state,
         UPSTREAM=f"server 127.0.0.1:{behind};",
         FILTER="",

@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 from tests.integration.run.conftest import patternbench
 
+from patternbench.lab import engine
+
 STUDY = """\
 patternbench: 1
 name: mine
@@ -60,6 +62,32 @@ def test_a_service_at_a_url_is_measured_with_faults_in_front_of_it(tmp_path: Pat
     assert rounds.loc[50, "UnsuccessfulRequests"] > 0
     assert Guarded.seen.count("/health") == 1
     assert Guarded.seen.count("/work") == 80
+
+
+@pytest.mark.parametrize("load", ["closed: {users: 1, successes: 3}", "open: {rate: 50, arrivals: 3}"])
+def test_the_path_of_a_url_stands_before_every_request(tmp_path: Path, service: str, load: str) -> None:
+    study = tmp_path / "based.yaml"
+    text = STUDY.format(url=service + "/base").replace("closed: {users: 2, successes: 20}", load)
+    study.write_text(text.replace("[0, 50]", "0"))
+    Guarded.seen.clear()
+    done = patternbench("run", str(study), "--out", str(tmp_path / "run"), "--json", TOKEN="secret")
+    assert done.returncode == 0, done.stderr
+    assert Guarded.seen.count("/base/work") == 3
+    assert set(Guarded.seen) == {"/base/work", "/base/health"}
+
+
+def test_a_client_is_warmed_up_without_the_faults_of_the_round_before(tmp_path: Path, service: str) -> None:
+    """The first client meets every call aborted; the second starts after it, and its warm-up reaches the service."""
+    study = tmp_path / "warm.yaml"
+    text = STUDY.format(url=service).replace("warm_up: 0ms", "warm_up: 300ms\norder: declared\ntime_limit: 20s")
+    text = text.replace("successes: 20", "successes: 20, max_attempts: 20").replace("[0, 50]", "100")
+    command = [engine.binary(), "client", "--port", "0"]
+    both = "[{client: [native, mine], baseline: {}}]\nclients: {mine: {command: " + json.dumps(command) + "}}"
+    study.write_text(text.replace("[{client: native, baseline: {}}]", both))
+    folder = tmp_path / "run"
+    patternbench("run", str(study), "--out", str(folder), "--json", TOKEN="secret")
+    for name in ("warm-up-000", "warm-up-001"):
+        assert set(pd.read_parquet(folder / "attempts" / f"{name}.parquet")["status"]) == {200}, name
 
 
 def test_the_token_stands_in_no_record(tmp_path: Path, service: str) -> None:

@@ -37,6 +37,15 @@ def test_durations_become_microseconds_and_nothing_else_changes() -> None:
     assert given["rejected_pause_us"] == 1000
 
 
+@pytest.mark.parametrize(
+    ("target", "path"), [("http://h:1", "/a"), ("http://h:1/", "/a"), ("http://h:1/base/", "/base/a")]
+)
+def test_the_path_of_a_systems_url_stands_before_the_requests(target: str, path: str) -> None:
+    scenario = expand(study(EXAMPLE.replace("/bytes/1000", "/a"))).scenarios[0]
+    given = body(scenario.config, target, Duration(1000), 5)
+    assert (given["target"], given["request"]["path"]) == ("http://h:1", path)
+
+
 def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "secret")
     assert resolved("Bearer ${env:TOKEN}") == "Bearer secret"

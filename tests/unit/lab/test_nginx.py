@@ -44,6 +44,20 @@ def test_the_store_is_read_off_the_url_of_its_component() -> None:
     assert (found["password"], found["database"]) == ("secret", "ratelimit")
 
 
+@pytest.mark.parametrize(
+    ("upstream", "server", "behind"),
+    [
+        ("http://127.0.0.1:9000", "server 127.0.0.1:9000;", "proxy_pass http://service;"),
+        ("http://127.0.0.1:9000/", "server 127.0.0.1:9000;", "proxy_pass http://service;"),
+        ("http://127.0.0.1:9000/base/", "server 127.0.0.1:9000;", "proxy_pass http://service/base$request_uri;"),
+    ],
+)
+def test_an_upstream_with_a_path_keeps_it(upstream: str, server: str, behind: str) -> None:
+    text = Nginx(upstream=upstream).config(Path("/prefix"), 1, {})
+    assert server in text
+    assert behind in text
+
+
 def test_a_link_that_is_up_stands_between_balancer_and_store() -> None:
     near = plan(algorithm="fixed_window", store="redis", link="none")["stores"]["redis"]["address"]
     far = plan(algorithm="fixed_window", store="redis", link="far")["stores"]["redis"]["address"]
