@@ -119,6 +119,40 @@ describe("a simulated limiter", function()
     assert.is_true(summary.asked_store < 50)
   end)
 
+  -- The most in a fixed window with leases of `most` over `copies` sidecars with two workers each, over several seeds; and the
+  -- bound that the filter's README states for it.
+  local function leased_over_copies(mode, copies, most, staleness, rate)
+    local found, workers = 0, 2
+    for seed = 1, 5 do
+      found = math.max(found, (admitted_by_window({
+        store = "crdt", synchronisation = mode, balancers = copies * workers, workers = workers, staleness_us = staleness, seed = seed,
+        routing = "random", window_us = 10 * second, duration_us = 30 * second,
+        lease = { size = "static", share = 0.5, most = most, expires_us = second },
+        clients = { { clients = 1, per_minute = 60 * rate, arrivals = "poisson", cost = 1 } },
+      })))
+    end
+    local batches, late = workers * most, rate * staleness / second / copies
+    return found, math.min(copies * 100, 100 + (copies - 1) * (batches + late + 4 * math.sqrt(late))) -- arrivals are random
+  end
+
+  it("with an eager lease over sidecars admits at most limit + (M - 1) x (workers x lease + rate x staleness / M)", function()
+    local widest = 0
+    for _, copies in ipairs({ 2, 4 }) do
+      for _, most in ipairs({ 1, 5, 20, 50 }) do
+        for _, staleness in ipairs({ 0, 10000, 100000 }) do
+          for _, rate in ipairs({ 50, 1000 }) do
+            local found, bound = leased_over_copies("eager", copies, most, staleness, rate)
+            local allowed = staleness == 0 and 100 or bound
+            assert.is_true(found <= allowed, ("%d sidecars, lease %d, %d us, %d/s: %d of %d"):format(
+              copies, most, staleness, rate, found, allowed))
+            widest = math.max(widest, found)
+          end
+        end
+      end
+    end
+    assert.is_true(widest > 150) -- far beyond the limit that a single store keeps
+  end)
+
   it("with a lazy lease admits at most limit + (balancers - 1) x lease in a fixed window, and more than the limit", function()
     local most = admitted_by_window({ synchronisation = "lazy" })
     assert.is_true(most > 100)

@@ -56,7 +56,7 @@ def test_two_balancers_admit_no_more_than_the_limit_twice_and_then_agree(pair: l
         eventually(lambda nginx=nginx: get(nginx, f"both-{algorithm}", f"/{algorithm}/").status_code == 429)
 
 
-def test_leases_work_over_the_sidecar_and_stay_within_their_bound(pair: list[Nginx]) -> None:
+def test_eager_leases_over_two_sidecars_admit_at_most_the_limit_of_each(pair: list[Nginx]) -> None:
     admitted = burst(pair, 600, "leased", path="/leased/")[200]
     assert 60 <= admitted <= 200
 

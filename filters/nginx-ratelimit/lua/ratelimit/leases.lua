@@ -12,7 +12,9 @@
 --   lazy, sliding windows:   at most limit + (N - 1) * n in any stretch of W (reports come late, so they also leave late).
 --   lazy, token bucket:      at most burst + rate * time + (N - 1) * n in any stretch of time.
 -- A sliding window counter is an estimate: its own excess (below limit) comes on top of its bounds.
--- A store that shows reports after a staleness S adds, for each lazy bound, what the other holders use in S.
+-- A store that shows reports after a staleness S adds, for each lazy bound, what the other holders use in S. M sidecars (crdt),
+-- which see each other's batches after S, add to each bound what the others book in S: (M - 1) x (a balancer's workers x n + its
+-- requests in S), at most (M - 1) x limit.
 --
 -- Pure: a lease is a table, the caller passes the time (microseconds) and does the asking.
 
