@@ -2,8 +2,9 @@
 --
 --   luajit simulate.lua [scenarios.jsonl]
 --
--- Reads the file, or standard input without one: one JSON object per line, a scenario (README.md). Writes one per line: its id, the judge's summary, the ends of the judge's
--- scale on the same arrivals, and the CPU seconds it took. A scenario with "decisions": "file.csv" also writes every decision there.
+-- Reads the file, or standard input without one: one JSON object per line, a scenario (README.md). Writes one per line: its id,
+-- the judge's summary, the ends of the judge's scale on the same arrivals, and the CPU seconds it took. A scenario with
+-- "decisions": "file.csv" also writes every decision there.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. here .. "/../nginx-ratelimit/lua/?.lua;"
