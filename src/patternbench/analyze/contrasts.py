@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from .formula import Design, Floats, right_side
 from .models import ModelResult
@@ -75,20 +73,12 @@ def fitted_at(result: ModelResult, places: Sequence[Mapping[str, object]]) -> li
     """
     known = result.fit.design.parsed.right
     held = [{name: level for name, level in at.items() if name in known} for at in places]
-    return [_estimated(result, row) for row in _rows(result.fit.design, held)]
+    return [result.inference.interval(row, result.fit.level) for row in _rows(result.fit.design, held)]
 
 
 def _contrast(result: ModelResult, factor: str, step: tuple[object, object], where: Mapping[str, object]) -> Contrast:
     before, after = _rows(result.fit.design, [{**where, factor: level} for level in step])
-    return Contrast(factor, *step, where, *_estimated(result, after - before))
-
-
-def _estimated(result: ModelResult, row: Floats) -> tuple[float, float, float]:
-    beta, covariance, normal = _read(result)
-    estimate, error = float(row @ beta), float(np.sqrt(max(float(row @ covariance @ row), 0.0)))
-    share = (1 + result.fit.level) / 2
-    reach = error * float(stats.norm.ppf(share) if normal else stats.t.ppf(share, result.fit.summary.df_residual))
-    return estimate, estimate - reach, estimate + reach
+    return Contrast(factor, *step, where, *result.inference.interval(after - before, result.fit.level))
 
 
 def _rows(design: Design, places: Sequence[Mapping[str, object]]) -> Floats:
@@ -105,13 +95,3 @@ def _rows(design: Design, places: Sequence[Mapping[str, object]]) -> Floats:
 
 def _middle(design: Design, name: str) -> object:
     return float(design.frame[name].mean()) if name in design.ranges else design.levels[name][0]
-
-
-def _read(result: ModelResult) -> tuple[Floats, Floats, bool]:
-    """Return the coefficients to read, their covariance, and whether their intervals use normal quantiles."""
-    found = {remedy.kind: remedy for remedy in result.remedies}
-    for kind in ("mixed_model", "hc3"):
-        if kind in found and found[kind].covariance is not None:
-            beta = np.array([c.estimate for c in found[kind].coefficients])
-            return beta, np.asarray(found[kind].covariance), kind == "mixed_model"
-    return result.fit.beta, result.fit.covariance, False

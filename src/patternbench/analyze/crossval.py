@@ -37,7 +37,10 @@ class Errors:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Errors on left-out scenarios, how they were left out, and the residuals (n, nan where not scorable)."""
+    """Errors on left-out scenarios, how they were left out, and the residuals (n, nan where not scorable).
+
+    `unit` is what was left out: `scenarios`, or `rows` where no two rows have equal factor values.
+    """
 
     errors: Errors
     scenarios: int
@@ -45,13 +48,14 @@ class CrossValidation:
     unscored: int
     residuals: Floats
     note: str
+    unit: str = "scenarios"
 
 
 def undo_log(response: str) -> tuple[str, float | None]:
     """Split a response into column and base of its log: `log(x)` is (`x`, e), `x` is (`x`, None)."""
     head, _, rest = response.partition("(")
     if head in _LOGS and rest.endswith(")"):
-        return rest[:-1], _LOGS[head]
+        return rest[:-1].strip("`"), _LOGS[head]
     return response, None
 
 
@@ -124,15 +128,16 @@ def _predict_left_out(q: Floats, y: Floats, whole: Floats) -> Floats:
 
 def _validation(design: Design, predicted: Floats, j: int, scenarios: int, folds: int) -> CrossValidation:
     unscored = int(np.isnan(predicted[:, j]).sum())
-    how = "each scenario left out in turn" if folds == scenarios else f"scenarios dealt into {folds} folds"
-    note = f"{scenarios} scenarios, {how}."
+    unit = "rows" if scenarios == len(predicted) else "scenarios"
+    how = f"each {unit[:-1]} left out in turn" if folds == scenarios else f"{unit} dealt into {folds} folds"
+    note = f"{scenarios:,} {unit}, {how}."
     if unscored:
-        note += f" {unscored} rows not scored: only their scenario has some level."
+        note += f" {unscored} rows not scored: only their {unit[:-1]} has some level."
     if unscored == len(predicted):
-        errors = Errors(0, None, None, None, "No scenario can be predicted from the others.")
+        errors = Errors(0, None, None, None, f"None of the {unit} can be predicted from the others.")
     else:
         errors = prediction_errors(design.responses[j], design.y[:, j], predicted[:, j])
-    return CrossValidation(errors, scenarios, folds, unscored, design.y[:, j] - predicted[:, j], note)
+    return CrossValidation(errors, scenarios, folds, unscored, design.y[:, j] - predicted[:, j], note, unit)
 
 
 def residual_quantiles(residuals: Sequence[float] | Floats, level: float) -> tuple[float, float] | None:

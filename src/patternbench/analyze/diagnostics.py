@@ -31,7 +31,7 @@ Quantile = Callable[[Floats], Floats]
 class Test:
     """One test of an assumption.
 
-    `assumption` is normality, independence, equal_variance or joint_normality; `holds` is whether p >=
+    `assumption` is normality, equal_variance, shape, independence or joint_normality; `holds` is whether p >=
     0.05; `note` says what was chosen (a lag, a sample) or why there is no result, in which case `statistic`
     and `p` are None.
     """
@@ -49,7 +49,7 @@ class Test:
 
 
 def residual_tests(residuals: Floats, basis: Floats) -> tuple[Test, ...]:
-    """Test one response's residuals: normality, independence in row order, equal variance.
+    """Test one response's residuals: normality and equal variance.
 
     `basis` (n x p) has orthonormal columns that span the design.
     """
@@ -59,7 +59,6 @@ def residual_tests(residuals: Floats, basis: Floats) -> tuple[Test, ...]:
     return (
         jarque_bera_test(residuals),
         anderson_darling_test(residuals),
-        ljung_box_test(residuals),
         breusch_pagan_test(residuals, basis),
     )
 
@@ -67,7 +66,6 @@ def residual_tests(residuals: Floats, basis: Floats) -> tuple[Test, ...]:
 _RESIDUAL_TESTS = (
     ("Jarque-Bera", "normality"),
     ("Anderson-Darling", "normality"),
-    ("Ljung-Box", "independence"),
     ("Breusch-Pagan", "equal_variance"),
 )
 
@@ -115,7 +113,7 @@ def default_lag(n: int) -> int:
 
 
 def ljung_box_test(residuals: Floats, lag: int | None = None) -> Test:
-    """Test independence in row order: autocorrelations up to `lag` together (Ljung & Box 1978).
+    """Test independence of residuals in the order given: autocorrelations up to `lag` together (Ljung & Box 1978).
 
     Q = n (n + 2) sum_k r_k^2 / (n - k), against chi-square with `lag` degrees of freedom.
     """
@@ -124,7 +122,7 @@ def ljung_box_test(residuals: Floats, lag: int | None = None) -> Test:
     lags = np.arange(1, chosen + 1)
     r = np.array([centred[lag:] @ centred[:-lag] for lag in lags]) / (centred @ centred)
     statistic = float(n * (n + 2) * np.sum(r**2 / (n - lags)))
-    note = f"Lag {chosen}, in the order of the rows."
+    note = f"Lag {chosen}, in the order of the run."
     return Test("Ljung-Box", "independence", statistic, float(stats.chi2.sf(statistic, chosen)), note)
 
 

@@ -16,7 +16,7 @@ from .manova import TermTest
 from .models import Analysis, ModelResult, MultivariateResult
 from .problems import Note
 from .robust import Remedy
-from .words import doubts, effects, headline, preferred
+from .words import doubts, effects, headline, preferred, statistics
 
 #: Name and version of the format; a reader refuses any other.
 FORMAT = "patternbench/models/1"
@@ -34,6 +34,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
                 "group": settings.group,
                 "scenario": settings.scenario,
                 "seed": settings.seed,
+                "margin": settings.margin,
             },
             "models": [model_json(model) for model in analysis.models],
             "multivariate": [multivariate_json(result) for result in analysis.multivariate],
@@ -61,6 +62,7 @@ def model_json(result: ModelResult) -> dict[str, Any]:
         "tests": [assumption_json(test) for test in result.tests],
         "remedies": [remedy_json(remedy) for remedy in result.remedies],
         "preferred": kind,
+        "statistics": statistics(result),
         "suspicious_rows": [row_json(row) for row in result.suspicious],
         "flagged_rows": result.flagged_rows,
         "thresholds": thresholds(fit),
@@ -138,6 +140,7 @@ def cross_validation_json(found: CrossValidation) -> dict[str, Any]:
         "unscored": found.unscored,
         "scenarios": found.scenarios,
         "folds": found.folds,
+        "unit": found.unit,
         "note": found.note,
     }
 
@@ -170,6 +173,7 @@ def row_json(row: SuspiciousRow) -> dict[str, Any]:
     return {
         "row": row.row,
         "values": dict(row.values),
+        "identity": dict(row.identity),
         "fitted": row.fitted,
         "why": list(row.why),
         "studentized": row.studentized,

@@ -130,7 +130,8 @@ def _term_name(parsed: Parsed, term: object) -> str:
 
 def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
     known = [str(name) for name in table.columns]
-    missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right)) if name not in known]
+    random = (parsed.random.group, *parsed.random.slopes) if parsed.random else ()
+    missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right, *random)) if name not in known]
     return [Problem(f"no column is called {name}.", at(parsed.text), did_you_mean(name, known)) for name in missing]
 
 

@@ -160,18 +160,19 @@ def _replaced(token: re.Match[str], found: dict[str, str], problems: list[Proble
 def _shown(text: str, names: Mapping[str, str]) -> str:
     """Put the names back: plain where one stands alone, in backticks inside a function if it is no identifier."""
     alone = _ALONE.sub(lambda m: names.get(m[1], m[1]), text)
-    return _STAND_IN.sub(lambda m: _ticked(names.get(m[0], m[0])), alone)
+    return _STAND_IN.sub(lambda m: ticked(names.get(m[0], m[0])), alone)
 
 
 def _written(fixed: str, names: Mapping[str, str], random: Random | None) -> str:
     """Write a formula so that reading it gives the same again."""
-    text = _STAND_IN.sub(lambda m: _ticked(names[m[0]]), fixed)
+    text = _STAND_IN.sub(lambda m: ticked(names[m[0]]), fixed)
     if random is None:
         return text
-    return f"{text} + ({' + '.join(map(_ticked, random.slopes)) or '1'} | {_ticked(random.group)})"
+    return f"{text} + ({' + '.join(map(ticked, random.slopes)) or '1'} | {ticked(random.group)})"
 
 
-def _ticked(name: str) -> str:
+def ticked(name: str) -> str:
+    """Write the name of a column as a formula does: in backticks where it is no identifier."""
     return name if name.isidentifier() else f"`{name}`"
 
 

@@ -7,18 +7,26 @@ is refitted.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from .formula import Floats
 from .linear import LinearFit
+from .problems import Note
 
 #: At most this many rows are named; how many were flagged is always said.
 NAMED = 10
 _OUTLIER_LEVEL = 0.05
 _HIGH_LEVERAGE = 3.0
+_IDENTITY = 4
+_TELLING_FIRST = ("scenario", "block", "round")
+_NEVER_TELLING = ("status", "cause", "warnings", "valid")
+_RARE = 0.2
+_MOST_DIGITS = 10
+_SHOWN_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -35,13 +43,15 @@ class Influence:
 class SuspiciousRow:
     """A row worth a look: where it is, what it holds, why it stands out, and the fit without it.
 
-    `row` counts from 1 in the table as given. `moves` maps each coefficient that changes by more than its
+    `row` counts from 1 in the table as given. `identity` holds the columns of the table that tell the row
+    apart from all others, as few as it takes. `moves` maps each coefficient that changes by more than its
     standard error to its (with, without) values; `adj_r2_without` and `sigma_without` describe the model
     without the row.
     """
 
     row: int
     values: dict[str, object]
+    identity: dict[str, object]
     fitted: float
     why: tuple[str, ...]
     studentized: float
@@ -81,11 +91,11 @@ def thresholds(fit: LinearFit) -> dict[str, float]:
     }
 
 
-def suspicious_rows(fit: LinearFit, found: Influence) -> tuple[tuple[SuspiciousRow, ...], int]:
+def suspicious_rows(fit: LinearFit, found: Influence, table: pd.DataFrame) -> tuple[tuple[SuspiciousRow, ...], int]:
     """Return the rows to look at, most influential first (at most `NAMED`), and how many were flagged in all.
 
     A row is flagged as an outlier (studentized residual) or as influential (Cook's distance); high leverage
-    alone is no fault, and is mentioned only beside one of these.
+    alone is no fault, and is mentioned only beside one of these. `table` is the one that was fitted.
     """
     limits = thresholds(fit)
     outlier = np.abs(found.studentized) > limits["studentized"]
@@ -95,7 +105,63 @@ def suspicious_rows(fit: LinearFit, found: Influence) -> tuple[tuple[SuspiciousR
     values = fit.design.frame.iloc[order[:NAMED]].to_dict("records")
     named = zip(order[:NAMED].tolist(), values, strict=True)
     rows = tuple(_describe(fit, found, limits, i, held) for i, held in named)
-    return rows, int(flagged.sum())
+    telling = _telling(fit, table)
+    identified = (replace(row, identity=_identity(telling, row.row - 1)) for row in rows)
+    return tuple(identified), int(flagged.sum())
+
+
+def _telling(fit: LinearFit, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns that may name a row: texts, then whole numbers with the fewest values first."""
+    known = {*fit.design.parsed.left, *_NEVER_TELLING}
+    others = [name for name in table.columns if name not in known and _names_things(table[name])]
+    texts = [name for name in others if not pd.api.types.is_numeric_dtype(table[name])]
+    numbers = sorted((name for name in others if name not in texts), key=lambda name: table[name].nunique())
+    return table[sorted([*texts, *numbers], key=lambda name: name not in _TELLING_FIRST)]
+
+
+def _names_things(column: pd.Series) -> bool:
+    numeric = pd.api.types.is_numeric_dtype(column)
+    return bool(column.nunique() > 1 and (not numeric or pd.api.types.is_integer_dtype(column)))
+
+
+def _identity(telling: pd.DataFrame, row: int) -> dict[str, object]:
+    """Return values of the row, column by column until no other row holds them all."""
+    found: dict[str, object] = {}
+    alike = np.ones(len(telling), dtype=bool)
+    for name in telling.columns:
+        same = alike & (telling[name] == telling[name].iloc[row]).to_numpy(dtype=bool, na_value=False)
+        if same[row] and same.sum() < alike.sum():
+            found[str(name)], alike = telling[name].iloc[row], same
+        if alike.sum() == 1 or len(found) == _IDENTITY:
+            break
+    return found
+
+
+def repeats(fit: LinearFit) -> list[Note]:
+    """Note rows whose response is the same to the last digit, where so many repeats are not expected by chance."""
+    values = pd.Series(fit.y)
+    shared = values[values.duplicated(keep=False)]
+    expected = _chance_repeats(fit.y)
+    if shared.empty or expected is None or expected > _RARE:
+        return []
+    groups = [", ".join(str(fit.design.rows[i] + 1) for i in found.index) for _, found in shared.groupby(shared)]
+    more = f" and {len(groups) - _SHOWN_REPEATS:,} more" if len(groups) > _SHOWN_REPEATS else ""
+    rows = " and in rows ".join(groups[:_SHOWN_REPEATS])
+    text = (
+        f"{fit.response} is the same to the last digit in rows {rows}{more}, where chance alone gives {expected:.2g} "
+        "such pairs: copied by mistake?"
+    )
+    return [Note("repeated", text)]
+
+
+def _chance_repeats(y: Floats) -> float | None:
+    """Return how many pairs of equal values chance gives: pairs times 0.8^2 times the last digit over q90 - q10.
+
+    Between those quantiles lie 0.8 of the values, taken as evenly spread. None where they hold no spread.
+    """
+    low, high = np.quantile(y, [0.1, 0.9])
+    step = next((10.0**-d for d in range(_MOST_DIGITS) if np.allclose(y, np.round(y, d), rtol=0, atol=1e-12)), 0.0)
+    return None if high <= low else float(len(y) * (len(y) - 1) / 2 * 0.64 * step / (high - low))
 
 
 def _describe(
@@ -106,6 +172,7 @@ def _describe(
     return SuspiciousRow(
         row=int(fit.design.rows[i]) + 1,
         values=_applying(fit, values),
+        identity={},
         fitted=float(fit.fitted[i]),
         why=_reasons(fit, found, limits, i),
         studentized=float(found.studentized[i]),

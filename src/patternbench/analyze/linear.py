@@ -75,16 +75,20 @@ class LinearFit:
     beta: Floats
     fitted: Floats
     residuals: Floats
-    leverage: Floats
-    bread: Floats
+    basis: Factorization
     summary: Summary
     coefficients: tuple[Coefficient, ...]
     level: float
 
     @property
-    def covariance(self) -> Floats:
-        """Covariance of the coefficients under equal variance (p x p)."""
-        return self.bread * self.summary.sigma**2
+    def leverage(self) -> Floats:
+        """Diagonal of the hat matrix (n)."""
+        return self.basis.leverage
+
+    @property
+    def bread(self) -> Floats:
+        """Inverse of X'X (p x p)."""
+        return self.basis.bread
 
 
 def factorize(design: Design) -> Factorization:
@@ -118,8 +122,7 @@ def fit_linear(design: Design, factorization: Factorization, column: int, level:
         beta=beta,
         fitted=fitted,
         residuals=residuals,
-        leverage=factorization.leverage,
-        bread=factorization.bread,
+        basis=factorization,
         summary=summary,
         coefficients=coefficients,
         level=level,
@@ -195,6 +198,25 @@ def generalized_inflation(design: Design) -> dict[str, float]:
         inside = [c - (c > shift) for c in block.columns if c != shift]
         if inside:
             result[block.name] = _gvif(whole, inside) ** (1 / (2 * len(inside)))
+    return result
+
+
+def factor_inflation(design: Design) -> dict[str, float]:
+    """Return GVIF^(1/(2 df)) of every factor: all columns of terms that read it or what it interacts with, in one.
+
+    A factor and its own square or interaction are always correlated where they are not centred, which says nothing
+    about other factors (Fox & Weisberg, car's vif by predictor).
+    """
+    if not design.intercept:
+        return {}
+    whole = _correlation(design)
+    shift = design.columns.index("Intercept")
+    result = {}
+    for name in design.parsed.right:
+        partners = {other for block in design.blocks if name in block.reads for other in block.reads}
+        inside = [c - (c > shift) for block in design.blocks if partners & set(block.reads) for c in block.columns]
+        if inside:
+            result[name] = _gvif(whole, inside) ** (1 / (2 * len(inside)))
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, stats
 from statsmodels.multivariate.multivariate_ols import multivariate_stats
 
 from .formula import Block, Design, Floats
@@ -81,9 +81,25 @@ def _marginal(factorization: Factorization, effects: Floats, columns: tuple[int,
 def _test(block: Block, kind: str, hypothesis: Floats, residual: Floats, df_residual: int) -> TermTest:
     ratio = linalg.eigh(hypothesis, hypothesis + residual, eigvals_only=True)
     shares = np.clip(np.sort(ratio)[::-1], 0, 1 - 1e-15)
-    table = multivariate_stats(shares, len(residual), len(block.columns), df_residual)
+    responses, df = len(residual), len(block.columns)
+    table = multivariate_stats(shares, responses, df, df_residual)
     found = {_NAMES[str(label)]: Statistic(*(float(v) for v in row)) for label, row in _rows(table)}
-    return TermTest(block.name, kind, len(block.columns), found)
+    found["hotelling_lawley"] = hotelling_lawley(float((shares / (1 - shares)).sum()), responses, df, df_residual)
+    return TermTest(block.name, kind, df, found)
+
+
+def hotelling_lawley(trace: float, responses: int, df: int, df_residual: int) -> Statistic:
+    """Return the Hotelling-Lawley trace with the F approximation that R's `summary.manova` prints.
+
+    With s = min(p, q), m = (|p - q| - 1) / 2 and n = (v - p - 1) / 2 it is F = 2 (s n + 1) T / (s^2 (2 m + s + 1)) on
+    s (2 m + s + 1) and 2 (s n + 1) degrees of freedom (Pillai 1960; SAS and statsmodels use McKeon's 1974 instead).
+    """
+    s, m, n = min(responses, df), (abs(responses - df) - 1) / 2, (df_residual - responses - 1) / 2
+    top, bottom = s * (2 * m + s + 1), 2 * (s * n + 1)
+    if bottom <= 0:
+        return Statistic(trace, float("nan"), top, bottom, float("nan"))
+    f = bottom * trace / (s * top)
+    return Statistic(trace, f, top, bottom, float(stats.f.sf(f, top, bottom)))
 
 
 def _rows(table: object) -> list[tuple[object, list[float]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +19,40 @@ from .crossval import (
 )
 from .diagnostics import QuantilePoints, Test, chi_square_quantiles, henze_zirkler_test, residual_tests
 from .formula import Design, Floats, build_design
-from .influence import Influence, SuspiciousRow, influence, suspicious_rows
-from .linear import Factorization, LinearFit, exact_fit_note, factorize, fit_linear, generalized_inflation
+from .formula_text import at
+from .inference import Inference, plain_inference
+from .influence import Influence, SuspiciousRow, influence, repeats, suspicious_rows
+from .linear import (
+    Coefficient,
+    Factorization,
+    LinearFit,
+    exact_fit_note,
+    factor_inflation,
+    factorize,
+    fit_linear,
+    generalized_inflation,
+)
 from .manova import TermTest, manova
-from .problems import DataError, Note, Problem, did_you_mean
-from .robust import Remedy, remedies
+from .problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
+from .robust import Grouping, Remedy, remedies
+from .structure import FEWEST_GROUPS, structure_tests
 
 _STRONG_INFLATION = 10.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to fit: confidence, the column that groups rows (random effect), the scenario column, the seed."""
+    """How to fit: confidence, the column that groups rows (random effect), the scenario column, the seed.
+
+    `margin` is the change in percent of a response's mean below which a change does not matter; None says nothing
+    about equality.
+    """
 
     level: float = 0.95
     group: str | None = None
     scenario: str | None = None
     seed: int = 1
+    margin: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,24 @@ class ModelResult:
     remedies: tuple[Remedy, ...]
     term_inflation: dict[str, float]
     notes: tuple[Note, ...]
+    margin: float | None = None
+
+    @property
+    def remedy(self) -> Remedy | None:
+        """The remedy whose standard errors replace the plain ones, or None."""
+        return next((one for one in self.remedies if one.inference is not None), None)
+
+    @property
+    def inference(self) -> Inference:
+        """The coefficients to read and how sure they are: a remedy's where an assumption failed."""
+        found = self.remedy
+        return found.inference if found is not None and found.inference is not None else plain_inference(self.fit)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """The coefficients to read, laid out."""
+        found = self.remedy
+        return self.fit.coefficients if found is None else found.coefficients
 
 
 @dataclass(frozen=True)
@@ -103,7 +138,7 @@ def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
             raise DataError(Problem(f"no column is called {name}.", f"--{option}", did_you_mean(name, known)))
     group = settings.group or ("block" if "block" in known else None)
     scenario = settings.scenario or ("scenario" if "scenario" in known else None)
-    return Settings(settings.level, group, scenario, settings.seed)
+    return replace(settings, group=group, scenario=scenario)
 
 
 def _designs(table: pd.DataFrame, formulas: Sequence[str]) -> list[Design]:
@@ -136,11 +171,13 @@ def _model(
     table: pd.DataFrame,
     settings: Settings,
 ) -> ModelResult:
-    tests = residual_tests(fit.residuals, basis.q)
+    grouping = _grouping(fit.design, table, settings)
+    structure = structure_tests(fit, basis, table, grouping.column)
+    tests = (*residual_tests(fit.residuals, basis.q), *structure.tests)
     found = influence(fit)
     inflation = generalized_inflation(fit.design)
-    rows, flagged = suspicious_rows(fit, found)
-    notes = (*fit.design.notes, *exact_fit_note(fit), *_inflation_notes(inflation))
+    rows, flagged = suspicious_rows(fit, found, table)
+    notes = (*fit.design.notes, *exact_fit_note(fit), *repeats(fit), *_inflation_notes(fit.design))
     return ModelResult(
         fit=fit,
         tests=tests,
@@ -150,14 +187,34 @@ def _model(
         errors=prediction_errors(fit.response, fit.y, fit.fitted),
         cross_validation=validation,
         left_out_quantiles=residual_quantiles(validation.residuals, settings.level),
-        remedies=remedies(fit, tests, table, settings.group),
+        remedies=remedies(fit, tests, structure, table, grouping),
         term_inflation=inflation,
         notes=notes,
+        margin=settings.margin,
     )
 
 
-def _inflation_notes(inflation: dict[str, float]) -> list[Note]:
-    strong = [name for name, value in inflation.items() if value**2 > _STRONG_INFLATION]
+def _grouping(design: Design, table: pd.DataFrame, settings: Settings) -> Grouping:
+    """The column that groups rows: the formula's own, else the settings'."""
+    asked = design.parsed.random
+    if asked is None:
+        return Grouping(settings.group)
+    levels = int(table[asked.group].iloc[design.rows].nunique())
+    where, least = at(design.parsed.text), FEWEST_GROUPS
+    lacking = int(table[asked.group].iloc[design.rows].isna().sum())
+    problems = [] if levels >= least else [f"{asked.group} has {plural(levels, 'level')}, a random part needs {least}."]
+    if lacking:
+        problems.append(f"{asked.group} lacks {plural(lacking, 'value')}.")
+    if not design.intercept:
+        problems.append("a random part needs an intercept.")
+    lost = [name for name in asked.slopes if name not in design.parsed.right]
+    problems += [f"{name} has a random slope but no term of its own: add {name}." for name in lost]
+    raise_if_any(Problem(what, where) for what in problems)
+    return Grouping(asked.group, asked)
+
+
+def _inflation_notes(design: Design) -> list[Note]:
+    strong = [name for name, value in factor_inflation(design).items() if value**2 > _STRONG_INFLATION]
     if not strong:
         return []
     text = f"{', '.join(strong)} carry much of the same information (VIF above 10): their single effects are uncertain."

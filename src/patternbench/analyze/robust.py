@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
 
 from .crossval import undo_log
-from .diagnostics import Test, anderson_darling_test, failed
-from .formula import Floats, build_design
-from .linear import Coefficient, LinearFit, coefficient_table, coefficients_of, factorize, fit_linear
+from .diagnostics import Test, anderson_darling_test, breusch_pagan_test, failed
+from .formula import build_design
+from .formula_text import Random, ticked
+from .inference import Inference
+from .linear import Coefficient, LinearFit, factorize, fit_linear, inflation
+from .mixed import MixedFit, fit_mixed
+from .structure import Structure
 
-_FEW_GROUPS = 3
+HC3 = "robust HC3 standard errors"
+JACKKNIFE = "standard errors by leaving groups out"
+_SINGULAR = 1e-8
+_BENDING_LEVELS = 3
 
 
 @dataclass(frozen=True)
 class Remedy:
     """What replaces the plain result when an assumption fails.
 
-    `kind` is hc3, log_response, mixed_model or none; `because` the failed tests; `text` says in words what
-    was done and what it shows; `coefficients` are the replacement's, with their `covariance` where they replace
-    the plain ones on the same response; `numbers` holds what else it estimates.
+    `kind` is hc3, jackknife, mixed_model, log_response, shape or none; `because` the failed tests; `text` says in
+    words what was done and what it shows; `coefficients` are the replacement's, with its `inference` where it
+    replaces the plain one on the same response; `numbers` holds what else it estimates; `mixed` a mixed model.
     """
 
     kind: str
@@ -31,61 +37,76 @@ class Remedy:
     text: str
     coefficients: tuple[Coefficient, ...] = ()
     numbers: dict[str, float] = field(default_factory=dict)
-    covariance: Floats | None = field(default=None, compare=False)
+    inference: Inference | None = field(default=None, compare=False)
+    mixed: MixedFit | None = field(default=None, compare=False)
 
 
-def remedies(fit: LinearFit, tests: Sequence[Test], table: pd.DataFrame, group: str | None) -> tuple[Remedy, ...]:
+@dataclass(frozen=True)
+class Grouping:
+    """The column that groups rows, and whether the formula itself asks for a random part."""
+
+    column: str | None
+    asked: Random | None = None
+
+
+def remedies(
+    fit: LinearFit, tests: Sequence[Test], structure: Structure, table: pd.DataFrame, grouping: Grouping
+) -> tuple[Remedy, ...]:
     """Compute the remedies that the failed `tests` of `fit` call for; none when all hold."""
     found: list[Remedy] = []
-    if unequal := failed(tests, "equal_variance"):
-        found.append(_hc3_remedy(fit, unequal))
-    if crooked := failed(tests, "normality"):
-        found.append(_log_remedy(fit, crooked, table))
-    if dependent := failed(tests, "independence"):
-        found.append(_mixed_remedy(fit, dependent, table, group))
-    return tuple(_ranked(found))
+    if crooked := failed(tests, "shape"):
+        found.append(_shape_remedy(fit, crooked))
+    found += _spread_remedies(fit, tests, structure, table, grouping)
+    if skewed := failed(tests, "normality"):
+        found.append(_log_remedy(fit, skewed, table))
+    return tuple(found)
 
 
-def _ranked(found: list[Remedy]) -> list[Remedy]:
-    """Say of two remedies that both replace the plain standard errors which one the words and the table use."""
-    if not any(one.kind == "mixed_model" for one in found):
-        return found
-    used = " The words and the table use the mixed model instead."
-    return [replace(one, text=one.text + used) if one.kind == "hc3" else one for one in found]
+def _spread_remedies(
+    fit: LinearFit, tests: Sequence[Test], structure: Structure, table: pd.DataFrame, grouping: Grouping
+) -> list[Remedy]:
+    """Replace the standard errors where rows depend on each other or their spread is unequal; by one method only."""
+    unequal, dependent = failed(tests, "equal_variance"), failed(tests, "independence")
+    group = grouping.column
+    if group is not None and (structure.grouped or grouping.asked):
+        return [_group_remedy(fit, dependent, structure, table[group].iloc[fit.design.rows], grouping)]
+    found = [_order_remedy(dependent)] if dependent else []
+    return [*found, _hc3_remedy(fit, unequal)] if unequal else found
+
+
+def _shape_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
+    design = fit.design
+    bent = [name for name in design.ranges if design.frame[name].nunique() >= _BENDING_LEVELS]
+    tries = [f"I({ticked(name)}**2), log({ticked(name)}) or C({ticked(name)})" for name in bent[:1]]
+    crossing = "an interaction (a:b)" if len(design.parsed.right) > 1 else ""
+    text = (
+        "The shape of the formula does not fit: rows with equal factor values lie nearer to their own mean than to the "
+        f"model. Try {' or '.join([*tries, *([crossing] if crossing else [])]) or 'other terms'}."
+    )
+    return Remedy("shape", _names(because), text)
 
 
 # --- unequal variance
 # ----------------------------------------------------------------------------------------------
 
 
-def hc3_covariance(fit: LinearFit) -> Floats:
-    """Return the heteroscedasticity-consistent covariance HC3 of the coefficients (MacKinnon & White 1985).
+def hc3(fit: LinearFit) -> Inference:
+    """Return the coefficients of `fit` with the heteroscedasticity-consistent covariance HC3 (MacKinnon & White 1985).
 
     (X'X)^-1 X' diag(e^2 / (1 - h)^2) X (X'X)^-1. A row with leverage 1 has residual 0 and adds nothing.
     """
     scaled = fit.residuals / np.clip(1 - fit.leverage, 1e-12, None)
-    middle = fit.design.x * scaled[:, None]
-    half: Floats = middle @ fit.bread
-    return half.T @ half
-
-
-def hc3_coefficients(fit: LinearFit) -> tuple[Coefficient, ...]:
-    """Return the coefficients of `fit` with HC3 standard errors."""
-    return _with_covariance(fit, hc3_covariance(fit))
-
-
-def _with_covariance(fit: LinearFit, covariance: Floats) -> tuple[Coefficient, ...]:
-    errors = np.sqrt(np.diag(covariance))
-    return coefficient_table(fit.design, fit.beta, errors, fit.summary.df_residual, fit.level)
+    middle = fit.basis.q * scaled[:, None]
+    return Inference(HC3, fit.beta, fit.basis.r_inverse, middle.T @ middle, fit.summary.df_residual)
 
 
 def _hc3_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
-    covariance = hc3_covariance(fit)
-    robust = _with_covariance(fit, covariance)
-    changed = _changed_verdicts(fit.coefficients, robust)
+    robust = hc3(fit)
+    coefficients = robust.coefficients(fit.design, fit.level, inflation(fit.design))
+    changed = _changed_verdicts(fit.coefficients, coefficients)
     text = "The spread of the residuals depends on the factors, so robust (HC3) standard errors replace the plain ones."
     text += f" They change the verdict on {', '.join(changed)}." if changed else " They change no verdict."
-    return Remedy("hc3", _names(because), text, robust, covariance=covariance)
+    return Remedy("hc3", _names(because), text, coefficients, inference=robust)
 
 
 def _changed_verdicts(plain: Sequence[Coefficient], robust: Sequence[Coefficient]) -> list[str]:
@@ -145,7 +166,7 @@ def _log_numbers(logged: LinearFit, after: Test) -> dict[str, float]:
 
 def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
     right = fit.design.parsed.text.split("~")[1]
-    design = build_design(f"log({fit.response}) ~ {right}", table.iloc[fit.design.rows])
+    design = build_design(f"log({ticked(fit.response)}) ~ {right}", table.iloc[fit.design.rows])
     return fit_linear(design, factorize(design), 0, fit.level)
 
 
@@ -153,124 +174,88 @@ def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
 # -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class MixedFit:
-    """A linear model with a random intercept per group, by restricted maximum likelihood.
+def leave_groups_out(fit: LinearFit, groups: pd.Series) -> Inference | None:
+    """Return the coefficients of `fit` with a covariance from leaving out one group at a time, t with groups - 1.
 
-    `share` is the intraclass correlation: the part of the residual variance that rows of a group have in
-    common.
+    (G - 1) / G sum (b_-g - b)(b_-g - b)' is right whatever the spread within a group and its correlations (Bell &
+    McCaffrey 2002, the jackknife CR3). None when a coefficient cannot be estimated without some group.
     """
-
-    beta: Floats
-    covariance: Floats
-    group_sd: float
-    residual_sd: float
-    groups: int
-    log_likelihood: float
-
-    @property
-    def errors(self) -> Floats:
-        """Standard errors of the coefficients."""
-        found: Floats = np.sqrt(np.diag(self.covariance))
-        return found
-
-    @property
-    def share(self) -> float:
-        """Intraclass correlation, 0 to 1."""
-        return self.group_sd**2 / (self.group_sd**2 + self.residual_sd**2)
+    codes, names = pd.factorize(groups.to_numpy())
+    q, whole, count = fit.basis.q, fit.basis.q.T @ fit.y, len(names)
+    core = np.zeros((q.shape[1], q.shape[1]))
+    for code in range(count):
+        own = codes == code
+        normal = np.eye(q.shape[1]) - q[own].T @ q[own]
+        if float(np.linalg.eigvalsh(normal)[0]) < _SINGULAR:
+            return None
+        moved = np.linalg.solve(normal, whole - q[own].T @ fit.y[own]) - whole
+        core += np.outer(moved, moved) * (count - 1) / count
+    return Inference(JACKKNIFE, fit.beta, fit.basis.r_inverse, core, count - 1)
 
 
-def fit_random_intercept(y: Floats, x: Floats, groups: Floats | pd.Series) -> MixedFit:
-    """Fit y = x b + u[group] + e with u ~ N(0, s_u^2), e ~ N(0, s^2) by REML (Laird & Ware 1982).
-
-    With theta = s_u^2 / s^2 the inverse of each group's covariance is I - theta / (1 + n theta) 11', so
-    that only the groups' sums of x and y are needed and the likelihood is profiled to theta alone: 10^6
-    rows take a moment.
-    """
-    sums = _GroupSums.of(y, x, groups)
-    found = optimize.minimize_scalar(
-        lambda t: -sums.reml(np.exp(t)), bounds=(-16.0, 10.0), method="bounded", options={"xatol": 1e-7}
-    )
-    theta = float(np.exp(found.x)) if sums.reml(float(np.exp(found.x))) > sums.reml(0.0) else 0.0
-    normal, beta, variance = sums.solve(theta)
-    return MixedFit(
-        beta,
-        np.asarray(np.linalg.inv(normal) * variance, dtype=np.float64),
-        float(np.sqrt(theta * variance)),
-        float(np.sqrt(variance)),
-        len(sums.sizes),
-        sums.reml(theta),
-    )
-
-
-@dataclass(frozen=True)
-class _GroupSums:
-    xx: Floats
-    xy: Floats
-    yy: float
-    x_sums: Floats
-    y_sums: Floats
-    sizes: Floats
-
-    @staticmethod
-    def of(y: Floats, x: Floats, groups: Floats | pd.Series) -> _GroupSums:
-        codes, names = pd.factorize(pd.Series(groups))
-        sums = [np.bincount(codes, weights=column, minlength=len(names)) for column in x.T]
-        totals = np.column_stack(sums).astype(np.float64)
-        y_sums = np.asarray(np.bincount(codes, weights=y, minlength=len(names)), dtype=np.float64)
-        sizes = np.asarray(np.bincount(codes), dtype=np.float64)
-        return _GroupSums(x.T @ x, x.T @ y, float(y @ y), totals, y_sums, sizes)
-
-    def solve(self, theta: float) -> tuple[Floats, Floats, float]:
-        shrink = theta / (1 + self.sizes * theta)
-        normal = self.xx - (self.x_sums * shrink[:, None]).T @ self.x_sums
-        right = self.xy - self.x_sums.T @ (shrink * self.y_sums)
-        beta = np.asarray(np.linalg.solve(normal, right), dtype=np.float64)
-        rest = self.yy - float(shrink @ self.y_sums**2) - float(beta @ right)
-        return normal, beta, max(rest, 1e-300) / float(self.sizes.sum() - len(beta))
-
-    def reml(self, theta: float) -> float:
-        normal, _, variance = self.solve(theta)
-        free = self.sizes.sum() - len(normal)
-        spread = np.log1p(self.sizes * theta).sum() + np.linalg.slogdet(normal)[1]
-        return float(-0.5 * (free * np.log(variance) + spread + free * (1 + np.log(2 * np.pi))))
-
-
-def _mixed_remedy(fit: LinearFit, because: Sequence[Test], table: pd.DataFrame, group: str | None) -> Remedy:
-    if group is None:
-        text = (
-            "Neighbouring rows resemble each other; without a column that groups them (--group "
-            "block) the standard errors are too small."
-        )
-        return Remedy("none", _names(because), text)
-    groups = table[group].iloc[fit.design.rows]
-    if groups.nunique() < _FEW_GROUPS or groups.nunique() == len(groups):
-        text = (
-            f"Neighbouring rows resemble each other, but {group} has {groups.nunique()} levels "
-            f"in {len(groups)} rows: too few or too many for a random effect."
-        )
-        return Remedy("none", _names(because), text)
-    mixed = fit_random_intercept(fit.y, fit.design.x, groups)
+def _order_remedy(because: Sequence[Test]) -> Remedy:
     text = (
-        f"Neighbouring rows resemble each other, so a mixed model gives every {group} its own level: "
-        f"{mixed.share:.0%} of the residual variance lies between the {mixed.groups} levels of {group}."
+        "Rows that ran next to each other resemble each other beyond what groups explain, so the standard errors are "
+        "too small. Add what changed over time to the formula, or name the column that groups rows (--group block)."
     )
-    coefficients = _mixed_coefficients(fit, mixed)
-    return Remedy("mixed_model", _names(because), text, coefficients, _mixed_numbers(mixed), mixed.covariance)
+    return Remedy("none", _names(because), text)
+
+
+def _group_remedy(
+    fit: LinearFit, because: Sequence[Test], structure: Structure, groups: pd.Series, grouping: Grouping
+) -> Remedy:
+    spread = (breusch_pagan_test(structure.within, fit.basis.q), *structure.tests)
+    wrong = (*failed(spread, "equal_variance"), *failed(spread, "shape"))
+    left_out = leave_groups_out(fit, groups) if wrong and grouping.asked is None else None
+    if left_out is None:
+        return _mixed_remedy(fit, because, structure, groups, grouping)
+    text = (
+        f"Rows of a {grouping.column} may resemble each other, and {_wrong_text(wrong)}, so the standard errors come "
+        f"from leaving out each {grouping.column} in turn (t with {left_out.df:g} degrees of freedom)."
+    )
+    coefficients = left_out.coefficients(fit.design, fit.level, inflation(fit.design))
+    numbers = {"groups": left_out.df + 1}
+    return Remedy("jackknife", _names([*because, *wrong]), text, coefficients, numbers, left_out)
+
+
+def _wrong_text(wrong: Sequence[Test]) -> str:
+    texts = {"equal_variance": "the spread depends on the factors", "shape": "the shape does not fit"}
+    return " and ".join(texts[test.assumption] for test in wrong)
+
+
+def _mixed_remedy(
+    fit: LinearFit, because: Sequence[Test], structure: Structure, groups: pd.Series, grouping: Grouping
+) -> Remedy:
+    slopes = grouping.asked.slopes if grouping.asked else structure.slopes
+    try:
+        mixed = fit_mixed(fit, fit.basis, groups, slopes)
+    except (np.linalg.LinAlgError, ValueError):
+        text = f"Rows of a {grouping.column} resemble each other, but no mixed model can be fitted to them."
+        return Remedy("none", _names(because), text)
+    coefficients = mixed.inference.coefficients(fit.design, fit.level, {})
+    text = _mixed_text(mixed, grouping)
+    return Remedy("mixed_model", _names(because), text, coefficients, _mixed_numbers(mixed), mixed.inference, mixed)
+
+
+def _mixed_text(mixed: MixedFit, grouping: Grouping) -> str:
+    why = "The formula asks for it" if grouping.asked else f"Rows of a {grouping.column} resemble each other"
+    own = f" and its own slope of {' and '.join(mixed.slopes)}" if mixed.slopes else ""
+    return (
+        f"{why}, so a mixed model gives every {grouping.column} its own level{own}: {mixed.share:.0%} of the residual "
+        f"variance lies between the {mixed.groups} levels of {grouping.column}."
+    )
 
 
 def _mixed_numbers(mixed: MixedFit) -> dict[str, float]:
+    slopes = {
+        f"{name}_sd": float(np.sqrt(v)) for name, v in zip(mixed.slopes, np.diag(mixed.between)[1:], strict=False)
+    }
     return {
-        "group_sd": mixed.group_sd,
-        "residual_sd": mixed.residual_sd,
+        "group_sd": float(np.sqrt(mixed.between[0, 0])),
+        "residual_sd": float(np.sqrt(mixed.within)),
         "share": mixed.share,
         "groups": float(mixed.groups),
+        "marginal_r2": mixed.explained,
+        "log_likelihood": mixed.log_likelihood,
+        **slopes,
     }
-
-
-def _mixed_coefficients(fit: LinearFit, mixed: MixedFit) -> tuple[Coefficient, ...]:
-    margin = float(stats.norm.ppf(0.5 + fit.level / 2)) * mixed.errors
-    z = mixed.beta / mixed.errors
-    p = 2 * stats.norm.sf(np.abs(z))
-    table = np.column_stack([mixed.beta, mixed.errors, mixed.beta - margin, mixed.beta + margin, z, p])
-    return coefficients_of(fit.design.columns, table, {})

@@ -11,9 +11,10 @@ import numpy as np
 from .contrasts import Contrast, contrasts, entangled
 from .crossval import undo_log
 from .formula import Block
+from .influence import SuspiciousRow
 from .linear import Coefficient
 from .models import ModelResult
-from .units import is_duration, level_text, number, quantity, span
+from .units import held, is_duration, level_text, number, quantity, span
 
 _LEVEL = re.compile(r"^(?:C\()?`?([^`\[\]()]+)`?\)?\[T\.(.*)\]$")
 _LOGGED = re.compile(r"^(log|log2|log10)\(`?([^`()]+)`?\)$")
@@ -38,11 +39,7 @@ def p_value(p: float) -> str:
 
 def preferred(result: ModelResult) -> tuple[Sequence[Coefficient], str]:
     """Return the coefficients to read and their kind: a remedy's where an assumption failed."""
-    kinds = {remedy.kind: remedy for remedy in result.remedies}
-    for kind, name in (("mixed_model", "mixed model"), ("hc3", "robust HC3 standard errors")):
-        if kind in kinds:
-            return kinds[kind].coefficients, name
-    return result.fit.coefficients, "least squares"
+    return result.coefficients, result.inference.kind
 
 
 def effects(result: ModelResult) -> tuple[Effect, ...]:
@@ -65,8 +62,9 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
 def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
     where = rest + "".join(f" at {name} = {_place(name, level)}" for name, level in one.where.items())
     if one.factor in result.fit.design.ranges:
-        ends = (measured_at(one.factor, float(str(end))) for end in (one.before, one.after))
-        subject = f"Raising {one.factor} from {' to '.join(ends)}"
+        subject = (
+            f"Raising {one.factor} from {measured_range(one.factor, float(str(one.before)), float(str(one.after)))}"
+        )
     else:
         subject = f"{one.factor} = {one.after} instead of {one.before}"
     sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
@@ -96,11 +94,17 @@ def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
     if plain not in result.fit.design.ranges:
         return None
     low, high = result.fit.design.ranges[plain]
-    return f"Raising {plain} from {measured_at(plain, low)} to {measured_at(plain, high)}", high - low
+    return f"Raising {plain} from {measured_range(plain, low, high)}", high - low
 
 
 def _place(factor: str, level: object) -> str:
     return measured_at(factor, level) if isinstance(level, float) else level_text(factor, level)
+
+
+def measured_range(factor: str, low: float, high: float) -> str:
+    """Write the range of a numeric factor, with all digits where three would write its ends alike."""
+    ends = (measured_at(factor, low), measured_at(factor, high))
+    return f"{low:.15g} to {high:.15g}" if ends[0] == ends[1] else " to ".join(ends)
 
 
 def measured_at(factor: str, value: float) -> str:
@@ -114,12 +118,37 @@ def _sentence(result: ModelResult, subject: str, change: float, low: float, high
         change, low, high = (float(np.power(base, v) - 1) * 100 for v in (change, low, high))
     name = "" if base is not None else target
     tail = " %" if base is not None else ""
+    interval = f"between {span(name, low, high, 'and')}{tail}"
     if low <= 0 <= high:
-        return f"{subject} shows no effect on {target} (between {span(name, low, high, 'and')}{tail})."
+        return f"{subject}: {_not_shown(result, target, change_share(result, low, high, base))} ({interval})."
     verb = "raises" if change > 0 else "cuts"
     least, most = sorted((abs(low), abs(high)))
     size = f"{quantity(name, abs(change))}{tail} ({span(name, least, most)}{tail})"
     return f"{subject} {verb} {target} by {size}{_share_of_mean(result, change, base)}."
+
+
+def change_share(result: ModelResult, low: float, high: float, base: float | None) -> float | None:
+    """Return the larger end of an interval as a percentage of the response's mean; None without a positive mean.
+
+    `base` says that the interval is in percent already.
+    """
+    largest = max(abs(low), abs(high))
+    if base is not None:
+        return largest
+    mean = float(result.fit.y.mean())
+    return largest / mean * 100 if mean > 0 and result.fit.y.min() >= 0 else None
+
+
+def _not_shown(result: ModelResult, target: str, largest: float | None) -> str:
+    """Word an interval that holds zero: nothing is known, or the change is smaller than the margin asked about.
+
+    The whole interval within the margin is the test of equivalence by two one-sided tests (Schuirmann 1987) at half of
+    1 - level each.
+    """
+    margin = result.margin
+    if margin is None or largest is None or largest > margin:
+        return f"whether it changes {target} cannot be told"
+    return f"it changes {target} by less than {number(margin)} %"
 
 
 def _share_of_mean(result: ModelResult, change: float, base: float | None) -> str:
@@ -131,21 +160,50 @@ def _share_of_mean(result: ModelResult, change: float, base: float | None) -> st
 
 def headline(result: ModelResult) -> str:
     """Say how much the model explains and how well it predicts what it has not seen."""
-    s, errors, unseen = result.fit.summary, result.errors, result.cross_validation.errors
+    errors, unseen = result.errors, result.cross_validation.errors
     target, base = undo_log(result.fit.response)
-    noun = result.fit.response if base is not None else target
-    text = f"The model explains {s.adj_r2:.1%} of the variance of {noun} (adjusted R2, {s.n:,} rows)."
-    if errors.mape is not None and unseen.mape is not None:
+    text = _explained(result, result.fit.response if base is not None else target)
+    kind = "MAPE" if errors.mape is not None and unseen.mape is not None else "MAE"
+    seen, left_out = (one.mape if kind == "MAPE" else one.mae for one in (errors, unseen))
+    if seen is None or left_out is None:
+        return text
+    seen_text, unseen_text = (
+        f"{value:.3g} %" if kind == "MAPE" else quantity(target, value) for value in (seen, left_out)
+    )
+    return (
+        f"{text} It misses by {seen_text} on average on the rows it was fitted on, "
+        f"and by {unseen_text} on {result.cross_validation.unit} it has not seen."
+    )
+
+
+def _explained(result: ModelResult, noun: str) -> str:
+    s, remedy = result.fit.summary, result.remedy
+    share, kind = (s.adj_r2, "adjusted R2")
+    if remedy is not None and remedy.mixed is not None:
+        share, kind = remedy.mixed.explained, "marginal R2"
+    if share <= 0:
+        return f"The model explains nothing of the variance of {noun} ({kind} {share:.3f}, {s.n:,} rows)."
+    return f"The model explains {share:.1%} of the variance of {noun} ({kind}, {s.n:,} rows)."
+
+
+def statistics(result: ModelResult) -> str:
+    """Write the numbers of the model whose coefficients are shown: those of least squares only where it is read."""
+    s, remedy = result.fit.summary, result.remedy
+    f, df, rest, p = result.inference.overall(result.fit.design)
+    test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}"
+    if remedy is None:
         return (
-            f"{text} It misses by {errors.mape:.3g} % on average on the rows it was fitted on, "
-            f"and by {unseen.mape:.3g} % on scenarios it has not seen."
+            f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; F({s.df_model}, {s.df_residual}) = {number(s.f)}, "
+            f"p {p_value(s.f_p)}; AIC {number(s.aic)}, BIC {number(s.bic)}; residual standard error {number(s.sigma)}"
         )
-    if errors.mae is not None and unseen.mae is not None:
-        return (
-            f"{text} It misses by {quantity(target, errors.mae)} on average on the rows it was fitted on, "
-            f"and by {quantity(target, unseen.mae)} on scenarios it has not seen."
-        )
-    return text
+    if remedy.mixed is None:
+        return f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; Wald {test}; residual standard error {number(s.sigma)}"
+    found = remedy.mixed
+    return (
+        f"Marginal R2 {found.explained:.4f}; Wald {test}; standard deviation between the {found.groups} groups "
+        f"{number(float(found.between[0, 0] ** 0.5))}, within {number(found.within**0.5)}; "
+        f"restricted log-likelihood {number(found.log_likelihood)}"
+    )
 
 
 def doubts(result: ModelResult) -> tuple[str, ...]:
@@ -154,15 +212,20 @@ def doubts(result: ModelResult) -> tuple[str, ...]:
     unseen = result.cross_validation.errors.mape
     if unseen is not None and unseen > _GOOD_ERROR:
         found.append(
-            f"On unseen scenarios it misses by more than {_GOOD_ERROR:.0f} %: too far off even "
+            f"On unseen {result.cross_validation.unit} it misses by more than {_GOOD_ERROR:.0f} %: too far off even "
             "for rough capacity planning."
         )
     if result.flagged_rows:
-        found.append(
-            f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out; the first is "
-            f"row {result.suspicious[0].row}: {result.suspicious[0].why[0]}."
-        )
+        named = "; ".join(_odd_row(row) for row in result.suspicious)
+        rest = result.flagged_rows - len(result.suspicious)
+        more = f"; and {rest:,} more" if rest else ""
+        found.append(f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out: {named}{more}.")
     return (*found, *(note.text for note in result.notes))
+
+
+def _odd_row(row: SuspiciousRow) -> str:
+    where = ", ".join(f"{name} {held(name, value)}" for name, value in row.identity.items())
+    return f"row {row.row}{f' ({where})' if where else ''}, {row.why[0]}"
 
 
 def _remedy_text(result: ModelResult, i: int) -> str:

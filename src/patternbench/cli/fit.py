@@ -14,7 +14,7 @@ from patternbench.analyze.fit_json import analysis_json
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.problems import Problem, did_you_mean, plural, raise_if_any
 from patternbench.analyze.units import number
-from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
@@ -43,6 +43,12 @@ from patternbench.cli.shared import (
 @click.option(
     "--scenario",
     help="Column that names the scenario, for cross-validation [default: scenario, else the factor values].",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 100, min_open=True),
+    metavar="PERCENT",
+    help="Say of a factor that it changes a response by less than this share of its mean, where the data show it.",
 )
 @level_option
 @seed_option
@@ -101,13 +107,7 @@ def _print_model(model: ModelResult, console: Console) -> None:
     for effect in effects(model):
         console.print(f"  - {effect.sentence}", highlight=False, markup=False)
     console.print(_coefficient_table(model))
-    s = model.fit.summary
-    console.print(
-        f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; "
-        f"F({s.df_model}, {s.df_residual}) = {number(s.f)}, p {p_value(s.f_p)}; "
-        f"AIC {number(s.aic)}, BIC {number(s.bic)}",
-        highlight=False,
-    )
+    console.print(statistics(model), highlight=False)
     for test in model.tests:
         console.print(
             f"  {test.name}: {test.note if test.p is None else f'p {p_value(test.p)}. {test.note}'}",

@@ -29,7 +29,7 @@ from patternbench.analyze.recommend import (
 from patternbench.analyze.rounds import label
 from patternbench.analyze.stopping import Decision, Rule, decide, parse_rule, saving
 from patternbench.analyze.units import held, number, quantity
-from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.plan.expand import size
 from patternbench.plan.fraction import aliasing
 from patternbench.report import comparison_section_figures, model_section
@@ -167,7 +167,7 @@ def model_sections(result: ModelResult, anchor: str) -> Section:
         Figure(PICTURES[figure.name.rsplit("-", 1)[1]], figure.spec, figure.caption)
         for figure in model_section.model_figures(result, anchor)
     ]
-    words += [f"Formula: {result.fit.design.parsed.text.replace('`', '')}."]
+    words += [f"Formula: {result.fit.design.parsed.text.replace('`', '')}. {statistics(result)}."]
     return Section(
         anchor, f"Model {anchor.removeprefix('model-')}: {result.fit.response}", words, _model_tables(result), drawn
     )
@@ -197,7 +197,7 @@ def _errors(result: ModelResult) -> pd.DataFrame:
     target = undo_log(result.fit.response)[0]
     kinds = {
         "on the rows it was fitted on": result.errors,
-        "on scenarios it has not seen": result.cross_validation.errors,
+        f"on {result.cross_validation.unit} it has not seen": result.cross_validation.errors,
     }
     return pd.DataFrame(
         [

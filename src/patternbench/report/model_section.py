@@ -15,7 +15,7 @@ from patternbench.analyze.compare_words import change, detectable, interval
 from patternbench.analyze.influence import thresholds
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult
 from patternbench.analyze.units import held, number, quantity, signed
-from patternbench.analyze.words import doubts, effects, headline, p_value, preferred
+from patternbench.analyze.words import doubts, effects, headline, p_value, preferred, statistics
 
 from . import model_section_figures as figures
 
@@ -119,6 +119,7 @@ def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
             headline=headline(result),
             effects=effects(result),
             doubts=doubts(result),
+            statistics=statistics(result),
             coefficients=coefficients,
             kind=kind,
             references={name: levels[0] for name, levels in result.fit.design.levels.items()},

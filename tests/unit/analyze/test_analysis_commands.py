@@ -23,7 +23,7 @@ SEVERAL = "total_time + db_time ~ dist_calls + C(method)"
 #: Keys under which a table's own columns, factors and levels stand.
 NAMED_BY_THE_TABLE = (
     *("levels", "given", "others", "values", "means", "reference_levels", "term_inflation", "thresholds", "numbers"),
-    *("without", "design", "at", "noise_floor_percent", "status_percent"),
+    *("identity", "without", "design", "at", "noise_floor_percent", "status_percent"),
 )
 MODEL_1 = "total_time ~ inmem_time + db_time + dist_time + request_bundle + method"
 

@@ -17,10 +17,11 @@ from statsmodels.stats.outliers_influence import OLSInfluence
 
 from patternbench.analyze.diagnostics import breusch_pagan_test, henze_zirkler_test, ljung_box_test
 from patternbench.analyze.linear import factorize
+from patternbench.analyze.manova import hotelling_lawley
 from patternbench.analyze.models import Settings, fit_formulas
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.robust import fit_random_intercept, hc3_coefficients
-from patternbench.analyze.words import effects, headline
+from patternbench.analyze.robust import hc3
+from patternbench.analyze.words import doubts, effects, headline, statistics
 
 STUDIES = Path(__file__).parents[3] / "studies" / "published"
 
@@ -53,8 +54,8 @@ def runs(seed: int = 3, rounds: int = 8, noise: float = 2.0, block_noise: float 
 def test_robust_errors_are_those_of_statsmodels() -> None:
     table = runs()
     expected = smf.ols(FORMULA, table).fit().get_robustcov_results("HC3").bse
-    found = hc3_coefficients(fit_formulas(table, [FORMULA]).models[0].fit)
-    by_name = {c.name: c.std_error for c in found}
+    fit = fit_formulas(table, [FORMULA]).models[0].fit
+    by_name = dict(zip(fit.design.columns, np.sqrt(np.diag(hc3(fit).covariance)), strict=True))
     names = list(smf.ols(FORMULA, table).exog_names)
     assert [by_name[name] for name in names] == pytest.approx(expected)
 
@@ -90,24 +91,6 @@ def test_marginal_manova_is_that_of_statsmodels() -> None:
         stat = expected[term]["stat"]
         assert found[term].statistics["pillai"].value == pytest.approx(stat.loc["Pillai's trace", "Value"])
         assert found[term].statistics["wilks"].p == pytest.approx(stat.loc["Wilks' lambda", "Pr > F"])
-
-
-def test_a_mixed_model_is_that_of_statsmodels() -> None:
-    table = runs(block_noise=4.0)
-    expected = smf.mixedlm(FORMULA, table, groups=table["block"]).fit(reml=True)
-    design = fit_formulas(table, [FORMULA]).models[0].fit.design
-    found = fit_random_intercept(design.y[:, 0], design.x, table["block"])
-    names = {"Intercept": 0, "users": design.columns.index("users")}
-    for name, place in names.items():
-        assert found.beta[place] == pytest.approx(expected.params[name], rel=1e-4)
-        assert found.errors[place] == pytest.approx(expected.bse[name], rel=1e-3)
-    assert found.group_sd**2 == pytest.approx(float(expected.cov_re.iloc[0, 0]), rel=1e-2)
-
-
-def test_without_block_effects_the_mixed_model_finds_next_to_none() -> None:
-    rng = np.random.default_rng(11)
-    y, groups = rng.normal(0, 1, 3000), np.repeat(np.arange(30), 100)
-    assert fit_random_intercept(y, np.ones((3000, 1)), pd.Series(groups)).share < 0.02
 
 
 def test_each_row_left_out_gives_the_model_that_a_refit_gives() -> None:
@@ -164,7 +147,7 @@ def test_unequal_spread_brings_robust_errors() -> None:
     table = runs()
     rng = np.random.default_rng(5)
     table["p95"] = 40 + table["users"] * (1 + rng.normal(0, 0.3, len(table)))
-    kinds = [r.kind for r in fit_formulas(table, ["p95 ~ users"]).models[0].remedies]
+    kinds = [r.kind for r in fit_formulas(table.drop(columns="block"), ["p95 ~ users"]).models[0].remedies]
     assert "hc3" in kinds
 
 
@@ -184,7 +167,7 @@ def test_rows_that_resemble_their_block_bring_a_mixed_model() -> None:
 
 
 def test_without_a_grouping_column_the_dependence_is_said_with_what_to_type() -> None:
-    table = runs(rounds=12, block_noise=6.0).drop(columns="block")
+    table = runs(rounds=12, block_noise=6.0).drop(columns="block").assign(started=range(144))
     texts = [r.text for r in fit_formulas(table, [FORMULA]).models[0].remedies]
     assert any("--group block" in text for text in texts)
 
@@ -215,14 +198,96 @@ def test_the_effect_of_doubling_is_put_in_percent() -> None:
     assert sentence.startswith("Doubling users cuts p95 by 29.3 %")
 
 
-def test_an_interval_around_zero_is_called_no_effect() -> None:
-    sentence = effects(
-        fit_formulas(
-            runs(seed=4).assign(noise=np.random.default_rng(1).permutation(np.resize([1, 2, 4, 3], 96))),
-            ["p95 ~ noise"],
-        ).models[0]
-    )[0].sentence
-    assert sentence.startswith("Raising noise from 1 to 4 shows no effect on p95")
+def of_noise(margin: float | None) -> str:
+    noise = np.random.default_rng(1).permutation(np.resize([1, 2, 4, 3], 96))
+    table = runs(seed=4).assign(noise=noise)
+    return effects(fit_formulas(table, ["p95 ~ noise + users + strategy"], Settings(margin=margin)).models[0])[
+        0
+    ].sentence
+
+
+def test_an_interval_around_zero_cannot_be_told_and_is_never_called_no_effect() -> None:
+    assert of_noise(None).startswith("Raising noise from 1 to 4: whether it changes p95 cannot be told (between")
+    assert "cannot be told" in of_noise(0.1)
+
+
+def test_equality_is_said_only_within_a_margin_that_was_asked_about() -> None:
+    assert of_noise(20.0).startswith("Raising noise from 1 to 4: it changes p95 by less than 20 % (between")
+
+
+def test_a_change_as_large_as_the_margin_is_called_smaller_in_at_most_five_of_a_hundred_tables() -> None:
+    said = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame({"new": np.resize([0, 1], 40)})
+        table["y"] = 100 + 5 * table["new"] + rng.normal(0, 3, 40)
+        result = fit_formulas(table, ["y ~ new"], Settings(margin=5.0)).models[0]
+        said += "by less than" in effects(result)[0].sentence
+    assert said <= 20
+
+
+def test_a_model_that_explains_nothing_says_so_without_a_negative_percentage() -> None:
+    table = runs(seed=2).assign(noise=np.random.default_rng(5).normal(size=96))
+    said = headline(fit_formulas(table, ["failure_rate ~ I(0 * noise + noise**2)"]).models[0])
+    assert ("explains nothing of the variance" in said) == ("%" not in said.split("It misses")[0])
+    assert "explains -" not in said
+
+
+def test_rows_are_left_out_where_no_factor_values_repeat() -> None:
+    table = runs().assign(cpu=np.random.default_rng(1).normal(size=96))
+    result = fit_formulas(table, ["p95 ~ users + cpu"]).models[0]
+    assert result.cross_validation.note == "96 rows, rows dealt into 10 folds."
+    assert "on rows it has not seen" in headline(result)
+    assert "on scenarios it has not seen" in headline(fit_formulas(runs(), [FORMULA]).models[0])
+
+
+def test_interactions_and_squares_that_are_not_centred_raise_no_alarm_of_collinearity() -> None:
+    table = runs().assign(users=lambda t: t["users"] + 500)
+    kinds = [n.kind for n in fit_formulas(table, ["p95 ~ users * strategy + I(users**2)"]).models[0].notes]
+    assert "collinear" not in kinds
+    twin = table.assign(twin=table["users"] + np.random.default_rng(1).normal(0, 0.5, 96))
+    assert "collinear" in [n.kind for n in fit_formulas(twin, ["p95 ~ users + twin"]).models[0].notes]
+
+
+def test_the_numbers_beside_a_mixed_model_are_its_own() -> None:
+    result = fit_formulas(runs(rounds=12, block_noise=6.0), [FORMULA]).models[0]
+    assert "AIC" not in statistics(result)
+    assert "Marginal R2" in statistics(result)
+    assert "marginal R2" in headline(result)
+    assert "AIC" in statistics(fit_formulas(runs(), [FORMULA]).models[0])
+
+
+def test_all_rows_that_stand_out_are_named_with_the_columns_that_tell_them_apart() -> None:
+    study = load_study("refit_2021")
+    result = study.refit(study.read_table(study.TABLE))[1]
+    text = next(doubt for doubt in doubts(result) if "stand out" in doubt)
+    for row in result.suspicious:
+        assert f"row {row.row} (request_bundle" in text
+    last = next(row for row in result.suspicious if row.row == 27)
+    assert last.identity == {"request_bundle": "Y", "method": "Create", "size": 40}
+
+
+def test_a_response_that_is_the_same_to_the_digit_in_two_rows_is_noticed() -> None:
+    study = load_study("refit_2021")
+    notes = [note.text for note in study.refit(study.read_table(study.TABLE))[1].notes if note.kind == "repeated"]
+    assert len(notes) == 1
+    assert "rows 26, 27" in notes[0]
+
+
+def test_rounded_responses_repeat_by_chance_and_raise_no_suspicion() -> None:
+    table = runs().assign(p95=lambda t: t["p95"].round(0))
+    assert "repeated" not in [note.kind for note in fit_formulas(table, [FORMULA]).models[0].notes]
+
+
+def test_hotelling_lawley_has_the_f_and_the_degrees_of_freedom_of_R() -> None:
+    # stats:::HL: s = min(p, q), m = (|p - q| - 1) / 2, n = (v - p - 1) / 2; F = 2 (s n + 1) T / (s^2 (2 m + s + 1)).
+    # Two responses, 5 df of the term, 12 residual ones: s = 2, m = 1, n = 4.5, so F on 10 and 20 degrees of freedom.
+    found = hotelling_lawley(1.5, responses=2, df=5, df_residual=12)
+    assert (found.df_numerator, found.df_denominator) == (10, 20)
+    assert found.f == pytest.approx(20 * 1.5 / (2 * 10))
+    # one response: T is the ratio of sums of squares, and F the F test of analysis of variance
+    single = hotelling_lawley(0.8, responses=1, df=3, df_residual=20)
+    assert (single.f, single.df_numerator, single.df_denominator) == (pytest.approx(0.8 / 3 * 20), 3, 20)
 
 
 def test_the_headline_tells_seen_from_unseen() -> None:

@@ -1,0 +1,172 @@
+"""Curvature, groups and run order are told apart, and what is then read covers the truth as often as it says."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from patternbench.analyze.formula import build_design
+from patternbench.analyze.linear import factorize, fit_linear
+from patternbench.analyze.models import ModelResult, Settings, fit_formulas
+from patternbench.analyze.problems import DataError
+from patternbench.analyze.structure import structure_tests
+
+
+def grid(seed: int, groups: int = 6, between: float = 0.0, slopes: float = 0.0) -> pd.DataFrame:
+    """Rows in the order of their groups: five loads twice in each, and `kind`, which differs between groups."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {"block": np.repeat(range(groups), 10), "users": np.tile(np.repeat([1, 2, 4, 6, 8], 2), groups)}
+    )
+    table["kind"] = np.where(table["block"] % 2, "new", "old")
+    shift, slope = rng.normal(0, between, groups), 0.5 + rng.normal(0, slopes, groups)
+    table["y"] = 20 + shift[table["block"]] + slope[table["block"]] * table["users"] + rng.normal(0, 1, len(table))
+    return table
+
+
+def fitted(table: pd.DataFrame, formula: str = "y ~ users") -> ModelResult:
+    return fit_formulas(table, [formula], Settings(group="block")).models[0]
+
+
+def p_of(result: ModelResult, name: str) -> float | None:
+    return next(test.p for test in result.tests if test.name == name)
+
+
+def kinds(result: ModelResult) -> list[str]:
+    return [remedy.kind for remedy in result.remedies]
+
+
+def test_curvature_is_lack_of_fit_and_not_dependence() -> None:
+    table = grid(1).sort_values("users", kind="stable").assign(y=lambda t: t["users"] ** 2 + t["y"])
+    table["block"] = np.resize(np.repeat(range(6), 10), 60)
+    result = fitted(table)
+    assert p_of(result, "Lack of fit") < 1e-6
+    assert p_of(result, "Groups") is None or p_of(result, "Groups") > 0.05
+    assert kinds(result)[0] == "shape"
+    assert "I(users**2)" in result.remedies[0].text
+    assert not {"mixed_model", "jackknife"} & set(kinds(result))
+
+
+def test_lack_of_fit_is_the_f_test_against_a_mean_for_every_load() -> None:
+    table = grid(2)
+    small, large = smf.ols("y ~ users", table).fit(), smf.ols("y ~ C(users)", table).fit()
+    assert p_of(fitted(table), "Lack of fit") == pytest.approx(large.compare_f_test(small)[1])
+
+
+def test_groups_and_their_slopes_are_tested_by_the_f_tests_of_statsmodels() -> None:
+    table = grid(3, slopes=0.3)
+    plain, shifted, sloped = (
+        smf.ols(f"y ~ users {more}", table).fit() for more in ("", "+ C(block)", "+ C(block) + C(block):users")
+    )
+    result = fitted(table)
+    assert p_of(result, "Groups") == pytest.approx(shifted.compare_f_test(plain)[1])
+    assert p_of(result, "Slopes of groups") == pytest.approx(sloped.compare_f_test(shifted)[1])
+
+
+def test_the_order_of_the_rows_changes_no_test_and_no_coefficient() -> None:
+    table = grid(4, between=2.0)
+    shuffled = table.sample(frac=1, random_state=1)
+    a, b = fitted(table), fitted(shuffled)
+    assert [t.p for t in a.tests] == pytest.approx([t.p for t in b.tests])
+    assert [c.std_error for c in a.coefficients] == pytest.approx([c.std_error for c in b.coefficients], rel=1e-4)
+
+
+def test_neighbours_are_tested_only_in_an_order_that_the_table_says() -> None:
+    table = grid(5)
+    assert "Ljung-Box" not in [test.name for test in fitted(table).tests]
+    drift = np.cumsum(np.random.default_rng(6).normal(0, 1, 60))
+    ran = table.assign(started=np.random.default_rng(5).permutation(60) * 1.0, y=lambda t: t["y"] + 0.0)
+    ran["y"] += drift[ran["started"].astype(int)]
+    assert p_of(fitted(ran.drop(columns="block").assign(block=range(60))), "Ljung-Box") < 1e-6
+
+
+def test_a_mixed_model_is_that_of_statsmodels_with_the_degrees_of_freedom_of_balanced_data() -> None:
+    table = grid(7, between=3.0)
+    result = fitted(table, "y ~ users + kind")
+    wanted = smf.mixedlm("y ~ users + kind", table, groups=table["block"]).fit(reml=True)
+    found = {c.name: c for c in result.coefficients}
+    assert result.inference.kind == "mixed model"
+    assert found["users"].std_error == pytest.approx(wanted.bse["users"], rel=1e-3)
+    assert found["kind[T.old]"].std_error == pytest.approx(wanted.bse["kind[T.old]"], rel=1e-2)
+    # six groups, two means between them; 60 rows, six group means and one slope within
+    rows = np.eye(3)
+    freedom = {c.name: result.inference.at(row)[2] for c, row in zip(result.coefficients, rows, strict=True)}
+    assert freedom["kind[T.old]"] == pytest.approx(4, abs=1e-6)
+    assert freedom["users"] == pytest.approx(53, abs=1e-6)
+
+
+def test_slopes_that_differ_between_groups_are_random_and_widen_the_interval_of_their_mean() -> None:
+    result = fitted(grid(8, between=1.0, slopes=1.0))
+    slope = next(c for c in result.coefficients if c.name == "users")
+    plain = next(c for c in result.fit.coefficients if c.name == "users")
+    assert result.remedies[0].mixed is not None
+    assert result.remedies[0].mixed.slopes == ("users",)
+    assert "its own slope of users" in result.remedies[0].text
+    assert slope.std_error > 1.7 * plain.std_error
+    assert result.inference.at(np.array([0.0, 1.0]))[2] == pytest.approx(5, abs=0.1)
+
+
+def test_a_random_part_of_the_formula_is_fitted_as_asked() -> None:
+    table = grid(9, between=1.0, slopes=0.5).rename(columns={"block": "my block"})
+    result = fit_formulas(table, ["y ~ users + (users | `my block`)"]).models[0]
+    wanted = smf.mixedlm("y ~ users", table, groups=table["my block"], re_formula="~users").fit(reml=True)
+    assert result.inference.kind == "mixed model"
+    assert [c.std_error for c in result.coefficients] == pytest.approx(list(wanted.bse_fe), rel=5e-3)
+    assert result.fit.design.parsed.right == ("users",)
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("y ~ users + (1 | few)", "few has 2 levels, a random part needs 3"),
+        ("y ~ kind + (users | block)", "users has a random slope but no term of its own"),
+        ("y ~ 0 + users + (1 | block)", "a random part needs an intercept"),
+        ("y ~ users + (1 | blok)", "no column is called blok. Did you mean block"),
+        ("y ~ users + (1 | block) + (1 | kind)", "random part that cannot be read"),
+        ("y ~ users | block", "is not allowed"),
+    ],
+)
+def test_a_random_part_that_cannot_be_fitted_says_why(formula: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        fit_formulas(grid(1).assign(few=lambda t: t["block"] % 2), [formula])
+
+
+def test_unequal_spread_and_groups_together_bring_errors_by_leaving_groups_out() -> None:
+    table = grid(10, groups=12, between=6.0)
+    table["y"] += np.where(table["users"] == 8, 4, 0.2) * np.random.default_rng(3).normal(size=len(table))
+    result = fitted(table, "y ~ C(users)")
+    assert kinds(result)[0] == "jackknife"
+    last = result.coefficients[-1]
+    means = table.groupby(["block", "users"])["y"].mean().unstack()
+    change = means[8] - means[1]
+    # balanced: the change within each block, and its paired t interval
+    assert last.estimate == pytest.approx(change.mean())
+    assert last.std_error == pytest.approx(change.sem())
+
+
+def test_each_test_fails_sound_data_five_times_in_a_hundred() -> None:
+    failed: Counter[str] = Counter()
+    for seed in range(300):
+        table = grid(seed)
+        design = build_design("y ~ users", table)
+        basis = factorize(design)
+        tests = structure_tests(fit_linear(design, basis, 0), basis, table, "block").tests
+        failed.update(test.name for test in tests if test.holds is False)
+    # 15 expected; outside 5 to 28 by chance less than twice in 1,000 times
+    assert set(failed) == {"Lack of fit", "Groups", "Slopes of groups"}
+    assert all(5 <= count <= 28 for count in failed.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formula", "row", "truth"), [("y ~ users + kind", 2, 0.0), ("y ~ users + kind", 1, 0.5)])
+def test_intervals_at_four_groups_cover_as_often_as_they_say(formula: str, row: int, truth: float) -> None:
+    covered = 0
+    for seed in range(200):
+        result = fit_formulas(grid(seed, groups=4, between=1.0), [f"{formula} + (1 | block)"]).models[0]
+        c = result.coefficients[result.fit.design.columns.index(["", "users", "kind[T.old]"][row])]
+        covered += c.ci_low <= truth <= c.ci_high
+    # 190 of 200 expected, a little more where a variance is estimated as 0; normal quantiles cover 160 of the effect
+    # between groups
+    assert 180 <= covered <= 199
