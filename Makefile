@@ -29,7 +29,7 @@ clients: $(JAR) ## build the clients that have to be built (needs a JDK 17 and M
 setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, nginx, Redis, MariaDB, httpbin
 	scripts/install-test-tools
 	$(MAKE) clients
-	$(BIN)/patternbench doctor --install > /dev/null || $(BIN)/patternbench doctor
+	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || patternbench doctor
 
 contracts: setup ## write the checked-in schemas anew from the code
 	$(BIN)/patternbench schema > contracts/study/study.schema.json

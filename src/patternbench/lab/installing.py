@@ -15,6 +15,13 @@ def install(needs: Iterable[Need]) -> None:
     commands = [command for need in needs if not need.met for command in need.install]
     for command in dict.fromkeys(commands):
         print("$", *command, file=sys.stderr)
+        _run(command)
+
+
+def _run(command: tuple[str, ...]) -> None:
+    try:
         code = subprocess.run(command, check=False, stdout=sys.stderr).returncode
-        if code:
-            raise InputError(Problem(f"the command ended with code {code}", value=" ".join(command)))
+    except OSError as error:
+        raise InputError(Problem(f"the command cannot be run: {error.strerror}", value=" ".join(command))) from None
+    if code:
+        raise InputError(Problem(f"the command ended with code {code}", value=" ".join(command)))

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import socket
 import subprocess
 import time
@@ -51,12 +52,27 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
         yield nginx
 
 
-def raw(nginx: Nginx, *lines: bytes) -> int:
-    """Send a request as it is; return the status (0 when nginx closed the connection)."""
+def sent(nginx: Nginx, *lines: bytes) -> bytes:
+    """Send a request as it is; return the answer's head (empty when nginx closed the connection)."""
     with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
         connection.sendall(b"\r\n".join([*lines, b"Host: x", b"Connection: close", b"", b""]))
-        answer = connection.recv(4096)
+        return connection.recv(4096)
+
+
+def raw(nginx: Nginx, *lines: bytes) -> int:
+    """Send a request as it is; return the status (0 when nginx closed the connection)."""
+    answer = sent(nginx, *lines)
     return int(answer.split()[1]) if answer else 0
+
+
+def left_to(nginx: Nginx, path: str, key: bytes) -> int:
+    """Send a request with a key as it is; return how much its client has left, -1 when it did not pass."""
+    found = re.match(
+        rb"HTTP/1.1 200 .*\bRateLimit: [^\r]*;r=(\d+)",
+        sent(nginx, b"GET /%s/ HTTP/1.1" % path.encode(), b"X-Api-Key: " + key),
+        re.DOTALL,
+    )
+    return int(found[1]) if found else -1
 
 
 @pytest.mark.parametrize("path", ["header", "redis"])
@@ -71,7 +87,8 @@ def test_a_key_of_ten_megabytes_is_one_client_like_any_other(nginx: Nginx, path:
 @pytest.mark.parametrize("path", ["header", "redis"])
 @pytest.mark.parametrize("key", [b"a\tb", b"\xff\xfe\x80", b"}{*\\r\\n", b"'; DROP TABLE x; --", b"pb:{alice}:x"])
 def test_a_key_of_odd_bytes_is_one_client_like_any_other(nginx: Nginx, path: str, key: bytes) -> None:
-    assert raw(nginx, b"GET /%s/ HTTP/1.1" % path.encode(), b"X-Api-Key: " + key) == 200
+    assert [left_to(nginx, path, key) for _ in range(3)] == [99, 98, 97]
+    assert left_to(nginx, path, key + b"!") == 99, "another key is another client"
 
 
 def test_escaped_control_characters_in_a_query_cannot_reach_another_clients_limit(nginx: Nginx) -> None:

@@ -200,6 +200,7 @@ def test_over_plain_tcp_the_password_is_enciphered_for_the_key_of_the_plan(
     server = MySQL(listen(), fast=False, key=key)
     with asking(folder, behind, server, public_key_file=f"{key}.pub") as nginx:
         assert eventually(lambda: is_asked(nginx)), nginx.errors()
+    assert server.told
     assert all(SECRET not in told and len(told) == 256 for told in server.told)
 
 

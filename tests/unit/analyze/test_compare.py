@@ -114,7 +114,11 @@ def test_a_response_missing_everywhere_on_one_side_is_said_not_computed() -> Non
 
 def test_p_values_are_corrected_for_how_many_were_looked_at() -> None:
     found = compare_runs(run(), run(seed=2)).differences
-    assert all(d.p_adjusted >= d.p for d in found if d.p is not None and d.p_adjusted is not None)
+    tested = [(d.p, d.p_adjusted) for d in found if d.p is not None and d.p_adjusted is not None]
+    assert len(tested) > 1
+    assert all(adjusted >= p for p, adjusted in tested)
+    smallest, its_adjusted = min(tested)
+    assert its_adjusted == pytest.approx(min(1, len(tested) * smallest)), "Holm: the smallest of n is taken n times"
 
 
 def test_among_many_differences_of_few_rounds_large_ones_are_still_found() -> None:
@@ -199,6 +203,7 @@ def test_more_rounds_are_estimated_from_the_width_of_the_interval() -> None:
     condition = parse_condition("p95 > +10%")
     comparison = compare_runs(run(), run(slower=1.08, seed=2), How(responses=("p95",)))
     straddling = [d for d in comparison.differences if d.relative_interval.high > 10]
+    assert straddling
     assert all((rounds_to_decide(d, condition) or 0) > 0 for d in straddling)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from patternbench.lab import debian, installing
+from patternbench.lab.needs import Need
 from patternbench.study.problems import InputError
 
 Apt = Callable[[str], None]
@@ -55,6 +56,12 @@ def test_the_guard_goes_when_the_installation_fails(apt: Apt, policy: Path) -> N
     with pytest.raises(InputError, match="ended with code 100"):
         installing.install([debian.need("redis", False, "redis-server")])
     assert not policy.exists()
+
+
+def test_an_installation_whose_program_is_missing_is_an_error_that_names_it() -> None:
+    build = Need("crdt-sidecar", None, "install Go", (("/no/such/go", "build"),))
+    with pytest.raises(InputError, match=r"cannot be run: No such file.*/no/such/go build"):
+        installing.install([build])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

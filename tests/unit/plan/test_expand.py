@@ -77,7 +77,10 @@ def test_ids_are_unique_and_every_level_stands_in_equally_many_scenarios(
 ) -> None:
     plan = expand(loads(text_of(users, faults, confs), "x.yaml"))
     assert len({s.id for s in plan.scenarios}) == len(plan.scenarios)
-    assert len(set(Counter(s.levels["users"] for s in plan.scenarios).values())) == 1
+    for name, levels in (("users", users), ("abort.percentage", faults)):
+        counts = Counter(s.levels[name] for s in plan.scenarios)
+        assert sorted(counts) == sorted(levels)
+        assert len(set(counts.values())) == 1, name
 
 
 def test_the_examples_factors_are_what_varies() -> None:
