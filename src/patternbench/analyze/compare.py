@@ -202,7 +202,7 @@ def _comparison(
 ) -> Comparison:
     raw = [difference(a, b, response, how.level) for a, b in pairs for response in found.responses]
     floors = {response: _floor(every, response) for response in found.responses}
-    return Comparison(_judged(raw, how.level), floors, how.level, (*notes, *_interval_notes(raw)))
+    return Comparison(judged(raw, how.level), floors, how.level, (*notes, *_interval_notes(raw)))
 
 
 def _floor(every: Sequence[Scenario], response: str) -> float | None:
@@ -325,7 +325,7 @@ def matched_by_block(a: Scenario, b: Scenario, responses: Sequence[str]) -> tupl
     return (replace(a, values=ours, blocks=shared), replace(b, values=theirs, blocks=shared)), lost
 
 
-def _judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
+def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
     """Correct p-values for how many were looked at (Benjamini & Hochberg 1995), and give the verdicts.
 
     Of the differences called higher or lower at most 1 - `level` are expected to be none; where none differs at all,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from patternbench.analyze import stopping_doubts
 from patternbench.analyze.crossval import undo_log
 from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, fit_formulas
 from patternbench.analyze.objectives import parse_limit
@@ -118,6 +119,7 @@ def _saving(report: RunReport, rule: Rule) -> Section:
         f"A scenario got rounds until the mean of {rule.response} was known to within {width}, between {rule.fewest} "
         f"and {rule.most} rounds. Every look used a stricter confidence than {rule.confidence:.0%}, so that the "
         "interval at stopping still covers as often as it claims.",
+        *(f"To doubt: {doubt}" for doubt in stopping_doubts.doubts(values, rule)),
     ]
     return Section("stopping", "Rounds that stopped by themselves", words, [Table("Rounds of each scenario", rows)])
 
@@ -265,9 +267,27 @@ def _chosen(found: Recommendation, study: Study) -> Section:
 
 
 def _at_a_glance(found: Recommendation, study: Study) -> list[str]:
-    """The choice for the first screen: of few conditions each, of many how often each configuration is it."""
-    told = [choice.text for choice in found.choices] if len(found.choices) <= _FEW else _summary(found)
-    return [*told, *_wish_words(found, study)]
+    """The choice for the first screen: of few conditions where each is it, of many how often."""
+    few = 1 < len(found.choices) <= _FEW
+    return [" ".join(_where_chosen(found) if few else _summary(found)), *_wish_words(found, study)]
+
+
+def _where_chosen(found: Recommendation) -> list[str]:
+    """Where each configuration is the choice, and how surely: what no configuration can do comes last."""
+    places: dict[str, list[str]] = {}
+    for choice in sorted(found.choices, key=lambda one: one.chosen is None):
+        name = configuration(choice.chosen.scenario, found.given) if choice.chosen else ""
+        told = f" ({_how_surely(choice)})" if choice.chosen else ""
+        places.setdefault(name, []).append(f"{label(choice.given)}{told}")
+    limits = " and ".join(one.text for one in found.limits)
+    return [
+        f"{f'Choose {name} at' if name else f'Nothing keeps {limits} at'} {'; '.join(at)}."
+        for name, at in places.items()
+    ]
+
+
+def _how_surely(choice: Choice) -> str:
+    return {"clear": "clearly", "tie": f"a tie of {len(choice.ties)}"}.get(choice.verdict, "not clear")
 
 
 def _wish_words(found: Recommendation, study: Study) -> list[str]:
@@ -302,8 +322,8 @@ def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
         return {**where, "choose": "nothing keeps the limits"}
     cells = {name: quantity(name, value) for name, value in choice.chosen.means.items()}
     against = {f"{one.response} against the baseline": _change(one) for one in choice.against_baseline}
-    told = {"clear": "clear", "tie": f"a tie of {len(choice.ties)}"}.get(choice.verdict, "not clear")
-    return {**where, "choose": configuration(choice.chosen.scenario, found.given), "verdict": told, **cells, **against}
+    name = configuration(choice.chosen.scenario, found.given)
+    return {**where, "choose": name, "verdict": _how_surely(choice), **cells, **against}
 
 
 def _change(one: Against) -> str:

@@ -27,6 +27,7 @@ from patternbench.report.words import BESIDE, HEADLINES, RESPONSES, Better, numb
 
 FALSE_DISCOVERIES = 0.05
 _NAMED = 4
+_TOLD = 2
 _CHOICE = "What to choose"
 _NO_DECIMAL = 100
 _TOO_FEW = "Too few rounds to say: at least two finished rounds of each scenario are needed."
@@ -232,15 +233,20 @@ def _chosen(words: Sequence[str]) -> Headline:
 
 @dataclass(frozen=True)
 class _At:
-    """What one response shows at one level of the axis: the kind of news, and the row it is told of."""
+    """What one response shows at one level of the axis: the kind of news, and the rows it is told of."""
 
     kind: str
-    row: Any
-    others: int
+    rows: pd.DataFrame
 
     @property
-    def item(self) -> str:
-        return str(self.row["item"]) if self.kind == "gain" else ""
+    def level(self) -> str:
+        """The level of the axis in words."""
+        return str(self.rows.iloc[0]["x_text"])
+
+    @property
+    def items(self) -> frozenset[str]:
+        """The lines that gain."""
+        return frozenset(self.rows["item"]) if self.kind == "gain" else frozenset()
 
 
 def _headline(found: Findings, table: pd.DataFrame, response: str) -> Headline:
@@ -250,33 +256,33 @@ def _headline(found: Findings, table: pd.DataFrame, response: str) -> Headline:
     if all(at.kind == "unknown" for at in told):
         return Headline(RESPONSES[response].title, _TOO_FEW, (), "unclear")
     phrases = [_phrase(found, stretch) for stretch in _stretches(told)]
-    more = [line for at in told for line in _beside(found, table, at)]
+    more = [line for at in told for line in _beside(table, at)]
     kinds = {at.kind for at in told}
     verdict = "better" if "gain" in kinds else "worse" if kinds <= {"worse", "broken", "only"} else "unclear"
     return Headline(RESPONSES[response].title, f"{_capital('; '.join(phrases))}.", tuple(more), verdict)
 
 
 def _at(rows: pd.DataFrame, response: str) -> _At:
-    """Judge one level: the largest gain of a line that keeps the limit, or why there is none."""
+    """Judge one level: the gains of lines that keep the limit, or why there is none."""
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
     ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
     kept = ranked[ranked["keeps"]]
     gains = kept[kept["verdict"] == "better"]
     if len(gains):
-        return _At("gain", gains.iloc[0], len(gains) - 1)
+        return _At("gain", gains)
     if kept.empty:
-        least = rows.sort_values("failed", kind="stable").iloc[0]
-        return _At("only" if least["reference_keeps"] else "broken", least, 0)
+        least = rows.sort_values("failed", kind="stable").head(1)
+        return _At("only" if least["reference_keeps"].all() else "broken", least)
     verdicts = set(kept["verdict"])
     kind = "unknown" if verdicts == {"unknown"} else "worse" if verdicts == {"worse"} else "unclear"
-    return _At(kind, kept.iloc[0], 0)
+    return _At(kind, kept)
 
 
 def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
     """Put neighbouring levels of the same news together."""
     stretch: list[_At] = []
     for at in told:
-        if stretch and (at.kind, at.item) != (stretch[0].kind, stretch[0].item):
+        if stretch and (at.kind, at.items) != (stretch[0].kind, stretch[0].items):
             yield stretch
             stretch = []
         stretch.append(at)
@@ -284,10 +290,10 @@ def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
 
 
 def _phrase(found: Findings, stretch: Sequence[_At]) -> str:
-    where = _levels([str(at.row["x_text"]) for at in stretch])
+    where, rows = _levels([at.level for at in stretch]), stretch[0].rows
     limit = f"failed calls at {number(found.failure_limit)}\u00a0% or below"
     said = {
-        "gain": f"{stretch[0].item} gains most over {_reference(found, stretch[0].row)}",
+        "gain": f"{_listed(rows['item'])} gain{'s' if len(rows) == 1 else ''} over {_reference(found, rows.iloc[0])}",
         "unclear": f"nothing that keeps {limit} is clearly better than {found.reference}",
         "worse": f"everything that keeps {limit} is worse than {found.reference}",
         "broken": f"nothing keeps {limit}",
@@ -297,16 +303,23 @@ def _phrase(found: Findings, stretch: Sequence[_At]) -> str:
     return said[stretch[0].kind] + (f" {where}" if where else "")
 
 
-def _beside(found: Findings, table: pd.DataFrame, at: _At) -> Iterator[str]:
-    """What stands beside a level's news: of a gain its size and cost, of a broken limit who breaks it least."""
-    where = f"{_capital(_levels([str(at.row['x_text'])]))}: " if at.row["x_text"] else ""
-    calls = f"{_share(at.row['failed'])} of calls failed, {_share(at.row['rejected'])} rejected"
+def _beside(table: pd.DataFrame, at: _At) -> Iterator[str]:
+    """What stands beside a level's news: of gains their size and cost, of a broken limit who breaks it least."""
+    where = f"{_capital(_levels([at.level]))}: " if at.level else ""
     if at.kind == "gain":
-        more = f"; {at.others} more gain{'s' if at.others == 1 else ''}" if at.others else ""
-        yield f"{where}{change_text(at.row)} ({interval_text(at.row)}), {calls}{more}.{_cost(table, at.row)}"
-    elif at.kind in ("broken", "only") and at.row["response"] == HEADLINES[0] and not np.isnan(at.row["failed"]):
-        least = f"{at.row['item']} fails least{' of the others' if at.kind == 'only' else ''}"
-        yield f"{where}{least}: {calls}."
+        told = [_gain(table, row) for _, row in at.rows.head(_TOLD).iterrows()]
+        yield f"{where}{' '.join(told)}"
+    least = at.rows.iloc[0]
+    if at.kind in ("broken", "only") and least["response"] == HEADLINES[0] and not np.isnan(least["failed"]):
+        yield f"{where}{least['item']} fails least{' of the others' if at.kind == 'only' else ''}: {_calls(least)}."
+
+
+def _gain(table: pd.DataFrame, row: Any) -> str:
+    return f"{row['item']} {change_text(row)} ({interval_text(row)}), {_calls(row)}.{_cost(table, row)}"
+
+
+def _calls(row: Any) -> str:
+    return f"{_share(row['failed'])} of calls failed, {_share(row['rejected'])} rejected"
 
 
 def _share(percent_of_calls: float) -> str:

@@ -92,6 +92,19 @@ def test_the_assumed_aim_of_a_recommendation_is_said_and_the_studys_own_is_follo
     ]
 
 
+def test_the_first_screen_says_what_to_choose_where_and_how_surely() -> None:
+    told = sections()["recommendation"].choice[0]
+    assert told.startswith("Choose strategy=")
+    assert "abort.percentage=0, users=50 (" in told
+    assert "(a tie of 3)" in told
+
+
+def test_what_few_rounds_cannot_tell_is_said_where_they_stopped_by_themselves() -> None:
+    words = sections(rounds=RULE)["stopping"].words
+    assert any("To doubt: The intervals are those of a typical round." in text for text in words)
+    assert any("cannot be told from fewer than 5 rounds" in text for text in words)
+
+
 def test_limits_that_nothing_keeps_are_said() -> None:
     wish = "{objectives: [minimise p95], subject_to: [p95 <= 1ms]}"
     words = sections(recommend=wish)["recommendation"].words

@@ -1,0 +1,154 @@
+"""Print how often each word of the analysis is wrong, by simulation.
+
+    python docs/analysis/error_rates.py [RUNS]
+
+Rounds are log-normal with a spread of 5 %, in blocks that act on all configurations alike (spread 10 %). The tests
+hold the same functions to their bounds with fewer runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from patternbench.analyze.compare import difference, judged, matched_by_block
+from patternbench.analyze.noise import scenario_floor
+from patternbench.analyze.objectives import Objective
+from patternbench.analyze.ranking import rank
+from patternbench.analyze.rounds import Scenario
+from patternbench.analyze.stopping import Rule, decide
+from patternbench.analyze.stopping_doubts import doubts
+
+Floats = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator], Floats]
+
+ROUNDS = (3, 6, 10, 30)
+SPREAD, BLOCKS, DOUBT = 0.05, 0.10, 0.05
+RULE = Rule("p95", 0.05, relative=True, fewest=3, most=30)
+
+
+def configurations(rng: np.random.Generator, count: int, rounds: int, gain: float = 0.0) -> list[Scenario]:
+    """Make up the rounds of some configurations, all alike but the last, which is better by `gain`."""
+    block, places = rng.normal(0, BLOCKS, rounds), {"p95": np.arange(rounds, dtype=float)}
+    gains = [0.0] * (count - 1) + [gain]
+    values = [np.exp(block - each + rng.normal(0, SPREAD, rounds)) for each in gains]
+    return [Scenario(f"c{i}", {"c": i}, {"p95": one}, places) for i, one in enumerate(values)]
+
+
+def choices(count: int, rounds: int, runs: int, gain: float = 0.0) -> dict[str, float]:
+    """Return how often a choice among `count` is called clear, clear and wrong, and taken over an equal baseline."""
+    rng, found = np.random.default_rng(rounds * 100 + count), np.zeros(3)
+    for _ in range(runs):
+        ranking = rank(configurations(rng, count, rounds, gain), Objective("p95", minimise=True), ())
+        clear = ranking.doubt <= DOUBT
+        wrong = clear and (gain == 0 or ranking.order[0] != count - 1)
+        found += clear, wrong, ranking.order[0] != 0 and ranking.p[0] <= DOUBT
+    return dict(zip(("clear", "wrong", "over_baseline"), found / runs, strict=True))
+
+
+def tables(rounds: int, runs: int, real: int = 0) -> dict[str, float]:
+    """Return how often a table of ten equal pairs has a verdict, or with `real` others its share of wrong ones."""
+    rng, any_wrong, wrong_share = np.random.default_rng(rounds), 0, 0.0
+    for _ in range(runs):
+        gains = [0.0] * 10 + [0.3] * real
+        pairs = [matched_by_block(*configurations(rng, 2, rounds, gain), ["p95"])[0] for gain in gains]
+        told = [d.verdict != "undecided" for d in judged([difference(a, b, "p95", 0.95) for a, b in pairs], 0.95)]
+        any_wrong += any(told[:10])
+        wrong_share += sum(told[:10]) / max(1, sum(told))
+    return {"any": any_wrong / runs, "share": wrong_share / runs}
+
+
+def floors(rounds: int, runs: int, spreads: tuple[float, ...]) -> float:
+    """Return how often two sets of rounds of one scenario differ by more than its noise floor: the worst scenario."""
+    rng = np.random.default_rng(rounds)
+    beyond = np.zeros(len(spreads))
+    for _ in range(runs):
+        for place, spread in enumerate(spreads):
+            one, other = rng.lognormal(0, spread, (2, rounds))
+            gap = abs(np.log(one).mean() - np.log(other).mean())
+            beyond[place] += gap > np.log1p(scenario_floor(one, in_percent=True) / 100)
+    return float(beyond.max() / runs)
+
+
+def normal(spread: float) -> Draw:
+    """Independent rounds around 1."""
+    return lambda rng: 1 + spread * rng.normal(0, 1, RULE.most)
+
+
+def outliers(spread: float) -> Draw:
+    """The same, where one round of 50 is tenfold."""
+    return lambda rng: normal(spread)(rng) * np.where(rng.random(RULE.most) < 0.02, 10.0, 1.0)
+
+
+def drifting(spread: float) -> Draw:
+    """Rounds of which each resembles the one before it: an autoregression of 0.5."""
+
+    def draw(rng: np.random.Generator) -> Floats:
+        steps = rng.normal(0, 1, RULE.most)
+        for place in range(1, RULE.most):
+            steps[place] = 0.5 * steps[place - 1] + np.sqrt(0.75) * steps[place]
+        return 1 + spread * steps
+
+    return draw
+
+
+def stops(draw: Draw, runs: int, truth: float = 1.0) -> dict[str, float]:
+    """Return how often the interval at stopping holds the truth, and how often it does or a doubt names why not."""
+    rng, covered, named = np.random.default_rng(1), 0, 0
+    for _ in range(runs):
+        values = draw(rng)
+        count = next(n for n in range(RULE.fewest, RULE.most + 1) if decide(values[:n], RULE).stop)
+        found = decide(values[:count], RULE)
+        assert found.mean is not None
+        assert found.half_width is not None
+        holds = abs(found.mean - truth) <= found.half_width
+        covered += holds
+        named += holds or any("depend" in d or "resemble" in d for d in doubts({"s": values[:count]}, RULE))
+    return {"covered": covered / runs, "covered_or_named": named / runs}
+
+
+def lines(runs: int) -> Iterator[str]:
+    """The table of docs/analysis.md."""
+    yield "| what is said, of rounds that | " + " | ".join(f"{n} rounds" for n in ROUNDS) + " |"
+    yield "|---|" + "---|" * len(ROUNDS)
+    rows: dict[str, Callable[[int], float]] = {
+        "*clearly*, of two equal configurations": lambda n: choices(2, n, runs)["clear"],
+        "*clearly*, of ten equal ones": lambda n: choices(10, n, runs)["clear"],
+        "another of two preferred to an equal baseline": lambda n: choices(2, n, runs)["over_baseline"],
+        "another of ten preferred to an equal baseline": lambda n: choices(10, n, runs)["over_baseline"],
+        "*clearly* and wrong, of two, one 5 % better": lambda n: choices(2, n, runs, 0.05)["wrong"],
+        "*clearly* and wrong, of ten, one 5 % better": lambda n: choices(10, n, runs, 0.05)["wrong"],
+        "*clearly* and right, of two, one 20 % better": lambda n: choices(2, n, runs, 0.2)["clear"],
+        "*clearly* and right, of ten, one 20 % better": lambda n: choices(10, n, runs, 0.2)["clear"],
+        "any *higher* or *lower* in a table of ten equal pairs": lambda n: tables(n, runs)["any"],
+        "wrong share of *higher* and *lower*, ten equal pairs and five real": lambda n: tables(n, runs, 5)["share"],
+        "beyond the noise floor, one scenario": lambda n: floors(n, runs, (0.05,)),
+        "beyond the noise floor, the worst of unequal scenarios": lambda n: floors(n, runs, (0.01, 0.05, 0.3)),
+    }
+    for name, rate in rows.items():
+        yield f"| {name} | " + " | ".join(f"{rate(n):.1%}" for n in ROUNDS) + " |"
+    spreads = (0.01, 0.03, 0.1, 0.2)
+    yield ""
+    yield (
+        "| the interval at stopping (5 %, 3 to 30 rounds) holds, at a spread of | "
+        + " | ".join(f"{s:.0%}" for s in spreads)
+        + " |"
+    )
+    yield "|---|" + "---|" * len(spreads)
+    coverage: dict[str, Callable[[float], float]] = {
+        "independent rounds: the mean": lambda s: stops(normal(s), runs)["covered"],
+        "one of 50 tenfold: the typical round": lambda s: stops(outliers(s), runs)["covered"],
+        "one of 50 tenfold: the mean with them": lambda s: stops(outliers(s), runs, 1.18)["covered"],
+        "each resembles the one before (0.5): the mean": lambda s: stops(drifting(s), runs)["covered"],
+        "the same, or a doubt names it": lambda s: stops(drifting(s), runs)["covered_or_named"],
+    }
+    for name, held in coverage.items():
+        yield f"| {name} | " + " | ".join(f"{held(s):.1%}" for s in spreads) + " |"
+
+
+if __name__ == "__main__":
+    for line in lines(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
+        print(line)
