@@ -6,11 +6,13 @@ The filter never answers 5xx, follows the policy meanwhile, and recovers without
 import os
 import re
 import signal
+import socket
+import struct
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +192,44 @@ def test_an_error_under_the_only_limit_of_a_plan_follows_its_policy(folder: Path
     rules = plan(limit(limit=4, when_store_fails="closed"))
     with running(nginx := balancer(folder, rules, behind.port, extra=broken("deciding.nearby"))):
         assert get(nginx).status_code == 429
+
+
+class Dawdler(threading.Thread):
+    """A Redis that sends its answer byte by byte, each well within a timeout, all of it far beyond one."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.asked = 0
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=self.answer, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def answer(self, connection: socket.socket) -> None:
+        numbers = struct.pack("<7d", 1.7e15, 1, 9, 1e6, 0, 0, 1)
+        reply = b"$%d\r\n%s\r\n" % (len(numbers), numbers)
+        with suppress(OSError), connection:
+            connection.recv(65536)
+            self.asked += 1
+            for byte in reply:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.02)
+
+    def stop(self) -> None:
+        self.listener.close()
+
+
+def test_a_store_that_answers_in_pieces_has_one_timeout_for_all_of_them(folder: Path, behind: Nginx) -> None:
+    store = Dawdler()
+    stores = {"slow": {"kind": "redis", "address": f"127.0.0.1:{store.port}", "timeout": "200ms"}}
+    slow = limit(store="slow", when_store_fails="closed")
+    with running(store, nginx := balancer(folder, plan(slow, stores=stores), behind.port)):
+        assert get(nginx).status_code == 429
+        eventually(lambda: nginx.metric("ratelimit_store_failures_total", reason="timeout") >= 1)
+    assert store.asked
 
 
 def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path, behind: Nginx) -> None:

@@ -95,6 +95,16 @@ def test_a_request_that_says_two_keys_is_answered_400(nginx: Nginx, target: str,
     assert raw(nginx, target, *fields)[0] == 400
 
 
+@pytest.mark.parametrize("before", [0, 21, 22, 23, 24, 60])
+def test_a_key_is_found_and_missed_twice_among_however_many_headers(nginx: Nginx, before: int) -> None:
+    others = [f"X-Other-{i}: {i}" for i in range(before)]
+    client = f"X-Api-Key: behind-{before}"
+    assert left(nginx, "/header/", *others, client) == 99
+    assert left(nginx, "/header/", client, *others) == 98
+    assert raw(nginx, "/header/", client, *others, "X-Api-Key: other")[0] == 400
+    assert raw(nginx, "/header/", *others, client, "X-Api-Key: other", "X-Last: 1")[0] == 400
+
+
 def test_an_ambiguous_key_is_explained_and_counted(nginx: Nginx) -> None:
     answer = get(nginx, None, "/query/?token=a&token=b")
     assert answer.json()["title"] == "Ambiguous client key"

@@ -1,10 +1,16 @@
 --- All values of a request's header. nginx's own variable tells one of them, and servers differ in which they take.
 --
--- Calls what lua-resty-core calls, with the declarations that it has made: no table is made of all headers.
+-- Calls what lua-resty-core calls, with the declarations that it has made: no table is made of all headers. The search among
+-- the first headers is written out line by line, as a loop would break the decision that LuaJIT compiles as a whole.
 
 local ffi = require("ffi")
 local base = require("resty.core.base")
 require("resty.core.request")
+
+ffi.cdef([[
+int memcmp(const void *a, const void *b, size_t length);
+void *memchr(const void *bytes, int byte, size_t length);
+]])
 
 local C, byte = ffi.C, string.byte
 
@@ -16,15 +22,12 @@ local truncated = ffi.new("int[1]")
 local without_limit, in_lower_case = 0, 0
 local dash, underscore = byte("-"), byte("_")
 
---- A header's name as `values` wants it. A server that reads names from variables of its own can't tell `_` from `-`.
+--- A header's name as this module wants it. A server that reads names from variables of its own can't tell `_` from `-`.
 function M.name(text)
   return (text:lower():gsub("_", "-"))
 end
 
-local function is_named(key, name)
-  if tonumber(key.len) ~= #name then
-    return false
-  end
+local function is_spelled_otherwise(key, name)
   for i = 1, #name do
     local char = key.data[i - 1]
     if (char == underscore and dash or char) ~= byte(name, i) then
@@ -34,17 +37,63 @@ local function is_named(key, name)
   return true
 end
 
---- The values of the header `name` in the order of the current request.
-function M.values(name)
+local function is_named(key, name)
+  local length = #name
+  if key.len ~= length then
+    return false
+  elseif C.memcmp(key.data, name, length) == 0 then
+    return true
+  end
+  return C.memchr(key.data, underscore, length) ~= nil and is_spelled_otherwise(key, name)
+end
+
+local written_out = 24
+
+local function searching()
+  local lines = { "local is_named = ...\nreturn function(list, count, name, from)" }
+  for i = 0, written_out - 1 do
+    lines[#lines + 1] = ("if count <= %d then return -1 end"):format(i)
+    lines[#lines + 1] = ("if from <= %d and is_named(list[%d].key, name) then return %d end"):format(i, i, i)
+  end
+  lines[#lines + 1] = ("for i = %d, count - 1 do"):format(written_out)
+  lines[#lines + 1] = "if from <= i and is_named(list[i].key, name) then return i end end return -1 end"
+  return assert(loadstring(table.concat(lines, "\n"), "=headers"))(is_named)
+end
+
+-- The place of the first header of this name among `count` of a list, not before `from`; -1 when there is none.
+local search = searching()
+
+local function all()
   local request = base.get_request()
   local count = C.ngx_http_lua_ffi_req_get_headers_count(request, without_limit, truncated)
   local list = ffi.cast(elements, base.get_string_buf(math.max(1, count) * size))
-  count = C.ngx_http_lua_ffi_req_get_headers(request, list, count, in_lower_case) == base.FFI_OK and count or 0
-  local found = {}
-  for i = 0, count - 1 do
-    if is_named(list[i].key, name) then
-      found[#found + 1] = ffi.string(list[i].value.data, list[i].value.len)
-    end
+  if C.ngx_http_lua_ffi_req_get_headers(request, list, count, in_lower_case) ~= base.FFI_OK then
+    return list, 0
+  end
+  return list, count
+end
+
+local function value(list, at)
+  return ffi.string(list[at].value.data, list[at].value.len)
+end
+
+--- The first value of the header `name` of the current request, and whether there are more; nil when there is none.
+function M.first(name)
+  local list, count = all()
+  local at = search(list, count, name, 0)
+  if at < 0 then
+    return nil, false
+  end
+  return value(list, at), search(list, count, name, at + 1) >= 0
+end
+
+--- All values of the header `name` in the order of the current request.
+function M.values(name)
+  local list, count = all()
+  local found, at = {}, search(list, count, name, 0)
+  while at >= 0 do
+    found[#found + 1] = value(list, at)
+    at = search(list, count, name, at + 1)
   end
   return found
 end

@@ -10,7 +10,11 @@ local tokens = require("ratelimit.tokens")
 local M = {}
 
 local function header(name, rule)
-  return arguments.pick(headers.values(name), rule)
+  local value, has_more = headers.first(name)
+  if has_more then
+    return arguments.pick(headers.values(name), rule)
+  end
+  return value
 end
 
 local readers = {

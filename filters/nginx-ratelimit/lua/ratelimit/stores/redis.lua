@@ -113,6 +113,11 @@ local function script_for(requests)
   return scripts[name]
 end
 
+--- The digest of the script for one limit.
+function M.digest(limit)
+  return scripts[limit.algorithm].digest
+end
+
 --- Decides all requests together: what one binding limit rejects is taken from none.
 function M:decide(requests, now)
   local found = script_for(requests)
