@@ -94,6 +94,34 @@ func TestNoPacketWithoutASecretRemovesALimit(t *testing.T) {
 	}
 }
 
+func TestACellFromTheFutureHidesNothingThatAPeerCountsLater(t *testing.T) {
+	group := startGroup(t, 2, 5*time.Millisecond)
+	defer stopAll(group)
+	future := time.Now().Add(20 * 365 * 24 * time.Hour).UnixNano()
+	everyAlgorithm(t, 10, func(t *testing.T, plan limit.Plan) {
+		group[1].take(t, plan)
+		eventually(t, "the first unit is known", func() bool { return group[0].room(plan) == 9 })
+		forge(t, group[0], wire.Item{Key: table.KeyOf([]byte("client"), plan), Cells: cellsOf(plan, group[1].node.self, future, 0, 0)})
+		for range 4 {
+			group[1].take(t, plan)
+		}
+		eventually(t, "all five units are known", func() bool { return group[0].room(plan) == 5 })
+	})
+}
+
+func TestStrangersWhoSendFillNoMemory(t *testing.T) {
+	group := startGroup(t, 1, time.Second)
+	defer stopAll(group)
+	for sender := range limit.Replica(5 * mostSkews) {
+		group[0].node.NotifyMsg(wire.Start(wire.Header{Sender: sender, Now: time.Now().UnixNano()}))
+	}
+	group[0].node.skewing.Lock()
+	defer group[0].node.skewing.Unlock()
+	if kept := len(group[0].node.skews); kept > mostSkews {
+		t.Errorf("the skews of %d senders are kept", kept)
+	}
+}
+
 func TestWhoeverLacksTheSecretIsNotBelieved(t *testing.T) {
 	secret := []byte("0123456789abcdef")
 	first := startWith(t, clock.New(clock.Machine()), secret, "a", 0, 5*time.Millisecond)

@@ -35,6 +35,8 @@ const (
 	bulkSize    = 64 << 10
 	rejoinEvery = time.Second
 	forgetAfter = time.Hour
+	// mostSkews bounds whose clocks are watched: whoever sends may call himself anything.
+	mostSkews = 1024
 	// regainWithin bounds how long a node fetches what the others hold before it decides without the rest.
 	regainWithin = 10 * time.Second
 )
@@ -457,6 +459,9 @@ func (n *Node) receive(message []byte) (items []wire.Item, ok bool) {
 func (n *Node) note(header wire.Header) {
 	n.skewing.Lock()
 	defer n.skewing.Unlock()
+	if _, known := n.skews[header.Sender]; !known && len(n.skews) >= mostSkews {
+		return
+	}
 	n.skews[header.Sender] = skew{header.Now - n.clock.Now(), n.clock.Monotonic()}
 }
 
