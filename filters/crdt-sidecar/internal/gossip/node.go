@@ -81,7 +81,7 @@ type Node struct {
 	cursor  int // the part of the table with which the next push/pull begins
 
 	regaining sync.Mutex
-	regained  map[int]bool // the parts of the table that peers have handed over in push/pulls
+	regained  map[limit.Replica]map[int]bool // the parts of the table that each peer has handed over in push/pulls; nil: decides
 
 	streaming sync.Map // names of the members that something is being streamed to
 
@@ -104,7 +104,7 @@ func Start(config Config, self limit.Replica, held *table.Table, clk *clock.Cloc
 		config: config, self: self, table: held, clock: clk,
 		log: log.New(config.Log, "", log.LstdFlags), stop: make(chan struct{}), joined: make(chan *memberlist.Node, 64),
 		live: map[string]*memberlist.Node{}, known: map[string]time.Time{}, skews: map[limit.Replica]skew{},
-		regained: map[int]bool{},
+		regained: map[limit.Replica]map[int]bool{},
 	}
 	settings, err := node.settings()
 	if err != nil {
@@ -113,9 +113,7 @@ func Start(config Config, self limit.Replica, held *table.Table, clk *clock.Cloc
 	if node.members, err = memberlist.Create(settings); err != nil {
 		return nil, err
 	}
-	if len(config.Join) > 0 {
-		node.regain()
-	}
+	node.regain()
 	node.begin(node.disseminate, node.tidy, node.rejoin, node.welcome)
 	return node, nil
 }
@@ -309,43 +307,67 @@ func (n *Node) lost() []string {
 	return lost
 }
 
-// join says how many could be joined.
-func (n *Node) join(addresses []string) int {
-	joined, err := n.members.Join(addresses)
-	if err != nil {
+func (n *Node) join(addresses []string) {
+	if _, err := n.members.Join(addresses); err != nil {
 		n.log.Printf("[DEBUG] sidecar: not everyone could be joined: %v", err)
 	}
-	return joined
 }
 
 // regain joins the others and fetches all that they hold, in as many exchanges as that takes: a node that decided earlier
-// would admit again what its former life has admitted. When nobody answers at first, it is alone and does not wait.
+// would admit again what its former life has admitted. When nobody else answers at first, it is alone and does not wait.
 func (n *Node) regain() {
-	reached := 0
+	defer n.stopRegaining()
+	if len(n.config.Join) == 0 {
+		return
+	}
 	for began := time.Now(); time.Since(began) < regainWithin; {
-		reached += n.join(n.config.Join)
-		if reached == 0 || n.hasRegained() {
+		n.join(n.config.Join)
+		if n.isAlone() || n.hasRegained() {
 			return
 		}
 	}
 	n.log.Printf("[WARN] sidecar: did not get all that the others hold within %s", regainWithin)
 }
 
+func (n *Node) stopRegaining() {
+	n.regaining.Lock()
+	defer n.regaining.Unlock()
+	n.regained = nil
+}
+
+func (n *Node) isAlone() bool {
+	n.regaining.Lock()
+	defer n.regaining.Unlock()
+	return len(n.regained) == 0
+}
+
+// hasRegained is whether every peer that answered has handed over all that it holds: one of them may have just started too.
 func (n *Node) hasRegained() bool {
 	n.regaining.Lock()
 	defer n.regaining.Unlock()
-	return len(n.regained) == table.Shards
+	for _, parts := range n.regained {
+		if len(parts) < table.Shards {
+			return false
+		}
+	}
+	return len(n.regained) > 0
 }
 
 // noteRegained notes the parts of the table that a peer's half of a push/pull holds: whole ones, and all when it is not full.
-func (n *Node) noteRegained(size int, items []wire.Item) {
+func (n *Node) noteRegained(sender limit.Replica, size int, items []wire.Item) {
 	n.regaining.Lock()
 	defer n.regaining.Unlock()
+	if n.regained == nil {
+		return
+	}
+	if n.regained[sender] == nil {
+		n.regained[sender] = map[int]bool{}
+	}
 	for _, item := range items {
-		n.regained[table.Part(item.Key)] = true
+		n.regained[sender][table.Part(item.Key)] = true
 	}
 	for part := 0; size <= pushPullSize && part < table.Shards; part++ {
-		n.regained[part] = true
+		n.regained[sender][part] = true
 	}
 }
 
@@ -422,8 +444,9 @@ func (n *Node) NotifyMsg(message []byte) { n.receive(message) }
 
 // MergeRemoteState is memberlist's: a peer's part of a push/pull.
 func (n *Node) MergeRemoteState(message []byte, _ bool) {
-	if items, ok := n.receive(message); ok && !n.hasRegained() {
-		n.noteRegained(len(message), items)
+	header, items, ok := n.receive(message)
+	if ok && header.Sender != n.self { // it may have been told to join itself
+		n.noteRegained(header.Sender, len(message), items)
 	}
 }
 
@@ -443,17 +466,17 @@ func (n *Node) LocalState(bool) []byte {
 }
 
 // receive takes a message into the table; not ok when it is malformed.
-func (n *Node) receive(message []byte) (items []wire.Item, ok bool) {
+func (n *Node) receive(message []byte) (header wire.Header, items []wire.Item, ok bool) {
 	header, items, err := wire.Decode(message)
 	if err != nil {
 		n.Counters.BadMessages.Add(1)
-		return nil, false
+		return header, nil, false
 	}
 	n.Counters.MessagesReceived.Add(1)
 	n.Counters.BytesReceived.Add(int64(len(message)))
 	n.note(header)
 	n.table.Merge(items)
-	return items, true
+	return header, items, true
 }
 
 func (n *Node) note(header wire.Header) {

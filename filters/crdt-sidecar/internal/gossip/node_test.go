@@ -24,6 +24,7 @@ type cut struct {
 	*memberlist.NetTransport
 	mu      sync.Mutex
 	blocked map[string]bool
+	dials   int
 	hang    map[string]chan struct{} // streams to these addresses wait until the channel closes
 }
 
@@ -47,6 +48,7 @@ func (c *cut) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (
 		return nil, errCut
 	}
 	c.mu.Lock()
+	c.dials++
 	hang := c.hang[to.Addr]
 	c.mu.Unlock()
 	if hang != nil {
@@ -319,11 +321,31 @@ func TestANodeThatRestartsHasAllThatItsPeersHoldBeforeItDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group[0] = startMember(t, "n0", tcp.Port, 5*time.Millisecond, group[1].node.Address())
+	fresh := startMember(t, "n2", 0, time.Hour) // which holds nothing yet
+	group[0] = startMember(t, "n0", tcp.Port, 5*time.Millisecond, address, fresh.node.Address(), group[1].node.Address())
+	group = append(group, fresh)
 	defer stopAll(group)
 	defer close(hang)
 	if held := group[0].table.Keys(); held != keys {
 		t.Errorf("decides with %d of %d keys", held, keys)
+	}
+}
+
+func TestANodeThatIsToldOfItselfAloneAsksOnceAndDecides(t *testing.T) {
+	first := startMember(t, "n0", 0, 5*time.Millisecond)
+	address := first.node.Address()
+	stopAll([]*member{first})
+	tcp, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := startMember(t, "n0", tcp.Port, time.Hour, address)
+	alone.wire.mu.Lock()
+	dials := alone.wire.dials
+	alone.wire.mu.Unlock()
+	stopAll([]*member{alone})
+	if dials != 1 {
+		t.Errorf("dialled %d times before it decided", dials)
 	}
 }
 
