@@ -25,7 +25,6 @@ from patternbench.report import csv, evidence, html, policies, rate_limits, step
 from patternbench.report.model import RunReport, counting
 from patternbench.study.files import read_text
 from patternbench.study.load import loads
-from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.units import Duration
 
@@ -66,7 +65,7 @@ NOTHING = Part({}, pd.DataFrame(columns=["kind", "quantile", "seconds"]), pd.Dat
 
 def build(run: RunFolder) -> Built:
     """Write rounds.parquet, report.html, figures and tables into the run's folder."""
-    report = evidence.with_sections(gather(run), _study(run))
+    report = evidence.with_sections(gather(run), loads(read_text(run.study), str(run.study)))
     with writing(run):
         csv.write_tables(report, run.path / "tables")
         svg.write_figures(report, run.path / "figures")
@@ -121,11 +120,12 @@ def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     levels = {scenario["id"]: scenario["levels"] for scenario in stored.plan(run)["scenarios"]}
-    objective_s = stored.manifest(run).get("objective_s") or math.inf
+    noted = stored.manifest(run)
+    objective_s = noted.get("objective_s") or math.inf
     entries = damage.rounds(run)
     jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
     found = list(_each(jobs))
-    added = {PREFIX + name: derived.parse(text) for name, text in _study(run).derived.items()}
+    added = {PREFIX + name: derived.parse(text) for name, text in noted.get("derived", {}).items()}
     rounds = pd.DataFrame(
         [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
     )
@@ -134,10 +134,6 @@ def refresh_rounds(run: RunFolder) -> Measured:
         with writing(run, path):
             frame.to_parquet(path, index=False)
     return Measured(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
-
-
-def _study(run: RunFolder) -> Study:
-    return loads(read_text(run.study), str(run.study))
 
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
