@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.recorded_run import pinned
 
 from patternbench.drivers.contract import Batch
-from patternbench.records import attempts, folder
+from patternbench.plan.order import Round
+from patternbench.records import attempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
 from patternbench.report.build import refresh_rounds
@@ -22,12 +24,10 @@ RETRY = {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay": "20ms"}}}}
 
 def recorded(path: Path, strategy: dict[str, Any]) -> RunFolder:
     """A run of three rounds of one scenario: one counts, one is not valid, one failed."""
-    run = RunFolder(path)
-    run.create()
     workload = {"closed": {"users": 2, "successes": 1}}
     config = {"faults": {}, "workload": workload, "client": "native", "strategy": strategy}
-    folder.write_json(run.plan, {"factors": {}, "scenarios": [{"id": "a", "levels": {}, "config": config}]})
-    folder.write_json(run.manifest, {})
+    places = [Round(number, number, "a") for number in range(3)]
+    run = pinned(RunFolder(path), [{"id": "a", "levels": {}, "config": config}], places)
     journal = Journal(run.journal)
     for number, (status, doubts) in enumerate([(DONE, []), (DONE, [LATE]), (FAILED, [])]):
         _attempts(run, f"{number:05d}")

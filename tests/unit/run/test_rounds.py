@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.support.recorded_run import pinned
 
 from patternbench.drivers.driver import Measured, Task
 from patternbench.plan.expand import expand
@@ -55,9 +56,8 @@ def seeds(folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int, rounds: int 
     monkeypatch.setattr(runner, "EngineDriver", Driver)
     study = loads(STUDY.format(seed=seed), "x.yaml")
     scenarios = expand(study).scenarios
-    run = RunFolder(folder)
-    run.create()
     places = [Round(index, index, scenarios[0].id) for index in range(rounds)]
+    run = pinned(RunFolder(folder), [{"id": scenarios[0].id, "levels": {}, "config": {}}], places)
     runner.Runner(study, scenarios, run, stage(folder), cast(runner.Listener, Listener())).run(places)
     return [task.seed for task in tasks]
 
