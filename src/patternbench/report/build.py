@@ -23,8 +23,9 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
 from patternbench.report.model import RunReport, counting
+from patternbench.study import secrets
 from patternbench.study.files import read_text
-from patternbench.study.load import loads
+from patternbench.study.load import loads, parse_study
 from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.units import Duration
 
@@ -94,7 +95,7 @@ def gather(run: RunFolder) -> RunReport:
     kept = counting(measured.rounds)
     return RunReport(
         study_name=noted["study"],
-        study_text=read_text(run.study),
+        study_text=_shown(run),
         manifest=noted,
         factors=planned["factors"],
         scenarios=planned["scenarios"],
@@ -134,6 +135,12 @@ def refresh_rounds(run: RunFolder) -> Measured:
         with writing(run, path):
             frame.to_parquet(path, index=False)
     return Measured(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
+
+
+def _shown(run: RunFolder) -> str:
+    """The study's text as others may read it."""
+    text = read_text(run.study)
+    return secrets.blanked(text, parse_study(text, str(run.study)))
 
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
