@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from patternbench.drivers import jobs
-from patternbench.plan.expand import count, variants
 from patternbench.study.document import Document, parse
 from patternbench.study.files import read_text
 from patternbench.study.load import validated
 from patternbench.study.policies import Stack
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.tree import count
 from patternbench.study.units import Duration
 
 BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
@@ -57,4 +57,4 @@ def read(
 
 
 def _job(stack: Stack) -> list[dict[str, Any]]:
-    return jobs.policies({"stack": next(variants(stack.stack))})
+    return jobs.stacked(stack.stack)

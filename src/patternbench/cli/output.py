@@ -40,9 +40,9 @@ def complain(error: InputError, as_data: bool) -> None:
 def described(scenario: Scenario) -> str:
     """A scenario in a few words: ``native retry abort.percentage=20 users=50 initial=20ms``."""
     levels = {name: level for name, level in scenario.levels.items() if name not in ("client", "strategy")}
-    pattern = (f"{scenario.strategy}.",)
+    pattern = (f"{scenario.strategy.known_as}.",)
     rest = " ".join(f"{_short(name, pattern)}={level}" for name, level in levels.items())
-    return f"{scenario.client} {scenario.strategy} {rest}".rstrip()
+    return f"{scenario.client} {scenario.strategy.known_as} {rest}".rstrip()
 
 
 def _short(name: str, pattern: tuple[str, ...]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from patternbench.study.models import Study, is_socket
+from patternbench.drivers.driver import Treatment
+from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
 
 NATIVE = "native"
@@ -17,42 +17,36 @@ def by_engine(study: Study, client: str) -> bool:
     return client == NATIVE and study.engine_only
 
 
-def needs_engine(config: Mapping[str, Any]) -> bool:
-    """Whether only the engine can drive a scenario: all but one request by users who wait, with one pattern at most."""
-    workload = config["workload"]
-    plain = "closed" in workload and "requests" not in workload["closed"] and "request" in workload
-    return not plain or "stack" in config["strategy"] or _is_direct(config["system"])
+def needs_engine(treatment: Treatment) -> bool:
+    """True unless the scenario is a single request, a closed workload and one pattern: what a library's client can."""
+    return treatment.workload.engine_only or treatment.strategy.stack is not None or treatment.system.direct
 
 
-def _is_direct(system: Mapping[str, Any]) -> bool:
-    return "urls" in system or is_socket(system.get("url", ""))
-
-
-def kind(config: Mapping[str, Any]) -> str:
+def kind(treatment: Treatment) -> str:
     """What about a scenario needs the engine, in words."""
-    workload = config["workload"]
-    if "stack" in config["strategy"]:
+    workload, system = treatment.workload, treatment.system
+    if treatment.strategy.stack:
         return "a stack of policies"
-    if _is_direct(config["system"]):
-        return "several URLs" if "urls" in config["system"] else "a Unix socket"
-    if "closed" not in workload:
-        return "groups" if "groups" in workload else "an open workload"
-    return "a journey" if "request" not in workload else "closed.requests"
+    if system.direct:
+        return "several URLs" if system.urls else "a Unix socket"
+    if workload.closed is None:
+        return "groups" if workload.groups else "an open workload"
+    return "closed.requests" if workload.request else "a journey"
 
 
-def problems(config: Mapping[str, Any]) -> list[Problem]:
+def problems(treatment: Treatment) -> list[Problem]:
     """Why no driver can do a scenario: its client is a library's and what it asks for is the engine's."""
-    if config["client"] == NATIVE or not needs_engine(config):
+    if treatment.client == NATIVE or not needs_engine(treatment):
         return []
-    message = f"client {config['client']} cannot drive {kind(config)}: a library's client has users who wait for one"
-    path = "strategies" if "stack" in config["strategy"] else "workload"
-    path = "system" if kind(config) in ("several URLs", "a Unix socket") else path
+    why = kind(treatment)
+    message = f"client {treatment.client} cannot drive {why}: a library's client has users who wait for one"
+    path = "strategies" if treatment.strategy.stack else "system" if treatment.system.direct else "workload"
     allowed = f"client {NATIVE}, or one URL, closed with request, and one of baseline, retry, circuit_breaker"
     return [Problem(f"{message} request, and one pattern", path=path, allowed=allowed)]
 
 
-def check(configs: Iterable[Mapping[str, Any]]) -> None:
+def check(treatments: Iterable[Treatment]) -> None:
     """Raise InputError naming every client that is given what it cannot drive."""
-    found = {str(problem): problem for config in configs for problem in problems(config)}
+    found = {str(problem): problem for treatment in treatments for problem in problems(treatment)}
     if found:
         raise InputError(list(found.values()))

@@ -6,15 +6,16 @@ Two drivers stand beside this file: ``library`` (a resilience-library client, by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import Doubt
-from patternbench.study.models import is_socket
+from patternbench.study.models import Strategy, System
 from patternbench.study.units import Duration
+from patternbench.study.workloads import Workload
 
 Progress = dict[str, Any]
 """What the load engine says while it runs (contracts/load)."""
@@ -39,16 +40,38 @@ class Target:
     weight: int = 1
 
 
-def direct_targets(system: Mapping[str, Any]) -> tuple[Target, ...]:
-    """Where load goes straight to a system, as its configuration says; nothing where a fault proxy stands before it."""
-    if "urls" in system:
-        return tuple(Target(place["url"], place["weight"]) for place in system["urls"])
-    return (Target(system["url"]),) if is_socket(system.get("url", "")) else ()
+def direct_targets(system: System) -> tuple[Target, ...]:
+    """Where load goes straight to a system; nothing where a fault proxy stands before it."""
+    if not system.direct:
+        return ()
+    if system.urls:
+        return tuple(Target(place.url, place.weight.level) for place in system.urls)
+    return tuple(map(Target, system.places))
+
+
+class Treatment(Protocol):
+    """What a driver has to know of a scenario: its parts, each concrete."""
+
+    @property
+    def system(self) -> System:
+        """The system under test."""
+
+    @property
+    def workload(self) -> Workload:
+        """Who calls when, and what each call sends."""
+
+    @property
+    def client(self) -> str:
+        """Who calls."""
+
+    @property
+    def strategy(self) -> Strategy:
+        """The pattern that the client uses."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One round to drive: a scenario's configuration, where the system is, and what the round may take.
+    """One round to drive: a scenario's parts, where the system is, and what the round may take.
 
     ``inputs`` knows where the files are that the study names; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
@@ -56,7 +79,7 @@ class Task:
     ``targets`` are where load goes, in turn; a library's client sends to the first alone.
     """
 
-    config: Mapping[str, Any]
+    treatment: Treatment
     targets: tuple[Target, ...]
     time_limit: Duration
     warm_up: Duration

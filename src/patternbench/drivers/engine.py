@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from patternbench.drivers import jobs
-from patternbench.drivers.driver import DriverError, Measured, Progress, Task
+from patternbench.drivers.driver import DriverError, Measured, Progress, Task, Treatment
 from patternbench.drivers.limits import STRATEGY
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
 from patternbench.records.folder import replace_durably
 from patternbench.records.journal import Doubt
+from patternbench.study.models import Strategy, System
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.workloads import Population
 
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
@@ -159,9 +161,11 @@ def shortfall(task: Task, summary: Summary) -> str | None:
     """Why a round cannot count: it ended early, or users were not finished within the time limit."""
     if summary["interrupted"]:
         return "the load engine was interrupted"
-    closed = task.config["workload"].get("closed", {})
-    for asked, got in (("successes", "successes"), ("requests", "calls")):
-        missing = closed["users"] * closed[asked] - summary[got] if asked in closed else 0
+    closed = task.treatment.workload.closed
+    if closed is None:
+        return None
+    for asked, wanted, got in (("successes", closed.successes, "successes"), ("requests", closed.requests, "calls")):
+        missing = closed.users.level * wanted.level - summary[got] if wanted else 0
         if missing > 0:
             return f"over its time limit of {task.time_limit}: {missing} {asked} are missing"
     return None
@@ -175,21 +179,21 @@ def as_problem(found: dict[str, Any], path: str) -> Problem:
     return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
 
 
-def study_path(path: str, config: jobs.Node) -> str:
+def study_path(path: str, treatment: Treatment) -> str:
     """Where a path of the job stands in the study."""
-    workload = config["workload"]
+    workload = treatment.workload
     head, _, rest = path.partition(".")
     if head.startswith(("targets", "tls")):
-        return _system_path(path, config["system"])
+        return _system_path(path, treatment.system)
     if head.startswith("policies"):
-        return _policy_path(head, rest, config["strategy"])
+        return _policy_path(head, rest, treatment.strategy)
     if not head.startswith("groups["):
         return f"workload.{path}"
     place = int(head.removeprefix("groups[").rstrip("]"))
-    own = "groups" in workload
+    own = bool(workload.groups)
     start = f"workload.groups[{place}]" if own else "workload"
     if rest.startswith("journeys["):
-        return _journey_path(rest, workload["groups"][place] if own else workload, start)
+        return _journey_path(rest, workload.groups[place] if workload.groups else workload, start)
     inner = rest.removeprefix("workload.")
     inner = inner if not own else inner.removeprefix("closed.")
     for new, old in (("_us", ""), ("max_in_flight", "in_flight"), ("trace.file", "trace")):
@@ -197,38 +201,38 @@ def study_path(path: str, config: jobs.Node) -> str:
     return f"{start}.{inner}"
 
 
-def _system_path(path: str, system: jobs.Node) -> str:
+def _system_path(path: str, system: System) -> str:
     """The path of something about where load goes."""
     head, _, rest = path.partition(".")
     if head == "tls":
         return f"system.{rest.removesuffix('_file')}"
     place = head.removeprefix("targets")
-    return f"system.urls{place}" if "urls" in system else "system.url"
+    return f"system.urls{place}" if system.urls else "system.url"
 
 
-def _policy_path(entry: str, rest: str, strategy: jobs.Node) -> str:
+def _policy_path(entry: str, rest: str, strategy: Strategy) -> str:
     """The path of something in a policy, which a study may write as an entry of a stack, or as the only pattern."""
-    stacked = f".stack{entry.removeprefix('policies')}" if "stack" in strategy else ""
+    stacked = f".stack{entry.removeprefix('policies')}" if strategy.stack else ""
     return ".".join(filter(None, (STRATEGY + stacked, rest.removesuffix(".after_us").replace("_us", ""))))
 
 
-def _journey_path(rest: str, sends: jobs.Node, start: str) -> str:
+def _journey_path(rest: str, sends: Population, start: str) -> str:
     """The path of something in a journey, which a study may write as one request, one journey or several."""
     journey, _, inner = rest.partition(".")
     step, _, field = inner.partition(".")
     field = field.replace("_us", "").replace("max_redirects", "redirects")
-    if "journeys" in sends:
+    if sends.journeys:
         return ".".join(filter(None, (start, journey, step, field)))
-    if "journey" in sends:
+    if sends.journey:
         return ".".join(filter(None, (f"{start}.journey{step.removeprefix('steps')}", field)))
-    return ".".join(filter(None, ("workload" if not sends.get("request") else start, "request", field)))
+    return ".".join(filter(None, ("workload" if not sends.request else start, "request", field)))
 
 
 def check(task: Task, logs: Path) -> list[Problem]:
     """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
     try:
         found = problems_of(jobs.job(task), logs)
-        return [as_problem(problem, study_path(problem["path"], task.config)) for problem in found]
+        return [as_problem(problem, study_path(problem["path"], task.treatment)) for problem in found]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 

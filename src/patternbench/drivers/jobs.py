@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from patternbench.drivers import rounds
-from patternbench.drivers.driver import Task
+from patternbench.drivers.driver import Task, Treatment
+from patternbench.study.journeys import Expect, Journey, Poll, Request, Step
+from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
+from patternbench.study.policies import Policy, Retry
 from patternbench.study.units import Duration
+from patternbench.study.workloads import Arrivals, Closed, Group, Open, Population, Schedule, Workload
 
 CONTRACT = 1
 REQUEST = "request"
 """The name of the only step of a workload without a journey."""
 ALL_SHARES = 100
 
-Node = Mapping[str, Any]
 Job = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A group of users or arrivals as the engine knows it: a workload without groups is one that is called ``all``."""
+
+    name: str
+    group: Group | None = None
+    users: int | None = None
 
 
 def job(task: Task) -> Job:
     """The job of one round; times in whole microseconds, files as absolute paths."""
-    workload = task.config["workload"]
-    groups = [_group(group, workload, task) for group in populations(workload)]
+    workload = task.treatment.workload
+    groups = [_group(crowd, workload, task) for crowd in crowds(workload)]
     return {
         "contract": CONTRACT,
         "seed": task.seed,
@@ -35,58 +47,67 @@ def job(task: Task) -> Job:
         "duration_us": duration(workload, task).us,
         "drain_us": _longest_wait(groups),
         "groups": groups,
-        **_client(task.config),
+        **_client(task.treatment),
     }
 
 
 def _tls(task: Task) -> Job:
     """Whom to trust, where load goes straight to a system; what is not said: the operating system's authorities."""
-    system = task.config["system"]
+    system = task.treatment.system
     if not any(target.url.startswith("https:") for target in task.targets):
         return {}
-    made = {name: system[name] for name in ("verify", "server_name") if name in system}
-    return {"tls": made | ({"ca_file": _path(system["ca"], task)} if "ca" in system else {})}
+    said = {"verify": system.verify, "server_name": system.server_name}
+    said |= {"ca_file": _path(system.ca, task) if system.ca else None}
+    return {"tls": {name: value for name, value in said.items() if value is not None}}
 
 
-def _client(config: Node) -> Job:
+def _client(treatment: Treatment) -> Job:
     """What the client does about slow and failing calls; nothing for the baseline."""
-    stack = policies(config["strategy"])
-    pause = config["workload"].get("closed", {}).get("rejected_pause")
-    return ({"policies": stack} if stack else {}) | ({"rejected_pause_us": pause.us} if pause else {})
+    strategy, closed = treatment.strategy, treatment.workload.closed
+    stack = stacked(strategy.stack or []) or alone(strategy.retry or strategy.circuit_breaker, strategy.kind)
+    pause = {"rejected_pause_us": closed.rejected_pause.level.us} if closed else {}
+    return ({"policies": stack} if stack else {}) | pause
 
 
-def policies(strategy: Node) -> list[Job]:
-    """A strategy as the engine's stack, every parameter said; a retry alone hears no ``Retry-After``, as everywhere."""
-    ((kind, given),) = ((name, part) for name, part in strategy.items() if name != "name")
-    if kind == "stack":
-        return [_policy(*next(iter(entry.items()))) for entry in given]
-    unheard = {"retry_after_max": Duration(0)} if kind == "retry" else {}
-    return [] if kind == "baseline" else [_policy(kind, {**given, **unheard})]
+def stacked(stack: list[Policy]) -> list[Job]:
+    """Policies as the engine's stack, every parameter said."""
+    return [_policy(policy.kind, policy.chosen) for policy in stack]
+
+
+def alone(pattern: Any, kind: str) -> list[Job]:
+    """A pattern by itself as the engine's stack; a retry alone hears no ``Retry-After``, as everywhere."""
+    if pattern is None:
+        return []
+    unheard = {"retry_after_max_us": 0} if isinstance(pattern, Retry) else {}
+    return [{kind: rounds.in_us(pattern) | unheard}]
 
 
 def _policy(kind: str, given: Any) -> Job:
-    return {kind: {"after_us": given.us} if isinstance(given, Duration) else rounds.in_us(dict(given))}
+    return {kind: {"after_us": given.level.us} if isinstance(given, Levels) else rounds.in_us(given)}
 
 
-def duration(workload: Node, task: Task) -> Duration:
+def duration(workload: Workload, task: Task) -> Duration:
     """How long calls begin after the warm-up; what a count ends may take the rest of the time limit."""
-    kind = workload.get("closed") or workload.get("open") or workload
-    stairs = workload.get("open", {}).get("schedule", {}).get("steps")
-    if kind.get("duration"):
-        return Duration(kind["duration"].us)
-    if stairs and not kind.get("arrivals"):
-        return Duration(max(sum(stair["for"].us for stair in stairs) - task.warm_up.us, 1))
+    lasting = only(workload.lasting)
+    opened = workload.open
+    if lasting:
+        return lasting
+    if opened and opened.schedule and opened.schedule.steps and not opened.arrivals:
+        stairs = sum(stair.for_.level.us for stair in opened.schedule.steps)
+        return Duration(max(stairs - task.warm_up.us, 1))
     return Duration(max(task.time_limit.us - task.warm_up.us, 1))
 
 
-def populations(workload: Node) -> list[Node]:
-    """The groups of a workload; one that has none is a single group called ``all``."""
-    if "groups" not in workload:
-        return [{"name": "all"}]
-    groups = workload["groups"]
-    shares = [group["share"] for group in groups if "share" in group]
-    counts = iter(apportioned(workload["users"], shares) if shares else [])
-    return [{**group, "users": next(counts)} if "share" in group else group for group in groups]
+def crowds(workload: Workload) -> list[Crowd]:
+    """The groups of a workload with their users; one that has none is a single group called ``all``."""
+    if not workload.groups:
+        return [Crowd("all")]
+    shares = [group.share for group in workload.groups if group.share is not None]
+    counts = iter(apportioned(only(workload.users) or 0, shares) if shares else [])
+    return [
+        Crowd(group.name, group, next(counts) if group.share is not None else only(group.users))
+        for group in workload.groups
+    ]
 
 
 def apportioned(users: int, shares: list[float]) -> list[int]:
@@ -99,121 +120,135 @@ def apportioned(users: int, shares: list[float]) -> list[int]:
     return whole
 
 
-def _group(group: Node, workload: Node, task: Task) -> Job:
-    feeder = group.get("feeder") or workload.get("feeder")
-    own = any(group.get(name) for name in ("request", "journey", "journeys"))
-    headers = {**task.config["system"].get("headers", {}), **(group.get("headers") or {})}
+def _group(crowd: Crowd, workload: Workload, task: Task) -> Job:
+    group = crowd.group
+    feeder = (group.feeder if group else None) or workload.feeder
+    headers = {**task.treatment.system.headers, **((group.headers if group else None) or {})}
     made = {
-        "name": group["name"],
-        "workload": _calls(group, workload, task),
-        "journeys": _journeys(group if own else workload, headers, task),
+        "name": crowd.name,
+        "workload": _calls(crowd, workload, task),
+        "journeys": _journeys(group if group and group.sends else workload, headers, task),
     }
-    return made | ({"feeder": {**feeder, "file": _path(feeder["file"], task)}} if feeder else {})
+    return made | ({"feeder": rounds.in_us(feeder) | {"file": _path(feeder.file, task)}} if feeder else {})
 
 
-def _calls(group: Node, workload: Node, task: Task) -> Job:
+def _calls(crowd: Crowd, workload: Workload, task: Task) -> Job:
     """When the calls of a group begin."""
-    arrivals = workload.get("open") or group.get("open")
+    arrivals = workload.open or (crowd.group.open if crowd.group else None)
     if arrivals:
         return {"open": _open(arrivals, task)}
-    return {"closed": _closed(workload["closed"]) if "closed" in workload else _paced(group)}
+    if workload.closed:
+        return {"closed": _closed(workload.closed)}
+    assert crowd.group is not None
+    return {"closed": _paced(crowd.group, crowd.users or 0)}
 
 
-def _closed(closed: Node) -> Job:
-    ends = {"successes": "successes_per_user", "requests": "calls_per_user"}
-    until = {new: closed[old] for old, new in ends.items() if old in closed}
-    return {"users": closed["users"], "think_us": closed["think_time"].us} | ({"until": until} if until else {})
+def _closed(closed: Closed) -> Job:
+    ends = {"successes_per_user": only(closed.successes), "calls_per_user": only(closed.requests)}
+    until = {name: count for name, count in ends.items() if count is not None}
+    made = {"users": closed.users.level, "think_us": closed.think_time.level.us}
+    return made | ({"until": until} if until else {})
 
 
-def _paced(group: Node) -> Job:
-    made: Job = {"users": group["users"]}
-    if group.get("rate"):
-        made["pace"] = {"every_us": max(round(1e6 / group["rate"]), 1), "late": group.get("late") or "catch_up"}
-    for new, old in (("think_us", "think_time"), ("start_over_us", "start_over")):
-        if group.get(old):
-            made[new] = group[old].us
+def _paced(group: Group, users: int) -> Job:
+    made: Job = {"users": users}
+    rate = only(group.rate)
+    if rate:
+        made["pace"] = {"every_us": max(round(1e6 / rate), 1), "late": only(group.late) or "catch_up"}
+    for name, pause in (("think_us", only(group.think_time)), ("start_over_us", only(group.start_over))):
+        if pause is not None:
+            made[name] = pause.us
     return made
 
 
-def _open(workload: Node, task: Task) -> Job:
-    schedule, spacing = _schedule(workload, task)
+def _open(arrivals: Arrivals, task: Task) -> Job:
+    schedule, spacing = _schedule(arrivals, task)
+    calls = only(arrivals.arrivals) if isinstance(arrivals, Open) else None
     made = {
         "schedule": schedule,
         "spacing": spacing,
-        "users": workload["users"],
-        "max_in_flight": workload["in_flight"],
+        "users": arrivals.users.level,
+        "max_in_flight": arrivals.in_flight.level,
     }
-    return made | ({"calls": workload["arrivals"]} if "arrivals" in workload else {})
+    return made | ({"calls": calls} if calls is not None else {})
 
 
-def _schedule(workload: Node, task: Task) -> tuple[Job, str]:
+def _schedule(arrivals: Arrivals, task: Task) -> tuple[Job, str]:
     """The schedule and how arrivals are placed on it."""
-    spacing = workload.get("spacing") or "regular"
-    if "rate" in workload:
-        return {"constant": {"rate": workload["rate"]}}, spacing
-    ((kind, given),) = workload["schedule"].items()
-    if kind == "poisson":
-        return {"constant": dict(given)}, "poisson"
-    if kind == "trace":
-        return {"trace": {"file": _path(given["file"], task)}}, spacing
-    if kind == "steps":
-        return {"steps": [rounds.in_us(stair) for stair in given]}, spacing
-    return {kind: rounds.in_us(given)}, spacing
+    spacing = only(arrivals.spacing) or "regular"
+    if arrivals.schedule is None:
+        return {"constant": {"rate": only(arrivals.rate)}}, spacing
+    return _curve(arrivals.schedule, task), "poisson" if arrivals.schedule.poisson else spacing
 
 
-def _journeys(sends: Node, headers: Mapping[str, str], task: Task) -> list[Job]:
-    if sends.get("request"):
-        return [{"steps": [_step({"name": REQUEST, **sends["request"]}, headers, task)]}]
-    journeys = sends["journeys"] if "journeys" in sends else [sends["journey"]]
-    return [{**journey, "steps": [_step(step, headers, task) for step in journey["steps"]]} for journey in journeys]
+def _curve(schedule: Schedule, task: Task) -> Job:
+    if schedule.poisson:
+        return {"constant": rounds.in_us(schedule.poisson)}
+    if schedule.trace:
+        return {"trace": {"file": _path(schedule.trace.file.level, task)}}
+    return {schedule.kind: rounds.in_us(schedule.chosen)}
 
 
-def _step(step: Node, headers: Mapping[str, str], task: Task) -> Job:
+def _journeys(sends: Population, headers: Mapping[str, str], task: Task) -> list[Job]:
+    if sends.request:
+        return [{"steps": [_step(sends.request, REQUEST, headers, task)]}]
+    journeys = sends.journeys or ([sends.journey] if sends.journey else [])
+    return [_journey(journey, headers, task) for journey in journeys]
+
+
+def _journey(journey: Journey, headers: Mapping[str, str], task: Task) -> Job:
+    steps = [_step(step, step.name or step.path.level, headers, task) for step in journey.steps]
+    return {**rounds.in_us(journey, without=("steps",)), "steps": steps}
+
+
+def _step(step: Step | Request, name: str, headers: Mapping[str, str], task: Task) -> Job:
     # A JSON body is the user's own: nothing in it is a field of ours.
-    ours = {name: value for name, value in step.items() if name != "json"}
-    made = {name: value for name, value in rounds.in_us(ours).items() if value is not None}
-    made |= {name: step[name] for name in ("json",) if name in step}
-    made |= {"name": step.get("name") or step["path"], "headers": _headers(headers, step)}
-    made |= {"max_redirects": made.pop("redirects")} if "redirects" in made else {}
-    made |= {name: _texts(step[name]) for name in ("query", "form") if name in step}
-    if "body_file" in step:
-        made["body_file"] = _path(step["body_file"], task)
-    known = rounds.parameters(task.config["workload"])
-    if "expect" in step:
-        made["expect"] = _expect(step["expect"], known)
-    if "poll" in step:
-        made["poll"] = _poll(step["poll"], headers, known)
-    return made
+    wire = rounds.in_us(step, without=("json", "redirects"))
+    made = {field: value for field, value in wire.items() if value is not None}
+    made |= {"name": name, "headers": _headers(headers, step.headers)}
+    made |= {"query": _texts(step.query)} if step.query is not None else {}
+    return made | (_of_journeys(step, headers, task) if isinstance(step, Step) else {})
 
 
-def _poll(poll: Node, headers: Mapping[str, str], known: Mapping[str, str]) -> Job:
-    made: Job = dict(rounds.in_us(dict(poll)))
-    made |= {"headers": _headers(headers, poll)}
-    made |= {name: _expect(poll[name], known) for name in ("expect", "until") if name in poll}
-    return made | ({"query": _texts(poll["query"])} if "query" in poll else {})
+def _of_journeys(step: Step, headers: Mapping[str, str], task: Task) -> Job:
+    """What only a step of a journey has."""
+    known = rounds.parameters(task.treatment.workload)
+    given = {
+        "json": step.json_,
+        "max_redirects": only(step.redirects),
+        "form": _texts(step.form) if step.form is not None else None,
+        "body_file": _path(step.body_file, task) if step.body_file else None,
+        "expect": _expect(step.expect, known) if step.expect else None,
+        "poll": _poll(step.poll, headers, known) if step.poll else None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _headers(shared: Mapping[str, str], step: Node) -> dict[str, str]:
+def _poll(poll: Poll, headers: Mapping[str, str], known: Mapping[str, str]) -> Job:
+    made: Job = rounds.in_us(poll, without=("expect", "until", "query"))
+    made |= {"headers": _headers(headers, poll.headers), "until": _expect(poll.until, known)}
+    made |= {"expect": _expect(poll.expect, known)} if poll.expect else {}
+    return made | ({"query": _texts(poll.query)} if poll.query is not None else {})
+
+
+def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[str, str]:
     """Headers with what the environment holds filled in; a step's own go before its group's."""
-    return {name: rounds.resolved(text) for name, text in {**shared, **(step.get("headers") or {})}.items()}
+    return {name: rounds.resolved(text) for name, text in {**shared, **(own or {})}.items()}
 
 
-def _expect(expect: Node, known: Mapping[str, str]) -> Job:
+def _expect(expect: Expect, known: Mapping[str, str]) -> Job:
     """What is expected, with the workload's parameters filled in; a pattern matches them as they are written."""
     literal = {name: re.escape(value) for name, value in known.items()}
-    given = {name: filled(part, literal if name == "body_matches" else known) for name, part in expect.items()}
-    return _expectation(given)
-
-
-def _expectation(expect: Node) -> Job:
-    made = {name: expect[name] for name in ("statuses", "body_contains", "body_matches") if name in expect}
-    values = [{"path": path, "equals": value} for path, value in (expect.get("json") or {}).items()]
-    there = [{"path": path} for path in expect.get("has") or []]
+    made: Job = filled(rounds.in_us(expect, without=("json", "has", "body_matches")), known)
+    made |= {"body_matches": filled(expect.body_matches, literal)} if expect.body_matches else {}
+    wanted = filled(expect.json_ or {}, known).items()
+    values: list[Job] = [{"path": path, "equals": value} for path, value in wanted]
+    there: list[Job] = [{"path": path} for path in filled(expect.has or [], known)]
     return made | ({"json": values + there} if values or there else {})
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: rounds.as_text(value) for name, value in values.items()}
+def _texts(values: Mapping[str, Levels[Any]]) -> dict[str, str]:
+    return {name: rounds.as_text(value.level) for name, value in values.items()}
 
 
 def _path(name: str, task: Task) -> str:

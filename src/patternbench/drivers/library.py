@@ -24,7 +24,7 @@ class LibraryDriver:
 
     def drive(self, task: Task, into: Path) -> Measured:
         """Drive one round and write its attempts; raises ClientError when what was delivered is not the whole round."""
-        body = rounds.body(task.config, task.targets[0].url, task.time_limit, task.seed)
+        body = rounds.body(task.treatment, task.targets[0].url, task.time_limit, task.seed)
         try:
             delivery = self.client.run(body, task.died)
         except ClientError as error:
@@ -36,7 +36,7 @@ class LibraryDriver:
 
     def warm_up(self, task: Task, into: Path) -> Measured:
         """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""
-        body = rounds.body(task.config, task.targets[0].url, task.warm_up, task.seed)
+        body = rounds.body(task.treatment, task.targets[0].url, task.warm_up, task.seed)
         body |= {
             "successes": None,
             "max_attempts": None,

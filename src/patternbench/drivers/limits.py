@@ -5,13 +5,15 @@ The client itself has the last word (``POST /check``); what stands here is what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from patternbench.study.models import Strategy
 from patternbench.study.parts import Model, OneOf, Setting
 from patternbench.study.problems import Problem
+from patternbench.study.tree import leaves, plain
 from patternbench.study.units import Duration, PositiveDuration
 
 STRATEGY = "strategy"
@@ -48,24 +50,13 @@ class Limit(OneOf):
         return f"a multiple of {unit}, for instance {Duration((value.us // unit.us + 1) * unit.us)}"
 
 
-def problems(client: str, limits: tuple[Limit, ...], strategy: Mapping[str, Any]) -> Iterator[Problem]:
+def problems(client: str, limits: tuple[Limit, ...], strategy: Strategy) -> Iterator[Problem]:
     """What a client's library cannot express of a scenario's strategy; paths begin with ``strategy``."""
+    values = {".".join(path): value for path, value in leaves(strategy.chosen, (strategy.kind,))}
     for limit in limits:
         for name in limit.fields:
-            value = _at(strategy, name)
+            value = values.get(name)
             allowed = limit.allowed(value)
             if allowed is not None:
-                yield Problem(
-                    f"client {client}: {limit.why}", f"{STRATEGY}.{name}", value=_plain(value), allowed=allowed
-                )
-
-
-def _at(node: Any, name: str) -> Any:
-    """The value under a dotted path; None where the strategy has none."""
-    for step in name.split("."):
-        node = node.get(step) if isinstance(node, Mapping) else None
-    return node
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Duration) else value
+                message = f"client {client}: {limit.why}"
+                yield Problem(message, f"{STRATEGY}.{name}", value=plain(value), allowed=allowed)

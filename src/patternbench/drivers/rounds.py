@@ -4,40 +4,49 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from pydantic import BaseModel
+
+from patternbench.drivers.driver import Treatment
+from patternbench.study.journeys import Request
+from patternbench.study.levels import Levels, only
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.tree import fields
 from patternbench.study.units import Duration
+from patternbench.study.workloads import Workload
 
 CONTRACT = 1
 VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def body(config: Mapping[str, Any], target: str, time_limit: Duration, seed: int) -> dict[str, Any]:
-    """The body of ``POST /rounds`` for a scenario's configuration (contracts/client/round.schema.json)."""
-    closed, request = config["workload"]["closed"], config["workload"]["request"]
+def body(treatment: Treatment, target: str, time_limit: Duration, seed: int) -> dict[str, Any]:
+    """The body of ``POST /rounds`` for a scenario that a library's client can drive (contracts/client)."""
+    closed, request = treatment.workload.closed, treatment.workload.request
+    assert closed is not None
+    assert request is not None
+    headers = {**treatment.system.headers, **request.headers}
     place = urlsplit(target)
-    headers = {**config["system"].get("headers", {}), **request["headers"]}
     return {
         "contract": CONTRACT,
         "target": f"{place.scheme}://{place.netloc}",
-        "request": _request(
-            {**request, "path": place.path.rstrip("/") + request["path"]}, headers, parameters(config["workload"])
-        ),
-        **in_us({name: closed.get(name) for name in ("users", "think_time", "rejected_pause")}),
-        "successes": closed.get("successes"),
-        "max_attempts": closed.get("max_attempts"),
-        "time_limit_us": (closed.get("duration") or time_limit).us,
+        "request": _request(request, place.path.rstrip("/"), headers, parameters(treatment.workload)),
+        "users": closed.users.level,
+        "think_time_us": closed.think_time.level.us,
+        "rejected_pause_us": closed.rejected_pause.level.us,
+        "successes": only(closed.successes),
+        "max_attempts": only(closed.max_attempts),
+        "time_limit_us": (only(closed.duration) or time_limit).us,
         "seed": seed,
-        "strategy": in_us(config["strategy"]),
+        "strategy": {treatment.strategy.kind: in_us(treatment.strategy.chosen)},
     }
 
 
-def parameters(workload: Mapping[str, Any]) -> dict[str, str]:
+def parameters(workload: Workload) -> dict[str, str]:
     """The workload's parameters as the texts that ``${NAME}`` stands for."""
-    return {name: as_text(value) for name, value in workload.get("parameters", {}).items()}
+    return {name: as_text(value.level) for name, value in (workload.parameters or {}).items()}
 
 
 def as_text(value: Any) -> str:
@@ -45,15 +54,16 @@ def as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _request(request: Mapping[str, Any], headers: Mapping[str, str], known: Mapping[str, str]) -> dict[str, Any]:
+def _request(request: Request, below: str, headers: Mapping[str, str], known: Mapping[str, str]) -> dict[str, Any]:
     """The request of a library's client, which knows neither queries nor places: they are filled in here."""
-    query = {name: _filled(as_text(value), known) for name, value in request.get("query", {}).items()}
-    path = _filled(request["path"], known)
-    made: dict[str, Any] = in_us({name: part for name, part in request.items() if name != "query"})
-    return made | {
+    query = {name: _filled(as_text(value.level), known) for name, value in (request.query or {}).items()}
+    path = _filled(below + request.path.level, known)
+    return {
+        "method": request.method.level,
         "path": f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
         "headers": {name: _filled(resolved(text), known) for name, text in headers.items()},
-        "body": request["body"] and _filled(request["body"], known),
+        "body": request.body and _filled(request.body, known),
+        "timeout_us": request.timeout.level.us,
     }
 
 
@@ -63,16 +73,28 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
     return text
 
 
-def in_us(node: Any) -> Any:
-    """The same tree with every duration a whole number of microseconds under a name that ends in ``_us``."""
-    if not isinstance(node, dict):
+def in_us(node: Any, without: Collection[str] = ()) -> Any:
+    """A part as the contracts write it: every duration a whole number of microseconds under a name ending in ``_us``.
+
+    Fields of the part itself that are named in ``without`` are left out.
+    """
+    if isinstance(node, Levels):
+        return in_us(node.level)
+    if isinstance(node, list):
+        return [in_us(entry) for entry in node]
+    if not isinstance(node, (BaseModel, dict)):
         return node
-    return {_name(key, value): value.us if isinstance(value, Duration) else in_us(value) for key, value in node.items()}
+    named = ((name, value.level if isinstance(value, Levels) else value) for name, value in fields(node))
+    return {_name(name, value): _time(value) for name, value in named if name not in without}
 
 
 def _name(key: str, value: Any) -> str:
     # `max` is the one duration that may be left open, and null has no type to tell it by.
     return f"{key}_us" if isinstance(value, Duration) or (key == "max" and value is None) else key
+
+
+def _time(value: Any) -> Any:
+    return value.us if isinstance(value, Duration) else in_us(value)
 
 
 def resolved(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +13,7 @@ import httpx
 from pydantic import ValidationError
 
 from patternbench.lab import envoy
-from patternbench.lab.component import Faults, Place, Running, Settings
+from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.crdt_sidecar import CrdtSidecar
 from patternbench.lab.delay_proxy import DelayProxy
 from patternbench.lab.envoy import Envoy
@@ -25,7 +25,7 @@ from patternbench.lab.python_app import PythonApp
 from patternbench.lab.redis import Redis
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.target import Target
-from patternbench.study.models import Study
+from patternbench.study.models import Fault, Study
 from patternbench.study.problems import InputError, Problem
 
 ALL: tuple[type[Settings], ...] = (Target, PythonApp, Envoy, Nginx, Redis, MariaDB, CrdtSidecar, DelayProxy)
@@ -71,7 +71,7 @@ class Bench:
             found |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
         return found
 
-    def inject(self, faults: Faults) -> None:
+    def inject(self, faults: Sequence[Fault]) -> None:
         """Set the faults of the coming round; raise StartError when no fault proxy could take them."""
         proxy = self.running.get("envoy")
         if proxy is None and not faults:

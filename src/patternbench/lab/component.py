@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from pydantic import BaseModel
 
@@ -62,7 +62,3 @@ class Settings(BaseModel):
     """Base of the settings of a component: closed, and converted from what a study's settings hold."""
 
     model_config = {"extra": "forbid", "frozen": True}
-
-
-Faults = Mapping[str, Mapping[str, Any]]
-"""The faults of a scenario: ``{"abort": {"percentage": 20, "status": 503}}``; an empty mapping for none."""

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from patternbench.lab import shipped
-from patternbench.lab.component import Faults, Place, Running, Settings
+from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
 from patternbench.study.levels import Levels
@@ -106,20 +106,21 @@ def find() -> str | None:
     return str(beside) if beside.is_file() else shutil.which("envoy")
 
 
-def inject(http: httpx.Client, admin: str, faults: Faults) -> None:
+def inject(http: httpx.Client, admin: str, faults: Sequence[Fault]) -> None:
     """Set the faults of a running Envoy through its admin interface; what is not named is switched off."""
     answer = http.post(f"{admin}/runtime_modify", params=runtime(faults))
     answer.raise_for_status()
 
 
-def runtime(faults: Faults) -> dict[str, str]:
+def runtime(faults: Sequence[Fault]) -> dict[str, str]:
     """The runtime values that stand for the faults; all keys are always present."""
-    abort, delay = faults.get("abort", {}), faults.get("delay", {})
+    abort = next((fault.abort for fault in faults if fault.abort), None)
+    delay = next((fault.delay for fault in faults if fault.delay), None)
     values = {
-        "abort.percentage": fraction(abort.get("percentage", 0)),
-        "abort.status": str(abort.get("status", 503)),
-        "delay.percentage": fraction(delay.get("percentage", 0)),
-        "delay.duration": str(delay["duration"].us // MILLISECOND_US if delay else 0),
+        "abort.percentage": fraction(abort.percentage.level if abort else 0),
+        "abort.status": str(abort.status.level if abort else 503),
+        "delay.percentage": fraction(delay.percentage.level if delay else 0),
+        "delay.duration": str(delay.duration.level.us // MILLISECOND_US if delay else 0),
     }
     return {RUNTIME[name]: value for name, value in values.items()}
 
@@ -128,7 +129,7 @@ def inexact(faults: Sequence[Fault]) -> Iterator[Problem]:
     """The levels of faults that Envoy cannot act exactly, and would round."""
     for place, fault in enumerate(faults):
         path = f"faults[{place}].{fault.kind}"
-        for level, at in _levels(getattr(fault, fault.kind).percentage, f"{path}.percentage"):
+        for level, at in _levels(fault.chosen.percentage, f"{path}.percentage"):
             yield from _too_fine(level, at)
         for level, at in _levels(fault.delay.duration if fault.delay else (), f"{path}.duration"):
             yield from _no_millisecond(level, at)

@@ -6,18 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from patternbench.plan import fraction
-from patternbench.plan.scenarios import Level
+from patternbench.plan.scenarios import Level, Scenario
 from patternbench.study.models import Design
 from patternbench.study.problems import InputError, Problem, did_you_mean
 from patternbench.study.units import Duration
 
 Factors = dict[str, list[Level]]
-Combination = tuple[dict[str, Any], dict[str, Level]]
 SMALLEST_ZIP = 2
 
 
-def select(combinations: list[Combination], factors: Factors, design: Design, seed: int = 1) -> list[Combination]:
-    """The combinations that the design keeps, in their order; raises InputError listing what is wrong with it."""
+def select(scenarios: list[Scenario], factors: Factors, design: Design, seed: int = 1) -> list[Scenario]:
+    """The scenarios that the design keeps, in their order; raises InputError listing what is wrong with it."""
     problems = [
         *fraction.problems(design),
         *_zip_problems(design.zip, factors),
@@ -27,8 +26,9 @@ def select(combinations: list[Combination], factors: Factors, design: Design, se
         raise InputError(problems)
     tests = [_moves_together(group, factors) for group in design.zip]
     tests += [_not_excluded(rule) for rule in design.exclude]
-    chosen = fraction.reduced([levels for _, levels in combinations], design, seed)
-    kept = [c for c, keep in zip(combinations, chosen, strict=True) if keep and all(test(c[1]) for test in tests)]
+    chosen = fraction.reduced([scenario.levels for scenario in scenarios], design, seed)
+    pairs = zip(scenarios, chosen, strict=True)
+    kept = [scenario for scenario, keep in pairs if keep and all(test(scenario.levels) for test in tests)]
     if not kept:
         raise InputError(Problem("leaves no scenario to run", path="design"))
     return kept

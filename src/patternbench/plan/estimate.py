@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from patternbench.plan.scenarios import Scenario
+from patternbench.study.levels import only
+from patternbench.study.models import Fault, Strategy
+from patternbench.study.workloads import Closed
 
 ATTEMPT_S = 0.02
 """What an attempt takes when nobody waits: a guess for a small service on one machine."""
@@ -23,36 +25,38 @@ def seconds(scenarios: tuple[Scenario, ...], rounds: int, warm_up_s: Mapping[str
 
     `warm_up_s` has what each of a client's rounds begins with, unmeasured; a client that it lacks warms up once.
     """
-    each = (round_seconds(one.config) + warm_up_s.get(one.client, 0.0) + OVERHEAD_S for one in scenarios)
+    each = (round_seconds(one) + warm_up_s.get(one.client, 0.0) + OVERHEAD_S for one in scenarios)
     return sum(each) * rounds
 
 
-def round_seconds(config: dict[str, Any]) -> float:
+def round_seconds(scenario: Scenario) -> float:
     """A guess of one round's duration in seconds."""
-    workload = config["workload"]
-    closed = workload.get("closed", {})
-    lasting = closed.get("duration") or workload.get("open", {}).get("duration") or workload.get("duration")
+    workload = scenario.workload
+    lasting = only(workload.lasting)
     if lasting:
-        return float(lasting.seconds)
-    return _counted(config, closed) if closed else UNKNOWN_S
+        return lasting.seconds
+    return _counted(scenario, workload.closed) if workload.closed else UNKNOWN_S
 
 
-def _counted(config: dict[str, Any], closed: dict[str, Any]) -> float:
+def _counted(scenario: Scenario, closed: Closed) -> float:
     """What a closed workload takes that ends by a count of each user's calls."""
-    calls = closed.get("successes") or closed.get("requests")
-    failing = min(config["faults"].get("abort", {}).get("percentage", 0) / 100, LARGEST_FAULT)
+    calls = only(closed.successes) or only(closed.requests) or 0
+    failing = min(_aborted(scenario.faults) / 100, LARGEST_FAULT)
     failures = calls * failing / (1 - failing)
-    alone = (calls + failures) * ATTEMPT_S + failures * _pause(config["strategy"])
-    crowded = closed["users"] * calls / CAPACITY_PER_S
-    thinking = closed["think_time"].seconds * calls
-    return float(max(alone, crowded) + thinking)
+    alone = (calls + failures) * ATTEMPT_S + failures * _pause(scenario.strategy)
+    crowded = closed.users.level * calls / CAPACITY_PER_S
+    return max(alone, crowded) + closed.think_time.level.seconds * calls
 
 
-def _pause(strategy: dict[str, Any]) -> float:
+def _aborted(faults: tuple[Fault, ...]) -> float:
+    return sum(fault.abort.percentage.level for fault in faults if fault.abort)
+
+
+def _pause(strategy: Strategy) -> float:
     """What a failure costs in waiting, in seconds: the first back-off, or a breaker's open time once in two."""
-    strategy = strategy | {kind: policy for entry in strategy.get("stack", []) for kind, policy in entry.items()}
-    if "circuit_breaker" in strategy:
-        return float(strategy["circuit_breaker"]["open_for"].seconds) / 2
-    backoff: dict[str, Any] = next(iter(strategy.get("retry", {}).get("backoff", {}).values()), {})
-    first = backoff.get("initial") or backoff.get("delay")
-    return float(first.seconds) if first else 0.0
+    stack = strategy.stack or []
+    breaker = strategy.circuit_breaker or next((one.circuit_breaker for one in stack if one.circuit_breaker), None)
+    if breaker:
+        return breaker.open_for.level.seconds / 2
+    retry = strategy.retry or next((one.retry for one in stack if one.retry), None)
+    return retry.backoff.first.level.seconds if retry else 0.0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.study.tree import plain
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def _shuffled(scenarios: Sequence[Scenario], seed: int, block: int) -> list[Scen
     source = random.Random(f"{seed}/{block}")
     groups: dict[str, list[Scenario]] = {}
     for scenario in scenarios:
-        groups.setdefault(content_id(scenario.config["system"]), []).append(scenario)
+        groups.setdefault(content_id(plain(scenario.system)), []).append(scenario)
     order = list(groups.values())
     source.shuffle(order)
     for group in order:

@@ -4,56 +4,79 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from patternbench.study.units import Duration
+from patternbench.study.models import Fault, Strategy, System
+from patternbench.study.tree import Path, leaves, plain
+from patternbench.study.workloads import Workload
 
 Level = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One treatment: its levels, and the whole configuration that they complete.
+    """One treatment: the parts of a study, each concrete (every ``Levels`` in them holds one level), and its levels.
 
-    ``config`` is nested plain data in which durations are still ``Duration``; ``levels`` is what varies in this study.
+    ``levels`` is what varies in this study, by the names of the factors; ``declared`` is the place of its strategy
+    among the study's.
     """
 
-    id: str
-    levels: dict[str, Level]
-    config: dict[str, Any]
+    system: System
+    faults: tuple[Fault, ...]
+    workload: Workload
+    client: str
+    strategy: Strategy
+    declared: int = 0
+    levels: dict[str, Level] = field(default_factory=dict)
+
+    @cached_property
+    def id(self) -> str:
+        """Twelve hex digits that any change of any level changes, and nothing else does."""
+        return content_id(self.configuration)
 
     @property
-    def client(self) -> str:
-        """The client whose strategy is measured."""
-        return str(self.config["client"])
-
-    @property
-    def strategy(self) -> str:
-        """The kind of strategy: baseline, retry, circuit_breaker, or what a stack is known by."""
-        return strategy_name(self.config["strategy"])
+    def configuration(self) -> dict[str, Any]:
+        """Everything that its levels complete, as plain data: what its id is made of."""
+        name = {"name": self.strategy.name} if self.strategy.name else {}
+        return {
+            "system": plain(self.system),
+            "faults": {fault.kind: plain(fault.chosen) for fault in self.faults},
+            "workload": plain(self.workload),
+            "client": self.client,
+            "strategy": {self.strategy.kind: plain(self.strategy.chosen)} | name,
+        }
 
     def as_json(self) -> dict[str, Any]:
         """The scenario as plain data, durations written with their units."""
-        return {"id": self.id, "levels": self.levels, "config": plain(self.config)}
+        return {"id": self.id, "levels": self.levels, "config": self.configuration}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Scenario:
+        """The scenario that ``as_json`` wrote, as a plan's file holds it."""
+        config = stored["config"]
+        strategy = Strategy.model_validate({"client": config["client"], **config["strategy"]})
+        faults = tuple(Fault.model_validate({kind: given}) for kind, given in config["faults"].items())
+        workload = Workload.model_validate(config["workload"])
+        system = System.from_plain(config["system"])
+        return cls(system, faults, workload, config["client"], strategy, levels=stored["levels"])
+
+    def leaves(self) -> Iterator[tuple[Path, Any]]:
+        """Every value of its configuration with its path; the strategy's follow the word that it is known by."""
+        given = {
+            "system": self.system,
+            "faults": {fault.kind: fault.chosen for fault in self.faults},
+            "workload": self.workload,
+            "client": self.client,
+        }
+        yield from leaves(given)
+        yield ("strategy",), self.strategy.known_as
+        yield from leaves(self.strategy.chosen, ("strategy", self.strategy.kind))
 
 
-def strategy_name(strategy: dict[str, Any]) -> str:
-    """What a strategy is known by: its kind; of a stack its own name, or its policies from the outside in."""
-    stack = strategy.get("stack")
-    return strategy.get("name") or "+".join(next(iter(policy)) for policy in stack) if stack else next(iter(strategy))
-
-
-def plain(node: Any) -> Any:
-    """The same tree with every duration written as text."""
-    if isinstance(node, dict):
-        return {key: plain(value) for key, value in node.items()}
-    if isinstance(node, (list, tuple)):
-        return [plain(value) for value in node]
-    return str(node) if isinstance(node, Duration) else node
-
-
-def content_id(config: dict[str, Any]) -> str:
-    """Twelve hex digits that any change of any level changes, and nothing else does."""
-    text = json.dumps(plain(config), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+def content_id(configuration: Any) -> str:
+    """Twelve hex digits of the content of plain data, whatever the order of its keys."""
+    text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

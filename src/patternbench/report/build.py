@@ -23,9 +23,9 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
 from patternbench.report.model import RunReport, counting
-from patternbench.study import secrets
 from patternbench.study.files import read_text
-from patternbench.study.load import loads, parse_study
+from patternbench.study.load import loads
+from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.units import Duration
 
@@ -66,7 +66,7 @@ NOTHING = Part({}, pd.DataFrame(columns=["kind", "quantile", "seconds"]), pd.Dat
 
 def build(run: RunFolder) -> Built:
     """Write rounds.parquet, report.html, figures and tables into the run's folder."""
-    report = evidence.with_sections(gather(run), loads(read_text(run.study), str(run.study)))
+    report = evidence.with_sections(gather(run), _study(run))
     with writing(run):
         csv.write_tables(report, run.path / "tables")
         svg.write_figures(report, run.path / "figures")
@@ -95,7 +95,7 @@ def gather(run: RunFolder) -> RunReport:
     kept = counting(measured.rounds)
     return RunReport(
         study_name=noted["study"],
-        study_text=_shown(run),
+        study_text=read_text(run.study),
         manifest=noted,
         factors=planned["factors"],
         scenarios=planned["scenarios"],
@@ -121,12 +121,11 @@ def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     levels = {scenario["id"]: scenario["levels"] for scenario in stored.plan(run)["scenarios"]}
-    noted = stored.manifest(run)
-    objective_s = noted.get("objective_s") or math.inf
+    objective_s = stored.manifest(run).get("objective_s") or math.inf
     entries = damage.rounds(run)
     jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
     found = list(_each(jobs))
-    added = {PREFIX + name: derived.parse(text) for name, text in noted.get("derived", {}).items()}
+    added = {PREFIX + name: derived.parse(text) for name, text in _study(run).derived.items()}
     rounds = pd.DataFrame(
         [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
     )
@@ -137,10 +136,8 @@ def refresh_rounds(run: RunFolder) -> Measured:
     return Measured(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
 
 
-def _shown(run: RunFolder) -> str:
-    """The study's text as others may read it."""
-    text = read_text(run.study)
-    return secrets.blanked(text, parse_study(text, str(run.study)))
+def _study(run: RunFolder) -> Study:
+    return loads(read_text(run.study), str(run.study))
 
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:

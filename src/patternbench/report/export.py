@@ -10,13 +10,15 @@ from typing import Any
 import pandas as pd
 
 from patternbench.analyze.metrics import TABLE_2, user_metrics
-from patternbench.plan.expand import STACK, factor_name, flatten
-from patternbench.plan.scenarios import strategy_name
-from patternbench.records import attempts, csv_file, damage, stored
+from patternbench.plan.expand import STACK, factor_name
+from patternbench.plan.scenarios import Scenario
+from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report.model import counting
+from patternbench.study.models import Fault, Strategy
 from patternbench.study.problems import InputError, Problem, reason
+from patternbench.study.tree import leaves
 from patternbench.study.units import Duration
 
 FORMATS = ["csv", "parquet", "resiliencebench-csv"]
@@ -78,59 +80,56 @@ def _attempts(run: RunFolder, entry: Entry, marked: bool) -> pd.DataFrame:
 
 def resiliencebench(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
     """One row per virtual user and round, with the metrics of that tool's paper under its names (Table 2)."""
-    configs = {scenario["id"]: scenario["config"] for scenario in stored.plan(run)["scenarios"]}
-    if not all("closed" in config["workload"] for config in configs.values()):
+    planned = stored.plan(run)["scenarios"]
+    scenarios = {scenario["id"]: Scenario.from_json(scenario) for scenario in planned}
+    if not all(scenario.workload.closed for scenario in scenarios.values()):
         hint = "export attempts or rounds instead"
         raise InputError(Problem("that format knows closed workloads only", path="workload", hint=hint))
     frames = [
-        _user_rows(run, entry, configs[entry.scenario]).assign(**({"valid": entry.valid} if every_round else {}))
+        _user_rows(run, entry, scenarios[entry.scenario]).assign(**({"valid": entry.valid} if every_round else {}))
         for entry in _done(run, every_round)
     ]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(TABLE_2))
 
 
-def _user_rows(run: RunFolder, entry: Entry, config: dict[str, Any]) -> pd.DataFrame:
+def _user_rows(run: RunFolder, entry: Entry, scenario: Scenario) -> pd.DataFrame:
     users = user_metrics(attempts.read(run.attempts_of(entry.file)))
     frame = users[list(TABLE_2)].copy()
     frame["userId"] = users["user"]
     frame["startTime"] = entry.started + users["start_us"] / 1e6
     frame["endTime"] = entry.started + users["end_us"] / 1e6
-    frame["users"] = config["workload"]["closed"]["users"]
+    frame["users"] = scenario.workload.closed.users.level if scenario.workload.closed else None
     frame["round"] = entry.block + 1
-    frame["lib"] = config["client"]
-    frame["strategy"] = _strategy(config["strategy"])
-    return frame.assign(**_fault(config["faults"]), **_configuration(config["strategy"]))
+    frame["lib"] = scenario.client
+    frame["strategy"] = PAPERS_NAMES.get(scenario.strategy.known_as, scenario.strategy.known_as)
+    return frame.assign(**_fault(scenario.faults), **_configuration(scenario.strategy))
 
 
-def _strategy(strategy: dict[str, Any]) -> str:
-    """A strategy in that tool's column; a stack, which that tool does not know, goes by its name or its policies."""
-    name = strategy_name(strategy)
-    return PAPERS_NAMES.get(name, name)
-
-
-def _fault(faults: dict[str, Any]) -> dict[str, Any]:
-    """The fault in that tool's columns; it knows one fault a run."""
-    for kind, detail in (("abort", "status"), ("delay", "duration")):
-        if kind in faults:
-            fault = faults[kind]
-            name = f"fault{detail.capitalize()}"
-            return {"faultType": kind, "faultPercentage": fault["percentage"], name: _plain(fault[detail])}
+def _fault(faults: tuple[Fault, ...]) -> dict[str, Any]:
+    """The fault in that tool's columns; it knows one fault per run."""
+    abort = next((fault.abort for fault in faults if fault.abort), None)
+    if abort:
+        return {
+            "faultType": "abort",
+            "faultPercentage": abort.percentage.level,
+            "faultStatus": abort.status.level,
+        }
+    delay = next((fault.delay for fault in faults if fault.delay), None)
+    if delay:
+        held = _plain(delay.duration.level)
+        return {"faultType": "delay", "faultPercentage": delay.percentage.level, "faultDuration": held}
     return {"faultType": "none", "faultPercentage": 0}
 
 
-def _configuration(strategy: dict[str, Any]) -> dict[str, Any]:
+def _configuration(strategy: Strategy) -> dict[str, Any]:
     """The parameters of a strategy; those of a stack go by their policies: ``retry.max_attempts``."""
-    given = next(part for kind, part in strategy.items() if kind != "name")
-    within = STACK if "stack" in strategy else ()
-    return {factor_name(path): _plain(value) for path, value in flatten(given, within)}
+    within = STACK if strategy.stack else ()
+    return {factor_name(path): _plain(value) for path, value in leaves(strategy.chosen, within)}
 
 
 def _plain(value: Any) -> Any:
     """A duration in milliseconds, as that tool's columns hold it."""
-    try:
-        return Duration.parse(value).us / 1000 if isinstance(value, str) else value
-    except ValueError:
-        return value
+    return value.us / 1000 if isinstance(value, Duration) else value
 
 
 def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
@@ -142,4 +141,4 @@ def _write(frame: pd.DataFrame, path: Path, suffix: str) -> None:
     if suffix == "parquet":
         frame.to_parquet(path, index=False)
     else:
-        csv_file.write(frame, path)
+        frame.to_csv(path, index=False)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from patternbench.records.journal import Doubt
+from patternbench.study.models import System
 
 BUSY_GENERATOR = 0.8
 BUSY_MACHINE = 0.97
@@ -22,9 +20,9 @@ def of_generator(cpu: float, cores: int) -> list[Doubt]:
     return [Doubt("generator_saturated", text, "use fewer users, or run the system on another machine")]
 
 
-def of_trust(system: Mapping[str, Any]) -> list[Doubt]:
+def of_trust(system: System) -> list[Doubt]:
     """The doubt about who answered, where a study asks that certificates are not verified."""
-    if system.get("verify") is not False:
+    if system.verify is not False:
         return []
     text = "certificates were not verified, so anybody may have answered"
     return [Doubt("certificates_not_verified", text, "name the authority with `ca` instead of `verify: false`")]

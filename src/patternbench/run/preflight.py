@@ -18,14 +18,15 @@ from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
 from patternbench.lab.systems import SystemFile
-from patternbench.plan.expand import Plan, versions
+from patternbench.plan.expand import Plan
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
-from patternbench.run import inspection
 from patternbench.run.stage import Stage
 from patternbench.study import places
+from patternbench.study.levels import only
 from patternbench.study.models import Study, System, is_socket
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.tree import plain
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
@@ -51,35 +52,25 @@ def declared_problems(study: Study, plan: Plan) -> list[Problem]:
             found += places.request_problems(study.workload, client)
     known = {name: registry.limits_of(name, study.clients) for name in {s.client for s in plan.scenarios}}
     for scenario in plan.scenarios:
-        refused = limits.problems(scenario.client, known[scenario.client], scenario.config["strategy"])
-        found += [_in_study(problem, scenario, study) for problem in refused]
+        refused = limits.problems(scenario.client, known[scenario.client], scenario.strategy)
+        found += [_in_study(problem, scenario) for problem in refused]
     return list({str(problem): problem for problem in found}.values())
 
 
-def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
-    """What is wrong with the system a study names, and what it needs on this machine."""
+def system_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """What is wrong with the system a study names, its settings, and what it needs on this machine."""
     if not study.system.name:
         return _authority_problems(study.system, inputs)
     system = systems.load(str(study.system.name), inputs.beside)
-    return _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
-
-
-def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """What is wrong with a study's files and settings, whatever this machine has; nothing is started."""
-    found = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
-    if study.system.name:
-        found += _setting_problems(systems.load(str(study.system.name), inputs.beside), study, plan)
-    return found
-
-
-def _setting_problems(system: SystemFile, study: Study, plan: Plan) -> list[Problem]:
+    levels = {name: level for name, values in study.system.settings.items() for level in values}
     found = [
         problem
-        for name, levels in study.system.settings.items()
-        for level in levels
+        for name in levels
+        for level in study.system.settings[name]
         for problem in system.problems({name: level})
     ]
-    return found or _refused_settings(system, plan)
+    found = found or _refused_settings(system, plan)
+    return found + _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
 
 
 def _authority_problems(system: System, inputs: Inputs) -> list[Problem]:
@@ -95,13 +86,10 @@ def _authority_problems(system: System, inputs: Inputs) -> list[Problem]:
 
 def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
     """What the components refuse of the settings of any scenario, alone or together."""
-    given = {content_id(settings): settings for settings in map(_settings, plan.scenarios)}
+    every = (plain(scenario.system.settings) for scenario in plan.scenarios)
+    given = {content_id(settings): settings for settings in every}
     found = [problem for settings in given.values() for problem in bench.settings_problems(system, settings)]
     return list({str(problem): problem for problem in found}.values())
-
-
-def _settings(scenario: Scenario) -> dict[str, Any]:
-    return scenario.config["system"].get("settings") or {}
 
 
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:
@@ -173,12 +161,8 @@ def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) ->
     transport = httpx.HTTPTransport(uds=socket or None, verify=_trust(system, inputs))
     asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready
     name = {"sni_hostname": system.server_name} if system.server_name else {}
-    # Only the head is waited for: a body may be huge, inflate or never end.
-    with (
-        httpx.Client(transport=transport, timeout=5.0) as http,
-        http.stream("GET", asked, headers=headers, extensions=name) as answer,
-    ):
-        return answer.status_code
+    with httpx.Client(transport=transport, timeout=5.0) as http:
+        return http.get(asked, headers=headers, extensions=name).status_code
 
 
 def _trust(system: System, inputs: Inputs) -> ssl.SSLContext | bool:
@@ -208,41 +192,36 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
     """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
     seen = set()
     for scenario in scenarios:
-        system = {name: part for name, part in scenario.config["system"].items() if name != "settings"}
-        load = {**scenario.config, "faults": {}, "system": system}
-        kind = content_id(load)
+        kind = replace(scenario, faults=(), system=scenario.system.model_copy(update={"settings": {}})).id
         if kind not in seen:
             seen.add(kind)
-            targets = direct_targets(scenario.config["system"]) or (NOWHERE,)
-            task = Task(scenario.config, targets, study.time_limit, study.warm_up, 0, 0, stage.inputs)
+            targets = direct_targets(scenario.system) or (NOWHERE,)
+            task = Task(scenario, targets, study.time_limit, study.warm_up, 0, 0, stage.inputs)
             yield task, scenario
 
 
 def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
     if choice.by_engine(study, scenario.client):
-        found = [_in_study(problem, scenario, study) for problem in engine.check(task, stage.folder)]
+        found = [_in_study(problem, scenario) for problem in engine.check(task, stage.folder)]
         return [*_too_long(task, task.warm_up), *found]
     client = stage.client(scenario.client, lambda _: None)
-    body = rounds.body(task.config, task.targets[0].url, task.time_limit, task.seed)
-    found = [_in_study(_inexpressible(scenario.client, each), scenario, study) for each in client.check(body)]
+    body = rounds.body(task.treatment, task.targets[0].url, task.time_limit, task.seed)
+    found = [_in_study(_inexpressible(scenario.client, each), scenario) for each in client.check(body)]
     return [*_too_long(task, Duration(0)), *found]
 
 
-def _in_study(problem: Problem, scenario: Scenario, study: Study) -> Problem:
+def _in_study(problem: Problem, scenario: Scenario) -> Problem:
     """A problem with a scenario's strategy at the place of that strategy in the study."""
     if not problem.path.startswith(STRATEGY):
         return problem
-    mine = (scenario.client in one.client and scenario.config["strategy"] in versions(one) for one in study.strategies)
-    place = list(mine).index(True)
-    return replace(problem, path=f"strategies[{place}]{problem.path.removeprefix(STRATEGY)}")
+    return replace(problem, path=f"strategies[{scenario.declared}]{problem.path.removeprefix(STRATEGY)}")
 
 
 def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
     """A round that lasts longer than its time limit, its warm-up included, would always fail."""
-    workload = task.config["workload"]
-    kind = next(name for name in ("closed", "open", "groups") if name in workload)
-    place = "workload.duration" if kind == "groups" else f"workload.{kind}.duration"
-    lasting = (workload if kind == "groups" else workload[kind]).get("duration")
+    workload = task.treatment.workload
+    place = "workload.duration" if workload.groups else f"workload.{workload.kind}.duration"
+    lasting = only(workload.lasting)
     if lasting is None or lasting.us + warm_up.us <= task.time_limit.us:
         return []
     message = f"with its warm-up of {warm_up} the round is longer than time_limit ({task.time_limit})"

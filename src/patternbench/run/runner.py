@@ -69,10 +69,10 @@ class Runner:
         name = self._name(place)
         blank = Entry(place.index, place.block, scenario.id, FAILED, name, time.time(), 0.0)
         try:
-            bench = self._stage.bench(scenario.config["system"])
+            bench = self._stage.bench(scenario.system)
             task = self._task(scenario, bench.targets, blank)
             driver = self._driver(scenario, task, bench)
-            bench.inject(scenario.config["faults"])
+            bench.inject(scenario.faults)
             return self._measure(driver, task, replace(blank, started=time.time()))
         except DriverError as error:
             self._stage.drop_client(scenario.client)
@@ -93,8 +93,8 @@ class Runner:
     def _task(self, scenario: Scenario, targets: list[str], blank: Entry) -> Task:
         study, stage, seed = self._study, self._stage, self._seed(blank)
         limits = (study.time_limit, study.warm_up, seed, blank.block)
-        places = direct_targets(scenario.config["system"]) or tuple(map(Target, targets))
-        return Task(scenario.config, places, *limits, stage.inputs, stage.dead, self._listener.round_progressed)
+        places = direct_targets(scenario.system) or tuple(map(Target, targets))
+        return Task(scenario, places, *limits, stage.inputs, stage.dead, self._listener.round_progressed)
 
     def _driver(self, scenario: Scenario, task: Task, bench: Bench) -> Driver:
         if by_engine(self._study, scenario.client):
@@ -106,7 +106,7 @@ class Runner:
         measured = driver.drive(task, self._folder.attempts_of(blank.file))
         seconds = time.perf_counter() - begun
         busy, stolen = Meter.read().since(before)
-        found = doubts.of_machine(busy, stolen) + doubts.of_trust(task.config["system"])
+        found = doubts.of_machine(busy, stolen) + doubts.of_trust(task.treatment.system)
         if measured.doubts is None:
             found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds)
@@ -138,7 +138,7 @@ class Runner:
         """Let a client that has just started run until it is warm: without faults, recorded, marked, in no summary."""
         if task.warm_up.us == 0:
             return
-        bench.inject({})  # those of the round before are still on
+        bench.inject(())  # those of the round before are still on
         name = f"warm-up-{self._warm_ups:03d}"
         self._warm_ups += 1
         begun = time.time()

@@ -15,7 +15,7 @@ from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
-from patternbench.run import evidence, inspection, preflight
+from patternbench.run import evidence, preflight
 from patternbench.run.manifest import manifest
 from patternbench.run.preflight import Cast
 from patternbench.run.runner import Listener, Runner
@@ -68,13 +68,11 @@ class Session:
             files.write_json(self.folder.manifest, described)
 
 
-def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool = False) -> Session:
+def begin(study_file: str, out: Path, skip_unavailable: bool) -> Session:
     """Prepare a new run: everything that can be wrong is found here, before anything is measured."""
     text = read_text(study_file)
     study = loads(text, study_file)
     with placed(text, study_file):
-        if no_commands:
-            inspection.refuse_commands(study)
         session = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
     session.folder.create()
     _write(session, text, study_file)
@@ -115,11 +113,10 @@ def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
 def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:
     plan = expand(study)
     evidence.check(study, plan)
-    choice.check(scenario.config for scenario in plan.scenarios)
+    choice.check(plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
     plan = preflight.without(plan, cast.left_out)
-    problems = preflight.described_problems(study, plan, inputs)
-    problems += preflight.system_problems(study, inputs)
+    problems = preflight.declared_problems(study, plan) + preflight.system_problems(study, plan, inputs)
     if problems:
         raise InputError(problems)
     preflight.check_urls(study, inputs)

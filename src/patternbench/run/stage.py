@@ -16,9 +16,8 @@ from patternbench.lab import systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
 from patternbench.records.inputs import Inputs
-from patternbench.study.models import TLS
-
-Config = dict[str, Any]
+from patternbench.study.models import System
+from patternbench.study.tree import plain
 
 
 class Stage:
@@ -28,11 +27,11 @@ class Stage:
         self.folder = folder
         self.inputs = inputs
         self._specs = clients
-        self._system: Config | None = None
+        self._system: System | None = None
         self._bench: Bench | None = None
         self._clients: dict[str, Client] = {}
 
-    def bench(self, system: Config) -> Bench:
+    def bench(self, system: System) -> Bench:
         """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one."""
         if self._bench is None or self._system != system or self._bench.keeps_logs or self._bench.dead():
             self._close_bench()
@@ -69,17 +68,19 @@ class Stage:
         for name, client in self._clients.items():
             yield name, client.description
 
-    def _bring_up(self, system: Config) -> Bench:
+    def _bring_up(self, system: System) -> Bench:
         if direct_targets(system):
             return lab.direct([target.url for target in direct_targets(system)], self.folder)
-        if "url" in system:
-            return lab.external(system["url"], self._trust(system), self.folder)
-        return lab.named(systems.load(system["name"], self.inputs.beside), system["settings"], self.folder)
+        if system.url:
+            return lab.external(system.url.level, self._trust(system), self.folder)
+        named = systems.load(str(system.name), self.inputs.beside)
+        return lab.named(named, plain(system.settings), self.folder)
 
-    def _trust(self, system: Config) -> Config:
+    def _trust(self, system: System) -> dict[str, Any]:
         """Whom the fault proxy is to trust, as its settings."""
-        given = {name: system[name] for name in TLS if name in system}
-        return given | ({"ca": str(self.inputs.path(given["ca"]))} if "ca" in given else {})
+        given: dict[str, Any] = {"ca": str(self.inputs.path(system.ca)) if system.ca else None}
+        given |= {"verify": system.verify, "server_name": system.server_name}
+        return {name: value for name, value in given.items() if value is not None}
 
     def _close_bench(self) -> None:
         if self._bench:

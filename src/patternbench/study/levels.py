@@ -15,6 +15,12 @@ class Levels(tuple[T, ...], Generic[T]):
 
     varied: bool
 
+    @property
+    def level(self) -> T:
+        """The only level, as every field of a scenario has it; raises ValueError where there are several."""
+        (level,) = self
+        return level
+
     @classmethod
     def of(cls, values: Any, *, varied: bool) -> Levels[T]:
         """Levels from values in the order in which they were declared."""
@@ -54,3 +60,8 @@ class Levels(tuple[T, ...], Generic[T]):
                     "levels_twice", "names the level {level} twice", {"level": str(level), "allowed": "each level once"}
                 )
         return cls.of(levels, varied=True)
+
+
+def only(levels: Levels[T] | None) -> T | None:
+    """The only level of a field that a study may leave open."""
+    return None if levels is None else levels.level

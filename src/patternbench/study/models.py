@@ -7,9 +7,8 @@ Any scalar typed ``Levels[...]`` may hold a list; it is then a factor. Fields st
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
@@ -20,16 +19,7 @@ from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Poli
 from patternbench.study.units import Duration, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
 
-
-def _no_login(url: str) -> str:
-    """Refuses a URL with a user or a password: the study, and so every record of it, would hold them."""
-    if "@" in urlsplit(url).netloc:
-        allowed = 'a URL without them, and `headers: {Authorization: "Basic ${env:LOGIN}"}`'
-        raise PydanticCustomError("login", "holds a user or a password", {"allowed": allowed})
-    return url
-
-
-Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000), AfterValidator(_no_login)]
+Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000)]
 DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]
 TLS = ("ca", "verify", "server_name")
@@ -71,6 +61,17 @@ class System(OneOf):
         """A system is named, or has a URL, or several that load goes to in turn."""
         return ["name", "url", "urls"]
 
+    @classmethod
+    def from_plain(cls, given: dict[str, Any]) -> System:
+        """The system of a scenario's plain data, which holds defaults that a study must not write."""
+        unfit = cls._unfit("name" in given)
+        return cls.model_validate({name: value for name, value in given.items() if name not in unfit})
+
+    @staticmethod
+    def _unfit(named: bool) -> set[str]:
+        """The fields that do not go with a system by name, or with one that already runs."""
+        return {"ready", "headers", *TLS} if named else {"settings"}
+
     @property
     def places(self) -> list[str]:
         """The URLs of a system that already runs."""
@@ -88,8 +89,7 @@ class System(OneOf):
 
     @model_validator(mode="after")
     def _fitting_fields(self) -> System:
-        unfit = {"ready", "headers", *TLS} if self.name else {"settings"}
-        for name in sorted(unfit & self.model_fields_set):
+        for name in sorted(self._unfit(self.name is not None) & self.model_fields_set):
             raise misplaced(name, "a system by name" if self.name else "a system that already runs (url)")
         return self
 
@@ -153,6 +153,11 @@ class Strategy(OneOf):
     def choices(cls) -> list[str]:
         """The strategies there are."""
         return ["baseline", "retry", "circuit_breaker", "stack"]
+
+    @property
+    def known_as(self) -> str:
+        """Its kind; of a stack its own name, or its policies from the outside in."""
+        return (self.name or "+".join(policy.kind for policy in self.stack)) if self.stack else self.kind
 
     @field_validator("stack")
     @classmethod

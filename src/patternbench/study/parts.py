@@ -97,6 +97,11 @@ class OneOf(Model):
         """The name of the field that is given."""
         return next(name for name in type(self).choices() if getattr(self, name) is not None)
 
+    @property
+    def chosen(self) -> Any:
+        """What is given."""
+        return getattr(self, self.kind)
+
     def omits(self, name: str) -> bool:
         """A choice not taken is no part of a configuration."""
         return getattr(self, name) is None

@@ -55,6 +55,12 @@ class Backoff(OneOf):
     linear: Linear | None = None
     exponential: Exponential | None = None
 
+    @property
+    def first(self) -> Levels[Duration]:
+        """The delay before the second attempt."""
+        grown = self.linear or self.exponential
+        return grown.initial if grown else self.fixed.delay  # type: ignore[union-attr]  # exactly one is given
+
 
 class Baseline(Model):
     """No pattern: a failed call stays failed."""

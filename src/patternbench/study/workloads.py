@@ -180,6 +180,11 @@ class Population(Sparse):
     journeys: Annotated[list[Journey], Field(min_length=1)] | None = None
     feeder: Feeder | None = None
 
+    @property
+    def sends(self) -> bool:
+        """Whether it says what to send, and does not leave that to the workload around it."""
+        return bool(self.request or self.journey or self.journeys)
+
     @model_validator(mode="after")
     def _one_way(self) -> Population:
         given = [name for name in ("request", "journey", "journeys") if getattr(self, name) is not None]
@@ -258,6 +263,11 @@ class Workload(OneOf, Population):
     def choices(cls) -> list[str]:
         """The kinds of workload."""
         return ["closed", "open", "groups"]
+
+    @property
+    def lasting(self) -> Levels[Duration] | None:
+        """How long calls begin, where the study says so rather than how many there are."""
+        return self.duration if self.groups else self.chosen.duration
 
     @property
     def engine_only(self) -> bool:

@@ -60,11 +60,11 @@ def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.Da
     """The attempts of one round of the first scenario, and what the driver says of it."""
     (folder / "attempts").mkdir()
     around = AROUND.partition("strategies:")[0] if "strategies:" in text else AROUND
-    config = expand(loads(around + text, "x.yaml")).scenarios[0].config
+    scenario = expand(loads(around + text, "x.yaml")).scenarios[0]
     limits = (Duration.parse("30s"), Duration.parse(warm_up))
     into = folder / "attempts" / "00000.parquet"
     measured = EngineDriver(folder / "load", folder / "logs").drive(
-        Task(config, (Target(url),), *limits, 1, 0, Inputs(folder)), into
+        Task(scenario, (Target(url),), *limits, 1, 0, Inputs(folder)), into
     )
     return pd.read_parquet(into), measured
 

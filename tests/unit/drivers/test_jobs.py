@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from patternbench.drivers import choice, jobs
 from patternbench.drivers.driver import Target, Task
 from patternbench.drivers.engine import shortfall, study_path
 from patternbench.plan.expand import expand
+from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
 from patternbench.study.load import loads
 from patternbench.study.units import Duration
@@ -74,14 +76,14 @@ def around(text: str) -> str:
     return AROUND.replace(BASELINE, "") if "strategies:" in text else AROUND
 
 
-def config(text: str) -> dict[str, Any]:
-    return expand(loads(around(text) + text, "x.yaml")).scenarios[0].config
+def scenario(text: str) -> Scenario:
+    return expand(loads(around(text) + text, "x.yaml")).scenarios[0]
 
 
 def task(text: str, limit: str = "20m", warm_up: str = "0s") -> Task:
     times = (Duration.parse(limit), Duration.parse(warm_up))
     return Task(
-        config(text), (Target("http://127.0.0.1:8080"),), *times, seed=1, number=3, inputs=Inputs(Path("/studies"))
+        scenario(text), (Target("http://127.0.0.1:8080"),), *times, seed=1, number=3, inputs=Inputs(Path("/studies"))
     )
 
 
@@ -220,7 +222,7 @@ def test_apportioned_users_are_all_users_and_none_is_off_by_one(users: int, weig
     ],
 )
 def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: str) -> None:
-    assert study_path(path, config(text)) == wanted
+    assert study_path(path, scenario(text)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -233,8 +235,8 @@ def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: 
     ],
 )
 def test_a_librarys_client_is_refused_by_name_for_what_only_the_engine_drives(text: str, what: str) -> None:
-    assert choice.problems(config(text)) == []
-    (problem,) = choice.problems({**config(text), "client": "resilience4j"})
+    assert choice.problems(scenario(text)) == []
+    (problem,) = choice.problems(replace(scenario(text), client="resilience4j"))
     assert "client resilience4j cannot drive " + what in problem.message
 
 
@@ -291,7 +293,7 @@ def test_one_generator_drives_all_rounds_of_the_native_client() -> None:
 
 
 def test_a_librarys_client_is_refused_a_stack_by_name() -> None:
-    (problem,) = choice.problems({**config(STACK), "client": "resilience4j"})
+    (problem,) = choice.problems(replace(scenario(STACK), client="resilience4j"))
     assert "client resilience4j cannot drive a stack of policies" in problem.message
     assert problem.path == "strategies"
 

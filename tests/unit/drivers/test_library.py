@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.unit.drivers.test_jobs import config
+from tests.unit.drivers.test_jobs import scenario
 
 from patternbench.drivers.client import Client, Delivery
 from patternbench.drivers.contract import End
@@ -28,7 +28,7 @@ class Asked:
 
 
 def task(ends: str) -> Task:
-    given = config(f"workload: {{closed: {{users: 3, {ends}}}, request: {{path: /}}}}")
+    given = scenario(f"workload: {{closed: {{users: 3, {ends}}}, request: {{path: /}}}}")
     return Task(
         given, (Target("http://127.0.0.1:1"),), Duration.parse("9s"), Duration.parse("1s"), 1, 0, Inputs(Path())
     )

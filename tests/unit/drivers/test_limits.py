@@ -68,7 +68,7 @@ def test_every_limit_of_a_client_names_a_field_that_a_strategy_can_have(client: 
 """
     )
     limits = registry.limits_of(client, {})
-    strategies = [scenario.config["strategy"] for scenario in expand(every).scenarios]
+    strategies = [scenario.strategy for scenario in expand(every).scenarios]
     told = {problem.path for problem in itertools.chain(*(problems(client, limits, one) for one in strategies))}
     assert told == {f"strategy.{name}" for limit in limits for name in limit.fields}
 

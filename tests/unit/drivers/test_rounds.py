@@ -25,12 +25,12 @@ OTHERS = """\
 
 def test_every_scenario_is_a_round_of_the_contract() -> None:
     for scenario in expand(study(EXAMPLE + OTHERS)).scenarios:
-        jsonschema.validate(body(scenario.config, "http://127.0.0.1:1", Duration(1000), 5), SCHEMA)
+        jsonschema.validate(body(scenario, "http://127.0.0.1:1", Duration(1000), 5), SCHEMA)
 
 
 def test_durations_become_microseconds_and_nothing_else_changes() -> None:
     scenario = expand(study()).scenarios[1]
-    given = body(scenario.config, "http://127.0.0.1:1", Duration(1000), 5)
+    given = body(scenario, "http://127.0.0.1:1", Duration(1000), 5)
     backoff = {"exponential": {"initial_us": 20_000, "multiplier": 1.5, "max_us": None}}
     assert given["strategy"] == {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": "none"}}
     assert given["request"]["timeout_us"] == 10_000_000
@@ -42,7 +42,7 @@ def test_durations_become_microseconds_and_nothing_else_changes() -> None:
 )
 def test_the_path_of_a_systems_url_stands_before_the_requests(target: str, path: str) -> None:
     scenario = expand(study(EXAMPLE.replace("/bytes/1000", "/a"))).scenarios[0]
-    given = body(scenario.config, target, Duration(1000), 5)
+    given = body(scenario, target, Duration(1000), 5)
     assert (given["target"], given["request"]["path"]) == ("http://h:1", path)
 
 

@@ -11,13 +11,14 @@ from patternbench.study.units import Duration
 
 
 def test_no_fault_switches_everything_off() -> None:
-    values = runtime({})
+    values = runtime([])
     assert values["fault.http.abort.abort_percent"] == "0"
     assert values["fault.http.delay.fixed_delay_percent"] == "0"
 
 
 def test_both_faults_are_set_at_once() -> None:
-    faults = {"abort": {"percentage": 20, "status": 500}, "delay": {"percentage": 5, "duration": Duration(250_000)}}
+    written = [{"abort": {"percentage": 20, "status": 500}}, {"delay": {"percentage": 5, "duration": "250ms"}}]
+    faults = [Fault.model_validate(fault) for fault in written]
     assert runtime(faults) == {
         "fault.http.abort.abort_percent": "20",
         "fault.http.abort.http_status": "500",
@@ -66,7 +67,8 @@ def test_a_delay_that_envoy_would_round_is_refused_with_its_neighbours() -> None
 def test_the_delay_that_envoy_is_given_is_the_level(microseconds: int) -> None:
     duration = Duration(microseconds)
     assert not list(inexact([delayed(str(duration))]))
-    given = runtime({"delay": {"percentage": 5, "duration": duration}})["fault.http.delay.fixed_duration_ms"]
+    fault = Fault.model_validate({"delay": {"percentage": 5, "duration": str(duration)}})
+    given = runtime([fault])["fault.http.delay.fixed_duration_ms"]
     assert int(given) * 1000 == microseconds
 
 
@@ -83,7 +85,7 @@ def answering(status: int) -> httpx.Client:
 @pytest.mark.parametrize("status", [400, 404, 500, 503])
 def test_a_proxy_that_refuses_the_faults_is_an_error(status: int) -> None:
     with pytest.raises(httpx.HTTPStatusError, match=str(status)):
-        inject(answering(status), "http://127.0.0.1:1", {})
+        inject(answering(status), "http://127.0.0.1:1", [])
 
 
 def test_faults_are_set_all_at_once_by_a_post_to_the_admin_interface() -> None:
@@ -93,7 +95,7 @@ def test_faults_are_set_all_at_once_by_a_post_to_the_admin_interface() -> None:
         asked.append(request)
         return httpx.Response(200)
 
-    faults = {"abort": {"percentage": 20, "status": 500}}
+    faults = [Fault.model_validate({"abort": {"percentage": 20, "status": 500}})]
     inject(httpx.Client(transport=httpx.MockTransport(keep)), "http://127.0.0.1:1", faults)
     (request,) = asked
     assert (request.method, request.url.path) == ("POST", "/runtime_modify")

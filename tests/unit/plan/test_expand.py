@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.studies import EXAMPLE, changed, study
+from tests.support.studies import EXAMPLE, ROOT, changed, study
 
 from patternbench.plan.expand import expand, size
-from patternbench.plan.scenarios import content_id
-from patternbench.study.load import loads
+from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.study.load import load, loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
@@ -57,10 +58,10 @@ def test_algorithm_1_gives_the_order(users: list[int], faults: list[int], confs:
     ]
     found = [
         (
-            s.config["faults"]["abort"]["percentage"],
-            s.config["workload"]["closed"]["users"],
+            s.configuration["faults"]["abort"]["percentage"],
+            s.configuration["workload"]["closed"]["users"],
             s.client,
-            str(s.config["strategy"]["retry"]["backoff"]["fixed"]["delay"]),
+            s.configuration["strategy"]["retry"]["backoff"]["fixed"]["delay"],
         )
         for s in plan.scenarios
     ]
@@ -135,7 +136,7 @@ def test_faults_of_two_kinds_act_together() -> None:
     text = EXAMPLE.replace("strategies:", "  - delay: {percentage: [0, 50], duration: 100ms}\nstrategies:", 1)
     plan = expand(study(text))
     assert len(plan.scenarios) == 210
-    assert set(plan.scenarios[0].config["faults"]) == {"abort", "delay"}
+    assert [fault.kind for fault in plan.scenarios[0].faults] == ["abort", "delay"]
 
 
 def test_the_same_scenario_twice_is_refused() -> None:
@@ -183,3 +184,19 @@ def test_exclude_leaves_combinations_out_and_their_levels_with_them() -> None:
 def test_a_design_that_makes_no_sense_is_refused(design: str, message: str) -> None:
     with pytest.raises(InputError, match=message.replace("[", r"\[")):
         expand(study(changed(design=design)))
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_scenario_read_back_from_its_plan_is_the_same_scenario(file: Path) -> None:
+    for scenario in expand(load(file)).scenarios[:60]:
+        stored = json.loads(json.dumps(scenario.as_json()))
+        again = Scenario.from_json(stored)
+        assert (again.id, again.as_json()) == (scenario.id, stored)
+
+
+def test_every_level_of_a_scenario_is_a_value_of_its_type() -> None:
+    scenario = expand(study()).scenarios[1]
+    assert scenario.workload.closed is not None
+    assert scenario.strategy.retry is not None
+    assert isinstance(scenario.workload.closed.think_time.level, Duration)
+    assert isinstance(scenario.strategy.retry.max_attempts.level, int)

@@ -62,7 +62,7 @@ def planned(text: str = NUMBERS, **changes: str) -> Plan:
 
 
 def body_of(plan: Plan, place: int) -> dict[str, Any]:
-    return rounds.body(plan.scenarios[place].config, "http://127.0.0.1:1", Duration.parse("1s"), 1)
+    return rounds.body(plan.scenarios[place], "http://127.0.0.1:1", Duration.parse("1s"), 1)
 
 
 @pytest.mark.parametrize("name", sorted(json.loads(GOLDEN.read_text())))
@@ -90,9 +90,15 @@ def test_a_librarys_client_is_given_the_numbers_filled_in() -> None:
 
 
 def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> None:
-    config = planned().scenarios[3].config
+    scenario = planned().scenarios[3]
     task: Any = SimpleNamespace(
-        config=config, targets=(), seed=1, number=7, warm_up=Duration(0), time_limit=Duration.parse("1s"), inputs=None
+        treatment=scenario,
+        targets=(),
+        seed=1,
+        number=7,
+        warm_up=Duration(0),
+        time_limit=Duration.parse("1s"),
+        inputs=None,
     )
     job = jobs.job(task)
     assert job["constants"] == {"size": "1000", "kind": "small", "round": "7"}

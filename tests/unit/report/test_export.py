@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.recorded_run import pinned
 
 from patternbench.drivers.contract import Batch
-from patternbench.plan.order import Round
-from patternbench.records import attempts
+from patternbench.plan.expand import expand
+from patternbench.records import attempts, folder
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
 from patternbench.report.build import refresh_rounds
 from patternbench.report.export import Wanted, all_attempts, export_run, resiliencebench, rounds
+from patternbench.study.load import loads
 
+STUDY = """\
+patternbench: 1
+name: x
+system: target
+workload: {{closed: {{users: 2, successes: 1}}}}
+strategies: [{{client: native, <<: {strategy}}}]
+"""
 LATE = Doubt("late_schedule", "sent late", "lower the rate", invalidates=True)
 RETRY = {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay": "20ms"}}}}
 
 
 def recorded(path: Path, strategy: dict[str, Any]) -> RunFolder:
     """A run of three rounds of one scenario: one counts, one is not valid, one failed."""
-    workload = {"closed": {"users": 2, "successes": 1}}
-    config = {"faults": {}, "workload": workload, "client": "native", "strategy": strategy}
-    places = [Round(number, number, "a") for number in range(3)]
-    run = pinned(RunFolder(path), [{"id": "a", "levels": {}, "config": config}], places)
+    run = RunFolder(path)
+    run.create()
+    text = STUDY.format(strategy=json.dumps(strategy))
+    scenario = expand(loads(text, "study.yaml")).scenarios[0].as_json() | {"id": "a"}
+    places = [{"index": number, "block": number, "scenario": "a"} for number in range(3)]
+    manifest = {"manifest": 1, "study": "x", "study_file": "study.yaml", "left_out": {}}
+    folder.write_text(run.path / "study.yaml", text)
+    folder.write_json(run.plan, {"factors": {}, "scenarios": [scenario], "rounds": places})
+    folder.write_json(run.manifest, manifest)
     journal = Journal(run.journal)
     for number, (status, doubts) in enumerate([(DONE, []), (DONE, [LATE]), (FAILED, [])]):
         _attempts(run, f"{number:05d}")

@@ -7,12 +7,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tests.support.recorded_run import pinned
 
 from patternbench.drivers.driver import Measured, Task
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
-from patternbench.records.folder import RunFolder
+from patternbench.records.folder import RunFolder, write_json
 from patternbench.records.inputs import Inputs
 from patternbench.run import runner
 from patternbench.study.load import loads
@@ -56,8 +55,11 @@ def seeds(folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int, rounds: int 
     monkeypatch.setattr(runner, "EngineDriver", Driver)
     study = loads(STUDY.format(seed=seed), "x.yaml")
     scenarios = expand(study).scenarios
+    run = RunFolder(folder)
+    run.create()
     places = [Round(index, index, scenarios[0].id) for index in range(rounds)]
-    run = pinned(RunFolder(folder), [{"id": scenarios[0].id, "levels": {}, "config": {}}], places)
+    planned = {"rounds": [place.as_json() for place in places], "factors": {}}
+    write_json(run.plan, planned | {"scenarios": [scenario.as_json() for scenario in scenarios]})
     runner.Runner(study, scenarios, run, stage(folder), cast(runner.Listener, Listener())).run(places)
     return [task.seed for task in tasks]
 

@@ -161,7 +161,7 @@ def test_what_a_library_client_can_drive_needs_no_engine() -> None:
 def test_the_body_of_a_step_is_left_as_it_is() -> None:
     body = "{max: null, list: [1, {a: [true]}], nested: {duration: 3}}"
     (scenario,) = expand(read("closed: {users: 1, requests: 1}", f"journey: [{{path: /, json: {body}}}]")).scenarios
-    assert scenario.config["workload"]["journey"]["steps"][0]["json"] == {
+    assert scenario.configuration["workload"]["journey"]["steps"][0]["json"] == {
         "max": None,
         "list": [1, {"a": [True]}],
         "nested": {"duration": 3},
@@ -190,9 +190,9 @@ def planned(block: str) -> Plan:
 def test_the_examples_of_the_documentation_are_studies() -> None:
     plans = examples()
     (scenario,) = plans["workload"].scenarios
-    assert [group["name"] for group in scenario.config["workload"]["groups"]] == ["high", "moderate", "low"]
+    assert [group["name"] for group in scenario.configuration["workload"]["groups"]] == ["high", "moderate", "low"]
     (places,) = plans["system"].scenarios
-    assert [place["weight"] for place in places.config["system"]["urls"]] == [3, 1]
+    assert [place["weight"] for place in places.configuration["system"]["urls"]] == [3, 1]
     assert plans["strategies"].factors["strategy"] == ["baseline", "timeout+retry+retry_budget+timeout", "hedged"]
     assert len(plans["strategies"].scenarios) == 1 + 2 * 2 + 2
     assert {"parameters.size", "request.query.limit"} < set(plans["derived"].factors)
