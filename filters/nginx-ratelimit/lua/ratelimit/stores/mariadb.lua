@@ -82,21 +82,24 @@ end
 
 local lock_wait_timeout, deadlock, out_of_time = 1205, 1213, 1969
 
+-- A server that has just answered, and has no time left to say more, is as well as one that says it waited for a row.
 local function waited_for_a_row(open, code)
   if code ~= out_of_time then
     return code == lock_wait_timeout or code == deadlock
   end
   local rows = mysql.query(open, "SELECT @ratelimit_waits")
-  return rows and rows[1][1] == "1"
+  return not rows or rows[1][1] == "1"
 end
 
--- Sends a query; `false` when it did nothing but wait for a row.
+-- Sends a query; `false` when it did nothing but wait for a row. The connection is kept only when that is rolled back.
 local function talk(open, text)
   local rows, err, code = mysql.query(open, text)
-  if not rows and code and waited_for_a_row(open, code) and mysql.query(open, "ROLLBACK") then
+  if rows or not code or not waited_for_a_row(open, code) then
+    return rows, err
+  elseif mysql.query(open, "ROLLBACK") then
     return false
   end
-  return rows, err
+  return nil, lines.busy
 end
 
 local function query(self, requests, order, ending, now)
