@@ -120,7 +120,7 @@ def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> di
 
 
 def wins_figure(choices: tuple[Choice, ...], given: tuple[str, ...]) -> Spec:
-    """Draw in which share of resamples each configuration is chosen, a bar per given condition."""
+    """Draw in which share of redrawn blocks each configuration comes first, a bar per given condition."""
     rows = [
         {
             "given": label(choice.given),
@@ -134,7 +134,7 @@ def wins_figure(choices: tuple[Choice, ...], given: tuple[str, ...]) -> Spec:
     table = pd.DataFrame(rows or [{"given": "all", "configuration": "nothing keeps the limits", "wins": 1.0}])
     x = alt.X(
         "wins:Q",
-        title="share of resamples in which it is chosen",
+        title="share of redrawn blocks in which it comes first",
         axis=alt.Axis(format="%"),
         scale=alt.Scale(domain=[0, 1]),
     )
