@@ -24,6 +24,7 @@ from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
 from patternbench.report.build import Built, build
 from patternbench.run import limit_simulation
 from patternbench.run.session import NONE_AGAIN, Session
+from patternbench.run.verdict import lacking
 from patternbench.study.problems import InputError, Problem, reason
 
 DONE, VERDICT_FAILED = 0, 1
@@ -90,11 +91,14 @@ def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
     limit_simulation.refresh(session.folder)
     made = build(session.folder)
     failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
+    missing = lacking(session, entries)
     if quiet:
-        output.as_json(_summary(session, entries, failed, wall))
+        output.as_json({**_summary(session, entries, failed, wall), "lacking": missing})
     else:
         _tell(session, entries, failed, made)
-    return VERDICT_FAILED if failed else DONE
+    for sentence in missing:
+        click.secho(printable(sentence), fg="red", err=True)
+    return VERDICT_FAILED if failed or missing else DONE
 
 
 def _summary(session: Session, entries: list[Entry], failed: list[Entry], wall: float) -> dict[str, object]:

@@ -22,7 +22,8 @@ def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool) 
     """Run STUDY: bring its system up, drive load, inject faults, record every attempt, write a report.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Interrupted, it goes on with `patternbench resume`.
-    Exit code 1 says that some rounds failed; the report names them with their causes.
+    Exit code 1 says that some rounds failed, that a scenario has no valid round, that every call of a round failed
+    without a fault, or that the run was stopped: because its system was gone, or no round of a whole block was valid.
     """
     folder = out or RUNS / f"{Path(study_file).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     return carry_out(session.begin(study_file, folder, skip_unavailable), json_)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import Doubt
-from patternbench.study.models import Strategy, System
+from patternbench.study.models import Lateness, Strategy, System
 from patternbench.study.units import Duration
 from patternbench.study.workloads import Workload
 
@@ -76,6 +76,7 @@ class Task:
     ``inputs`` knows where the files are that the study names; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
     ``told`` hears how the round is going, from a driver that says so while it drives.
+    ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
     ``targets`` are where load goes, in turn; a library's client sends to the first alone.
     """
 
@@ -88,19 +89,23 @@ class Task:
     inputs: Inputs
     died: Callable[[], list[str]] = list
     told: Callable[[Progress], None] = lambda _: None
+    lateness: Lateness | None = None
+    core: int | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
     """What a driver delivered: rows on disk, CPU seconds of the generator, and why the round cannot count, if so.
 
-    ``doubts`` is None for a driver that does not judge itself.
+    ``doubts`` is None for a driver that does not judge itself; it says how many calls it made and how many were good.
     """
 
     rows: int
     cpu_seconds: float
     shortfall: str | None = None
     doubts: list[Doubt] | None = None
+    calls: int = 0
+    successes: int = 0
 
 
 class Driver(Protocol):

@@ -150,11 +150,31 @@ def _take(made: Path, into: Path) -> None:
 
 
 def doubts(summary: Summary) -> list[Doubt]:
-    """The engine's doubts about its own work, as the journal holds them."""
+    """The engine's doubts about its own work, as the journal holds them: remedies in the words of a study."""
     return [
-        Doubt(doubt["name"], doubt["message"], doubt["remedy"], bool(doubt["invalidates"]))
+        Doubt(doubt["name"], doubt["message"], in_study(doubt["remedy"]), bool(doubt["invalidates"]))
         for doubt in summary["doubts"]
     ]
+
+
+_IN_STUDY = {
+    "allow more lateness": "allow more with `lateness` in the study",
+    "max_in_flight": "`in_flight`",
+    "raise drain_us above the timeout of the steps": "look why calls took longer than their `timeout`",
+    "max_redirects": "`redirects`",
+    "add that server to the targets": "add that server to `urls`",
+    "tls.ca_file": "`system.ca`",
+    "tls.server_name": "`system.server_name`",
+    "tls.verify": "`system.verify`",
+}
+"""What the engine says in the words of its job, and how a study says it."""
+
+
+def in_study(remedy: str) -> str:
+    """A remedy of the engine in the words of a study."""
+    for job, study in _IN_STUDY.items():
+        remedy = remedy.replace(job, study)
+    return remedy
 
 
 def shortfall(task: Task, summary: Summary) -> str | None:

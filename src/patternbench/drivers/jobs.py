@@ -48,7 +48,15 @@ def job(task: Task) -> Job:
         "drain_us": _longest_wait(groups),
         "groups": groups,
         **_client(task.treatment),
+        **_generator(task),
     }
+
+
+def _generator(task: Task) -> Job:
+    """How late the generator may be, and where it runs; what is not said is the engine's default."""
+    lateness, core = task.lateness, task.core
+    allowed = {"percent": lateness.percentage, "floor_us": lateness.floor.us} if lateness else None
+    return ({"lateness": allowed} if allowed else {}) | ({"core": core} if core is not None else {})
 
 
 def _tls(task: Task) -> Job:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from patternbench.drivers import rounds
 from patternbench.drivers.client import Client, ClientError
@@ -32,7 +33,8 @@ class LibraryDriver:
             raise
         table = attempts.from_batches(delivery.batches, warm_up=False)
         attempts.write(into, table)
-        return Measured(table.num_rows, delivery.end.cpu_us / 1e6, shortfall(table, body))
+        cpu_s, (calls, good) = delivery.end.cpu_us / 1e6, calls_of(table)
+        return Measured(table.num_rows, cpu_s, shortfall(table, body), calls=calls, successes=good)
 
     def warm_up(self, task: Task, into: Path) -> Measured:
         """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""
@@ -47,6 +49,12 @@ class LibraryDriver:
         table = attempts.from_batches(delivery.batches, warm_up=True)
         attempts.write(into, table)
         return Measured(table.num_rows, delivery.end.cpu_us / 1e6)
+
+
+def calls_of(table: pa.Table) -> tuple[int, int]:
+    """How many calls there were, and how many of them succeeded."""
+    calls = table.group_by(["user", "call"]).aggregate([("success", "max")])
+    return calls.num_rows, int(pc.sum(calls["success_max"]).as_py() or 0)
 
 
 def _keep(error: ClientError, into: Path) -> None:

@@ -83,6 +83,14 @@ class Bench:
         except httpx.HTTPError as error:
             raise StartError(f"envoy did not take the faults: {error or type(error).__name__}") from None
 
+    def own_answers(self) -> int:
+        """How many requests the fault proxy has answered itself so far, because it did not reach the service."""
+        proxy = self.running.get("envoy")
+        try:
+            return envoy.own_answers(self._http, proxy.endpoints["admin"]) if proxy else 0
+        except httpx.HTTPError as error:
+            raise StartError(f"envoy does not say what it answered: {error or type(error).__name__}") from None
+
     @property
     def keeps_logs(self) -> bool:
         """Whether a component writes a log that belongs to the round."""

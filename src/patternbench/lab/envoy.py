@@ -32,6 +32,8 @@ MILLISECOND_US = 1000
 PERCENT = 10_000
 """Envoy's finest share is one in a million, which is this part of a percent."""
 EXTENSIONS = "type.googleapis.com/envoy.extensions.filters"
+OWN_ANSWERS = "^cluster.system.(upstream_rq_pending_failure_eject|upstream_cx_destroy_remote_with_active_rq)$"
+"""Counters of requests for which no connection could be made, and of those whose connection the service closed."""
 RUNTIME = {
     "abort.percentage": "fault.http.abort.abort_percent",
     "abort.status": "fault.http.abort.http_status",
@@ -110,6 +112,12 @@ def inject(http: httpx.Client, admin: str, faults: Sequence[Fault]) -> None:
     """Set the faults of a running Envoy through its admin interface; what is not named is switched off."""
     answer = http.post(f"{admin}/runtime_modify", params=runtime(faults))
     answer.raise_for_status()
+
+
+def own_answers(http: httpx.Client, admin: str) -> int:
+    """How many requests a running Envoy has answered itself because of the service behind it; no injected faults."""
+    answer = http.get(f"{admin}/stats", params={"filter": OWN_ANSWERS, "format": "json"})
+    return sum(int(each["value"]) for each in answer.raise_for_status().json()["stats"])
 
 
 def runtime(faults: Sequence[Fault]) -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import resource
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,10 @@ import psutil
 BUSY_LOAD = 0.5
 """Load per core before a run above which other work disturbs it."""
 FEW_FILES = 4096
+ENOUGH_CORES = 4
+"""From so many cores on the system under test can do without one."""
+NICENESS_RANGE = 40
+CAP_SYS_NICE = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,35 @@ def disturbances() -> list[Disturbance]:
     if psutil.swap_memory().percent > 10:  # noqa: PLR2004
         found.append(Disturbance("memory is being swapped", "free memory or switch swap off"))
     return found
+
+
+def generator_core(cores: Collection[int]) -> int | None:
+    """The core that a generator gets for itself, or None where the system under test needs them all."""
+    return max(cores) if len(cores) >= ENOUGH_CORES else None
+
+
+@contextmanager
+def kept_free(wanted: bool) -> Iterator[int | None]:
+    """Keep one core free of all that is started meanwhile; the generator binds itself to it. None where none is."""
+    allowed = os.sched_getaffinity(0)
+    core = generator_core(allowed) if wanted else None
+    if core is None:
+        yield None
+        return
+    os.sched_setaffinity(0, allowed - {core})
+    try:
+        yield core
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def urgency_allowed() -> bool:
+    """Whether a process may make itself more urgent than others here."""
+    if resource.getrlimit(resource.RLIMIT_NICE)[0] >= NICENESS_RANGE:
+        return True
+    lines = Path("/proc/self/status").read_text().splitlines()
+    held = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
+    return bool(int(held, 16) & CAP_SYS_NICE)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,10 @@ from patternbench.study.models import System
 BUSY_GENERATOR = 0.8
 BUSY_MACHINE = 0.97
 STOLEN = 0.02
+FEW_CALLS = 100
+"""With fewer calls than this the 99th percentile is the slowest of them."""
+TARGET_GONE = "target_gone"
+NOTHING_SUCCEEDED = "nothing_succeeded"
 WITHOUT_STORE = 0.01
 """Share of a balancer's decisions from which on it was not the store that limited."""
 
@@ -18,6 +22,34 @@ def of_generator(cpu: float, cores: int) -> list[Doubt]:
         return []
     text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
     return [Doubt("generator_saturated", text, "use fewer users, or run the system on another machine")]
+
+
+def of_calls(calls: int, successes: int) -> list[Doubt]:
+    """The doubts about a round of a driver that does not judge itself, from its calls."""
+    found = []
+    if 0 < calls < FEW_CALLS:
+        text = f"the round had {calls} calls, so that its 99th percentile is the slowest of them"
+        found.append(Doubt("few_calls", text, "make rounds longer, or look at the median"))
+    if calls and not successes:
+        remedy = "look at the statuses: whether path, headers and expectations are right, and whether the system works"
+        found.append(Doubt(NOTHING_SUCCEEDED, f"not one of {calls:,} calls succeeded", remedy))
+    return found
+
+
+def of_proxy(own: int, rows: int) -> list[Doubt]:
+    """The doubt about answers that the fault proxy gave itself, because it found no service behind it or lost it."""
+    if not own:
+        return []
+    text = f"{own:,} of {rows:,} attempts were answered by the fault proxy, which did not reach the service or lost it"
+    return [Doubt("answered_by_proxy", text, "see whether the service was up, and whether it closes connections early")]
+
+
+def of_absence(why: str | None) -> list[Doubt]:
+    """The doubt about a round after which the system did not answer any more."""
+    if why is None:
+        return []
+    remedy = "start it again, then type `patternbench resume DIR --retry-invalid --retry-failed`"
+    return [Doubt(TARGET_GONE, f"after the round the system was gone: {why}", remedy, invalidates=True)]
 
 
 def of_trust(system: System) -> list[Doubt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,18 +131,23 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
 
 def check_urls(study: Study, inputs: Inputs) -> None:
     """Raise InputError naming every URL of a system that should already run, and does not answer."""
-    system = study.system
+    found = unready(study.system, inputs, study.system.places)
+    if found:
+        raise InputError(found)
+
+
+def unready(system: System, inputs: Inputs, urls: Collection[str]) -> list[Problem]:
+    """What is wrong with those of the URLs of a system that already runs that do not answer."""
     name = "url" if system.url else "urls"
     alone = len(system.url or ()) == 1
     paths = [f"system.{name}" + ("" if alone else f"[{place}]") for place in range(len(system.places))]
     headers = {name: rounds.resolved(text) for name, text in system.headers.items()}
-    found = [
+    return [
         problem
         for path, url in zip(paths, system.places, strict=False)
+        if url in urls
         for problem in _answer_problems(url, path, headers, system, inputs)
     ]
-    if found:
-        raise InputError(found)
 
 
 def _answer_problems(url: str, path: str, headers: dict[str, str], system: System, inputs: Inputs) -> list[Problem]:

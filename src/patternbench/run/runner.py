@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol
 
@@ -24,7 +24,11 @@ from patternbench.records.folder import RunFolder, digest
 from patternbench.records.journal import DONE, FAILED, WARM_UP, Doubt, Entry, Journal
 from patternbench.run import doubts
 from patternbench.run.stage import Stage
-from patternbench.study.models import Study
+from patternbench.run.stopping_early import stops
+from patternbench.study.models import Study, System
+
+Absent = Callable[[System], str | None]
+"""Says why the system of a scenario does not answer any more; None where it does."""
 
 
 class Listener(Protocol):
@@ -56,14 +60,20 @@ class Runner:
         self._lost_lines = bool(damage.lost_lines(folder))
         self._warm_ups = len(list(folder.attempts.glob("warm-up-*")))
 
-    def run(self, todo: Iterable[Round]) -> None:
-        """Run the rounds in their order; raises OSError only when not even the journal can be written."""
+    def run(self, todo: Iterable[Round], absent: Absent = lambda _: None) -> None:
+        """Run the rounds in their order, up to where going on is useless.
+
+        ``absent`` is asked after every round. Raises OSError only when not even the journal can be written.
+        """
+        made: list[Entry] = []
         for place in todo:
+            if stops(made, place):
+                return
             scenario = self._scenarios[place.scenario]
             self._listener.round_started(scenario)
-            entry = self._round(place, scenario)
-            self._journal.append(entry)
-            self._listener.round_ended(entry)
+            made.append(_doubted(self._round(place, scenario), absent(scenario.system)))
+            self._journal.append(made[-1])
+            self._listener.round_ended(made[-1])
 
     def _round(self, place: Round, scenario: Scenario) -> Entry:
         name = self._name(place)
@@ -73,7 +83,7 @@ class Runner:
             task = self._task(scenario, bench.targets, blank)
             driver = self._driver(scenario, task, bench)
             bench.inject(scenario.faults)
-            return self._measure(driver, task, replace(blank, started=time.time()))
+            return self._measure(driver, task, bench, replace(blank, started=time.time()))
         except DriverError as error:
             self._stage.drop_client(scenario.client)
             return self._failed(blank, str(error), error.rows)
@@ -94,25 +104,28 @@ class Runner:
         study, stage, seed = self._study, self._stage, self._seed(blank)
         limits = (study.time_limit, study.warm_up, seed, blank.block)
         places = direct_targets(scenario.system) or tuple(map(Target, targets))
-        return Task(scenario, places, *limits, stage.inputs, stage.dead, self._listener.round_progressed)
+        told = self._listener.round_progressed
+        return Task(scenario, places, *limits, stage.inputs, stage.dead, told, study.lateness, stage.core)
 
     def _driver(self, scenario: Scenario, task: Task, bench: Bench) -> Driver:
         if by_engine(self._study, scenario.client):
             return EngineDriver(self._folder.load, self._folder.logs)
         return LibraryDriver(self._stage.client(scenario.client, lambda new: self._warm_up(new, scenario, task, bench)))
 
-    def _measure(self, driver: Driver, task: Task, blank: Entry) -> Entry:
-        before, begun = Meter.read(), time.perf_counter()
+    def _measure(self, driver: Driver, task: Task, bench: Bench, blank: Entry) -> Entry:
+        own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
         measured = driver.drive(task, self._folder.attempts_of(blank.file))
         seconds = time.perf_counter() - begun
         busy, stolen = Meter.read().since(before)
         found = doubts.of_machine(busy, stolen) + doubts.of_trust(task.treatment.system)
         if measured.doubts is None:
             found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
+            found += doubts.of_calls(measured.calls, measured.successes)
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds)
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)
+        found += doubts.of_proxy(bench.own_answers() - own, measured.rows)
         found += self._keep_logs(blank.file)
         sha256 = digest(self._folder.attempts_of(blank.file))
         return replace(entry, status=DONE, doubts=(measured.doubts or []) + found, sha256=sha256)
@@ -154,3 +167,8 @@ class Runner:
 def _named(place: Round, tries: int) -> str:
     """What the records of a round are called that was tried so often before."""
     return f"{place.index:05d}-{tries + 1}" if tries else f"{place.index:05d}"
+
+
+def _doubted(entry: Entry, absent: str | None) -> Entry:
+    """A round with the doubt that its system is gone, where that does not answer any more."""
+    return replace(entry, doubts=entry.doubts + doubts.of_absence(absent))

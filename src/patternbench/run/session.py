@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from patternbench.drivers import choice
+from patternbench.lab import machine
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import Round, rounds_of
 from patternbench.records import damage, stored
@@ -18,6 +20,7 @@ from patternbench.records.journal import Again, Entry
 from patternbench.run import evidence, preflight
 from patternbench.run.manifest import manifest
 from patternbench.run.preflight import Cast
+from patternbench.run.presence import Presence
 from patternbench.run.runner import Listener, Runner
 from patternbench.run.stage import Stage
 from patternbench.run.stopping import Growth
@@ -61,11 +64,20 @@ class Session:
             self.folder.unlock()
 
     def _on_stage(self, todo: Iterable[Round], listener: Listener) -> None:
-        with Stage(self.folder.logs, self.cast.clients, self.inputs) as stage:
-            Runner(self.study, self.plan.scenarios, self.folder, stage, listener).run(todo)
-            described = stored.manifest(self.folder)
-            described["clients"] |= dict(stage.descriptions())
-            files.write_json(self.folder.manifest, described)
+        by_engine = all(choice.by_engine(self.study, scenario.client) for scenario in self.plan.scenarios)
+        with (
+            machine.kept_free(by_engine) as core,
+            Stage(self.folder.logs, self.cast.clients, self.inputs, core) as stage,
+        ):
+            self._note("generator", {"core": core, "urgent": by_engine and machine.urgency_allowed()})
+            runner = Runner(self.study, self.plan.scenarios, self.folder, stage, listener)
+            runner.run(todo, Presence(self.study.system, self.inputs))
+            self._note("clients", dict(stage.descriptions()))
+
+    def _note(self, part: str, found: dict[str, Any]) -> None:
+        """Add to a part of the manifest what only a run knows."""
+        described = stored.manifest(self.folder)
+        files.write_json(self.folder.manifest, {**described, part: {**described.get(part, {}), **found}})
 
 
 def begin(study_file: str, out: Path, skip_unavailable: bool) -> Session:

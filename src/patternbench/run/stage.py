@@ -23,9 +23,11 @@ from patternbench.study.tree import plain
 class Stage:
     """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
 
-    def __init__(self, folder: Path, clients: dict[str, ClientSpec], inputs: Inputs) -> None:
+    def __init__(self, folder: Path, clients: dict[str, ClientSpec], inputs: Inputs, core: int | None = None) -> None:
+        """``core`` is kept free for the load engine."""
         self.folder = folder
         self.inputs = inputs
+        self.core = core
         self._specs = clients
         self._system: System | None = None
         self._bench: Bench | None = None

@@ -16,7 +16,7 @@ from patternbench.study.journeys import Weight
 from patternbench.study.levels import Levels
 from patternbench.study.parts import FileName, Model, Name, OneOf, Setting, Status, misplaced
 from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
-from patternbench.study.units import Duration, Percentage, PositiveDuration
+from patternbench.study.units import Duration, Number, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
 
 Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000)]
@@ -188,6 +188,13 @@ class Objective(Model):
     response_time: PositiveDuration
 
 
+class Lateness(Model):
+    """How late the generator may send, at the median and at p99: a share of the service time there, or ``floor``."""
+
+    percentage: Annotated[Number, Field(ge=0, le=1_000_000)] = 10
+    floor: Duration = Duration.parse("1ms")
+
+
 class Design(Model):
     """Which combinations of levels are run."""
 
@@ -216,6 +223,7 @@ class Study(Model):
     time_limit: PositiveDuration = Duration.parse("2m")
     warm_up: Duration = Duration.parse("2s")
     objective: Objective | None = None
+    lateness: Lateness | None = None
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)
 

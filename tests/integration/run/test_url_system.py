@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import socketserver
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
+import httpx
 import pandas as pd
 import pytest
-from tests.integration.run.conftest import patternbench
+from tests.integration.run.conftest import command, entries, patternbench
+from tests.integration.run.test_run import wait_for_rounds
 
-from patternbench.lab import engine
+from patternbench.lab import bench, engine
+from patternbench.lab.processes import Process
 
 STUDY = """\
 patternbench: 1
@@ -60,7 +65,7 @@ def test_a_service_at_a_url_is_measured_with_faults_in_front_of_it(tmp_path: Pat
     rounds = pd.read_parquet(folder / "rounds.parquet").set_index("abort.percentage")
     assert rounds.loc[0, "UnsuccessfulRequests"] == 0
     assert rounds.loc[50, "UnsuccessfulRequests"] > 0
-    assert Guarded.seen.count("/health") == 1
+    assert Guarded.seen.count("/health") == 3  # before the run, and after each of its rounds
     assert Guarded.seen.count("/work") == 80
 
 
@@ -117,3 +122,60 @@ def test_two_deployments_are_levels_and_take_turns_in_every_block(tmp_path: Path
     assert len(in_blocks) > 1 and all(urls == {service, other} for urls in in_blocks)
     compared = patternbench("compare", str(tmp_path / "run"), "--baseline", f"system.url={service}", "--json")
     assert compared.returncode == 0, compared.stderr
+
+
+DYING = """\
+patternbench: 1
+name: dying
+system: {{{place}}}
+rounds: 8
+warm_up: 0ms
+lateness: {{floor: 1m}}
+workload: {{open: {{rate: 100, duration: 400ms}}}}
+strategies: [{{client: native, baseline: {{}}}}]
+"""
+
+
+@pytest.mark.parametrize("place", ['url: "{url}"', 'urls: ["{url}"]'])
+def test_a_service_that_dies_stops_the_run_with_a_remedy(tmp_path: Path, place: str) -> None:
+    study, folder = tmp_path / "dying.yaml", tmp_path / "run"
+    with Process("service", [engine.binary(), "target", "--port", "0"], tmp_path / "service") as service:
+        study.write_text(DYING.format(place=place.format(url=f"http://{service.listening()}")))
+        run = subprocess.Popen(
+            command("run", str(study), "--out", str(folder)),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
+        wait_for_rounds(folder, 2)
+    _, said = run.communicate(timeout=120)
+    made = entries(folder)
+    assert run.returncode == 1
+    assert len(made) < 8
+    assert [doubt["kind"] for doubt in made[-1]["doubts"] if doubt["invalidates"]] == ["target_gone"]
+    assert not any(doubt["kind"] == "target_gone" for entry in made[:-1] for doubt in entry["doubts"])
+    assert f"patternbench resume {folder} --retry-invalid" in said
+
+
+def test_answers_of_the_fault_proxy_itself_are_told_from_those_of_the_service(tmp_path: Path) -> None:
+    """A service that closes every connection unanswered is there, but says nothing: the proxy answers 503 for it."""
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Silent)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with bench.external(f"http://127.0.0.1:{server.server_address[1]}", {}, tmp_path) as up, httpx.Client() as http:
+        statuses = {http.get(up.endpoint).status_code for _ in range(4)}
+        assert (statuses, up.own_answers()) == ({503}, 4)
+        up.inject({"abort": {"percentage": 100, "status": 503}})
+        assert http.get(up.endpoint).status_code == 503
+        assert up.own_answers() == 4, "an injected fault is none of them"
+        up.inject({})
+        server.shutdown()
+        server.server_close()
+        assert http.get(up.endpoint).status_code == 503
+        assert up.own_answers() == 5
+
+
+class Silent(socketserver.BaseRequestHandler):
+    """Reads a request and closes the connection."""
+
+    def handle(self) -> None:
+        self.request.recv(65536)

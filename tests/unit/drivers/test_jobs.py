@@ -15,7 +15,7 @@ from tests.support.studies import ROOT
 
 from patternbench.drivers import choice, jobs
 from patternbench.drivers.driver import Target, Task
-from patternbench.drivers.engine import shortfall, study_path
+from patternbench.drivers.engine import in_study, shortfall, study_path
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
@@ -304,3 +304,21 @@ def test_a_round_that_did_not_reach_its_count_falls_short() -> None:
     assert "1 requests are missing" in str(shortfall(given_, summary))
     assert shortfall(given_, {**summary, "calls": 15}) is None
     assert shortfall(given_, {**summary, "calls": 15, "interrupted": True}) == "the load engine was interrupted"
+
+
+def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
+    text = "patternbench: 1\nname: x\nsystem: target\nlateness: {percentage: 25, floor: 3ms}\n"
+    text += "workload: {open: {rate: 1, duration: 1s}}\nstrategies: [{client: native, baseline: {}}]\n"
+    study = loads(text, "x.yaml")
+    (scenario,) = expand(study).scenarios
+    second = Duration.parse("1s")
+    task = Task(scenario, (Target("http://h"),), second, second, 1, 0, Inputs(tmp_path))
+    assert not {"lateness", "core"} & set(jobs.job(task))
+    made = jobs.job(replace(task, lateness=study.lateness, core=3))
+    jsonschema.validate(made, SCHEMA)
+    assert (made["lateness"], made["core"]) == ({"percent": 25, "floor_us": 3000}, 3)
+
+
+def test_remedies_of_the_engine_name_the_fields_of_a_study() -> None:
+    assert in_study("lower the rate, or raise max_in_flight") == "lower the rate, or raise `in_flight`"
+    assert "`lateness` in the study" in in_study("stop other work, or allow more lateness")

@@ -34,9 +34,14 @@ class Listener:
 
 def stage(folder: Path) -> Any:
     """A stage on which everything is there and nothing happens."""
-    bench = SimpleNamespace(targets=["http://127.0.0.1:1"], inject=lambda _: None)
+    bench = SimpleNamespace(targets=["http://127.0.0.1:1"], inject=lambda _: None, own_answers=lambda: 0)
     return SimpleNamespace(
-        bench=lambda _: bench, inputs=Inputs(folder), dead=list, finished_logs=dict, drop_client=lambda _: None
+        bench=lambda _: bench,
+        inputs=Inputs(folder),
+        dead=list,
+        finished_logs=dict,
+        drop_client=lambda _: None,
+        core=None,
     )
 
 

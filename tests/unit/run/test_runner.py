@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patternbench.drivers.contract import Batch
-from patternbench.drivers.library import finished_users
+from patternbench.drivers.library import calls_of, finished_users
 from patternbench.records.attempts import from_batches
 from patternbench.run import doubts
 
@@ -49,3 +49,24 @@ def test_doubts_are_stored_with_a_remedy(shares: tuple[float, float, float], kin
     found = [*doubts.of_generator(generator, cores=2), *doubts.of_machine(busy, stolen)]
     assert [doubt.kind for doubt in found] == kinds
     assert all(doubt.remedy for doubt in found)
+
+
+@pytest.mark.parametrize(
+    ("calls", "good", "kinds"),
+    [(0, 0, []), (8, 8, ["few_calls"]), (99, 1, ["few_calls"]), (100, 1, []), (100, 0, ["nothing_succeeded"])],
+)
+def test_a_round_of_few_calls_or_without_a_success_is_doubted(calls: int, good: int, kinds: list[str]) -> None:
+    found = doubts.of_calls(calls, good)
+    assert [doubt.kind for doubt in found] == kinds
+    assert not any(doubt.invalidates for doubt in found)
+
+
+def test_calls_are_counted_once_however_many_attempts_they_took() -> None:
+    rows = [(0, 0, 1, 503), (0, 0, 2, 200), (0, 1, 1, 503), (0, 1, 2, 503), (1, 0, 0, 0)]
+    assert calls_of(from_batches([batch(rows)], warm_up=False)) == (3, 1)
+
+
+def test_answers_of_the_fault_proxy_itself_are_told() -> None:
+    (doubt,) = doubts.of_proxy(37, 5000)
+    assert "37 of 5,000 attempts were answered by the fault proxy" in doubt.message
+    assert not doubts.of_proxy(0, 5000)

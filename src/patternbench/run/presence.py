@@ -1,0 +1,34 @@
+"""Whether a system that already runs is still there, asked between rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from patternbench.records.inputs import Inputs
+from patternbench.run.preflight import unready
+from patternbench.study.models import System
+
+TRIES = 4
+PAUSE_S = 1.0
+"""A system that a round has overloaded, or that is started anew by itself, may take a moment to answer."""
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Asks a system at a URL whether it is ready; called with a scenario's system, it says why not, if so."""
+
+    system: System
+    inputs: Inputs
+    sleep: Callable[[float], None] = time.sleep
+
+    def __call__(self, system: System) -> str | None:
+        """Why the system does not answer, or None where it does, or where the lab brings it up itself."""
+        for left in reversed(range(TRIES)):
+            found = unready(self.system, self.inputs, system.places) if system.places else []
+            if not found:
+                return None
+            if left:
+                self.sleep(PAUSE_S)
+        return "; ".join(f"{problem.value} {problem.message}" for problem in found)

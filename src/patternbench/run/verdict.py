@@ -1,0 +1,46 @@
+"""Whether the rounds of a run are what its study asked for: what its exit code tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from patternbench.plan.scenarios import Scenario
+from patternbench.records.journal import Entry
+from patternbench.run.doubts import NOTHING_SUCCEEDED
+from patternbench.run.session import Session
+
+
+def lacking(session: Session, entries: Sequence[Entry]) -> list[str]:
+    """What a run lacks besides failed rounds, in sentences; nothing when it is what the study asked for."""
+    scenarios = {scenario.id: scenario for scenario in session.plan.scenarios}
+    return [*_stopped(session, entries), *_without_valid(scenarios, entries), *_nothing_good(scenarios, entries)]
+
+
+def _stopped(session: Session, entries: Sequence[Entry]) -> list[str]:
+    left = len(session.rounds) - len(entries)
+    if left <= 0:
+        return []
+    last = max(entries, key=lambda entry: entry.started, default=None)
+    why = next((doubt for doubt in reversed(last.doubts) if doubt.invalidates), None) if last else None
+    cause = f": {why.message}; {why.remedy.replace('DIR', str(session.folder.path))}" if why else ""
+    return [f"the run was stopped with {left} of {len(session.rounds)} rounds to go{cause}"]
+
+
+def _without_valid(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:
+    """Scenarios of which rounds were run, and only such that are not valid: nothing is known of them."""
+    bare = {entry.scenario for entry in entries if not entry.valid} - {e.scenario for e in entries if e.counts}
+    return [f"{len(bare)} of {len(scenarios)} scenarios have no valid round"] if bare else []
+
+
+def _nothing_good(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:
+    """Rounds in which every call failed although no fault was injected."""
+    count = sum(_bad(entry) and not _faulty(scenarios[entry.scenario]) for entry in entries)
+    return [f"in {count} rounds every call failed, and no fault was injected"] if count else []
+
+
+def _bad(entry: Entry) -> bool:
+    return any(doubt.kind == NOTHING_SUCCEEDED for doubt in entry.doubts)
+
+
+def _faulty(scenario: Scenario) -> bool:
+    return any(fault.chosen.percentage.level > 0 for fault in scenario.faults)

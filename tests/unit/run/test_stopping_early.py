@@ -1,0 +1,106 @@
+"""When a run stops before its last round, and what its exit code rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from patternbench.plan.order import Round
+from patternbench.records.inputs import Inputs
+from patternbench.records.journal import DONE, FAILED, Doubt, Entry
+from patternbench.run import doubts, presence
+from patternbench.run.presence import TRIES, Presence
+from patternbench.run.stopping_early import stops
+from patternbench.run.verdict import lacking
+from patternbench.study.models import Fault, System
+from patternbench.study.problems import Problem
+
+LATE = Doubt("late_schedule", "sent late", "stop other work", invalidates=True)
+GONE = doubts.of_absence("http://x does not answer")[0]
+USELESS = Doubt(doubts.NOTHING_SUCCEEDED, "not one of 9 calls succeeded", "look")
+
+
+def entry(index: int, block: int, *found: Doubt, status: str = DONE, scenario: str = "a") -> Entry:
+    return Entry(index, block, scenario, status, f"{index:05d}", float(index), 1.0, doubts=list(found))
+
+
+def test_a_run_stops_at_once_when_its_system_is_gone() -> None:
+    assert stops([entry(0, 0), entry(1, 0, GONE, status=FAILED)], Round(2, 0, "a"))
+
+
+def test_a_run_stops_after_a_whole_block_without_a_valid_round() -> None:
+    late = [entry(0, 0, LATE), entry(1, 0, LATE)]
+    assert not stops(late, Round(2, 0, "c"))
+    assert stops(late, Round(2, 1, "a"))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [],
+        [entry(0, 0, LATE)],
+        [entry(0, 0, LATE), entry(1, 0)],
+        [entry(0, 0, status=FAILED), entry(1, 0, status=FAILED)],
+    ],
+)
+def test_a_run_goes_on_with_a_valid_round_with_one_unlucky_round_and_with_failed_ones(made: list[Entry]) -> None:
+    assert not stops(made, Round(len(made), 1, "a"))
+
+
+def session(faults: dict[str, Any], rounds: int = 2) -> Any:
+    injected = [Fault.model_validate({kind: given}) for kind, given in faults.items()]
+    scenarios = [SimpleNamespace(id="a", faults=injected)]
+    plan = SimpleNamespace(scenarios=scenarios)
+    return SimpleNamespace(plan=plan, rounds=[None] * rounds, folder=SimpleNamespace(path=Path("/runs/x")))
+
+
+NO_FAULT: dict[str, Any] = {"abort": {"percentage": 0}}
+
+
+@pytest.mark.parametrize(
+    ("made", "faults", "said"),
+    [
+        ([entry(0, 0), entry(1, 1)], NO_FAULT, []),
+        ([entry(0, 0), entry(1, 1, LATE)], NO_FAULT, []),
+        ([entry(0, 0, LATE), entry(1, 1, LATE)], NO_FAULT, ["1 of 1 scenarios have no valid round"]),
+        ([entry(0, 0), entry(1, 1, USELESS)], NO_FAULT, ["in 1 rounds every call failed"]),
+        ([entry(0, 0), entry(1, 1, USELESS)], {"abort": {"percentage": 100}}, []),
+        ([entry(0, 0, GONE)], NO_FAULT, ["the run was stopped with 1 of 2 rounds to go", "1 of 1 scenarios"]),
+    ],
+)
+def test_a_run_that_is_not_what_was_asked_for_says_what_it_lacks(
+    made: list[Entry], faults: dict[str, Any], said: list[str]
+) -> None:
+    found = lacking(session(faults), made)
+    assert len(found) == len(said)
+    assert all(part in sentence for part, sentence in zip(said, found, strict=True))
+
+
+def test_the_remedy_of_a_stopped_run_names_its_folder() -> None:
+    assert "patternbench resume /runs/x --retry-invalid" in lacking(session(NO_FAULT), [entry(0, 0, GONE)])[0]
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict[str, Any]) -> tuple[str | None, int]:
+    """What is said of a system that answers so one time after the other, and how often was waited."""
+    left, pauses = iter(answers), []
+    problem = [Problem("does not answer: refused", value="http://x")]
+    monkeypatch.setattr(presence, "unready", lambda *_: [] if next(left) else problem)
+    url = cast(System, System.model_validate({"url": "http://x"}))
+    return Presence(url, Inputs(Path()), pauses.append)(System.model_validate(system)), len(pauses)
+
+
+def test_a_system_that_is_back_within_a_moment_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked(monkeypatch, [False, False, True], {"url": "http://x"}) == (None, 2)
+
+
+def test_a_system_that_stays_away_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    said, pauses = asked(monkeypatch, [False] * TRIES, {"urls": [{"url": "http://x", "weight": 1}]})
+    assert said == "http://x does not answer: refused"
+    assert pauses == TRIES - 1
+
+
+def test_a_system_of_the_lab_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked(monkeypatch, [], {"name": "target"}) == (None, 0)
