@@ -14,10 +14,11 @@ from patternbench.run import limit_simulation
 
 @click.command(epilog="Example: patternbench report runs/first")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-def report(folder: Path) -> None:
+@click.option("--include-invalid", is_flag=True, help="Show rounds that are not valid, too; the title says so.")
+def report(folder: Path, include_invalid: bool) -> None:
     """Rebuild the report of the run in DIR, finished or not: report.html, figures, tables, rounds.parquet."""
     run = RunFolder(folder)
     run.check()
     limit_simulation.refresh(run)
-    show(build(run))
+    show(build(run, include_invalid))
     click.echo(f"report: {run.report}")

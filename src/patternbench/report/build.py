@@ -34,6 +34,10 @@ MANY = 200
 """Rounds from which on reading them in several processes pays."""
 
 
+WITH_INVALID = " (with rounds that are not valid)"
+"""What the title of a report says that was asked to show them."""
+
+
 @dataclass(frozen=True)
 class Built:
     """A report that has been written, and its short table for the terminal."""
@@ -64,9 +68,12 @@ class Measured:
 NOTHING = Part({}, pd.DataFrame(columns=["kind", "quantile", "seconds"]), pd.DataFrame(columns=["group", "step"]))
 
 
-def build(run: RunFolder) -> Built:
-    """Write rounds.parquet, report.html, figures and tables into the run's folder."""
-    report = evidence.with_sections(gather(run), _study(run))
+def build(run: RunFolder, include_invalid: bool = False) -> Built:
+    """Write rounds.parquet, report.html, figures and tables into the run's folder.
+
+    With ``include_invalid`` the report shows rounds that are not valid too, and its title says so.
+    """
+    report = evidence.with_sections(gather(run, include_invalid), _study(run))
     with writing(run):
         csv.write_tables(report, run.path / "tables")
         svg.write_figures(report, run.path / "figures")
@@ -85,32 +92,38 @@ def writing(run: RunFolder, path: Path | None = None) -> Iterator[None]:
         raise InputError(Problem(f"cannot be written: {reason(error)}", file=place, hint=hint)) from None
 
 
-def gather(run: RunFolder) -> RunReport:
+def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
     """Everything that a report shows, read from the records; writes rounds.parquet on the way."""
     planned, noted = stored.plan(run), stored.manifest(run)
     measured = refresh_rounds(run)
     if measured.rounds.empty:
         hint = f"type `patternbench resume {run.path}` first"
         raise InputError(Problem("no round of this run has ended yet", file=str(run.path), hint=hint))
-    kept = counting(measured.rounds)
+    rounds = _taken_for_valid(measured.rounds) if include_invalid else measured.rounds
+    kept = counting(rounds)
     return RunReport(
-        study_name=noted["study"],
+        study_name=noted["study"] + (WITH_INVALID if include_invalid else ""),
         study_text=read_text(run.study),
         manifest=noted,
         factors=planned["factors"],
         scenarios=planned["scenarios"],
-        rounds=measured.rounds,
+        rounds=rounds,
         latencies=_of(kept, measured.latencies),
         left_out=[
             *({"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()),
             *({"what": DAMAGE, "why": why} for why in damage.sentences(run, measured.entries)),
         ],
         sections=[
-            *rate_limits.sections(run, planned["scenarios"], measured.rounds),
+            *rate_limits.sections(run, planned["scenarios"], rounds),
             *policies.sections(run, planned["scenarios"], kept),
             *steps.sections(_of(kept, measured.steps), planned["scenarios"]),
         ],
     )
+
+
+def _taken_for_valid(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds with those that are not valid taken for valid; their warnings stay."""
+    return rounds.assign(valid=True)
 
 
 def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

@@ -15,8 +15,9 @@ from patternbench.plan.expand import expand
 from patternbench.records import attempts, folder
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
-from patternbench.report.build import refresh_rounds
+from patternbench.report.build import gather, refresh_rounds
 from patternbench.report.export import Wanted, all_attempts, export_run, resiliencebench, rounds
+from patternbench.report.model import counting
 from patternbench.study.load import loads
 
 STUDY = """\
@@ -90,3 +91,13 @@ def test_a_stack_is_exported_for_resiliencebench(
     exported = pd.read_csv(export_run(run, Wanted("resiliencebench-csv"), None, force=False))
     assert set(exported["strategy"]) == {name}
     assert set(exported[column]) == {3}
+
+
+def test_a_report_shows_rounds_that_are_not_valid_where_asked_and_its_title_says_so(run: RunFolder) -> None:
+    usual, whole = gather(run), gather(run, include_invalid=True)
+    assert len(counting(usual.rounds)) == 1
+    assert len(counting(whole.rounds)) == 2
+    assert (usual.study_name, whole.study_name) == ("x", "x (with rounds that are not valid)")
+    assert len(whole.latencies) > len(usual.latencies)
+    stored = pd.read_parquet(run.rounds)["valid"]
+    assert list(stored) == [True, False, True], "what is stored stays as it was judged"
