@@ -54,6 +54,33 @@ def test_an_entry_that_could_not_be_brought_to_disk_is_not_in_the_journal(
     assert journal.entries() == [entry(0)]
 
 
+def test_of_a_first_entry_that_could_not_be_brought_to_disk_nothing_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        Journal(tmp_path / "journal.jsonl").append(entry(0))
+    assert (tmp_path / "journal.jsonl").read_bytes() == b""
+
+
+def test_what_is_read_back_means_what_it_meant(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    written = [entry(0, WARM_UP), entry(1), entry(2, FAILED)]
+    for each in written:
+        journal.append(each)
+    found = journal.entries()
+    assert [each.counts for each in found] == [each.counts for each in written] == [False, True, False]
+    assert [Again(failed=True).wants(each) for each in found] == [False, False, True]
+    assert [each.round for each in latest(found)] == [1, 2]
+
+
+def test_a_round_of_which_nothing_is_known_has_no_rows_and_took_no_cpu_time() -> None:
+    assert (entry(0).rows, entry(0).cpu_seconds, entry(0).cause) == (0, 0.0, None)
+
+
 @given(st.integers(0, 2000))
 def test_a_journal_cut_anywhere_keeps_every_whole_line(cut: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -12,8 +12,8 @@ def test_decisions_that_the_store_made_raise_no_doubt() -> None:
 
 
 def test_a_few_decisions_without_the_store_are_a_doubt_and_many_make_the_round_worthless() -> None:
-    few, many = doubts.of_decisions(1000, 10), doubts.of_decisions(1000, 11)
-    assert [few[0].kind, few[0].invalidates] == ["store_missing", False]
+    fewest, few, many = (doubts.of_decisions(1000, number) for number in (1, 10, 11))
+    assert [(found[0].kind, found[0].invalidates) for found in (fewest, few)] == [("store_missing", False)] * 2
     assert many[0].invalidates
     assert "11 of 1,000 decisions" in many[0].message
 
@@ -38,3 +38,8 @@ def test_a_generator_is_doubted_that_took_more_than_80_percent_of_all_cores(
 def test_the_doubt_about_stolen_time_says_how_much_it_was() -> None:
     (doubt,) = doubts.of_machine(0.5, 0.07)
     assert "7%" in doubt.message
+
+
+@pytest.mark.parametrize(("system", "doubted"), [({}, False), ({"verify": True}, False), ({"verify": False}, True)])
+def test_who_answered_is_doubted_where_certificates_are_not_verified(system: dict[str, bool], doubted: bool) -> None:
+    assert [doubt.kind for doubt in doubts.of_trust(system)] == ["certificates_not_verified"] * doubted
