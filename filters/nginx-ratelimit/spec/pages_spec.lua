@@ -8,10 +8,10 @@ local function shelf()
   local held, self = {}, { now = 0, room = math.huge, writes = 0 }
   function self.read(_, key, buffer, bytes)
     local kept = held[key]
+    local value = kept and kept.till > self.now and kept.value or ""
     ffi.fill(buffer, bytes)
-    if kept and kept.till > self.now then
-      ffi.copy(buffer, kept.value, bytes)
-    end
+    ffi.copy(buffer, value, math.min(bytes, #value))
+    return #value
   end
   function self.write(_, key, buffer, bytes, milliseconds)
     self.writes = self.writes + 1

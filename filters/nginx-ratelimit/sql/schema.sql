@@ -45,10 +45,17 @@ CREATE OR REPLACE FUNCTION ratelimit_log_wait(
 ) RETURNS DOUBLE READS SQL DATA
 BEGIN
   DECLARE v_t DOUBLE DEFAULT NULL;
+  DECLARE v_most BIGINT DEFAULT LEAST(GREATEST(1, p_sum + p_amount - p_limit), 1000000);
+  IF p_amount > p_limit THEN
+    RETURN -1;
+  END IF;
+  -- Each entry frees one unit or more: no more entries than units that are missing have to be looked at.
   SELECT MIN(t) INTO v_t FROM (
-    SELECT t, SUM(n) OVER (ORDER BY t) AS freed FROM ratelimit_log WHERE k = p_key AND t > p_now - p_window AND n > 0
+    SELECT t, SUM(n) OVER (ORDER BY t) AS freed FROM (
+      SELECT t, n FROM ratelimit_log WHERE k = p_key AND t > p_now - p_window AND n > 0 ORDER BY t LIMIT v_most
+    ) AS oldest
   ) AS entries WHERE p_sum - freed + p_amount <= p_limit;
-  RETURN IF(p_amount > p_limit OR v_t IS NULL, -1, v_t + p_window - p_now);
+  RETURN IF(v_t IS NULL, -1, v_t + p_window - p_now);
 END$$
 
 -- The same for a sliding window counter in sub-window `p_index` of length `p_sub`.

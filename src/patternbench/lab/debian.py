@@ -10,6 +10,8 @@ from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
 
 SYSTEM = "/usr/sbin:/sbin:/usr/local/sbin"
+LUA = ("/usr/share/lua/5.1", "/usr/local/share/lua/5.1", "/usr/lib/*/lua/5.1", "/usr/local/lib/lua/5.1")
+"""Where Debian's LuaJIT looks for modules; one folder depends on the machine's architecture."""
 INSTALL = Path(__file__).with_name("install-packages.sh")
 
 
@@ -41,3 +43,8 @@ def program(name: str) -> str:
 def exists(*places: str) -> bool:
     """Whether all the files are there."""
     return all(Path(place).is_file() for place in places)
+
+
+def has_lua(*files: str) -> bool:
+    """Whether LuaJIT finds the files of all the modules."""
+    return all(any(any(Path("/").glob(f"{folder[1:]}/{file}")) for folder in LUA) for file in files)

@@ -24,6 +24,7 @@ from patternbench.study.units import Duration, PositiveDuration
 
 FILTER = filters.FOLDER / "nginx-ratelimit"
 MODULES = "/usr/lib/nginx/modules"
+LUA_FILES = ("resty/core.lua", "ngx/semaphore.lua", "cjson.so")
 NO_LIMITER = "no_limiter"
 MEMORY = "memory"
 PER_REQUEST = "per_request"
@@ -84,10 +85,11 @@ class Nginx(Settings):
 
     @staticmethod
     def needs() -> list[Need]:
-        """Nginx with its Lua module, as Debian packages them."""
-        lua = debian.exists(f"{MODULES}/ndk_http_module.so", f"{MODULES}/ngx_http_lua_module.so")
+        """Nginx with its Lua module and what the filter requires in Lua, as Debian packages them."""
+        modules = debian.exists(f"{MODULES}/ndk_http_module.so", f"{MODULES}/ngx_http_lua_module.so")
+        present = debian.find("nginx") is not None and modules and debian.has_lua(*LUA_FILES)
         packages = ("nginx-light", "libnginx-mod-http-ndk", "libnginx-mod-http-lua", "lua-resty-core", "lua-cjson")
-        return [debian.need("nginx with Lua", debian.find("nginx") is not None and lua, *packages)]
+        return [debian.need("nginx with Lua", present, *packages)]
 
     def start(self, name: str, place: Place) -> Running:
         """Write the plan and the configuration, start nginx on a free port and wait until it accepts."""
@@ -129,6 +131,7 @@ class Nginx(Settings):
             "WORKERS": self.workers,
             "PREFIX": prefix,
             "LISTEN": f"127.0.0.1:{port}",
+            "METRICS": f"127.0.0.1:{free_port()}",
             "PLAN": prefix / "plan.json",
             "STATE": "64m",
             "UPSTREAM": f"server {upstream.netloc};",

@@ -224,8 +224,8 @@ class Nginx(Component):
         for name in ("", "log"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.folder, self.port, self.config = folder, port, folder / "nginx.conf"
-        self.config.write_text(config, encoding="utf-8")
-        self.url = f"http://127.0.0.1:{port}"
+        self.url, self.metrics_port = f"http://127.0.0.1:{port}", free_port()
+        self.config.write_text(config.replace("@METRICS@", f"127.0.0.1:{self.metrics_port}"), encoding="utf-8")
         command = ["nginx", "-p", str(folder), "-c", str(self.config), "-e", str(folder / "error.log")]
         super().__init__(command, folder / "nginx.log")
 
@@ -255,9 +255,13 @@ class Nginx(Component):
         (self.folder / "plan.new").write_text(text, encoding="utf-8")
         (self.folder / "plan.new").rename(self.folder / "plan.json")
 
+    def metrics(self) -> str:
+        """Return the page for Prometheus, which is served apart from the clients' port."""
+        return httpx.get(f"http://127.0.0.1:{self.metrics_port}/metrics").text
+
     def metric(self, name: str, **labels: str) -> float:
         total = 0.0
-        for line in httpx.get(self.url + "/ratelimit/metrics").text.splitlines():
+        for line in self.metrics().splitlines():
             found = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line)
             if found and found[1] == name:
                 have = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', found[2] or ""))

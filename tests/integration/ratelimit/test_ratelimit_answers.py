@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ratelimit_rig import Nginx, balancer, get, limit, plan, running
+from ratelimit_rig import Nginx, balancer, eventually, get, limit, plan, running
 
 
 def test_a_request_within_the_limit_passes_and_is_told_what_remains(folder: Path, behind: Nginx) -> None:
@@ -13,6 +13,13 @@ def test_a_request_within_the_limit_passes_and_is_told_what_remains(folder: Path
         assert answer.text == "ok\n"
         assert answer.headers["RateLimit-Policy"] == '"per_client";q=2;w=86400'
         assert answer.headers["RateLimit"].startswith('"per_client";r=1;t=')
+
+
+def test_the_metrics_page_is_not_served_where_clients_come_in(folder: Path, behind: Nginx) -> None:
+    with running(nginx := balancer(folder, plan(limit()), behind.port)):
+        for path in ("/metrics", "/ratelimit/metrics"):
+            assert get(nginx, path=path).text == "ok\n"
+        assert "ratelimit_decisions_total" in eventually(nginx.metrics)
 
 
 INTERNAL = """location /sent-on/ {

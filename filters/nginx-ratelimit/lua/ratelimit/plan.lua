@@ -287,13 +287,12 @@ local function set(list)
   return out
 end
 
--- The part of a storage key that tells limits and algorithms apart: no two share state, whatever they are called.
+-- The part of a storage key that tells limits and algorithms apart: no two share state, whatever they are
+-- called. A changed limit finds the state of the old one.
 local function tag(each)
   local parts = { each.name, each.algorithm, ("%.0f"):format(each.window) }
   if each.algorithm == "sliding_window_counter" then
     parts[4] = tostring(each.sub_windows)
-  elseif each.algorithm == "sliding_window_log" then
-    parts[4] = ("%.0f"):format(each.limit)
   end
   return table.concat(parts, ":")
 end
@@ -304,7 +303,7 @@ function M.ready(each)
   each.burst = each.burst or each.limit
   each.size, each.ttl = core.size(each), core.ttl(each)
   each.seconds = each.ttl / 1e6 + 1
-  each.leasable = core.leasable
+  each.leasable, each.stored = core.leasable, core.stored
   each.tag = tag(each)
   each.digest = crypto.sha1(each.tag):sub(1, 8)
   each.quoted = ('"%s";r='):format(each.label or each.name)

@@ -15,13 +15,14 @@ local verbs = require("ratelimit.core.verbs")
 local M = {}
 M.__index = M
 
--- Longer states, of 32 KB and more, are cheaper by the page than as a whole.
+-- Longer states, of 32 KB and more, are cheaper by the page than as a whole. A log of another limit may be twice as long.
 local longest = 4096
+local most_bytes = 2 * longest * 8
 local doubles = ffi.typeof("double[?]")
 
 -- One buffer for each limit of a request, indexed from 1 like a Lua table; used again, as nothing yields between load and save.
 local buffers = setmetatable({}, { __index = function(self, place)
-  self[place] = doubles(longest + 1)
+  self[place] = doubles(2 * longest + 1)
   return self[place]
 end })
 local first_buffer = buffers[1]
@@ -42,15 +43,19 @@ local function load(self, key, limit, buffer)
   if limit.size > longest then
     return pages.open(self.shelf, key)
   end
-  self.shelf:read(key, buffer + 1, limit.size * 8)
+  local found = self.shelf:read(key, buffer + 1, limit.size * 8, most_bytes)
+  if limit.stored and pages.is_heading(found) then
+    return pages.open(self.shelf, key)
+  end
   return buffer
 end
 
 local function save(self, key, limit, state)
-  if limit.size > longest then
+  if type(state) == "table" then
     return pages.save(state, limit.seconds * 1000)
   end
-  return self.shelf:write(key, state + 1, limit.size * 8, limit.seconds * 1000)
+  local size = limit.stored and limit.stored(state) or limit.size
+  return self.shelf:write(key, state + 1, size * 8, limit.seconds * 1000)
 end
 
 -- Makes room for new keys when the dictionary is full: at most once a second, expired entries only.

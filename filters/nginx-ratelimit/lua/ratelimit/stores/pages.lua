@@ -1,6 +1,6 @@
 --- The state of a long log, read and written by the page: a decision touches a few pages, however long the log is.
 --
--- The first three numbers (the log's heading) are kept under the key itself, the ring behind them in pages of its own.
+-- The first four numbers (the log's heading) are kept under the key itself, the ring behind them in pages of its own.
 -- A page outlives every entry that the heading still counts: the heading is kept for one window after the last admission,
 -- at which entries older than a window were forgotten; so an entry counts for less than two windows after its page was written.
 
@@ -8,7 +8,7 @@ local ffi = require("ffi")
 
 local M = {}
 
-local heading, on_page = 3, 128
+local heading, on_page = 4, 128
 local bytes = on_page * 8
 local doubles = ffi.typeof("double[?]")
 
@@ -20,7 +20,7 @@ local function page_of(self, number)
   local page = self.pages[number]
   if not page then
     page = doubles(on_page)
-    self.shelf:read(key_of(self, number), page, number < 0 and heading * 8 or bytes)
+    self.shelf:read(key_of(self, number), page, bytes)
     self.pages[number] = page
   end
   return page
@@ -48,9 +48,29 @@ local meta = {
   end,
 }
 
+-- Takes over a state that was kept as a whole, when its limit was smaller.
+local function spread(self, length)
+  local numbers = doubles(length / 8)
+  self.shelf:read(self.key, numbers, length)
+  for i = heading + 1, length / 8 do
+    self[i] = numbers[i - 1]
+  end
+end
+
 --- The state of `key`, indexed from 1.
 function M.open(shelf, key)
-  return setmetatable({ shelf = shelf, key = key, pages = {}, changed = {} }, meta)
+  local self = setmetatable({ shelf = shelf, key = key, pages = {}, changed = {} }, meta)
+  self.pages[-1] = doubles(on_page)
+  local found = shelf:read(key, self.pages[-1], heading * 8)
+  if found > heading * 8 then
+    spread(self, found)
+  end
+  return self
+end
+
+--- Whether a value of so many bytes is the heading of a state that is kept by the page.
+function M.is_heading(length)
+  return length == heading * 8
 end
 
 --- Writes what has changed, the heading last: entries that it does not count do not exist.

@@ -3,7 +3,7 @@
 -- KEYS: one per limit. ARGV: [1] now in microseconds, or -1 for the server's clock; then ten per key (see `stores/redis`).
 -- Reply: a string of packed doubles: now, then six per key: allowed, remaining, reset, retry_after, delay, granted.
 -- What was granted beside a binding rejection is not written: the reply says what is there without it.
--- State is a string of packed doubles, like in shared memory; a long one (a log) is read and written in place.
+-- State is a string of packed doubles, like in shared memory; a long one (a log) is read and written by the page, in place.
 
 local cores = require("ratelimit.core")
 
@@ -16,39 +16,51 @@ local function doubles(count)
   return "<" .. string.rep("d", count)
 end
 
+local on_page = 16
+
+-- A long state, read and written by the page.
 local function lazy(key)
-  local known, changed = {}, {}
-  local function get(_, i)
-    if known[i] == nil then
-      local raw = redis.call("GETRANGE", key, (i - 1) * 8, i * 8 - 1)
-      known[i] = #raw == 8 and (struct.unpack("<d", raw)) or 0
+  local pages, changed = {}, {}
+  local function page(number)
+    if not pages[number] then
+      local raw = redis.call("GETRANGE", key, number * on_page * 8, (number + 1) * on_page * 8 - 1)
+      raw = raw .. string.rep("\0", on_page * 8 - #raw)
+      pages[number] = { struct.unpack(doubles(on_page), raw) }
     end
-    return known[i]
+    return pages[number]
+  end
+  local function get(_, i)
+    return page(math.floor((i - 1) / on_page))[(i - 1) % on_page + 1]
   end
   local function set(_, i, value)
-    known[i], changed[i] = value, true
+    local number = math.floor((i - 1) / on_page)
+    page(number)[(i - 1) % on_page + 1], changed[number] = value, true
   end
-  return setmetatable({}, { __index = get, __newindex = set, known = known, changed = changed })
+  return setmetatable({}, { __index = get, __newindex = set, pages = pages, changed = changed })
 end
 
-local function read(key, size)
+-- A log of another limit is longer or shorter than this limit's, and read by the page.
+local function read(key, size, core)
   if size > whole then
     return lazy(key)
   end
-  local raw = redis.call("GET", key) or ""
-  if #raw ~= size * 8 then
-    raw = string.sub(raw .. string.rep("\0", size * 8), 1, size * 8)
+  local raw = redis.call("GETRANGE", key, 0, whole * 8)
+  local is_new = raw == ""
+  raw = is_new and string.rep("\0", size * 8) or raw
+  local state = #raw == size * 8 and { struct.unpack(doubles(size), raw) }
+  if not state or core.stored and not is_new and core.stored(state) ~= size then
+    return lazy(key)
   end
-  return { struct.unpack(doubles(size), raw) }
+  return state
 end
 
 local function write(key, state, size, ttl)
-  if size <= whole then
+  local of = getmetatable(state)
+  if not of then
     return redis.call("SET", key, struct.pack(doubles(size), unpack(state, 1, size)), "PX", ttl)
   end
-  local of = getmetatable(state)
-  for i in pairs(of.changed) do
-    redis.call("SETRANGE", key, (i - 1) * 8, struct.pack("<d", of.known[i]))
+  for number in pairs(of.changed) do
+    redis.call("SETRANGE", key, number * on_page * 8, struct.pack(doubles(on_page), unpack(of.pages[number], 1, on_page)))
   end
   redis.call("PEXPIRE", key, ttl)
 end
@@ -71,7 +83,7 @@ for k = 1, #KEYS do
     burst = tonumber(ARGV[a + 5]), sub_windows = tonumber(ARGV[a + 6]),
   }
   local size = core.size(plan)
-  local state = read(KEYS[k], size)
+  local state = read(KEYS[k], size, core)
   local allowed, remaining, reset, retry_after, delay, granted = verbs[verb](
     core, state, now, plan, tonumber(ARGV[a + 7]), tonumber(ARGV[a + 8]), tonumber(ARGV[a + 9]))
   if granted > 0 or verb == "report" or verb == "refund" then
@@ -89,7 +101,7 @@ if welcome then
 else
   for _, each in ipairs(writes) do
     local o = each[7]
-    local _, remaining, reset = each[5].decide(read(each[1], each[3]), now, each[6], 0)
+    local _, remaining, reset = each[5].decide(read(each[1], each[3], each[5]), now, each[6], 0)
     out[o + 2], out[o + 3], out[o + 6] = remaining, reset, 0
   end
 end

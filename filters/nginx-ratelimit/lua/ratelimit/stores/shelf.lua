@@ -22,23 +22,25 @@ function M.new(dict)
   return setmetatable({ dict = dict, zone = C.ngx_http_lua_ffi_shdict_udata_to_zone(dict[1]) }, M)
 end
 
--- The dictionary gives memory of its own when the value is longer than the buffer.
+-- The dictionary gives memory of its own when the value is longer than what the buffer is said to hold.
 local function take_over(start, bytes)
   ffi.copy(start, pointer[0], bytes)
   C.free(pointer[0])
 end
 
---- Reads at most `bytes` bytes of a key's value into `buffer`; what the value lacks is zero.
-function M:read(key, buffer, bytes)
+--- Reads `bytes` bytes of a key's value into `buffer`, and up to `most` (default: no more) when there are; what the value
+-- lacks is zero. Returns how many the value has.
+function M:read(key, buffer, bytes, most)
   local start = ffi.cast("unsigned char *", buffer)
   pointer[0], length[0], kind[0], reason[0] = start, bytes, 0, nil
   C.ngx_http_lua_ffi_shdict_get(self.zone, key, #key, kind, pointer, length, number, flags, 0, stale, reason)
   local found = kind[0] == as_string and tonumber(length[0]) or 0
   if found > bytes then
-    take_over(start, bytes)
+    take_over(start, math.min(found, most or bytes))
   elseif found < bytes then
     ffi.fill(start + found, bytes - found)
   end
+  return found
 end
 
 --- Writes `bytes` bytes, kept for `milliseconds`; true, or nil and "no memory". Never drops what another key holds.
