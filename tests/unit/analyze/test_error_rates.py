@@ -8,7 +8,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from patternbench.analyze.ranking import holm
+from patternbench.analyze.objectives import Objective
+from patternbench.analyze.ranking import holm, rank
 from patternbench.analyze.recommend import shown_below
 from patternbench.analyze.stopping import Rule
 from patternbench.analyze.stopping_doubts import doubts, order_p, outliers
@@ -44,6 +45,15 @@ def test_of_equal_configurations_one_is_called_clearly_the_choice_in_5_percent_a
     found = rates.choices(count, rounds, runs)
     assert found["clear"] <= bound(runs)
     assert found["over_baseline"] <= bound(runs)
+
+
+def test_a_run_of_ten_conditions_where_nothing_differs_says_clearly_in_5_percent_at_most() -> None:
+    source, said, runs = np.random.default_rng(7), 0, 120
+    for _ in range(runs):
+        groups = [rates.configurations(source, 2, 6) for _ in range(10)]
+        doubted = [rank(group, Objective("p95", minimise=True), ()).doubt for group in groups]
+        said += min(doubted) <= shown_below(doubted, 0.05)
+    assert said / runs <= bound(runs)
 
 
 @every_number_of_rounds
