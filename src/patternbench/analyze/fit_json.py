@@ -16,10 +16,8 @@ from .manova import TermTest
 from .models import Analysis, ModelResult, MultivariateResult
 from .problems import Note
 from .robust import Remedy
+from .saved_model import FORMAT, inference_json
 from .words import doubts, effects, headline, preferred, statistics
-
-#: Name and version of the format; a reader refuses any other.
-FORMAT = "patternbench/models/1"
 
 
 def analysis_json(analysis: Analysis) -> dict[str, Any]:
@@ -106,6 +104,7 @@ def _design_json(result: ModelResult) -> dict[str, Any]:
         "largest_leverage": float(fit.leverage.max()),
         "level": fit.level,
         "left_out_quantiles": result.left_out_quantiles,
+        **inference_json(result),
         "normal": all(t.holds is not False for t in result.tests if t.assumption == "normality"),
     }
 

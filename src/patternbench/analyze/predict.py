@@ -11,10 +11,9 @@ import pandas as pd
 from scipy import stats
 
 from .crossval import undo_log
-from .fit_json import FORMAT
 from .formula import Floats, right_side
-from .formula_text import Parsed, parse_formula
 from .problems import DataError, Note, Problem, did_you_mean, raise_if_any
+from .saved_model import SavedModel
 from .units import is_duration, level_text, read_level
 
 
@@ -41,23 +40,6 @@ class Prediction:
     warnings: tuple[Note, ...]
 
 
-def read_models(saved: object) -> list[dict[str, Any]]:
-    """Return the models of a parsed `fit --json` file; raises `DataError` when it is something else."""
-    if not isinstance(saved, dict) or saved.get("format") != FORMAT:
-        found = saved.get("format") if isinstance(saved, dict) else type(saved).__name__
-        raise DataError(
-            Problem(
-                f"this is no saved model (format {found}, need {FORMAT}).",
-                "",
-                "Make one: patternbench fit ... --json FILE.",
-            )
-        )
-    models = saved.get("models")
-    if not isinstance(models, list) or not models:
-        raise DataError(Problem("the file holds no model."))
-    return models
-
-
 def read_point(texts: Sequence[str]) -> dict[str, str]:
     """Read `users=80,bundle_size=25` (one or several) into names and texts of values."""
     point: dict[str, str] = {}
@@ -71,26 +53,20 @@ def read_point(texts: Sequence[str]) -> dict[str, str]:
     return point
 
 
-def predict(model: Mapping[str, Any], point: Mapping[str, str], level: float = 0.95) -> Prediction:
-    """Predict the response of a saved `model` at `point`.
+def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) -> Prediction:
+    """Predict the response of a saved `model` at `point`, by the standard errors and the spread that were preferred.
 
     Raises `DataError` for variables that are missing, unknown, not numbers, or levels that were never
     fitted.
     """
-    parsed = parse_formula(str(model["formula"]))
-    design = model["design"]
-    frame, at = _frame(parsed, design, {**point, **_stand_ins(design, point)})
+    frame, at = _frame(model, {**point, **_stand_ins(model, point)})
     at = {name: value for name, value in at.items() if name in point}
-    row = _row(parsed, design, frame)
-    beta = np.array([term["estimate"] for term in model["terms"]], dtype=float)
-    bread = np.array(design["bread"], dtype=float)
-    reach = float(row @ bread @ row)
-    return _interval(model, float(row @ beta), reach, at, level)
+    return _interval(model, _row(model, frame), at, level)
 
 
-def _stand_ins(design: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, str]:
+def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
     """What the model was fitted with where a nested factor does not apply; raises when it is given there."""
-    away = [n for n in design.get("nested", ()) if n["by"] in point and point[n["by"]] not in map(str, n["applies"])]
+    away = [n for n in model.nested if n["by"] in point and point[n["by"]] not in map(str, n["applies"])]
     what = "{column} does not apply at {by}={level}."
     raise_if_any(
         Problem(what.format(**n, level=point[n["by"]]), "--at", f"Leave out {n['column']}.")
@@ -100,10 +76,8 @@ def _stand_ins(design: Mapping[str, Any], point: Mapping[str, str]) -> dict[str,
     return {n["column"]: str(n["stand_in"]) for n in away}
 
 
-def _frame(
-    parsed: Parsed, design: Mapping[str, Any], point: Mapping[str, str]
-) -> tuple[pd.DataFrame, dict[str, object]]:
-    known = list(parsed.right)
+def _frame(model: SavedModel, point: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, object]]:
+    known = list(model.parsed.right)
     missing = [Problem(f"{name} is not given.", "--at", f"Add {name}=...") for name in known if name not in point]
     surplus = [
         Problem(f"the model has no {name}.", "--at", did_you_mean(name, known)) for name in point if name not in known
@@ -112,16 +86,16 @@ def _frame(
     columns, at, problems = {}, {}, []
     for name in known:
         try:
-            columns[name], at[name] = _column(name, point[name], design)
+            columns[name], at[name] = _column(name, point[name], model)
         except DataError as found:
             problems += list(found.problems)
     raise_if_any(problems)
     return pd.DataFrame(columns), at
 
 
-def _column(name: str, text: str, design: Mapping[str, Any]) -> tuple[Any, object]:
-    if name in design["levels"]:
-        levels = design["levels"][name]
+def _column(name: str, text: str, model: SavedModel) -> tuple[Any, object]:
+    if name in model.levels:
+        levels = model.levels[name]
         match = next((one for one in levels if str(one) == text or _same_number(one, text)), None)
         if match is None:
             raise DataError(Problem(f"{name} has no level {text}.", "--at", did_you_mean(text, levels)))
@@ -141,10 +115,13 @@ def _same_number(level: object, text: str) -> bool:
         return False
 
 
-def _row(parsed: Parsed, design: Mapping[str, Any], frame: pd.DataFrame) -> Floats:
-    matrix, columns, _ = right_side(parsed, frame)
+def _row(model: SavedModel, frame: pd.DataFrame) -> Floats:
+    matrix, columns, _ = right_side(model.parsed, frame)
     place = {name: i for i, name in enumerate(columns)}
-    row: Floats = matrix[0, [place[name] for name in design["columns"]]]
+    raise_if_any(
+        Problem(f"the formula has no column {name}.", model.formula) for name in model.columns if name not in place
+    )
+    row: Floats = matrix[0, [place[name] for name in model.columns]]
     if not np.isfinite(row).all():
         raise DataError(
             Problem("the formula has no finite value there (a log of zero, or a division by zero?).", "--at")
@@ -152,30 +129,43 @@ def _row(parsed: Parsed, design: Mapping[str, Any], frame: pd.DataFrame) -> Floa
     return row
 
 
-def _interval(
-    model: Mapping[str, Any], centre: float, reach: float, at: Mapping[str, object], level: float
-) -> Prediction:
-    design, sigma, df = model["design"], float(model["sigma"]), int(model["f_df"][1])
-    quantile = float(stats.t.ppf((1 + level) / 2, df))
-    wide, narrow = quantile * sigma * np.sqrt(1 + reach), quantile * sigma * np.sqrt(reach)
-    ends, method = (centre - wide, centre + wide), "normal"
-    if not design["normal"] and design["left_out_quantiles"] and design["level"] == level:
-        ends, method = _left_out(centre, design["left_out_quantiles"]), "left_out"
-    base = undo_log(str(model["response"]))[1]
-    values = (centre, *ends, centre - narrow, centre + narrow)
+def _interval(model: SavedModel, row: Floats, at: Mapping[str, object], level: float) -> Prediction:
+    centre, mean_low, mean_high = model.inference.interval(row, level)
+    ends, method, doubts = _ends(model, row, centre, level)
+    target, base = undo_log(model.response)
+    values = (centre, *ends, mean_low, mean_high)
     estimate, low, high, mean_low, mean_high = (float(v if base is None else np.power(base, v)) for v in values)
-    warnings = (*_range_warnings(design, at), *_hull_warning(design, at, reach))
-    target, formula = undo_log(str(model["response"]))[0], str(model["formula"])
-    return Prediction(target, formula, at, estimate, low, high, mean_low, mean_high, level, method, warnings)
+    warnings = (*_range_warnings(model, at), *_hull_warning(model, at, row), *doubts)
+    return Prediction(target, model.formula, at, estimate, low, high, mean_low, mean_high, level, method, warnings)
 
 
-def _left_out(centre: float, quantiles: Sequence[float]) -> tuple[float, float]:
-    return centre + float(quantiles[0]), centre + float(quantiles[1])
+def _ends(model: SavedModel, row: Floats, centre: float, level: float) -> tuple[tuple[float, float], str, list[Note]]:
+    """Return the interval of one new observation, its method, and what is wrong with it."""
+    scatter = model.spread.at(row, model.inference.root, centre)
+    if model.normal:
+        return _normal_ends(model, row, centre, level), "normal", []
+    if model.spread.kind == "mixed" or model.scored * (1 - level) / 2 < 1:
+        text = "The residuals are not normal: the interval of one observation may hold fewer than it says."
+        return _normal_ends(model, row, centre, level), "normal", [Note("not_normal", text)]
+    shares = np.linspace(0, 1, len(model.left_out))
+    low, high = np.interp([(1 - level) / 2, (1 + level) / 2], shares, model.left_out)
+    return (centre + float(low) * scatter**0.5, centre + float(high) * scatter**0.5), "left_out", []
 
 
-def _range_warnings(design: Mapping[str, Any], at: Mapping[str, object]) -> list[Note]:
+def _normal_ends(model: SavedModel, row: Floats, centre: float, level: float) -> tuple[float, float]:
+    """Return t ends: the variance of the mean and of one observation, with Satterthwaite's df for mixed models."""
+    w = row @ model.inference.root
+    total = float(w @ model.inference.core @ w) + model.spread.at(row, model.inference.root, centre)
+    df = model.df
+    if model.inference.parts is not None:
+        df = model.inference.freedom(total, model.inference.gradient(w) + model.spread.gradient(row))
+    reach = float(stats.t.ppf((1 + level) / 2, df)) * total**0.5
+    return centre - reach, centre + reach
+
+
+def _range_warnings(model: SavedModel, at: Mapping[str, object]) -> list[Note]:
     notes = []
-    for name, (low, high) in design["ranges"].items():
+    for name, (low, high) in model.ranges.items():
         value = at.get(name)
         if isinstance(value, float) and not low <= value <= high:
             at_value, *ends = (level_text(name, one) for one in (value, low, high))
@@ -184,7 +174,8 @@ def _range_warnings(design: Mapping[str, Any], at: Mapping[str, object]) -> list
     return notes
 
 
-def _hull_warning(design: Mapping[str, Any], at: Mapping[str, object], reach: float) -> list[Note]:
-    if reach <= float(design["largest_leverage"]) or _range_warnings(design, at):
+def _hull_warning(model: SavedModel, at: Mapping[str, object], row: Floats) -> list[Note]:
+    leverage = float(((row @ model.inference.root) ** 2).sum())
+    if leverage <= model.largest_leverage or _range_warnings(model, at):
         return []
     return [Note("outside_hull", "No measured row combines such values, though each alone was measured: take care.")]

@@ -10,11 +10,11 @@ import orjson
 from rich.console import Console
 
 from patternbench.analyze.fit_json import notes_json, plain
-from patternbench.analyze.formula_text import variables_of
-from patternbench.analyze.predict import Prediction, read_models, read_point
+from patternbench.analyze.predict import Prediction, read_point
 from patternbench.analyze.predict import predict as predicted
 from patternbench.analyze.problems import DataError, Problem, did_you_mean
 from patternbench.analyze.rounds import label
+from patternbench.analyze.saved_model import SavedModel, read_models
 from patternbench.analyze.units import quantity, span
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
 from patternbench.study.files import read_bytes
@@ -58,16 +58,16 @@ def _parsed(path: Path) -> object:
         ) from None
 
 
-def _chosen(models: list[dict[str, Any]], response: str | None) -> list[dict[str, Any]]:
-    names = [str(one["response"]) for one in models]
+def _chosen(models: list[SavedModel], response: str | None) -> list[SavedModel]:
+    names = [one.response for one in models]
     if response is not None and response not in names:
         raise DataError(Problem(f"no model has the response {response}.", "--response", did_you_mean(response, names)))
-    return [one for one in models if response in (None, one["response"])]
+    return [one for one in models if response in (None, one.response)]
 
 
-def _suiting(models: list[dict[str, Any]], point: dict[str, str]) -> list[dict[str, Any]]:
+def _suiting(models: list[SavedModel], point: dict[str, str]) -> list[SavedModel]:
     """Keep the models whose variables are those of the point; the first when none is, so that it explains."""
-    suiting = [one for one in models if set(variables_of(str(one["formula"]))) == set(point)]
+    suiting = [one for one in models if set(one.parsed.right) == set(point)]
     return suiting or models[:1]
 
 

@@ -200,6 +200,8 @@ def test_a_prediction_from_no_model_exits_2(tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     assert "is not JSON" in run(predict, str(broken), "--at", "a=1").stderr
+    broken.write_text('{"format": "patternbench/models/1", "models": [{}]}')
+    assert "models[0].formula: is missing." in run(predict, str(broken), "--at", "a=1").stderr
     assert run(predict, TABLE, "--at", "a=1").exit_code == 2
 
 

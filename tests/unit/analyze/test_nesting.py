@@ -8,8 +8,9 @@ import pytest
 
 from patternbench.analyze.fit_json import analysis_json
 from patternbench.analyze.models import fit_formulas
-from patternbench.analyze.predict import predict, read_models
+from patternbench.analyze.predict import predict
 from patternbench.analyze.problems import DataError
+from patternbench.analyze.saved_model import read_models
 
 FORMULA = "p95 ~ users + C(strategy) + delay"
 
