@@ -47,10 +47,8 @@ class SavedModel:
 
 def inference_json(result: ModelResult) -> dict[str, Any]:
     """Lay out how sure the preferred model is, how its observations scatter, and its residuals on unseen scenarios."""
-    found, spread, design = result.inference, spread_of(result.fit, result.remedy), result.fit.design
-    pairs = zip(design.x, result.fit.fitted, strict=True)
-    scale = np.sqrt([spread.at(row, found.root, float(mean)) for row, mean in pairs])
-    shares = result.cross_validation.residuals / np.maximum(scale, np.finfo(float).tiny)
+    found, spread = result.inference, spread_of(result.fit, result.remedy)
+    shares = result.cross_validation.residuals / _scales(result, spread)
     scored = shares[np.isfinite(shares)]
     parts = found.parts
     return {
@@ -71,6 +69,12 @@ def inference_json(result: ModelResult) -> dict[str, Any]:
             else [],
         },
     }
+
+
+def _scales(result: ModelResult, spread: Spread) -> Floats:
+    """Return the standard deviation of one observation at each row (n)."""
+    found = spread.over(result.fit.design.x, result.inference.root, result.fit.fitted)
+    return np.maximum(np.sqrt(found), np.finfo(float).tiny)
 
 
 def _quantiles(values: Floats) -> Floats:

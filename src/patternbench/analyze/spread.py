@@ -39,16 +39,21 @@ class Spread:
     between: Floats | None = None
     within: float = 0.0
 
-    def at(self, row: Floats, root: Floats, mean: float) -> float:
-        """Return the variance at a row of the design whose mean is `mean`; `root` is r^-1 of the design."""
+    def over(self, rows: Floats, root: Floats, means: Floats) -> Floats:
+        """Return the variances (n) at rows of the design (n x p) whose means are `means`; `root` is its r^-1."""
         if self.kind == "factors":
-            return float(np.exp(row @ root @ self.coefficients))
+            return np.asarray(np.exp(rows @ root @ self.coefficients), dtype=np.float64)
         if self.kind == "power":
-            return float(np.exp(np.polynomial.polynomial.polyval(np.log(np.clip(mean, *self.ends)), self.coefficients)))
+            logs = np.log(np.clip(means, *self.ends))
+            return np.asarray(np.exp(np.polynomial.polynomial.polyval(logs, self.coefficients)), dtype=np.float64)
         if self.random is not None and self.between is not None:
-            z = row @ self.random
-            return float(z @ self.between @ z) + self.within
-        return float(self.coefficients[0])
+            z = rows @ self.random
+            return np.asarray(((z @ self.between) * z).sum(axis=1) + self.within, dtype=np.float64)
+        return np.full(len(rows), float(self.coefficients[0]))
+
+    def at(self, row: Floats, root: Floats, mean: float) -> float:
+        """Return the variance at one row of the design whose mean is `mean`."""
+        return float(self.over(row[None, :], root, np.array([mean]))[0])
 
     def gradient(self, row: Floats) -> Floats:
         """Return the derivatives of a mixed model's variance by its parameters, in the order of its inference."""

@@ -16,7 +16,7 @@ from scipy import stats
 
 from .diagnostics import Test, ljung_box_test
 from .formula import Design, Floats
-from .linear import Factorization, LinearFit
+from .linear import Factorization, LinearFit, exact_fit_note
 
 #: The column of a run's table that says when a round ran.
 RUN_ORDER = "started"
@@ -47,6 +47,8 @@ LACK_OF_FIT, GROUPS, SLOPES = "Lack of fit", "Groups", "Slopes of groups"
 
 def structure_tests(fit: LinearFit, basis: Factorization, table: pd.DataFrame, group: str | None) -> Structure:
     """Test the shape of `fit`, then the independence of its rows by the column `group` and by the order of the run."""
+    if exact_fit_note(fit):
+        return Structure((), (), fit.residuals)
     cells = _cells(fit.design)
     shape = lack_of_fit_test(fit, cells)
     around = _around_means(cells) if shape.holds is False else basis.q
@@ -93,7 +95,7 @@ def _f_test(name: str, assumption: str, smaller: _Rest, larger: _Rest, of: str =
     if extra < 1 or large_df < 1:
         return Test(name, assumption, None, None, "Not tested: no degree of freedom is left.")
     if large <= np.finfo(float).eps * small:
-        return Test(name, assumption, None, None, "Not tested: nothing varies within.")
+        return Test(name, assumption, np.inf, 0.0, f"{of}F({extra}, {large_df}): nothing is left to vary.")
     f = max(small - large, 0.0) / extra / (large / large_df)
     return Test(name, assumption, f, float(stats.f.sf(f, extra, large_df)), f"{of}F({extra}, {large_df}).")
 

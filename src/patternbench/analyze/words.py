@@ -189,13 +189,13 @@ def _explained(result: ModelResult, noun: str) -> str:
 def statistics(result: ModelResult) -> str:
     """Write the numbers of the model whose coefficients are shown: those of least squares only where it is read."""
     s, remedy = result.fit.summary, result.remedy
-    f, df, rest, p = result.inference.overall(result.fit.design)
-    test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}"
     if remedy is None:
         return (
             f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; F({s.df_model}, {s.df_residual}) = {number(s.f)}, "
             f"p {p_value(s.f_p)}; AIC {number(s.aic)}, BIC {number(s.bic)}; residual standard error {number(s.sigma)}"
         )
+    f, df, rest, p = result.inference.overall(result.fit.design)
+    test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}"
     if remedy.mixed is None:
         return f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; Wald {test}; residual standard error {number(s.sigma)}"
     found = remedy.mixed

@@ -49,6 +49,13 @@ def test_curvature_is_lack_of_fit_and_not_dependence() -> None:
     assert not {"mixed_model", "jackknife"} & set(kinds(result))
 
 
+def test_a_step_without_any_noise_is_lack_of_fit_and_an_exact_model_is_not_tested() -> None:
+    step = grid(1).assign(y=lambda t: (t["users"] > 4) * 1.0)
+    assert p_of(fitted(step), "Lack of fit") == 0
+    exact = fitted(step.assign(y=lambda t: 2 * t["users"] + 1))
+    assert "Lack of fit" not in [test.name for test in exact.tests]
+
+
 def test_lack_of_fit_is_the_f_test_against_a_mean_for_every_load() -> None:
     table = grid(2)
     small, large = smf.ols("y ~ users", table).fit(), smf.ols("y ~ C(users)", table).fit()
