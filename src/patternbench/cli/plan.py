@@ -10,16 +10,17 @@ from rich.text import Text
 
 from patternbench.cli import output
 from patternbench.cli.output import described
+from patternbench.cli.shared import no_commands_option
 from patternbench.cli.terminal import Plain
 from patternbench.drivers import choice
-from patternbench.lab import systems
 from patternbench.plan import estimate, fraction
 from patternbench.plan.expand import Plan, expand, size
-from patternbench.run import evidence, preflight
+from patternbench.records.inputs import Inputs
+from patternbench.run import evidence, inspection, preflight
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
 from patternbench.study.files import read_text
-from patternbench.study.load import loads, placed
+from patternbench.study.load import loads, parse_study, placed
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError
 
@@ -30,7 +31,8 @@ SHOWN = 40
 @click.argument("study_file", metavar="STUDY")
 @click.option("--json", "json_", is_flag=True, help="Print factors and scenarios as one JSON object.")
 @click.option("--all", "everything", is_flag=True, help=f"List all scenarios, not only the first {SHOWN}.")
-def plan(study_file: str, json_: bool, everything: bool) -> None:
+@no_commands_option
+def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> None:
     """List the scenarios of STUDY: how many, of which factors and levels, and how long a run will take.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Nothing is started.
@@ -41,12 +43,22 @@ def plan(study_file: str, json_: bool, everything: bool) -> None:
         expanded = expand(study)
         evidence.check(study, expanded)
         choice.check(expanded.scenarios)
-        check_declared(study, expanded)
-        check_system(study, Path(study_file).resolve().parent)
+        _check(study, expanded, Inputs(Path(study_file).resolve().parent), no_commands)
+    for sentence in inspection.warnings_of(parse_study(text, study_file)):
+        output.note(sentence)
     if json_:
         output.as_json(expanded.as_json() | described_part(study, expanded))
     else:
         show(study, expanded, everything)
+
+
+def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> None:
+    """Raise InputError listing what is wrong with commands, files and settings, as far as nothing need be started."""
+    if no_commands:
+        inspection.refuse_commands(study)
+    problems = preflight.described_problems(study, expanded, inputs)
+    if problems:
+        raise InputError(problems)
 
 
 def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
@@ -55,20 +67,6 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
         return {}
     known = fraction.aliasing([scenario.levels for scenario in expanded.scenarios])
     return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *known]}
-
-
-def check_declared(study: Study, expanded: Plan) -> None:
-    """Raise InputError listing what is known to be impossible: faults, and what a client's library cannot express."""
-    problems = preflight.declared_problems(study, expanded)
-    if problems:
-        raise InputError(problems)
-
-
-def check_system(study: Study, beside: Path) -> None:
-    """Raise InputError when the study names a system or a setting that is not there."""
-    if study.system.name:
-        levels = [{name: level} for name, values in study.system.settings.items() for level in values]
-        systems.load(study.system.name, beside).check(levels)
 
 
 def _guess(study: Study, expanded: Plan, rounds: int) -> float:
@@ -96,6 +94,8 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
     console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
     for sentence in described_part(study, expanded).get("aliasing", []):
         console.print(f"! {sentence}")
+    for client, words in inspection.commands(study.clients).items():
+        console.print(f"! the study starts a command of its author as client {client}: {' '.join(words)}")
     factors = Table("factor", "levels", box=None)
     for name, levels in expanded.factors.items():
         factors.add_row(name, ", ".join(map(str, levels)))

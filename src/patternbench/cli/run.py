@@ -7,8 +7,12 @@ from pathlib import Path
 
 import click
 
+from patternbench.cli import output
 from patternbench.cli.execution import carry_out
-from patternbench.run import session
+from patternbench.cli.shared import no_commands_option
+from patternbench.run import inspection, session
+from patternbench.study.files import read_text
+from patternbench.study.load import parse_study
 
 RUNS = Path("runs")
 
@@ -18,12 +22,15 @@ RUNS = Path("runs")
 @click.option("--out", type=click.Path(path_type=Path), help="The run's folder. [default: runs/NAME-TIME]")
 @click.option("--skip-unavailable", is_flag=True, help="Leave out clients that cannot be had here; the report says so.")
 @click.option("--json", "json_", is_flag=True, help="End with one JSON object; no progress bar.")
-def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool) -> int:
+@no_commands_option
+def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool, no_commands: bool) -> int:
     """Run STUDY: bring its system up, drive load, inject faults, record every attempt, write a report.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Interrupted, it goes on with `patternbench resume`.
     Exit code 1 says that some rounds failed, that a scenario has no valid round, that every call of a round failed
     without a fault, or that the run was stopped: because its system was gone, or no round of a whole block was valid.
     """
+    for sentence in inspection.warnings_of(parse_study(read_text(study_file), study_file)):
+        output.note(sentence)
     folder = out or RUNS / f"{Path(study_file).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    return carry_out(session.begin(study_file, folder, skip_unavailable), json_)
+    return carry_out(session.begin(study_file, folder, skip_unavailable, no_commands), json_)

@@ -97,6 +97,9 @@ class Confidence(click.FloatRange):
         return found
 
 
+no_commands_option = click.option(
+    "--no-commands", is_flag=True, help="Refuse a study that starts commands of its author."
+)
 level_option = click.option(
     "--level",
     type=Confidence(0.5, 0.999),

@@ -40,13 +40,21 @@ def _kept(run: RunFolder, name: str, source: Path) -> dict[str, Any]:
     try:
         found = digest(source)
         copy = run.inputs / f"{found[:SHORT]}-{source.name}"
-        run.inputs.mkdir(exist_ok=True)
-        shutil.copyfile(source, copy)
+        run.inputs.mkdir(exist_ok=True, mode=0o700)
+        _copied(source, copy)
         if digest(copy) != found:
             raise InputError(Problem("changed while it was copied", file=str(source)))
         return {"sha256": found, "bytes": copy.stat().st_size, "copy": str(copy.relative_to(run.path))}
     except OSError as error:
         raise InputError(Problem(f"cannot be copied: {error.strerror}", file=str(source), value=name)) from None
+
+
+def _copied(source: Path, copy: Path) -> None:
+    """Copy a file for those alone who may read the original."""
+    copy.unlink(missing_ok=True)
+    copy.touch(mode=0o600)
+    shutil.copyfile(source, copy)
+    shutil.copymode(source, copy)
 
 
 def kept(run: RunFolder, noted: Mapping[str, Mapping[str, Any]], beside: Path) -> Inputs:

@@ -13,6 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from patternbench.study.files import problem_of
+
 #: The table of a run folder that analyses read.
 ROUNDS = "rounds.parquet"
 _NAMED_AT_MOST = 3
@@ -30,6 +32,9 @@ def read_table(path: Path) -> pd.DataFrame:
     """
     if not path.exists():
         raise TableError(f"{path} does not exist. Give a run folder, a .csv or a .parquet file.")
+    wrong = None if path.is_dir() else problem_of(path)
+    if wrong is not None:
+        raise TableError(f"{path} {wrong.message}.")
     if path.is_dir():
         return _finished(_read_parquet(_rounds_of(path)), path)
     if path.suffix.lower() in {".parquet", ".pq"}:

@@ -23,8 +23,9 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
 from patternbench.report.model import RunReport, counting
+from patternbench.study import secrets
 from patternbench.study.files import read_text
-from patternbench.study.load import loads
+from patternbench.study.load import loads, parse_study
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.units import Duration
@@ -103,7 +104,7 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
     kept = counting(rounds)
     return RunReport(
         study_name=noted["study"] + (WITH_INVALID if include_invalid else ""),
-        study_text=read_text(run.study),
+        study_text=_shown(run),
         manifest=noted,
         factors=planned["factors"],
         scenarios=planned["scenarios"],
@@ -151,6 +152,12 @@ def refresh_rounds(run: RunFolder) -> Measured:
 
 def _study(run: RunFolder) -> Study:
     return loads(read_text(run.study), str(run.study))
+
+
+def _shown(run: RunFolder) -> str:
+    """The study's text as others may read it."""
+    text = read_text(run.study)
+    return secrets.blanked(text, parse_study(text, str(run.study)))
 
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:

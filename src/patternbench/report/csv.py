@@ -7,6 +7,7 @@ import pandas as pd
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import block_drift, noise_floor
 from patternbench.analyze.units import SHARES
+from patternbench.records import csv_file
 from patternbench.report.figures import figure_responses
 from patternbench.report.findings import Findings, findings
 from patternbench.report.layout import Layout, layout
@@ -77,5 +78,5 @@ def _of_sections(report: RunReport) -> dict[str, pd.DataFrame]:
 
 
 def _written(path: Path, table: pd.DataFrame) -> Path:
-    table.to_csv(path, index=False)
+    csv_file.write(table, path)
     return path

@@ -12,7 +12,7 @@ import pandas as pd
 from patternbench.analyze.metrics import TABLE_2, user_metrics
 from patternbench.plan.expand import STACK, factor_name
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import attempts, damage, stored
+from patternbench.records import attempts, csv_file, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report.model import counting
@@ -141,4 +141,4 @@ def _write(frame: pd.DataFrame, path: Path, suffix: str) -> None:
     if suffix == "parquet":
         frame.to_parquet(path, index=False)
     else:
-        frame.to_csv(path, index=False)
+        csv_file.write(frame, path)

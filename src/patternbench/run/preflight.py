@@ -21,6 +21,7 @@ from patternbench.lab.systems import SystemFile
 from patternbench.plan.expand import Plan
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
+from patternbench.run import inspection
 from patternbench.run.stage import Stage
 from patternbench.study import places
 from patternbench.study.levels import only
@@ -57,20 +58,30 @@ def declared_problems(study: Study, plan: Plan) -> list[Problem]:
     return list({str(problem): problem for problem in found}.values())
 
 
-def system_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """What is wrong with the system a study names, its settings, and what it needs on this machine."""
+def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
+    """What is wrong with the system a study names, and what it needs on this machine."""
     if not study.system.name:
         return _authority_problems(study.system, inputs)
     system = systems.load(str(study.system.name), inputs.beside)
-    levels = {name: level for name, values in study.system.settings.items() for level in values}
+    return _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
+
+
+def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """What is wrong with a study's files and settings, whatever this machine has; nothing is started."""
+    found = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
+    if study.system.name:
+        found += _setting_problems(systems.load(str(study.system.name), inputs.beside), study, plan)
+    return found
+
+
+def _setting_problems(system: SystemFile, study: Study, plan: Plan) -> list[Problem]:
     found = [
         problem
-        for name in levels
-        for level in study.system.settings[name]
+        for name, levels in study.system.settings.items()
+        for level in levels
         for problem in system.problems({name: level})
     ]
-    found = found or _refused_settings(system, plan)
-    return found + _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
+    return found or _refused_settings(system, plan)
 
 
 def _authority_problems(system: System, inputs: Inputs) -> list[Problem]:
@@ -166,8 +177,12 @@ def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) ->
     transport = httpx.HTTPTransport(uds=socket or None, verify=_trust(system, inputs))
     asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready
     name = {"sni_hostname": system.server_name} if system.server_name else {}
-    with httpx.Client(transport=transport, timeout=5.0) as http:
-        return http.get(asked, headers=headers, extensions=name).status_code
+    # Only the head is waited for: a body may be huge, inflate or never end.
+    with (
+        httpx.Client(transport=transport, timeout=5.0) as http,
+        http.stream("GET", asked, headers=headers, extensions=name) as answer,
+    ):
+        return answer.status_code
 
 
 def _trust(system: System, inputs: Inputs) -> ssl.SSLContext | bool:

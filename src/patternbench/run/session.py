@@ -17,7 +17,7 @@ from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
-from patternbench.run import evidence, preflight
+from patternbench.run import evidence, inspection, preflight
 from patternbench.run.manifest import manifest
 from patternbench.run.preflight import Cast
 from patternbench.run.presence import Presence
@@ -80,11 +80,13 @@ class Session:
         files.write_json(self.folder.manifest, {**described, part: {**described.get(part, {}), **found}})
 
 
-def begin(study_file: str, out: Path, skip_unavailable: bool) -> Session:
+def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool = False) -> Session:
     """Prepare a new run: everything that can be wrong is found here, before anything is measured."""
     text = read_text(study_file)
     study = loads(text, study_file)
     with placed(text, study_file):
+        if no_commands:
+            inspection.refuse_commands(study)
         session = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
     session.folder.create()
     _write(session, text, study_file)
@@ -128,7 +130,8 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
     choice.check(plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)
     plan = preflight.without(plan, cast.left_out)
-    problems = preflight.declared_problems(study, plan) + preflight.system_problems(study, plan, inputs)
+    problems = preflight.described_problems(study, plan, inputs)
+    problems += preflight.system_problems(study, inputs)
     if problems:
         raise InputError(problems)
     preflight.check_urls(study, inputs)

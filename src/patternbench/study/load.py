@@ -51,12 +51,15 @@ def load(path: str | FilePath) -> Study:
 
 def loads(text: str, file: str) -> Study:
     """The study that a text holds; ``file`` is its name in messages."""
-    if file.endswith(".json"):
-        text = without_comments(text)
-    document = parse(text, file)
+    document = parse_study(text, file)
     if resiliencebench.recognises(document.value):
         document = resiliencebench.convert(document)
     return typing.cast(Study, validated(Study, document))
+
+
+def parse_study(text: str, file: str) -> Document:
+    """The document that the text of a study holds; ``file`` tells JSON, which may hold comments, from YAML."""
+    return parse(without_comments(text) if file.endswith(".json") else text, file)
 
 
 @contextmanager
@@ -65,7 +68,7 @@ def placed(text: str, file: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        document = parse(without_comments(text) if file.endswith(".json") else text, file)
+        document = parse_study(text, file)
         found = [_placed(problem, document) for problem in error.problems]
         raise InputError(sorted(found, key=lambda problem: problem.line or 0)) from None
 
@@ -170,4 +173,4 @@ def _without_echoes(problems: list[Problem]) -> list[Problem]:
     return sorted(merged.values(), key=lambda p: (p.line or 0, p.path))
 
 
-__all__ = ["Levels", "dotted", "load", "loads", "validated"]
+__all__ = ["Levels", "dotted", "load", "loads", "parse_study", "validated"]

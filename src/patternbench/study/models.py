@@ -7,8 +7,9 @@ Any scalar typed ``Levels[...]`` may hold a list; it is then a factor. Fields st
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
@@ -19,7 +20,16 @@ from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Poli
 from patternbench.study.units import Duration, Number, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
 
-Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000)]
+
+def _no_login(url: str) -> str:
+    """Refuses a URL with a user or a password: the study, and so every record of it, would hold them."""
+    if "@" in urlsplit(url).netloc:
+        allowed = 'a URL without them, and `headers: {Authorization: "Basic ${env:LOGIN}"}`'
+        raise PydanticCustomError("login", "holds a user or a password", {"allowed": allowed})
+    return url
+
+
+Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000), AfterValidator(_no_login)]
 DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]
 TLS = ("ca", "verify", "server_name")

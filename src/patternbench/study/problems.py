@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 LONGEST_VALUE = 60
+LOGIN = re.compile(r"://[^/@\s]*@")
+"""User and password in a URL, which no message shows."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ def shown(value: Any) -> str:
         text = repr(value)
     else:
         text = str(value)
+    text = LOGIN.sub("://***@", text)
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 

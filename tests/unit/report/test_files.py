@@ -15,6 +15,7 @@ from patternbench.analyze.intervals import median_interval
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
 from patternbench.report.model import Figure, RunReport, Section, Table, warnings
+from patternbench.report.model_section import page_html
 from patternbench.report.summary import summary_table
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
@@ -204,3 +205,9 @@ def test_a_run_without_any_valid_round_is_still_a_page(small: RunReport) -> None
     report = with_invalid(small, *small.rounds.index)
     assert "not valid and left out" in render(report)
     assert f"{len(report.rounds)} rounds not valid, left out" in printed(report)
+
+
+def test_the_page_of_an_analysis_loads_nothing_from_elsewhere() -> None:
+    page = page_html("<b>title", [])
+    assert "Content-Security-Policy\" content=\"default-src 'none'" in page
+    assert "<b>title" not in page

@@ -58,6 +58,10 @@ def test_a_tag_that_makes_something_else_of_a_value_is_refused(tag: str) -> None
     assert f"the tag {tag} is not allowed" in refused(f"name: {tag} [x]")
 
 
+def test_a_number_that_the_parser_trips_over_is_refused() -> None:
+    assert "study.yaml: is not YAML" in refused("-_")
+
+
 def test_plain_tags_are_read() -> None:
     assert parse("name: !!str 5", "study.yaml").value == {"name": "5"}
 
