@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
 from patternbench.lab.processes import absolute
+from patternbench.study.files import problem_of
 from patternbench.study.parts import per_second
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
@@ -74,9 +76,12 @@ class RateType(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The rate per second, or a usage error that shows how one is written."""
         try:
-            return float(value if _is_number(value) else per_second(value))
+            rate = float(value if _is_number(value) else per_second(value))
         except ValueError:
+            rate = math.nan
+        if not math.isfinite(rate):
             self.fail(f"{value!r} is not a rate; write for example 500 or 120/m", param, ctx)
+        return rate
 
 
 class WeightsType(click.ParamType):  # type: ignore[type-arg]
@@ -244,6 +249,14 @@ def _targets(options: Options) -> list[dict[str, Any]]:
         raise InputError(Problem("are too few or too many", path="--weights", value=weights, allowed=allowed))
     urls = [_at_socket(options.unix_socket, url) if options.unix_socket else url for url in options.urls]
     return [{"url": url, "weight": weight} for url, weight in zip(urls, weights, strict=True)]
+
+
+def _file(path: str, flag: str) -> str:
+    """The absolute path of a file that the engine is to read; raises InputError when it is none."""
+    found = problem_of(path)
+    if found is not None:
+        raise InputError(replace(found, path=flag))
+    return str(Path(path).resolve())
 
 
 def _at_socket(path: str, url: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import secrets
 import shutil
 import socket
 import subprocess
@@ -16,9 +17,14 @@ from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
 
-USER = PASSWORD = "patternbench"
+USER = "patternbench"
 LOG_SIZE = "--innodb-log-file-size=16M"
 ANSWERS_WITHIN_S = 30.0
+LOCK_ROOT = (
+    "UPDATE mysql.global_priv SET priv = json_set(priv, '$.account_locked', true) WHERE user <> 'mariadb.sys';\n"
+    "FLUSH PRIVILEGES;\n"
+)
+"""Nobody logs in as root, who has no password while the data folder is made; procedures still run in its name."""
 
 
 class MariaDB(Settings):
@@ -44,7 +50,8 @@ class MariaDB(Settings):
         """Make the data folder, fill it, start MariaDB on loopback and a Unix socket, and wait until it answers."""
         debian.required(self.needs()[0])
         folder, port = place.folder / name, self.port or free_port()
-        self._prepare(folder)
+        password = secrets.token_hex(16)
+        self._prepare(folder, password)
         command = [*_server(folder), f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder / 'm.sock'}"]
         command += [f"--pid-file={folder / 'pid'}", f"--init-file={folder / 'users.sql'}", "--skip-name-resolve"]
         command += [f"--innodb-flush-log-at-trx-commit={self.flush_at_commit}", "--max-connections=500"]
@@ -55,12 +62,12 @@ class MariaDB(Settings):
         except BaseException:
             process.close()
             raise
-        return Running(process, f"mariadb://{USER}:{PASSWORD}@127.0.0.1:{port}/{self.database}")
+        return Running(process, f"mariadb://{USER}:{password}@127.0.0.1:{port}/{self.database}")
 
-    def _prepare(self, folder: Path) -> None:
+    def _prepare(self, folder: Path, password: str) -> None:
         """Make a new data folder with the database, and the file that lets our user in when the server starts."""
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, mode=0o700)  # its socket, its data and the password are the caller's alone
         install = [debian.program("mariadb-install-db"), "--no-defaults", f"--datadir={folder / 'data'}", LOG_SIZE]
         _done([*install, f"--user={getpass.getuser()}", "--auth-root-authentication-method=normal", "--skip-test-db"])
         script = (filters.FOLDER / self.script).read_text(encoding="utf-8") if self.script else ""
@@ -68,8 +75,8 @@ class MariaDB(Settings):
         # What is made while MariaDB is set up belongs to nobody, and what belongs to nobody cannot be called.
         owner = f"\nUPDATE mysql.proc SET definer = 'root@localhost' WHERE db = '{self.database}';\n"
         _done([*_server(folder), "--bootstrap"], tables + owner)
-        grant = f"GRANT ALL ON {self.database}.* TO '{USER}'@'%' IDENTIFIED BY '{PASSWORD}';\n"
-        (folder / "users.sql").write_text(grant, encoding="utf-8")
+        grant = f"GRANT ALL ON {self.database}.* TO '{USER}'@'%' IDENTIFIED BY '{password}';\n"
+        (folder / "users.sql").write_text(LOCK_ROOT + grant, encoding="utf-8")
 
 
 def _server(folder: Path) -> list[str]:

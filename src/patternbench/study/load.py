@@ -18,6 +18,7 @@ from patternbench.study.files import read_text
 from patternbench.study.levels import Levels
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.study.shapes import in_words
 
 ALLOWED = {
     "int_type": "a whole number",
@@ -37,7 +38,7 @@ LIMITS = {
     "less_than_equal": ("le", "at most {}"),
     "less_than": ("lt", "less than {}"),
     "literal_error": ("expected", "{}"),
-    "string_pattern_mismatch": ("pattern", "text that matches {}"),
+    "string_pattern_mismatch": ("pattern", "{}"),
     "too_short": ("min_length", "at least {} entry"),
     "string_too_long": ("max_length", "at most {} characters"),
 }
@@ -118,7 +119,8 @@ def _message(kind: str, message: str) -> str:
 def _allowed(kind: str, context: dict[str, Any]) -> str:
     if kind in LIMITS:
         key, text = LIMITS[kind]
-        return text.format(context.get(key))
+        given = str(context.get(key))
+        return in_words(given) if key == "pattern" else text.format(given)
     return str(context.get("allowed", ALLOWED.get(kind, "")))
 
 

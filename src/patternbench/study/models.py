@@ -23,13 +23,24 @@ from patternbench.study.workloads import Workload
 
 def _no_login(url: str) -> str:
     """Refuses a URL with a user or a password: the study, and so every record of it, would hold them."""
-    if "@" in urlsplit(url).netloc:
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
         allowed = 'a URL without them, and `headers: {Authorization: "Basic ${env:LOGIN}"}`'
         raise PydanticCustomError("login", "holds a user or a password", {"allowed": allowed})
+    if parts.port == 0:  # a port beyond 65535 raises ValueError when it is asked for
+        raise ValueError
     return url
 
 
-Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000), AfterValidator(_no_login)]
+def _reachable(url: str) -> str:
+    try:
+        return _no_login(url)
+    except ValueError:
+        message = "has no such host or port"
+        raise PydanticCustomError("host", message, {"allowed": "a host, and a port from 1 to 65535"}) from None
+
+
+Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000), AfterValidator(_reachable)]
 DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]
 TLS = ("ca", "verify", "server_name")
@@ -188,7 +199,7 @@ class Strategy(OneOf):
 class ClientAt(OneOf):
     """Where a client of the user's own is found: it already runs, or a command starts it."""
 
-    url: Annotated[str, Field(pattern=r"^http://[^\s/]+")] | None = None
+    url: Annotated[str, Field(pattern=r"^http://[^\s/]+"), AfterValidator(_reachable)] | None = None
     command: Annotated[list[str], Field(min_length=1)] | None = None
 
 

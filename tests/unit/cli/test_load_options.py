@@ -1,0 +1,26 @@
+"""What the flags of ``load`` refuse before the engine is asked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from patternbench.cli.load import load
+from patternbench.study.problems import InputError
+
+
+@pytest.mark.parametrize("rate", ["1e309", "inf", "nan", "-inf", "fast"])
+def test_a_rate_that_is_no_finite_number_is_refused(rate: str) -> None:
+    done = CliRunner().invoke(load, ["http://127.0.0.1:1", f"--rate={rate}"])
+    assert done.exit_code == 2
+    assert f"'{rate}' is not a rate; write for example 500 or 120/m" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("flag", ["--body=@{}", "--ca={}"])
+def test_a_pipe_is_refused_where_a_file_is_needed(flag: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is a pipe, a socket or a device; a file is needed"):
+        CliRunner().invoke(load, ["http://127.0.0.1:1", flag.format(tmp_path / "pipe")], catch_exceptions=False)

@@ -1,0 +1,41 @@
+"""What is allowed is said in words, never as a regular expression."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.support.studies import ROOT, changed, problems
+
+from patternbench.study.shapes import SHAPES
+
+
+def patterns(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        yield from ([node["pattern"]] if isinstance(node.get("pattern"), str) and "examples" not in node else [])
+        for value in node.values():
+            yield from patterns(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from patterns(value)
+
+
+def test_every_shape_of_a_text_has_words() -> None:
+    used = set(patterns(json.loads((ROOT / "contracts/study/study.schema.json").read_text())))
+    typed = {pattern for pattern in used if "us|ms" not in pattern and not pattern.startswith(r"^\d")}
+    assert typed
+    assert typed <= set(SHAPES), typed - set(SHAPES)
+
+
+def test_a_wrong_name_is_told_what_names_look_like() -> None:
+    (problem,) = problems(changed(name="'[A-Z'"))
+    assert problem.allowed == "small letters, digits, `.`, `_` and `-`, with a letter or digit first"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "http://127.0.0.1:0", "http://[::1", "http://h:x"])
+def test_a_url_with_no_such_port_or_host_is_refused(url: str) -> None:
+    (problem,) = problems(changed(system=f"{{url: '{url}'}}"))
+    assert "has no such host or port" in str(problem)
+    assert problem.allowed == "a host, and a port from 1 to 65535"
