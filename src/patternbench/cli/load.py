@@ -231,7 +231,7 @@ def job_of(options: Options, log: bool) -> dict[str, Any]:
         "contract": 1,
         "seed": options.seed,
         "targets": _targets(options),
-        "tls": {"ca_file": options.ca and absolute(options.ca), "verify": not options.insecure},
+        "tls": {"ca_file": options.ca and _file(options.ca, "--ca"), "verify": not options.insecure},
         "warm_up_us": options.warm_up.us,
         "duration_us": duration.us if duration else None,
         "drain_us": options.timeout.us,
@@ -256,7 +256,7 @@ def _file(path: str, flag: str) -> str:
     found = problem_of(path)
     if found is not None:
         raise InputError(replace(found, path=flag))
-    return str(Path(path).resolve())
+    return absolute(path)
 
 
 def _at_socket(path: str, url: str) -> str:
@@ -292,7 +292,7 @@ def _step(options: Options) -> dict[str, Any]:
     if options.redirects:
         step["max_redirects"] = options.redirects
     if options.body is not None and options.body.startswith("@"):
-        step["body_file"] = absolute(options.body[1:])
+        step["body_file"] = _file(options.body[1:], "--body")
     elif options.body is not None:
         step["body"] = options.body
     return step

@@ -21,23 +21,23 @@ from patternbench.study.units import Duration, Number, Percentage, PositiveDurat
 from patternbench.study.workloads import Workload
 
 
-def _no_login(url: str) -> str:
-    """Refuses a URL with a user or a password: the study, and so every record of it, would hold them."""
-    parts = urlsplit(url)
-    if "@" in parts.netloc:
+def _reachable(url: str) -> str:
+    """Refuses a URL with a login, which the study and so every record of it would hold, and one with no such port."""
+    if "@" in url.partition("//")[2].partition("/")[0]:
         allowed = 'a URL without them, and `headers: {Authorization: "Basic ${env:LOGIN}"}`'
         raise PydanticCustomError("login", "holds a user or a password", {"allowed": allowed})
-    if parts.port == 0:  # a port beyond 65535 raises ValueError when it is asked for
-        raise ValueError
+    if not _has_a_port(url):
+        message = "has no such host or port"
+        raise PydanticCustomError("host", message, {"allowed": "a host, and a port from 1 to 65535"})
     return url
 
 
-def _reachable(url: str) -> str:
+def _has_a_port(url: str) -> bool:
+    """Whether the port that a URL names, if any, is one; ``urlsplit`` raises for those beyond 65535."""
     try:
-        return _no_login(url)
+        return urlsplit(url).port != 0
     except ValueError:
-        message = "has no such host or port"
-        raise PydanticCustomError("host", message, {"allowed": "a host, and a port from 1 to 65535"}) from None
+        return False
 
 
 Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000), AfterValidator(_reachable)]

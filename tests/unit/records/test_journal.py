@@ -35,8 +35,15 @@ def test_an_entry_is_on_disk_before_append_returns(tmp_path: Path, monkeypatch: 
     journal = Journal(path)
     for index in range(3):
         journal.append(entry(index))
-        assert synced[-1] == (path.stat().st_ino, path.read_bytes()), "all of the line was handed to the disk"
-        assert len(synced) == index + 1
+        assert (path.stat().st_ino, path.read_bytes()) in synced, "all of the line was handed to the disk"
+        synced.clear()
+
+
+def test_the_folder_of_a_new_journal_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append(os.fstat(number).st_ino))
+    Journal(tmp_path / "journal.jsonl").append(entry(0))
+    assert tmp_path.stat().st_ino in synced
 
 
 def test_an_entry_that_could_not_be_brought_to_disk_is_not_in_the_journal(
