@@ -1,6 +1,8 @@
 """Prints the tables of docs/reproductions/aderaldo-2024.md from the rounds beside it.
 
-.venv/bin/python docs/reproductions/aderaldo-2024/tables.py [RUN/rounds.parquet]
+    .venv/bin/python docs/reproductions/aderaldo-2024/tables.py [RUN/rounds.parquet] [--write]
+
+With `--write` the tables are put into the page. `verdicts.py` does the same for the table of verdicts.
 """
 
 from __future__ import annotations
@@ -12,23 +14,48 @@ import pandas as pd
 
 KEYS = ["client", "strategy", "delay"]
 WORLD = ["users", "abort.percentage"]
+PAGE = Path(__file__).parents[1] / "aderaldo-2024.md"
 
 
 def main() -> None:
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "rounds.parquet"
-    medians = medians_of(pd.read_parquet(path))
+    """Print the tables, or write them into the page."""
+    text = printed(rounds_of(sys.argv[1:]))
+    rewritten("tables", text) if "--write" in sys.argv else print(text)
+
+
+def rounds_of(arguments: list[str]) -> pd.DataFrame:
+    """The rounds of the file that the arguments name, or those beside this page."""
+    named = [argument for argument in arguments if not argument.startswith("--")]
+    return pd.read_parquet(named[0] if named else Path(__file__).parent / "rounds.parquet")
+
+
+def rewritten(part: str, text: str) -> None:
+    """Put `text` between the page's marks of `part`."""
+    start, end = f"<!-- {part} -->\n", f"\n<!-- end of {part} -->"
+    before, rest = PAGE.read_text().split(start)
+    PAGE.write_text(before + start + text + end + rest.split(end)[1])
+
+
+def printed(rounds: pd.DataFrame) -> str:
+    """All tables as Markdown."""
+    medians, parts = medians_of(rounds), []
     for response, scale, unit in (("AverageSuccessTime", 1000, "ms"), ("TotalExecutionTime", 1, "s")):
-        print(f"\n{response}, median over rounds, {unit}\n")
-        print(markdown((medians[response] * scale).unstack(WORLD).round(0 if unit == "ms" else 2)))
-        print(f"\n{response} against baseline, mean over users, percent\n")
-        print(markdown(against_baseline(medians[response]).round(0)))
+        parts.append(f"**{response}, median over rounds, {unit}**")
+        parts.append(markdown((medians[response] * scale).unstack(WORLD).round(0 if unit == "ms" else 2)))
+        parts.append(f"**{response} against baseline, mean over users, percent**")
+        parts.append(markdown(against_baseline(medians[response]).round(0)))
+    return "\n\n".join(parts)
 
 
 def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:
     """The median over rounds of each scenario."""
+    return with_delay(rounds).groupby(KEYS + WORLD)[["AverageSuccessTime", "TotalExecutionTime"]].median()
+
+
+def with_delay(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds with a column `delay`: the back-off, or how long the breaker stays open, in ms; 0 without either."""
     delay = rounds["retry.backoff.exponential.initial"].fillna(rounds["circuit_breaker.open_for"]).fillna(0)
-    rounds = rounds.assign(delay=(delay * 1000).round().astype(int))
-    return rounds.groupby(KEYS + WORLD)[["AverageSuccessTime", "TotalExecutionTime"]].median()
+    return rounds.assign(delay=(delay * 1000).round().astype(int))
 
 
 def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
@@ -46,7 +73,7 @@ def markdown(table: pd.DataFrame) -> str:
     head = ["client", "strategy", "delay, ms", *names]
     lines = [head, ["---"] * len(head)]
     lines += [
-        [*map(str, key), *(f"{value:g}" for value in row)]
+        [*map(str, key), *(f"{value + 0.0:g}" for value in row)]
         for key, row in zip(table.index, table.to_numpy(), strict=True)
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
