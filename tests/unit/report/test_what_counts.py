@@ -8,35 +8,30 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.recorded_run import STUDY, pinned
 
 from patternbench.drivers.contract import Batch
-from patternbench.records import attempts, folder
+from patternbench.plan.expand import expand
+from patternbench.plan.order import Round
+from patternbench.records import attempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
 from patternbench.report import build
 from patternbench.report.html import render
 from patternbench.report.model import RunReport, counting
+from patternbench.study.load import loads
 
 LATE = Doubt("late_schedule", "sent late", "lower the rate", invalidates=True)
-CONFIG = {"system": {"name": "target"}, "strategy": {"baseline": {}}}
 QUICK_US, SLOW_US = 1_000, 9_000_000
 
 
 @pytest.fixture
 def report(tmp_path: Path) -> RunReport:
     """Four quick rounds, a slow one that is not valid, and a slow one that failed."""
-    run = RunFolder(tmp_path / "run")
-    run.create()
     levels = {"client": "native", "strategy": "baseline", "users": 2}
-    folder.write_json(
-        run.plan,
-        {
-            "factors": {"users": [2]},
-            "scenarios": [{"id": "a", "levels": levels, "config": CONFIG}],
-        },
-    )
-    folder.write_json(run.manifest, {"study": "x", "left_out": {}})
-    run.study.write_text("patternbench: 1\n")
+    scenario = expand(loads(STUDY, "study.yaml")).scenarios[0].as_json() | {"id": "a", "levels": levels}
+    places = [Round(number, number, "a") for number in range(6)]
+    run = pinned(RunFolder(tmp_path / "run"), [scenario], places, {"users": [2]})
     journal = Journal(run.journal)
     for number, (status, doubts) in enumerate([*[(DONE, [])] * 4, (DONE, [LATE]), (FAILED, [])]):
         _attempts(run, f"{number:05d}", QUICK_US if number < 4 else SLOW_US)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from patternbench.run import doubts
+from patternbench.study.models import System
 
 
 def test_decisions_that_the_store_made_raise_no_doubt() -> None:
@@ -40,6 +44,7 @@ def test_the_doubt_about_stolen_time_says_how_much_it_was() -> None:
     assert "7%" in doubt.message
 
 
-@pytest.mark.parametrize(("system", "doubted"), [({}, False), ({"verify": True}, False), ({"verify": False}, True)])
-def test_who_answered_is_doubted_where_certificates_are_not_verified(system: dict[str, bool], doubted: bool) -> None:
+@pytest.mark.parametrize(("verify", "doubted"), [(None, False), (True, False), (False, True)])
+def test_who_answered_is_doubted_where_certificates_are_not_verified(verify: bool | None, doubted: bool) -> None:
+    system = cast(System, SimpleNamespace(verify=verify))
     assert [doubt.kind for doubt in doubts.of_trust(system)] == ["certificates_not_verified"] * doubted
