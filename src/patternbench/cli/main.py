@@ -20,6 +20,7 @@ VERBS = {
     "report": "Rebuild the report of a run from its records.",
     "export": "Write a run's records as CSV or Parquet.",
     "load": "Drive load at a URL, and show what comes back.",
+    "capacity": "Find the rate that a service takes within an objective.",
     "fit": "Fit models to a run's rounds, or to any CSV or Parquet.",
     "predict": "Predict a response from a fitted model.",
     "compare": "Compare two runs, or the scenarios of one; gate a release.",

@@ -1,0 +1,118 @@
+"""``patternbench capacity``: the rate that a service takes within an objective, with its interval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from patternbench.analyze.capacity import Capacity, Limits, Objective, knee, parse_objective, repeated, search
+from patternbench.analyze.capacity import capacity as estimate
+from patternbench.analyze.problems import DataError
+from patternbench.analyze.units import number, quantity
+from patternbench.cli import output
+from patternbench.cli.load import DurationType, RateType
+from patternbench.cli.terminal import Plain
+from patternbench.drivers.driver import DriverError
+from patternbench.run.capacity import Rig, Round, rig
+from patternbench.study.units import Duration
+
+DONE, NOT_FOUND = 0, 1
+
+
+@click.command(epilog="Example: patternbench capacity http://127.0.0.1:8080/ --objective 'p95 <= 100ms'")
+@click.argument("asked", metavar="STUDY|URL")
+@click.option("--objective", "text", required=True, help="Such as 'p95 <= 100ms'; failed calls count as too late.")
+@click.option("--start", type=RateType(), default=10.0, show_default=True, help="Calls per second to begin with.")
+@click.option("--most", type=RateType(), default=20_000.0, show_default=True, help="Calls per second at most.")
+@click.option("--duration", type=DurationType(), default="5s", show_default=True, help="Of one round.")
+@click.option("--rounds", type=click.IntRange(2, 100), default=5, show_default=True, help="At each rate at the end.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw what was missed at each rate into this file.")
+@click.option("--json", "json_", is_flag=True, help="Print the answer and every round as one JSON object.")
+def capacity(asked: str, text: str, duration: Duration, svg: Path | None, json_: bool, **bounds: Any) -> int:
+    """Find the rate that a service takes within an objective: STUDY is an open study of one scenario, or give a URL.
+
+    The rate doubles until a round misses the objective, the gap is halved, then rounds are repeated around the answer.
+    Exit code 1 says that there is no answer with an interval: the objective is missed at any rate, or kept at --most,
+    or the rounds differ too much. The load is real: ask only for services that you may load.
+    """
+    try:
+        objective, limits = parse_objective(text), Limits(**bounds)
+        with rig(asked, duration, objective) as up:
+            driven = drive(up, limits, objective, quiet=json_)
+    except (DataError, DriverError) as error:
+        raise click.ClickException(str(error)) from None
+    found = estimate(repeated([one.step for one in driven], limits), objective)
+    if svg:
+        from patternbench.report.capacity_figure import write_svg  # noqa: PLC0415 - slow to import
+
+        write_svg(svg, [one.step for one in driven], found, objective)
+    tell(driven, found, objective, limits, json_)
+    return DONE if found.low is not None else NOT_FOUND
+
+
+def drive(up: Rig, limits: Limits, objective: Objective, quiet: bool) -> list[Round]:
+    """Measure the rates that the search asks for; a round that the generator spoiled is driven once more."""
+    driven: list[Round] = []
+    asking = search(objective, limits)
+    rate = next(asking, None)
+    while rate is not None:
+        one = up.measure(rate)
+        one = up.measure(rate) if one.doubt else one
+        driven.append(one)
+        if not quiet:
+            click.echo(f"{number(rate):>8}/s  missed {100 * one.step.share:6.2f} %", err=True)
+        try:
+            rate = asking.send(one.step)
+        except StopIteration:
+            rate = None
+    return driven
+
+
+def tell(driven: list[Round], found: Capacity, objective: Objective, limits: Limits, json_: bool) -> None:
+    """Print the answer, the knee and every rate; doubts go to standard error."""
+    doubted = [one for one in driven if one.doubt]
+    if doubted:
+        output.note(f"doubtful: in {len(doubted)} of {len(driven)} rounds the generator failed: {doubted[0].doubt}")
+    if json_:
+        output.as_json(_as_data(driven, found, objective))
+        return
+    console = Plain()
+    console.print(_table(driven))
+    console.print(in_words(driven, found, objective, limits))
+
+
+def in_words(driven: list[Round], found: Capacity, objective: Objective, limits: Limits) -> str:
+    """The answer in a sentence, and where the missed share leaves the ground."""
+    steps = [one.step for one in driven]
+    bend = knee(steps)
+    rest = f" Up to {number(bend)}/s fewer than 1 in 1,000 calls missed it." if bend else ""
+    if found.rate is None:
+        kept = all(step.share <= objective.allowed for step in steps)
+        missed = all(step.share > objective.allowed for step in steps)
+        why = f"it is kept even at {number(max(step.rate for step in steps))}/s" if kept else found.note
+        why = f"it is missed even at {number(min(step.rate for step in steps))}/s" if missed else why
+        return f"No rate was found for {objective.text}: {why}.{rest}"
+    if found.low is None or found.high is None:
+        return f"About {number(found.rate)} calls/s keep {objective.text}, without an interval: {found.note}.{rest}"
+    span = f"{number(found.low)} to {number(found.high)}"
+    return f"{number(found.rate)} calls/s keep {objective.text} ({found.level:.0%} interval {span}).{rest}"
+
+
+def _table(driven: list[Round]) -> Table:
+    table = Table("rate", "rounds", "missed", "p50", "p95", box=None)
+    for rate in sorted({one.step.rate for one in driven}):
+        rounds = [one for one in driven if one.step.rate == rate]
+        missed = sum(one.step.missed for one in rounds) / max(sum(one.step.calls for one in rounds), 1)
+        middle = rounds[len(rounds) // 2]
+        times = (quantity("p50", middle.p50), quantity("p95", middle.p95))
+        table.add_row(f"{number(rate)}/s", str(len(rounds)), f"{number(100 * missed)} %", *times)
+    return table
+
+
+def _as_data(driven: list[Round], found: Capacity, objective: Objective) -> dict[str, Any]:
+    rounds = [{**vars(one.step), "p50": one.p50, "p95": one.p95, "doubt": one.doubt} for one in driven]
+    steps = [one.step for one in driven]
+    return {"objective": objective.text, **vars(found), "knee": knee(steps), "rounds": rounds}

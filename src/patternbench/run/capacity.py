@@ -1,0 +1,128 @@
+"""Drives the search for the rate that a service takes: one system up, one round of open load after another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+from patternbench.analyze.capacity import Objective, Step
+from patternbench.analyze.metrics import round_metrics
+from patternbench.drivers import engine, jobs
+from patternbench.drivers.driver import Target, Task, direct_targets
+from patternbench.plan.expand import expand
+from patternbench.records import attempts
+from patternbench.records.inputs import Inputs
+from patternbench.run import preflight
+from patternbench.run.stage import Stage
+from patternbench.study.files import read_text
+from patternbench.study.load import loads, placed
+from patternbench.study.models import Study
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+OF_THE_GENERATOR = ("generator_saturated", "late_schedule", "generator_held_up", "out_of_sockets", "log_stalled")
+"""The doubts that say that the generator failed, and not the service."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of the search: what was missed, the median and p95 in seconds, and why it is no result, if so."""
+
+    step: Step
+    p50: float
+    p95: float
+    doubt: str
+
+
+@dataclass
+class Rig:
+    """A system that is up, and the load that is put on it at any rate."""
+
+    config: Mapping[str, Any]
+    targets: tuple[Target, ...]
+    stage: Stage
+    study: Study
+    duration: Duration
+    objective: Objective
+    folder: Path
+    number: int = 0
+
+    def measure(self, rate: float) -> Round:
+        """One round at so many calls per second; raises DriverError when it cannot be driven."""
+        self.number += 1
+        seed = self.study.seed * 1_000_003 + self.number
+        limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.warm_up
+        config = self._at(rate)
+        task = Task(config, self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
+        out = self.folder / f"{self.number:03d}"
+        summary = engine.run(jobs.job(task), out, self.folder, task.died)
+        return self._round(rate, out, summary)
+
+    def _at(self, rate: float) -> dict[str, Any]:
+        workload = self.config["workload"]
+        arrivals = {name: part for name, part in workload["open"].items() if name not in ("arrivals", "schedule")}
+        return {**self.config, "workload": {**workload, "open": {**arrivals, "rate": rate, "duration": self.duration}}}
+
+    def _round(self, rate: float, out: Path, summary: Mapping[str, Any]) -> Round:
+        frame = attempts.read(out / engine.ATTEMPTS)
+        found, any_time = round_metrics(frame, self.objective.seconds), round_metrics(frame)
+        calls, good = int(found["TotalCalls"]), found["SuccessfulCalls"]
+        within = round(good * found["goodput"] / any_time["goodput"]) if good else 0
+        doubts = [doubt["message"] for doubt in summary["doubts"] if doubt["name"] in OF_THE_GENERATOR]
+        doubt = doubts[0] if doubts and not summary["valid"] else ""
+        return Round(Step(rate, calls, max(calls - within, 0)), found["p50"], found["p95"], doubt)
+
+
+@contextmanager
+def rig(asked: str, duration: Duration, objective: Objective) -> Iterator[Rig]:
+    """The system of an open study, or a URL, up and ready for rounds; everything is down on leaving."""
+    text, beside = (of_url(asked), Path.cwd()) if "://" in asked else (read_text(asked), Path(asked).resolve().parent)
+    study, inputs = loads(text, asked), Inputs(beside)
+    with placed(text, asked):
+        config = _one_scenario(study)
+        _ready(study, inputs)
+    with TemporaryDirectory(prefix="patternbench-capacity-") as folder, Stage(Path(folder), {}, inputs) as stage:
+        bench = stage.bench(config["system"])
+        bench.inject(config["faults"])
+        targets = direct_targets(config["system"]) or tuple(map(Target, bench.targets))
+        yield Rig(config, targets, stage, study, duration, objective, Path(folder))
+
+
+def of_url(url: str) -> str:
+    """The text of a study of one URL: ``GET`` of its path, at the rates of the search."""
+    parts = urlsplit(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    study = {
+        "patternbench": 1,
+        "name": "capacity",
+        "system": {"urls": [f"{parts.scheme}://{parts.netloc}"], "ready": parts.path or "/"},
+        "warm_up": "1s",
+        "workload": {"open": {"rate": 1, "duration": "1s", "in_flight": 10_000}, "request": {"path": path}},
+        "strategies": [{"client": "native", "baseline": {}}],
+    }
+    return json.dumps(study)
+
+
+def _one_scenario(study: Study) -> dict[str, Any]:
+    """The only scenario, whose rate is searched instead of given; raises InputError when that is not so."""
+    scenarios = expand(study).scenarios
+    if len(scenarios) > 1:
+        allowed = "one scenario; give each field one value"
+        raise InputError(Problem(f"the study has {len(scenarios)} scenarios", path="workload", allowed=allowed))
+    config = scenarios[0].config
+    if "open" not in config["workload"] or config["client"] != "native":
+        raise InputError(Problem("has no rate to search for", path="workload", allowed="`open`, by client native"))
+    return config
+
+
+def _ready(study: Study, inputs: Inputs) -> None:
+    problems = preflight.system_problems(study, expand(study), inputs)
+    if problems:
+        raise InputError(problems)
+    preflight.check_urls(study, inputs)

@@ -1,0 +1,111 @@
+"""The search for a rate within an objective, against a queue whose answer is known in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from patternbench.analyze.capacity import (
+    Capacity,
+    Limits,
+    Objective,
+    Step,
+    capacity,
+    knee,
+    parse_objective,
+    repeated,
+    search,
+)
+from patternbench.analyze.problems import DataError
+
+SERVICE_S = 0.01
+"""Mean service time of the M/M/1 queue: it takes 100 calls per second at most."""
+OBJECTIVE = parse_objective("p95 <= 100ms")
+EXACT = 1 / SERVICE_S + math.log(OBJECTIVE.allowed) / OBJECTIVE.seconds
+"""P(response > t) = exp(-(mu - lambda) t), so that the rate at which it is 5 % is known."""
+
+
+def round_of(rate: float, rng: np.random.Generator, spread: float, calls: int = 2000) -> Step:
+    """A round at the queue: its speed differs from round to round, as a machine's does."""
+    speed = (1 / SERVICE_S) * math.exp(spread * rng.standard_normal())
+    late = math.exp(-(speed - rate) * OBJECTIVE.seconds) if rate < speed else 1.0
+    return Step(rate, calls, int(rng.binomial(calls, late)))
+
+
+def found(seed: int, spread: float = 0.03, limits: Limits | None = None) -> tuple[Capacity, list[Step]]:
+    limits = limits or Limits(start=5)
+    rng, steps, asking = np.random.default_rng(seed), [], search(OBJECTIVE, limits)
+    rate = next(asking, None)
+    while rate is not None:
+        steps.append(round_of(rate, rng, spread))
+        try:
+            rate = asking.send(steps[-1])
+        except StopIteration:
+            rate = None
+    return capacity(repeated(steps, limits), OBJECTIVE), steps
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.03, 0.08])
+def test_the_interval_holds_the_queues_rate_about_as_often_as_it_says(spread: float) -> None:
+    answers = [found(seed, spread)[0] for seed in range(400)]
+    told = [one for one in answers if one.low is not None and one.high is not None]
+    held = [one for one in told if one.low <= EXACT <= one.high]  # type: ignore[operator]
+    assert len(told) > 0.85 * len(answers)
+    assert 0.92 <= len(held) / len(told) <= (0.985 if spread else 1)
+
+
+def test_the_search_asks_the_same_rates_of_the_same_service() -> None:
+    assert [step.rate for step in found(7)[1]] == [step.rate for step in found(7)[1]]
+
+
+def test_a_service_that_keeps_the_objective_at_any_rate_has_no_capacity_found() -> None:
+    asking, limits = search(OBJECTIVE, Limits(most=100)), Limits(most=100)
+    steps = [Step(next(asking), 100, 0)]
+    with pytest.raises(StopIteration):
+        while True:
+            steps.append(Step(asking.send(steps[-1]), 100, 0))
+    assert max(step.rate for step in steps) <= 100
+    assert capacity(repeated(steps, limits), OBJECTIVE).rate is None
+
+
+def test_a_service_that_misses_the_objective_at_once_is_asked_for_less_and_then_given_up() -> None:
+    asking = search(OBJECTIVE, Limits(start=8))
+    rates = [next(asking)]
+    with pytest.raises(StopIteration):
+        while True:
+            rates.append(asking.send(Step(rates[-1], 100, 100)))
+    assert rates[:5] == [8, 8, 4, 4, 2] and len(rates) < 40
+
+
+def test_no_answer_lies_beyond_the_rates_that_were_repeated() -> None:
+    steps = [Step(rate, 1000, missed) for rate in (90, 100, 110) for missed in (1, 1, 2 + rate // 50)]
+    assert capacity(steps, OBJECTIVE).rate is None
+
+
+def test_rounds_that_differ_too_much_give_no_interval() -> None:
+    steps = [
+        Step(rate, 1000, missed) for rate, missed in ((90, 400), (100, 10), (110, 300), (90, 2), (100, 500), (110, 6))
+    ]
+    assert capacity(steps, OBJECTIVE).low is None
+
+
+def test_one_stall_does_not_lead_the_search_astray() -> None:
+    asking = search(OBJECTIVE, Limits(start=8))
+    assert next(asking) == 8
+    assert asking.send(Step(8, 100, 90)) == 8
+    assert asking.send(Step(8, 100, 0)) == 16
+
+
+def test_the_knee_is_the_last_rate_before_any_that_missed_more_than_one_in_a_thousand() -> None:
+    assert knee([Step(10, 5000, 0), Step(40, 5000, 4), Step(20, 5000, 1), Step(80, 5000, 900)]) == 40
+    assert knee([Step(10, 100, 50)]) is None
+
+
+def test_an_objective_is_a_quantile_and_a_time() -> None:
+    assert parse_objective("p99 <= 1.5s") == Objective("p99 <= 1.5s", 1 - 0.99, 1.5)
+    assert parse_objective("p999<=200ms").allowed == pytest.approx(0.001)
+    for text in ("p95", "p95 < 100ms", "mean <= 1s", "p95 <= 100", "p95 <= 0ms"):
+        with pytest.raises(DataError, match="Write for example"):
+            parse_objective(text)
