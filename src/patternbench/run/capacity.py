@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,11 +16,13 @@ from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Target, Task, direct_targets
 from patternbench.plan.expand import expand
+from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts
 from patternbench.records.inputs import Inputs
 from patternbench.run import preflight
 from patternbench.run.stage import Stage
 from patternbench.study.files import read_text
+from patternbench.study.levels import Levels
 from patternbench.study.load import loads, placed
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
@@ -44,7 +46,7 @@ class Round:
 class Rig:
     """A system that is up, and the load that is put on it at any rate."""
 
-    config: Mapping[str, Any]
+    scenario: Scenario
     targets: tuple[Target, ...]
     stage: Stage
     study: Study
@@ -58,16 +60,17 @@ class Rig:
         self.number += 1
         seed = self.study.seed * 1_000_003 + self.number
         limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.warm_up
-        config = self._at(rate)
-        task = Task(config, self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
+        task = Task(self._at(rate), self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
         out = self.folder / f"{self.number:03d}"
         summary = engine.run(jobs.job(task), out, self.folder, task.died)
         return self._round(rate, out, summary)
 
-    def _at(self, rate: float) -> dict[str, Any]:
-        workload = self.config["workload"]
-        arrivals = {name: part for name, part in workload["open"].items() if name not in ("arrivals", "schedule")}
-        return {**self.config, "workload": {**workload, "open": {**arrivals, "rate": rate, "duration": self.duration}}}
+    def _at(self, rate: float) -> Scenario:
+        workload = self.scenario.workload
+        assert workload.open is not None
+        asked = {"rate": Levels.one(rate), "duration": Levels.one(self.duration), "arrivals": None, "schedule": None}
+        arrivals = workload.open.model_copy(update=asked)
+        return replace(self.scenario, workload=workload.model_copy(update={"open": arrivals}))
 
     def _round(self, rate: float, out: Path, summary: Mapping[str, Any]) -> Round:
         frame = attempts.read(out / engine.ATTEMPTS)
@@ -85,13 +88,13 @@ def rig(asked: str, duration: Duration, objective: Objective) -> Iterator[Rig]:
     text, beside = (of_url(asked), Path.cwd()) if "://" in asked else (read_text(asked), Path(asked).resolve().parent)
     study, inputs = loads(text, asked), Inputs(beside)
     with placed(text, asked):
-        config = _one_scenario(study)
+        scenario = _one_scenario(study)
         _ready(study, inputs)
     with TemporaryDirectory(prefix="patternbench-capacity-") as folder, Stage(Path(folder), {}, inputs) as stage:
-        bench = stage.bench(config["system"])
-        bench.inject(config["faults"])
-        targets = direct_targets(config["system"]) or tuple(map(Target, bench.targets))
-        yield Rig(config, targets, stage, study, duration, objective, Path(folder))
+        bench = stage.bench(scenario.system)
+        bench.inject(scenario.faults)
+        targets = direct_targets(scenario.system) or tuple(map(Target, bench.targets))
+        yield Rig(scenario, targets, stage, study, duration, objective, Path(folder))
 
 
 def of_url(url: str) -> str:
@@ -109,16 +112,16 @@ def of_url(url: str) -> str:
     return json.dumps(study)
 
 
-def _one_scenario(study: Study) -> dict[str, Any]:
+def _one_scenario(study: Study) -> Scenario:
     """The only scenario, whose rate is searched instead of given; raises InputError when that is not so."""
     scenarios = expand(study).scenarios
     if len(scenarios) > 1:
         allowed = "one scenario; give each field one value"
         raise InputError(Problem(f"the study has {len(scenarios)} scenarios", path="workload", allowed=allowed))
-    config = scenarios[0].config
-    if "open" not in config["workload"] or config["client"] != "native":
+    (scenario,) = scenarios
+    if scenario.workload.open is None or scenario.client != "native":
         raise InputError(Problem("has no rate to search for", path="workload", allowed="`open`, by client native"))
-    return config
+    return scenario
 
 
 def _ready(study: Study, inputs: Inputs) -> None:

@@ -1,0 +1,36 @@
+"""What the search for a rate asks of a study, and the load that it makes of it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.studies import study
+
+from patternbench.run.capacity import Rig, _one_scenario, of_url
+from patternbench.study.load import loads
+from patternbench.study.problems import InputError
+from patternbench.study.units import Duration
+
+
+def test_a_url_becomes_an_open_study_that_asks_for_its_path() -> None:
+    scenario = _one_scenario(loads(of_url("http://127.0.0.1:1/items?limit=5"), "url"))
+    assert scenario.workload.request is not None
+    assert list(scenario.workload.request.path) == ["/items?limit=5"]
+    assert scenario.system.places == ["http://127.0.0.1:1"]
+
+
+def test_a_round_has_the_rate_and_the_duration_of_the_search_and_all_else_of_the_study() -> None:
+    scenario = _one_scenario(loads(of_url("http://127.0.0.1:1/"), "url"))
+    rig = Rig.__new__(Rig)
+    rig.scenario, rig.duration = scenario, Duration.parse("3s")
+    at = rig._at(70.5).workload.open
+    assert at is not None and at.rate is not None and at.duration is not None
+    assert (list(at.rate), list(at.duration), list(at.in_flight)) == ([70.5], [Duration.parse("3s")], [10_000])
+
+
+@pytest.mark.parametrize("workload", ["{open: {rate: [1, 2], duration: 1s}}", "{closed: {users: 1, requests: 5}}"])
+def test_a_study_of_several_scenarios_or_without_a_rate_is_refused(workload: str) -> None:
+    strategies = "[{client: native, baseline: {}}]"
+    with pytest.raises(InputError, match=r"2 scenarios|no rate to search for"):
+        _one_scenario(
+            study(f"patternbench: 1\nname: x\nsystem: target\nworkload: {workload}\nstrategies: {strategies}\n")
+        )
