@@ -125,7 +125,7 @@ def _one_scenario(study: Study) -> Scenario:
 
 
 def _ready(study: Study, inputs: Inputs) -> None:
-    problems = preflight.system_problems(study, expand(study), inputs)
+    problems = preflight.system_problems(study, inputs)
     if problems:
         raise InputError(problems)
     preflight.check_urls(study, inputs)
