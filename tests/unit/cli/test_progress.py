@@ -18,6 +18,8 @@ def test_a_scenario_with_a_long_name_does_not_push_the_progress_off_the_screen(
     monkeypatch.setenv("TERM", "xterm")
     bar = Bar(range(141), 26, quiet=False)
     with bar.shown:
-        bar.round_started(cast(Any, SimpleNamespace(client="native", strategy="baseline", levels=LEVELS)))
+        bar.round_started(
+            cast(Any, SimpleNamespace(client="native", strategy=SimpleNamespace(known_as="baseline"), levels=LEVELS))
+        )
     last = capsys.readouterr().err.rpartition("native baseline algorithm=sliding_window_counter")
     assert "26/141" in last[2]
