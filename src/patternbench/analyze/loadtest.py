@@ -12,6 +12,7 @@ from scipy.signal import savgol_filter
 
 from .formula import Floats
 from .problems import DataError, Note, Problem, did_you_mean, raise_if_any
+from .units import number
 
 #: Window of the Savitzky-Golay filter that the case-study paper used, and its polynomial.
 PUBLISHED_WINDOW = 10_000
@@ -301,4 +302,4 @@ def _worst_status(shares: pd.DataFrame) -> str:
     if bad.empty or not bad.to_numpy().any():
         return "Every request was answered well."
     total = bad.sum(axis=1)
-    return f"Most failures: {total.max():.0f} % at load {total.idxmax():g}."
+    return f"Most failures: {number(float(total.max()))} % at load {total.idxmax():g}."

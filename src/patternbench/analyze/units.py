@@ -84,6 +84,11 @@ def span(response: str, low: float, high: float, between: str = "to") -> str:
     return f"{number(low * factor)} {between} {number(high * factor)}{tail}"
 
 
+def apart(text: str) -> str:
+    """Write a difference: one of shares is in points, for 3 % less 2 % is one point and not one percent."""
+    return text.replace(" %", " points")
+
+
 def titled(response: str, largest: float) -> tuple[str, float]:
     """Return an axis title with its unit, `p95 (ms)`, and the factor to that unit."""
     unit, factor = unit_of(response, largest)

@@ -14,7 +14,7 @@ from .formula import Block
 from .influence import SuspiciousRow
 from .linear import Coefficient
 from .models import ModelResult
-from .units import held, is_duration, level_text, number, quantity, span
+from .units import apart, held, is_duration, level_text, number, quantity, span
 
 _LEVEL = re.compile(r"^(?:C\()?`?([^`\[\]()]+)`?\)?\[T\.(.*)\]$")
 _LOGGED = re.compile(r"^(log|log2|log10)\(`?([^`()]+)`?\)$")
@@ -118,12 +118,12 @@ def _sentence(result: ModelResult, subject: str, change: float, low: float, high
         change, low, high = (float(np.power(base, v) - 1) * 100 for v in (change, low, high))
     name = "" if base is not None else target
     tail = " %" if base is not None else ""
-    interval = f"between {span(name, low, high, 'and')}{tail}"
+    interval = f"between {apart(span(name, low, high, 'and'))}{tail}"
     if low <= 0 <= high:
         return f"{subject}: {_not_shown(result, target, change_share(result, low, high, base))} ({interval})."
     verb = "raises" if change > 0 else "cuts"
     least, most = sorted((abs(low), abs(high)))
-    size = f"{quantity(name, abs(change))}{tail} ({span(name, least, most)}{tail})"
+    size = f"{apart(quantity(name, abs(change)))}{tail} ({apart(span(name, least, most))}{tail})"
     return f"{subject} {verb} {target} by {size}{_share_of_mean(result, change, base)}."
 
 

@@ -20,6 +20,7 @@ from patternbench.analyze.gate import Verdict, judge, parse_condition, rounds_to
 from patternbench.analyze.problems import DataError, Problem
 from patternbench.analyze.units import quantity
 from patternbench.analyze.words import p_value
+from patternbench.report.two_runs import about
 
 from .shared import (
     JsonWish,
@@ -33,6 +34,10 @@ from .shared import (
 )
 
 _ROWS = 20
+_COLUMNS = ("scenario", "response", "A", "B", "change", "interval", "p (corrected)", "effect", "verdict")
+_IF_WIDE = ("p (corrected)", "effect")
+_WIDE = 110
+"""The width from which on a table has room for everything; --json always has it."""
 _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
 
 
@@ -74,7 +79,8 @@ def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **option
         strict = simultaneous_level(how.level, len({d.scenario for d in comparison.differences}), len(conditions))
         gated = replace(how, level=strict, responses=tuple(dict.fromkeys(c.response for c in conditions)))
         verdicts = judge(_compared(tables, baseline, gated), conditions)
-    _show(comparison, verdicts, options["json"], options["html"])
+    said = about(run_a, run_b) if run_b else [f"Compared within {run_a}."]
+    _show(comparison, verdicts, said, options["json"], options["html"])
     sys.exit(1 if any(v.outcome == "fail" for v in verdicts) else 0)
 
 
@@ -93,11 +99,14 @@ def _compared(tables: Sequence[pd.DataFrame], baseline: tuple[str, ...], how: Ho
     return compare_with_baseline(tables[0], baseline, how) if baseline else compare_runs(tables[0], tables[1], how)
 
 
-def _show(comparison: Comparison, verdicts: Sequence[Verdict], json: JsonWish, html: Path | None) -> None:
+def _show(
+    comparison: Comparison, verdicts: Sequence[Verdict], said: Sequence[str], json: JsonWish, html: Path | None
+) -> None:
     json.fulfil(lambda: comparison_json(comparison, verdicts))
     if html is not None:
-        _write_html(html, comparison, verdicts)
+        _write_html(html, comparison, verdicts, said)
     if not json.printed:
+        _print_lines(said, console())
         print_comparison(comparison, verdicts, console())
 
 
@@ -120,10 +129,12 @@ def _print_lines(lines: Sequence[str], console: Console) -> None:
 def _print_table(comparison: Comparison, console: Console) -> None:
     shown = ranked(comparison.differences)
     table = Table(title=f"B against A, {comparison.level:.0%} intervals", title_justify="left")
-    for name in ("scenario", "response", "A", "B", "change", "interval", "p (corrected)", "effect", "verdict"):
+    kept = [place for place, name in enumerate(_COLUMNS) if console.width >= _WIDE or name not in _IF_WIDE]
+    for name in (_COLUMNS[place] for place in kept):
         table.add_column(name, justify="left" if name in ("scenario", "response", "verdict") else "right")
     for d in shown[:_ROWS]:
-        table.add_row(*_cells(d))
+        cells = _cells(d)
+        table.add_row(*(cells[place] for place in kept))
     console.print(table)
     if len(shown) > _ROWS:
         console.print(f"... and {len(shown) - _ROWS:,} more (--html and --json have all).", highlight=False)
@@ -146,7 +157,7 @@ def _print_verdict(verdict: Verdict, console: Console) -> None:
         console.print(f"  undecided at {d.scenario}{more}", highlight=False, markup=False)
 
 
-def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[Verdict]) -> None:
+def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[Verdict], said: Sequence[str]) -> None:
     from patternbench.report.comparison_section import comparison_html  # noqa: PLC0415 - slow to import
 
-    path.write_text(comparison_html(comparison, verdicts), encoding="utf-8")
+    path.write_text(comparison_html(comparison, verdicts, about=said), encoding="utf-8")

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -19,6 +20,12 @@ class Plain(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; what is too long for its column of a table is folded, so that nothing that tells rows apart is cut."""
+        for column in (column for table in objects if isinstance(table, Table) for column in table.columns):
+            column.overflow = "fold"
+        super().print(*objects, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """The text as it will be printed; rich asks here for every string and every cell of a table."""

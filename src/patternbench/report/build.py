@@ -135,11 +135,12 @@ def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     levels = {scenario["id"]: scenario["levels"] for scenario in stored.plan(run)["scenarios"]}
-    objective_s = stored.manifest(run).get("objective_s") or math.inf
+    noted = stored.manifest(run)
+    objective_s = noted.get("objective_s") or math.inf
     entries = damage.rounds(run)
     jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
     found = list(_each(jobs))
-    added = {PREFIX + name: derived.parse(text) for name, text in _study(run).derived.items()}
+    added = {PREFIX + name: derived.parse(text) for name, text in noted.get("derived", {}).items()}
     rounds = pd.DataFrame(
         [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
     )

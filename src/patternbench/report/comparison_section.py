@@ -14,9 +14,11 @@ from . import comparison_section_figures as figures
 from .model_section import Figure, Section, environment, page_html
 
 
-def comparison_html(comparison: Comparison, verdicts: Sequence[Verdict] = (), title: str = "Comparison") -> str:
-    """Return a self-contained page on a comparison, the gate's verdicts first."""
-    return page_html(title, comparison_sections(comparison, verdicts))
+def comparison_html(
+    comparison: Comparison, verdicts: Sequence[Verdict] = (), title: str = "Comparison", about: Sequence[str] = ()
+) -> str:
+    """Return a self-contained page on a comparison: `about` says of what, then the gate's verdicts."""
+    return page_html(title, comparison_sections(comparison, verdicts), about)
 
 
 def comparison_sections(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> tuple[Section, ...]:

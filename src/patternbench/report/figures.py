@@ -58,16 +58,21 @@ def config(theme: str) -> dict[str, Any]:
     }
 
 
+FEWEST = 3
+"""Rounds below which the ends of an interval say nothing: two differ by chance in any run."""
+
+
 def points(report: RunReport, arrangement: Layout, response: Response) -> pd.DataFrame:
     """Give the points of a figure: the median of each scenario over its rounds, with its interval.
 
     One row a scenario with any value: the columns of `Layout.scenarios`, and `median`, `low`, `high` in the
-    unit of `shown_unit`, `rounds` and `coverage` (percent).
+    unit of `shown_unit`, `rounds` and `coverage` (percent). Fewer than three rounds have no interval.
     """
     table = median_table(report.done, ["scenario"], [response.name])
     _, factor = unit(response.kind, table["high"].max())
     table[["median", "low", "high"]] *= factor
     table["coverage"] *= 100
+    table.loc[table["rounds"] < FEWEST, ["low", "high"]] = np.nan
     merged = arrangement.scenarios.merge(table.drop(columns="response"), on="scenario")
     return merged[merged["rounds"] > 0].reset_index(drop=True)
 

@@ -1,8 +1,8 @@
 """The report as one HTML file that opens offline: words first, then figures, then where it all comes from."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,12 @@ from patternbench.report.figures import (
 )
 from patternbench.report.findings import Findings, change_text, findings, headlines, interval_text
 from patternbench.report.layout import Layout, item, layout
+from patternbench.report.measured import measured
 from patternbench.report.model import RunReport, Table, warnings
 from patternbench.report.words import HEADLINES, RESPONSES, factor_title, level_text, number, shown
 
 _DIGITS = 4
+_LOGIN = re.compile(r"//[^/@]*@")
 _OF_SCENARIOS = (
     "success_rate",
     "goodput",
@@ -91,7 +93,7 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
     return {
         "report": report,
         "title": report.study_name,
-        "headlines": headlines(found, arrangement, report.sections),
+        "headlines": headlines(found, arrangement, report.sections) or measured(report, arrangement),
         "reference": found.reference,
         "score": _scorecard(found),
         "failure_limit": report.failure_limit,
@@ -149,6 +151,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     """Count what was run, in the order a reader asks."""
     rounds = report.rounds
     return [
+        ("system", _systems(report)),
         ("scenarios", f"{len(report.scenarios):,}"),
         ("rounds finished", f"{len(report.done):,}"),
         ("rounds failed", f"{len(report.failed):,}"),
@@ -159,6 +162,18 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     ]
 
 
+def _systems(report: RunReport) -> str:
+    """Name what was measured: a system of the lab, or the URLs of one that ran already, without who logs in."""
+    found = [each.get("config", {}).get("system", {}) for each in report.scenarios]
+    names = [name for system in found for name in _places(system)]
+    return ", ".join(dict.fromkeys(names)) or "–"
+
+
+def _places(system: Mapping[str, Any]) -> list[str]:
+    urls = [system["url"]] if "url" in system else [place["url"] for place in system.get("urls", [])]
+    return [_LOGIN.sub("//", url) for url in urls] or ([str(system["name"])] if "name" in system else [])
+
+
 def _total(rounds: pd.DataFrame, response: str) -> str:
     return f"{rounds[response].sum():,.0f}" if response in rounds.columns else "–"
 
@@ -167,7 +182,7 @@ def _flat(manifest: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]
     """Lay the manifest out as lines of path and value."""
     found: list[tuple[str, str]] = []
     for name, value in manifest.items():
-        path = f"{prefix}{name}".replace("_", " ")
+        path = f"{prefix}{name.removesuffix('_s')}".replace("_", " ")
         found += _flat(value, f"{path} · ") if isinstance(value, Mapping) else [(path, _value(name, value))]
     return found
 
@@ -176,7 +191,7 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, int) and name.endswith("bytes"):
         return f"{value / 2**30:,.1f} GiB"
     if isinstance(value, float) and name.endswith(("_s", "seconds")):
-        return str(timedelta(seconds=round(value)))
+        return shown(value, "time")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

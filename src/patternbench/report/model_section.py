@@ -89,12 +89,13 @@ def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[Section]:
     return found
 
 
-def page_html(title: str, sections: Sequence[Section]) -> str:
+def page_html(title: str, sections: Sequence[Section], about: Sequence[str] = ()) -> str:
     """Return one self-contained page of `sections`, the drawing library inlined."""
     specs = {figure.name: figure.spec for section in sections for figure in section.figures}
     template = environment().get_template("analysis_page.html.j2")
     return template.render(
         title=title,
+        about=about,
         sections=sections,
         specs=specs,
         bundle=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),

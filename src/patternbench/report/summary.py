@@ -36,8 +36,8 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
         show_edge=False,
     )
     table.title_justify = table.caption_justify = "left"
-    table.add_column("condition")
-    table.add_column("configuration")
+    table.add_column("condition", overflow="fold")
+    table.add_column("configuration", overflow="fold")
     known = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns}
     for title in known.values():
         table.add_column(title, justify="right", no_wrap=True)

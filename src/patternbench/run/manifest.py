@@ -30,6 +30,7 @@ def manifest(
         "seed": study.seed,
         "rounds": evidence.plain(study.rounds),
         "objective_s": study.objective.response_time.seconds if study.objective else None,
+        "derived": study.derived,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "git_commit": git_commit(Path(study_file).resolve().parent),

@@ -76,7 +76,7 @@
     inner.height = Math.round(Math.max(170, Math.min(300, inner.width * 0.7)));
     let rows = rowsOf(response);
     if (logarithmic) {
-      rows = rows.filter((row) => row.median > 0).map((row) => ({ ...row, low: Math.max(row.low, row.median / 1000) }));
+      rows = rows.filter((row) => row.median > 0).map((row) => ({ ...row, low: row.low === null ? null : Math.max(row.low, row.median / 1000) }));
       for (const layer of inner.layer) if (layer.encoding.y) layer.encoding.y.scale = { type: "log" };
     }
     spec.datasets = { points: rows };
@@ -251,7 +251,7 @@
     if (empty) { plots.delete(element); element.replaceChildren(); } else plot(element, () => detailSpec(element));
     const rows = data.responses.map((response) => {
       const [median, low, high, coverage, rounds] = response.rows[place];
-      const interval = median === null ? "" : `${low} to ${high}`;
+      const interval = low === null ? "" : `${low} to ${high}`;
       return [response.title, response.unit, median ?? "–", interval, coverage ?? "", rounds ?? 0];
     });
     fillTable(document.getElementById("detail-table"), ["response", "unit", "median", "interval", "confidence (%)", "rounds"], rows, 2);

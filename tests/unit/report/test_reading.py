@@ -1,0 +1,99 @@
+"""What a reader meets: units, the system's address, findings where nothing is compared, and which runs differ how."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.table import Table
+from tests.support.synthetic_run import synthetic_run
+
+from patternbench.analyze.loadtest import _worst_status
+from patternbench.analyze.units import apart, quantity
+from patternbench.cli.terminal import Plain
+from patternbench.report import two_runs
+from patternbench.report.figures import points
+from patternbench.report.html import _facts, _flat, render
+from patternbench.report.layout import layout
+from patternbench.report.measured import measured
+from patternbench.report.model import RunReport
+from patternbench.report.words import RESPONSES
+
+
+def load_run(rounds: int = 4) -> RunReport:
+    """A run of one configuration under rising load."""
+    run = synthetic_run(rounds=rounds, fault=[0], client=["native"], strategy=["baseline"])
+    return replace(run, factors={name: levels for name, levels in run.factors.items() if name != "retry"})
+
+
+def test_an_objective_of_100_ms_is_written_so() -> None:
+    assert _flat({"objective_s": 0.1}) == [("objective", "100 ms")]
+
+
+def test_the_system_is_named_by_its_url_and_never_by_who_logs_in() -> None:
+    run = load_run()
+    urls = [{"url": "http://anna:secret@shop.example:8080/api"}, {"urls": [{"url": "http://a"}, {"url": "http://b"}]}]
+    scenarios = [{**run.scenarios[0], "config": {"system": system}} for system in urls]
+    assert ("system", "http://shop.example:8080/api, http://a, http://b") in _facts(replace(run, scenarios=scenarios))
+
+
+def test_a_load_study_says_what_was_measured_at_both_ends_of_the_load() -> None:
+    run = load_run()
+    told = {headline.title: headline.lead for headline in measured(run, layout(run))}
+    assert "50 users" in told["p95 response time"] and "150 users" in told["p95 response time"]
+    assert "over 4 rounds" in told["p95 response time"]
+    assert told["p95 response time"].split(";")[0] in render(run)
+
+
+def test_two_rounds_make_no_band() -> None:
+    two, three = (load_run(rounds) for rounds in (2, 3))
+    drawn = [points(run, layout(run), RESPONSES["p95"]) for run in (two, three)]
+    assert np.isnan(drawn[0]["low"]).all() and np.isnan(drawn[0]["high"]).all()
+    assert drawn[0]["median"].notna().all() and drawn[1]["low"].notna().all()
+
+
+def test_few_failures_are_not_told_as_none() -> None:
+    shares = pd.DataFrame({"200": [99.625, 100.0], "503": [0.375, 0.0]}, index=[10.0, 5.0])
+    assert _worst_status(shares) == "Most failures: 0.375 % at load 10."
+
+
+def test_a_difference_of_shares_is_in_points() -> None:
+    assert apart(quantity("failure_rate", 39.7)) == "39.7 points"
+    assert apart(quantity("p95", 0.02)) == "20 ms"
+
+
+def run_folder(path: Path, config: dict[str, Any], **noted: Any) -> Path:
+    path.mkdir()
+    (path / "plan.json").write_text(json.dumps({"scenarios": [{"id": "x", "levels": {}, "config": config}]}))
+    (path / "manifest.json").write_text(json.dumps(noted))
+    return path
+
+
+def test_a_comparison_names_both_runs_and_the_fault_and_setting_in_which_they_differ(tmp_path: Path) -> None:
+    system = {"name": "target", "settings": {"workers": 4}}
+    a = run_folder(tmp_path / "a", {"system": system, "faults": {}, "strategy": {"baseline": {}}}, envoy="1.40.0")
+    other = {"name": "target", "settings": {"workers": 8}}
+    fault = {"abort": {"percentage": 20}}
+    b = run_folder(tmp_path / "b", {"system": other, "faults": fault, "strategy": {"baseline": {}}}, envoy="1.40.0")
+    names, said = two_runs.about(a, b)
+    assert str(a) in names and str(b) in names
+    assert said == "They differ in workers: 4 in A, 8 in B; abort.percentage: none in A, 20 in B."
+    assert two_runs.about(a, a)[1] == "Their studies ask the same."
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_table_in_a_terminal_never_cuts_what_tells_rows_apart(width: int) -> None:
+    names = [f"http://a-long-name.of-a-deployment.example:8080/with/a/path/that/is/long/{place}" for place in (1, 2)]
+    table = Table("scenario", "p95", "p99", "failure rate", "goodput", "verdict")
+    for name in names:
+        table.add_row(name, *["12.3 ms"] * 4, "undecided")
+    console = Plain(width=width, record=True, file=io.StringIO())
+    console.print(table)
+    text = "".join(line.split("│")[1].strip() for line in console.export_text().splitlines() if line.count("│") > 1)
+    assert "".join(names) in text and "…" not in text
