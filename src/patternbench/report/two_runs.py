@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from patternbench.plan.expand import factor_name, flatten
+from patternbench.plan.expand import factor_name
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.report.words import level_text
@@ -40,11 +40,20 @@ def _settings(a: Path, b: Path) -> Iterator[str]:
 def _levels(plan: Mapping[str, Any]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for scenario in plan["scenarios"]:
-        for path, value in flatten(scenario["config"]):
+        for path, value in _leaves(scenario["config"]):
             levels = found.setdefault(factor_name(path), [])
             if value not in levels:
                 levels.append(value)
     return found
+
+
+def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value of a stored configuration with its path."""
+    if isinstance(node, dict | list):
+        for key, part in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from _leaves(part, (*path, str(key)))
+    else:
+        yield path, node
 
 
 def _listed(levels: list[Any] | None) -> str:

@@ -99,6 +99,8 @@ def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> 
         warm_up=Duration(0),
         time_limit=Duration.parse("1s"),
         inputs=None,
+        lateness=None,
+        core=None,
     )
     job = jobs.job(task)
     assert job["constants"] == {"size": "1000", "kind": "small", "round": "7"}
