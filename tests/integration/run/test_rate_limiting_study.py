@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.integration.run.conftest import entries, left_behind, patternbench
+from tests.integration.run.conftest import left_behind, patternbench
 
 from patternbench.lab import bench, systems
 from patternbench.records import attempts, decisions
 from patternbench.records.folder import RunFolder
+from patternbench.records.journal import Entry, latest, read
 
 STUDY = """\
 patternbench: 1
@@ -32,6 +33,8 @@ rounds: 1
 order: declared
 warm_up: 0ms
 time_limit: 30s
+# What is judged here is who was let through, not how long it took.
+lateness: {floor: 100ms}
 workload:
   duration: 3s
   groups:
@@ -54,6 +57,9 @@ design:
     - {algorithm: fixed_window, store: redis, synchronisation: per_request}
 """
 SCENARIOS = 7
+MOST_TRIES = 4
+
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +69,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
     folder = tmp_path_factory.mktemp("limits")
     (folder / "limits.yaml").write_text(STUDY)
-    done = patternbench("run", str(folder / "limits.yaml"), "--out", str(folder / "run"), "--json", timeout=200)
-    assert done.returncode == 0, done.stderr + done.stdout
-    return folder / "run"
+    patternbench("run", str(folder / "limits.yaml"), "--out", str(folder / "run"), "--json", timeout=200)
+    return with_valid_rounds(folder / "run")
+
+
+def with_valid_rounds(run: Path) -> Path:
+    """The run once all of its rounds are valid: what a busy machine spoiled is run again, as its user would."""
+    for _ in range(MOST_TRIES):
+        spoiled = [entry for entry in latest(list(read(run / "journal.jsonl"))) if not entry.counts]
+        if not spoiled:
+            return run
+        patternbench("resume", str(run), "--retry-invalid", "--retry-failed", "--json", timeout=200)
+    why = [(each.cause, each.doubts) for each in spoiled]
+    pytest.fail(f"{len(spoiled)} rounds were not valid after {MOST_TRIES} further tries: {why}")
 
 
 LATENCY, CONTRASTS, BY_BALANCERS, BY_CLIENTS, BY_GROUP, BESIDE, MAP = range(2, 9)
@@ -76,28 +92,33 @@ def rows(finished: Path, table: int) -> pd.DataFrame:
 
 
 def test_every_round_counts_and_nothing_is_left_running(finished: Path) -> None:
-    assert [entry["status"] for entry in entries(finished)] == ["done"] * SCENARIOS
+    found = latest(list(read(finished / "journal.jsonl")))
+    assert len(found) == SCENARIOS
+    assert all(entry.counts for entry in found)
     assert left_behind(str(finished)) == []
 
 
+def limited_rounds(finished: Path) -> list[tuple[Entry, decisions.Decisions]]:
+    """The rounds under a limiter, each with what its balancers decided."""
+    rounds = latest(list(read(finished / "journal.jsonl")))
+    found = [(entry, decisions.read(RunFolder(finished), entry.file)) for entry in rounds]
+    kept = [(entry, made) for entry, made in found if made is not None]
+    assert len(kept) == SCENARIOS - 1, "all but the one without a limiter"
+    return kept
+
+
 def test_the_balancers_decided_every_request_that_was_sent_and_took_turns(finished: Path) -> None:
-    run = RunFolder(finished)
-    for entry in entries(finished):
-        found = decisions.read(run, entry["file"])
-        if found is not None:
-            assert len(found.table) == len(attempts.read(run.attempts_of(entry["file"])))
-            assert found.without_store == 0
-            assert found.table["client"].nunique() == 8
-            assert found.table["balancer"].value_counts().min() > 0.4 * len(found.table)
+    for entry, found in limited_rounds(finished):
+        assert len(found.table) == len(attempts.read(RunFolder(finished).attempts_of(entry.file)))
+        assert found.without_store == 0
+        assert found.table["client"].nunique() == 8
+        assert found.table["balancer"].value_counts().min() > 0.4 * len(found.table)
 
 
 def test_the_balancers_and_the_clients_agree_on_what_was_rejected(finished: Path) -> None:
-    run = RunFolder(finished)
-    for entry in entries(finished):
-        found = decisions.read(run, entry["file"])
-        if found is not None:
-            seen = attempts.read(run.attempts_of(entry["file"]))
-            assert (seen["status"] == 429).sum() == (~found.table["allowed"]).sum()
+    for entry, found in limited_rounds(finished):
+        seen = attempts.read(RunFolder(finished).attempts_of(entry.file))
+        assert (seen["status"] == 429).sum() == (~found.table["allowed"]).sum() > 0
 
 
 def test_a_sliding_log_does_not_deviate_by_the_balancers_clock_near_or_far(finished: Path) -> None:
@@ -154,8 +175,6 @@ def test_the_report_is_rebuilt_from_what_was_kept(finished: Path) -> None:
 def test_the_plan_that_was_enforced_is_kept_with_its_round(finished: Path) -> None:
     plan = json.loads((finished / "plan.json").read_text())
     by_id = {scenario["id"]: scenario["levels"] for scenario in plan["scenarios"]}
-    for entry in entries(finished):
-        found = decisions.read(RunFolder(finished), entry["file"])
-        if found is not None:
-            assert found.limit["algorithm"] == by_id[entry["scenario"]]["algorithm"]
-            assert found.limit["store"] == by_id[entry["scenario"]]["store"]
+    for entry, found in limited_rounds(finished):
+        assert found.limit["algorithm"] == by_id[entry.scenario]["algorithm"]
+        assert found.limit["store"] == by_id[entry.scenario]["store"]
