@@ -32,18 +32,20 @@ const (
 	// chunkSize is the size of a message over a stream.
 	chunkSize = 256 << 10
 	// bulkSize is from how many changed bytes on an interval's messages go over a stream, which can't lose them.
-	bulkSize    = 64 << 10
-	rejoinEvery = time.Second
-	forgetAfter = time.Hour
+	bulkSize = 64 << 10
+	// pushPullSize bounds what another push/pull carries.
+	pushPullSize = 4 << 20
+	rejoinEvery  = time.Second
+	forgetAfter  = time.Hour
 	// mostSkews bounds whose clocks are watched: whoever sends may call himself anything.
 	mostSkews = 1024
 	// regainWithin bounds how long a node fetches what the others hold before it decides without the rest.
 	regainWithin = 10 * time.Second
 )
 
-// pushPullSize bounds what one push/pull carries: it has to be over within TCPTimeout on a busy machine. Successive ones go on
-// where the last one stopped. Tests make it smaller.
-var pushPullSize = 4 << 20
+// joinSize bounds what a push/pull carries when a node joins: the next one goes on where it stopped, and each has to be over
+// within TCPTimeout on a machine that is busy. Tests make it smaller.
+var joinSize = 1 << 20
 
 // Config is how a node takes part.
 type Config struct {
@@ -366,7 +368,7 @@ func (n *Node) noteRegained(sender limit.Replica, size int, items []wire.Item) {
 	for _, item := range items {
 		n.regained[sender][table.Part(item.Key)] = true
 	}
-	for part := 0; size <= pushPullSize && part < table.Shards; part++ {
+	for part := 0; size <= joinSize && part < table.Shards; part++ {
 		n.regained[sender][part] = true
 	}
 }
@@ -443,22 +445,26 @@ func (n *Node) GetBroadcasts(int, int) [][]byte { return nil }
 func (n *Node) NotifyMsg(message []byte) { n.receive(message) }
 
 // MergeRemoteState is memberlist's: a peer's part of a push/pull.
-func (n *Node) MergeRemoteState(message []byte, _ bool) {
+func (n *Node) MergeRemoteState(message []byte, join bool) {
 	header, items, ok := n.receive(message)
-	if ok && header.Sender != n.self { // it may have been told to join itself
+	if ok && join && header.Sender != n.self { // it may have been told to join itself
 		n.noteRegained(header.Sender, len(message), items)
 	}
 }
 
 // LocalState is memberlist's: our part of a push/pull, going on where the last one stopped when it is too much for one.
-func (n *Node) LocalState(bool) []byte {
+func (n *Node) LocalState(join bool) []byte {
+	size := pushPullSize
+	if join {
+		size = joinSize
+	}
 	n.pushing.Lock()
 	defer n.pushing.Unlock()
 	message := wire.Start(wire.Header{Sender: n.self, Now: n.clock.Now()})
 	for range table.Shards {
 		n.table.Shard(n.cursor, func(item wire.Item) { message = wire.Append(message, item) })
 		n.cursor = (n.cursor + 1) % table.Shards
-		if len(message) > pushPullSize {
+		if len(message) > size {
 			break
 		}
 	}

@@ -299,9 +299,9 @@ func TestANodeThatRestartsRegainsWhatItHadGranted(t *testing.T) {
 }
 
 func TestANodeThatRestartsHasAllThatItsPeersHoldBeforeItDecides(t *testing.T) {
-	size := pushPullSize
-	pushPullSize = 4 << 10
-	defer func() { pushPullSize = size }()
+	size := joinSize
+	joinSize = 4 << 10
+	defer func() { joinSize = size }()
 	const keys = 5_000 // some 200 KB: many exchanges
 	group := startGroup(t, 2, 5*time.Millisecond)
 	plan := planOf(limit.FixedWindow, 10)
