@@ -74,23 +74,32 @@ http {{
   access_log off; keepalive_requests 1000000000; keepalive_timeout 600;
   server {{
     listen 127.0.0.1:{port} backlog=16384;
+    {tls}
     location / {{ default_type text/plain; return 200 "0123456789012345678901234"; }}
+    location /large {{ default_type text/plain; return 200 "{large}"; }}
   }}
 }}
 """
+TLS = """listen 127.0.0.1:{port} ssl backlog=16384;
+    ssl_certificate {certificate}; ssl_certificate_key {key}; ssl_protocols TLSv1.3;"""
 
 
 @contextmanager
-def nginx(folder: Path) -> Iterator[str]:
-    """Start an nginx with one worker that answers everything with 25 bytes; give its URL."""
-    port = free_port()
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+def nginx(folder: Path, certificate: tuple[Path, Path] | None = None) -> Iterator[tuple[str, str]]:
+    """Start an nginx with one worker; give its URL, and the one for TLS (empty without a certificate and its key).
+
+    It answers with 25 bytes, and below `large` with 1,000.
+    """
+    port, secure = free_port(), free_port()
+    tls = TLS.format(port=secure, certificate=certificate[0], key=certificate[1]) if certificate else ""
+    config = NGINX.format(folder=folder, port=port, tls=tls, large="x" * 1000)
+    (folder / "nginx.conf").write_text(config)
     process = subprocess.Popen(
         ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL
     )
     try:
         wait_for(port)
-        yield f"http://127.0.0.1:{port}/"
+        yield f"http://127.0.0.1:{port}/", f"https://127.0.0.1:{secure}/" if certificate else ""
     finally:
         process.terminate()
         process.wait()

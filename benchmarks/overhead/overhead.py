@@ -1,11 +1,15 @@
-"""How much of a run's wall time is spent measuring, and how long it takes from one round to the next.
+"""Where the wall time of `patternbench run` goes, part by part, and how much of it is measuring.
 
-    .venv/bin/python benchmarks/overhead/overhead.py [STUDY] [--json]
+    .venv/bin/python -m benchmarks.overhead.overhead [STUDY] [--runs 3]
 
-Runs the study (the quickstart unless named) once and reads the journal. Goals: 95 % of the wall time of the run spent
-in rounds and warm-up on the quickstart; a median of less than 100 ms between rounds on a system that stays up. As the
-peer in the same run, the same machine starts the same system anew once, which is what a tool that restarts its system
-between rounds would pay each time.
+Runs the study (the quickstart unless named) and reads journal and attempts. *Measuring* is the time from the first
+attempt of a round to the end of its last; what else belongs to a round (starting the client, decoding, writing and
+syncing its records), the warm-up, and what comes before, between and after rounds are parts of their own, and all
+parts together are the command's time. Goals: 95 % of the command's time spent measuring, and a median of less than
+100 ms from one round to the next. As the peer in the same run, the same machine starts the same system anew, which is
+what a tool that restarts its system between rounds would pay each time.
+
+`.venv/bin/python -m benchmarks.overhead.tables` prints the table of the committed run.
 """
 
 from __future__ import annotations
@@ -21,41 +25,61 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pyarrow.parquet as pq
+from benchmarks.evidence import store
+from benchmarks.overhead.tables import PART, printed
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-GOAL_SHARE, GOAL_GAP_MS = 0.95, 100.0
+WARM_UP = "warm_up"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="How much of a run's wall time is spent measuring.")
-    parser.add_argument("study", nargs="?", default=str(ROOT / "studies/quickstart.yaml"))
-    parser.add_argument("--json", action="store_true")
+    parser = argparse.ArgumentParser(description="Where a run's wall time goes.")
+    parser.add_argument("study", nargs="?", default="studies/quickstart.yaml")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = measured(arguments.study, Path(folder) / "run")
-    print(json.dumps(found, indent=1) if arguments.json else table(found))
+    rows = []
+    for number in range(arguments.runs):
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append({"round": number, **measured(arguments.study, Path(folder) / "run")})
+    print(printed(store(PART, {"study": arguments.study, "runs": arguments.runs}, arguments.out, rounds=rows)))
 
 
 def measured(study: str, out: Path) -> dict[str, Any]:
-    """Run a study and read its journal."""
-    begun = time.perf_counter()
-    done = subprocess.run(patternbench("run", study, "--out", str(out), "--json"), capture_output=True, check=True)
-    whole = time.perf_counter() - begun
-    told = json.loads(done.stdout)
+    """Run a study and tell the parts of its time."""
+    begun = time.time()
+    subprocess.run(patternbench("run", str(ROOT / study), "--out", str(out), "--json"), capture_output=True, check=True)
+    ended = time.time()
     entries = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
-    rounds = [entry for entry in entries if entry["status"] != "warm_up"]
+    windows = [window(out / "attempts" / f"{entry['file']}.parquet") for entry in entries if entry["status"] != WARM_UP]
+    return {**parts(begun, ended, entries, sum(windows)), "restart_s": restart_seconds()}
+
+
+def parts(begun: float, ended: float, entries: list[dict[str, Any]], measuring: float) -> dict[str, float]:
+    """Split a command's time, from its journal and the time in which attempts were under way; all in seconds."""
+    rounds = [entry for entry in entries if entry["status"] != WARM_UP]
     gaps = [after["started"] - before["started"] - before["seconds"] for before, after in pairwise(rounds)]
-    spent = sum(entry["seconds"] for entry in entries)
+    warm = sum(entry["seconds"] for entry in entries if entry["status"] == WARM_UP)
+    inside = sum(entry["seconds"] for entry in rounds)
+    first, last = entries[0]["started"], entries[-1]["started"] + entries[-1]["seconds"]
     return {
         "rounds": len(rounds),
-        "measuring_s": round(spent, 2),
-        "run_s": round(told["wall_seconds"], 2),
-        "command_s": round(whole, 2),
-        "share_of_run": round(spent / told["wall_seconds"], 4),
-        "share_of_command": round(spent / whole, 4),
-        "median_gap_ms": round(median(gaps) * 1000, 1),
-        "longest_gap_ms": round(max(gaps) * 1000, 1),
-        "restart_ms": round(restart_seconds() * 1000, 1),
+        "command_s": ended - begun,
+        "before_s": first - begun,
+        "warm_up_s": warm,
+        "measuring_s": measuring,
+        "in_rounds_s": inside - measuring,
+        "between_s": last - first - warm - inside,
+        "after_s": ended - last,
+        "median_gap_ms": 1000 * median(gaps),
     }
+
+
+def window(attempts: Path) -> float:
+    """The seconds from the first attempt of a round to the end of its last."""
+    rows = pq.read_table(attempts, columns=["start_us", "end_us"]).to_pandas()
+    return float(rows["end_us"].max() - rows["start_us"].min()) / 1e6 if len(rows) else 0.0
 
 
 def restart_seconds() -> float:
@@ -72,22 +96,6 @@ def restart_seconds() -> float:
 
 def patternbench(*arguments: str) -> list[str]:
     return [str(Path(sys.executable).parent / "patternbench"), *arguments]
-
-
-def table(found: dict[str, Any]) -> str:
-    met = {True: "met", False: "MISSED"}
-    return "\n".join(
-        [
-            f"{found['rounds']} rounds; {found['measuring_s']} s measuring of {found['run_s']} s run "
-            f"({found['command_s']} s with start and report)",
-            f"share of the run spent measuring  {found['share_of_run']:.1%}   goal 95 %: "
-            f"{met[found['share_of_run'] >= GOAL_SHARE]}",
-            f"median between rounds             {found['median_gap_ms']} ms   goal under 100 ms: "
-            f"{met[found['median_gap_ms'] < GOAL_GAP_MS]} (longest {found['longest_gap_ms']} ms)",
-            f"starting the system anew          {found['restart_ms']} ms, "
-            f"{found['restart_ms'] / max(found['median_gap_ms'], 0.1):.0f} times the median between rounds",
-        ]
-    )
 
 
 if __name__ == "__main__":

@@ -1,21 +1,23 @@
 """Whether the filter's own Redis client pays: CPU per decision, beside lua-resty-redis in the same nginx.
 
-`python benchmarks/ratelimit/redis_client.py --rounds 30` (Debian's `lua-nginx-redis`) sends the same script call over
-pooled connections with both, and answers a location that calls nobody. Every round visits all three for a
+`.venv/bin/python -m benchmarks.ratelimit.redis_client --rounds 30` (Debian's `lua-nginx-redis`) sends
+the same script call over pooled connections with both, and answers a location that calls nobody.
+Every round visits all three for a
 second each, in shuffled order, under sixteen connections of wrk; CPU is that of nginx's worker. Comparisons are made
 within a round.
 """
 
 import argparse
-import math
 import random
-import statistics
 from pathlib import Path
 
 import httpx
-from run import cpu_seconds, drive
-from systems import Nginx, Redis, backend, balancer, limit, plan, workplace
+from benchmarks.common import table
+from benchmarks.evidence import NOT_MEASURED, Result, difference, mean_of, spread, store, stored, told_machine
+from benchmarks.ratelimit.run import cpu_seconds, drive
+from benchmarks.ratelimit.systems import Nginx, Redis, backend, balancer, limit, plan, workplace
 
+PART = "ratelimit/redis_client"
 NOTHING, OURS, THEIRS = "no call", "the filter's client", "lua-resty-redis"
 PLACES = {NOTHING: "/nothing", OURS: "/ours", THEIRS: "/theirs"}
 
@@ -94,12 +96,21 @@ def measure(nginx: Nginx, folder: Path, rounds: int, rng: random.Random) -> dict
     return times
 
 
-def line(name: str, values: list[float]) -> str:
-    """Return a row: the median, and where the true median is with 95 % confidence (order statistics)."""
-    ordered = sorted(values)
-    outside = max(0, math.floor(len(ordered) / 2 - 0.98 * math.sqrt(len(ordered))))
-    low, high = ordered[outside], ordered[-1 - outside]
-    return f"| {name} | {statistics.median(ordered):.1f} [{low:.1f}, {high:.1f}] |"
+def printed(result: Result) -> str:
+    """The table of a result, and whether the filter's own client costs less."""
+    times = result["us_per_request"]
+    rows = [[name, spread(values, 1), mean_of(values).text(1)] for name, values in times.items()]
+    header = ["client", "CPU of the worker per request, µs, median [smallest, largest]", "mean [95 % interval]"]
+    gap = difference(times[OURS], times[THEIRS])
+    word = gap.word(0.0, "less than the filter's client", "more than the filter's client")
+    told = f"lua-resty-redis's call costs {gap.text(1)} µs more than that of the filter's client: {word}."
+    return f"{told_machine(result)}\n\n{table(header, rows)}\n\n{told}"
+
+
+def committed() -> str:
+    """The table of the committed result."""
+    result = stored(PART)
+    return printed(result) if result else NOT_MEASURED
 
 
 def main() -> None:
@@ -107,6 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     options = parser.parse_args()
     with workplace("redis-client-") as name:
         folder = Path(name)
@@ -122,11 +134,8 @@ def main() -> None:
         finally:
             for each in (nginx, redis, behind):
                 each.stop()
-    print("| client | CPU of the worker per request, us |\n|---|---|")
-    for client, values in times.items():
-        print(line(client, values))
-    added = [(o - n, t - n) for n, o, t in zip(times[NOTHING], times[OURS], times[THEIRS], strict=True)]
-    print(line("lua-resty-redis's call, % of the filter's", [100 * theirs / ours for ours, theirs in added]))
+    told = {"rounds": options.rounds, "seed": options.seed}
+    print(printed(store(PART, told, options.out, us_per_request=times)))
 
 
 if __name__ == "__main__":

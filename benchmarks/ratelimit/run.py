@@ -1,10 +1,11 @@
 """What a rate limit costs: latency and CPU of every algorithm and store, beside nginx's and Envoy's own.
 
-`python benchmarks/ratelimit/run.py --rounds 5 --out result.json` runs all variants in one go, interleaved, in
+`.venv/bin/python -m benchmarks.ratelimit.run --rounds 5` runs all variants in one go, interleaved, in
 a shuffled order with a recorded seed. Each visit of a variant is one round of it: first an open workload at a
 moderate rate, driven by the engine, for latency; then sixteen connections of wrk for CPU. Every request passes
-(limits are high), over 1,000 clients. Comparisons are made within a round; a table gives the median over rounds
-and, in brackets, the smallest and largest. CPU is that of the balancer's worker, not of the store or service.
+(limits are high), over 1,000 clients.
+Comparisons are made within a round. Where clients come near their limit, only latency and what the leases save are
+measured, and 429 is an answer too. CPU is that of the balancer's worker, not of the store or service.
 """
 
 import argparse
@@ -18,8 +19,24 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from goals import comparison, goals_table
-from systems import BACKEND, BARE, ENVOY, NATIVE, ROOT, Nginx, Stores, variants, workplace
+from benchmarks.evidence import store
+from benchmarks.ratelimit.goals import PART, printed
+from benchmarks.ratelimit.systems import (
+    BACKEND,
+    BARE,
+    ENVOY,
+    NATIVE,
+    NEAR_CLIENTS,
+    NEAR_LIMIT,
+    NEAR_SHARE,
+    PING,
+    ROOT,
+    Nginx,
+    Ping,
+    Stores,
+    variants,
+    workplace,
+)
 
 ENGINE = os.environ.get("PATTERNBENCH_ENGINE", str(ROOT / "engine" / "target" / "release" / "patternbench-engine"))
 
@@ -59,10 +76,12 @@ def drive(url: str, script: Path, seconds: int) -> tuple[int, float]:
     return int(found[1]), int(found[2]) / 1e6
 
 
-def latency(url: str, rate: int, seconds: int) -> dict[str, float]:
-    """Return percentiles of the service time, in microseconds, of an open workload at `rate` a second."""
+def latency(
+    url: str, rate: float, seconds: int, clients: int = 1000, statuses: tuple[str, ...] = ("200",)
+) -> dict[str, float]:
+    """Return an open workload's percentiles of the service time in microseconds, and the rejected share in percent."""
     workload = {"open": {"schedule": {"constant": {"rate": rate}}, "users": 16}}
-    step = {"headers": {"X-Api-Key": "client-${random:0-999}"}, "expect": {"statuses": ["200"]}}
+    step = {"headers": {"X-Api-Key": f"client-${{random:0-{clients - 1}}}"}, "expect": {"statuses": list(statuses)}}
     job = {
         "contract": 1,
         "seed": 1,
@@ -78,7 +97,8 @@ def latency(url: str, rate: int, seconds: int) -> dict[str, float]:
         subprocess.run(command, check=True, capture_output=True)
         summary = json.loads((Path(folder) / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["errors"] == 0, f"{url}: {summary['errors']} of {summary['requests']} requests failed"
-    return {f"{name}_us": 1000 * summary["service_ms"][name] for name in ("p50", "p99")}
+    rejected = 100 * summary["statuses"].get("4xx", 0) / summary["requests"]
+    return {**{f"{name}_us": 1000 * summary["service_ms"][name] for name in ("p50", "p99")}, "rejected": rejected}
 
 
 def has_lua(system: Nginx) -> bool:
@@ -93,6 +113,16 @@ def off_the_path(system: Any) -> dict[str, float]:
     calls = sum(system.metric(f"ratelimit_lease_{what}_total") for what in ("batches", "settled"))
     calls += system.metric("ratelimit_decided_by_total", by="store")
     return {"off_the_path": 100 * (1 - calls / system.metric("ratelimit_decisions_total"))}
+
+
+def visit_near_limit(system: Nginx, seconds: int) -> dict[str, float]:
+    """Measure once how clients fare that ask for a little more than their limit allows."""
+    system.start()
+    try:
+        rate = NEAR_CLIENTS * NEAR_LIMIT * NEAR_SHARE
+        return {**latency(system.url, rate, seconds, NEAR_CLIENTS, ("200", "429")), **off_the_path(system)}
+    finally:
+        system.stop()
 
 
 def visit(system: Any, script: Path, rate: int, seconds: int) -> dict[str, float]:
@@ -116,6 +146,15 @@ def visit(system: Any, script: Path, rate: int, seconds: int) -> dict[str, float
     }
 
 
+def measured_once(name: str, system: Any, script: Path, options: argparse.Namespace) -> dict[str, float]:
+    """Measure a variant in the way that its kind asks for."""
+    if isinstance(system, Ping):
+        return system.measured()
+    if name.endswith("near the limit"):
+        return visit_near_limit(system, options.seconds)
+    return visit(system, script, options.rate, options.seconds)
+
+
 def measure(systems: dict[str, Any], script: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Visit every variant once a round, in a shuffled order."""
     rng, rows = random.Random(options.seed), []
@@ -123,7 +162,7 @@ def measure(systems: dict[str, Any], script: Path, options: argparse.Namespace) 
         order = list(systems)
         rng.shuffle(order)
         for name in order:
-            measured = visit(systems[name], script, options.rate, options.seconds)
+            measured = measured_once(name, systems[name], script, options)
             rows.append({"round": number, "variant": name, "load": os.getloadavg()[0], **measured})
             print(f"round {number + 1}/{options.rounds}: {name}", file=sys.stderr)
     return rows
@@ -137,7 +176,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rate", type=int, default=1000, help="requests a second of the part for latency")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="a regular expression on variants; baselines always run")
-    parser.add_argument("--out", type=Path, default=Path("ratelimit-benchmark.json"))
+    parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     return parser.parse_args()
 
 
@@ -154,15 +193,14 @@ def main() -> None:
         stores = Stores.start(folder)
         try:
             every = variants(folder, stores)
-            always = (BACKEND, BARE, NATIVE, ENVOY)
+            always = (BACKEND, BARE, NATIVE, ENVOY, PING)
             chosen = {n: s for n, s in every.items() if n in always or re.search(options.only, n)}
             rows = measure(chosen, script, options)
         finally:
             stores.stop()
-    options.out.write_text(json.dumps({"seed": options.seed, "rounds": rows}, indent=1) + "\n", encoding="utf-8")
-    loads = [row["load"] for row in rows]
-    print(goals_table(rows), comparison(rows), sep="\n\n")
-    print(f"\nLoad average while measuring: {min(loads):.1f} to {max(loads):.1f}.")
+    told = {name: getattr(options, name) for name in ("rounds", "seconds", "rate", "seed")}
+    store(PART, told, options.out, rounds=rows)
+    print(printed(rows))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,23 @@
 """How near the filter in shared memory comes to nginx's own limit_req: all variants run, and are visited in turn.
 
-`python benchmarks/ratelimit/shared_memory.py --visits 12`. What slows the machine down for longer than a second slows
-all variants alike; each visit is compared with limit_req's of the same turn. Worker and generator have a core each.
+`.venv/bin/python -m benchmarks.ratelimit.shared_memory --visits 12`. What slows the
+machine down for longer than a second slows all variants alike;
+each visit is compared with limit_req's of the same turn. Worker and generator have a core each.
 """
 
 import argparse
 import os
 import random
 import re
-import statistics
 from pathlib import Path
 from typing import Any
 
-from run import CLIENTS, cpu_seconds, drive
-from systems import BARE, EMPTY, NATIVE, Stores, backend, variants, workplace
+from benchmarks.common import table
+from benchmarks.evidence import NOT_MEASURED, Result, mean_of, spread, store, stored, told_machine
+from benchmarks.ratelimit.run import CLIENTS, cpu_seconds, drive
+from benchmarks.ratelimit.systems import BARE, EMPTY, NATIVE, Stores, backend, variants, workplace
 
+PART = "ratelimit/shared_memory"
 WANTED = f"^({BARE}|{NATIVE}|{EMPTY}|.*, memory.*)$"
 
 
@@ -38,10 +41,11 @@ def turns(systems: dict[str, Any], script: Path, visits: int) -> dict[str, list[
 
 
 def main() -> None:
-    """Print a table."""
+    """Measure, store the raw results, and print their table."""
     parser = argparse.ArgumentParser(description="Shared memory beside limit_req.")
     parser.add_argument("--visits", type=int, default=12)
     parser.add_argument("--only", default=WANTED, help="a regular expression on variants")
+    parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     options = parser.parse_args()
     os.sched_setaffinity(0, {1})
     with workplace("rls-") as name:
@@ -62,11 +66,20 @@ def main() -> None:
             for system in systems.values():
                 system.stop()
             stores.stop()
-    print("| variant | % of limit_req's requests per CPU-second, median [quartiles] |\n|---|---|")
-    for variant, values in shares.items():
-        low, middle, high = statistics.quantiles(values, n=4)
-        print(f"| {variant} | {middle:.0f} [{low:.0f}, {high:.0f}] |")
-    print(f"\nLoad average at the end: {os.getloadavg()[0]:.1f}.")
+    print(printed(store(PART, {"visits": options.visits}, options.out, shares=shares)))
+
+
+def printed(result: Result) -> str:
+    """The table of a result: shares of limit_req's requests per CPU-second by turn."""
+    rows = [[name, spread(values), mean_of(values).text(0)] for name, values in result["shares"].items()]
+    header = ["variant", "% of limit_req's requests per CPU-second, median [smallest, largest]", "mean [95 % interval]"]
+    return f"{told_machine(result)}\n\n{table(header, rows)}"
+
+
+def committed() -> str:
+    """The table of the committed result."""
+    result = stored(PART)
+    return printed(result) if result else NOT_MEASURED
 
 
 if __name__ == "__main__":

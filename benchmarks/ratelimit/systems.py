@@ -1,9 +1,11 @@
 """What the benchmark compares: the filter with every algorithm and store, nginx's and Envoy's own limits, a service."""
 
+import csv
 import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -36,7 +38,11 @@ from ratelimit_rig import (  # noqa: E402 - found over the path above
 BARE, NATIVE = "no filter", "nginx limit_req"
 EMPTY, SILENT = "an empty access_by_lua", "gcra, memory, no fields"
 BACKEND, ENVOY, SERVICE = "the backend alone", "envoy without limit", "envoy with envoyproxy/ratelimit"
+#: A round trip to an idle Redis, without nginx.
+PING = "a PING of Redis"
 LEASING = {"redis", "crdt"}
+#: How many clients come near their limit, what it allows each of them per second, and what they ask of it.
+NEAR_CLIENTS, NEAR_LIMIT, NEAR_SHARE = 20, 100, 1.1
 LIMIT_REQ = "limit_req_zone $http_x_api_key zone=z:16m rate=1000000r/s;"
 ACCESS = 'require("ratelimit").access()'
 
@@ -170,6 +176,21 @@ class Service(Component):
         return self
 
 
+class Ping:
+    """An idle Redis that is asked for a PING by one connection at a time."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def measured(self) -> dict[str, float]:
+        """Return the round trip's p50 and p99 in microseconds, as redis-benchmark says them."""
+        command = ["redis-benchmark", "-p", str(self._redis.port), "-c", "1", "-n", "5000", "-t", "ping_mbulk", "--csv"]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        header, line = (next(csv.reader([one])) for one in text.strip().splitlines())
+        said = dict(zip(header, line, strict=True))
+        return {f"{name}_us": 1000 * float(said[f"{name}_latency_ms"]) for name in ("p50", "p99")}
+
+
 class Direct:
     """The backend itself, without anything in front of it."""
 
@@ -210,6 +231,11 @@ def generous(algorithm: str, **more: Any) -> dict[str, Any]:
 def leased_by(store: str, mode: str) -> str:
     """Return the name of the variant with leases from a store."""
     return f"fixed_window, {store}, {mode} lease"
+
+
+def near_limit(store: str, mode: str | None) -> str:
+    """Return the name of the variant whose clients come near their limit, with or without leases from a store."""
+    return f"fixed_window, {store}, {f'{mode} lease' if mode else 'no lease'}, near the limit"
 
 
 def bare(text: str) -> str:
@@ -270,6 +296,7 @@ def variants(folder: Path, stores: Stores) -> dict[str, Any]:
         BACKEND: Direct(stores.service),
         BARE: nginx(BARE, plan(), bare),
         NATIVE: nginx(NATIVE, plan(), native),
+        **({PING: Ping(stores.redis)} if stores.redis else {}),
         EMPTY: nginx(EMPTY, plan(), lambda text: text.replace(ACCESS, "")),
         SILENT: nginx(SILENT, plan(generous("gcra"), fields="off")),
     }
@@ -281,6 +308,10 @@ def variants(folder: Path, stores: Stores) -> dict[str, Any]:
         lease = {"mode": mode, "share": 0.5, "most": 1000, "expires": "10s"}
         name, leased = leased_by(store, mode), generous("fixed_window", store=store, lease=lease, window="1m")
         made[name] = nginx(name, plan(leased, stores=shared))
+    for store, mode in product(LEASING & shared.keys(), (None, "lazy", "eager")):
+        leases = {"lease": {"mode": mode, "share": 0.5, "most": 1000, "expires": "1s"}} if mode else {}
+        name, scarce = near_limit(store, mode), limit(limit=NEAR_LIMIT, window="1s", store=store, **leases)
+        made[name] = nginx(name, plan(scarce, stores=shared))
     return {**made, **envoys(folder, stores)}
 
 

@@ -1,11 +1,16 @@
-"""Who hides what: five pathologies of the calibrated target, measured by the engine, k6, oha and wrk.
+"""Who hides what: five pathologies of the calibrated target, measured by the engine, k6, oha and wrk2 on equal terms.
 
-The truth needs no generator's times: the target's own log says when the operating system had taken
-over each answer, the schedule says when its request was intended to be sent. The engine is held
-against that three times: by its log of attempts, by its histograms and by its summary. The others
-can't name their requests: their numbers stand beside the truth of the engine's run, which had the
-same pathology.
-Usage: python benchmarks/truth/run.py --seconds 8 [--only engine]
+Every generator gets the same rate, the same bound of calls in flight, and as many runs. The truth of each run comes
+from the target's own log, by one rule for all: the i-th request that arrived was the i-th of the schedule, which began
+as late as it can have (no request arrives before it is due), and its answer was there when the operating system had
+taken it over. wrk2 measures from 10 s and 5 ms per connection after its start, so its run is that much longer and its
+truth begins with the first request after that time; it gives each connection a schedule of its own, so that its
+arrivals are only on average where an even schedule has them. What a generator did not send can't be compared: it is
+counted.
+
+    .venv/bin/python -m benchmarks.truth.run [--runs 4] [--seconds 5] [--only engine]
+
+`.venv/bin/python -m benchmarks.truth.tables` prints the table of the committed run.
 """
 
 from __future__ import annotations
@@ -18,19 +23,28 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import pandas as pd
 import pyarrow.parquet as pq
-from common import ENGINE, job, load, run, table, tool
+from benchmarks.common import ENGINE, job, load, run, tool
+from benchmarks.evidence import store
+from benchmarks.truth.tables import PART, printed
 from hdrh.histogram import HdrHistogram
 
-PERCENTILES = (50.0, 99.0, 99.9, 100.0)
+PERCENTILES = {"p50": 50.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
+#: What every generator may have in flight; the backlog of each pathology stays below it.
+IN_FLIGHT = 600
+#: When in the measured part the target stands still, in seconds.
+STOP_AT, STOP_FOR = 2.0, 1.0
+#: What wrk2 leaves out at the start of a run, in seconds: 10 s and 5 ms per connection (its src/wrk.c).
+WRK2_CALIBRATES = 10 + 0.005 * IN_FLIGHT
+
+Times = dict[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -50,7 +64,7 @@ PATHOLOGIES = (
         ("--workers", "8", "--service-time", "fixed:2ms", "--pause", "100ms", "--pause-every", "1s"),
     ),
     Pathology("1 % is 50 times slower", ("--workers", "8", "--service-time", "fixed:2ms", "--slow-share", "1%")),
-    Pathology("1.5 times its capacity", ("--workers", "4", "--service-time", "fixed:8ms"), rate=750),
+    Pathology("1.2 times its capacity", ("--workers", "4", "--service-time", "fixed:8ms"), rate=600),
     Pathology("resets 0.5 %", ("--workers", "8", "--service-time", "fixed:2ms", "--reset-share", "0.5%")),
 )
 
@@ -59,33 +73,41 @@ import http from 'k6/http';
 export const options = {{
   scenarios: {{ open: {{ executor: 'constant-arrival-rate', rate: {rate}, timeUnit: '1s',
     duration: '{seconds}s',
-    preAllocatedVUs: 200, maxVUs: 2000, gracefulStop: '30s' }} }},
+    preAllocatedVUs: {users}, maxVUs: {users}, gracefulStop: '30s' }} }},
   summaryTrendStats: ['p(50)', 'p(99)', 'p(99.9)', 'max'],
 }};
 export default function () {{ http.get('{url}'); }}
 """
 
-Row = list[str]
+
+@dataclass(frozen=True)
+class Told:
+    """What a generator says of its run: percentiles in milliseconds by who says so, and what it counted."""
+
+    said: dict[str, Times]
+    counted: dict[str, float]
 
 
 @contextmanager
-def target(pathology: Pathology, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Start a target; give its URL, and its log, which is complete when the target has ended."""
-    log = folder / "target.csv"
+def target(pathology: Pathology, log: Path, lead: float) -> Iterator[str]:
+    """Start a target; give its URL. Its log is complete when the target has ended."""
     process = subprocess.Popen(
         [str(ENGINE), "target", *pathology.flags, "--log", str(log)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    timer = threading.Timer(3.0, lambda: process.send_signal(signal.SIGSTOP))
-    resume = threading.Timer(4.0, lambda: process.send_signal(signal.SIGCONT))
+    begin = lead + STOP_AT
+    timers = [
+        threading.Timer(begin, lambda: process.send_signal(signal.SIGSTOP)),
+        threading.Timer(begin + STOP_FOR, lambda: process.send_signal(signal.SIGCONT)),
+    ]
     try:
         url = f"http://{json.loads(process.stdout.readline())['listening']}/bytes/25"
-        for waiting in (timer, resume) if pathology.stop else ():
-            waiting.start()
-        yield url, log
+        for timer in timers if pathology.stop else ():
+            timer.start()
+        yield url
     finally:
-        timer.cancel()
-        resume.cancel()
+        for timer in timers:
+            timer.cancel()
         process.send_signal(signal.SIGCONT)
         process.terminate()
         process.wait()
@@ -98,160 +120,141 @@ def percentile(times: list[float], percent: float) -> float:
     return ordered[min(int(place), len(ordered) - 1)]
 
 
-def answers(log: Path) -> pd.DataFrame:
-    """Read what the target answered, by call: when it was done with the work, and when the answer was written."""
-    lines = pd.read_csv(log, comment="#", skipinitialspace=True)
-    lines = lines[(lines["status"] >= 200) & lines["written_us"].notna()]
-    return lines.assign(call=lines["path"].str.extract(r"k=(\d+)", expand=False).astype(int)).set_index("call")
+def percentiles(times: list[float]) -> Times:
+    """The percentiles that are compared, of times in milliseconds."""
+    return {name: percentile(times, percent) for name, percent in PERCENTILES.items()}
 
 
-def shown(values: list[float | None]) -> Row:
-    return ["–" if value is None else f"{value:,.1f}" for value in values]
+def truth(log: Path, rate: int, lead: float) -> tuple[Times, int]:
+    """The true response times of a run in milliseconds, and how many requests arrived in the part that is measured."""
+    lines = pd.read_csv(log, comment="#", skipinitialspace=True).sort_values("received_us", ignore_index=True)
+    late_enough = lines["received_us"] >= lines["received_us"].min() + lead * 1e6
+    measured = lines[late_enough].reset_index(drop=True)
+    due = measured.index * 1e6 / rate
+    began = (measured["received_us"] - due).min()
+    measured = measured.assign(intended_us=began + due)
+    answered = measured[(measured["status"] >= 200) & measured["written_us"].notna()]
+    return percentiles(list((answered["written_us"] - answered["intended_us"]) / 1000)), len(measured)
 
 
-def engine(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
-    """Measure what the engine says, the truth of its run, and whether they agree."""
-    workload = {"open": {"schedule": {"constant": {"rate": pathology.rate}}, "max_in_flight": 5000}}
-    step = {"path": "/bytes/25", "query": {"k": "${call}"}, "timeout_us": 60_000_000}
-    with target(pathology, folder) as (url, log):
-        root = url.removesuffix("/bytes/25")
-        summary, _ = load(job(root, workload, step, duration_us=seconds * 1_000_000), folder)
-    answered = answers(log)
-    intended = summary["generator"]["began_us"] + answered.index * 1e6 / pathology.rate
-    truth = list((answered["written_us"] - intended) / 1000)
-    true = [percentile(truth, percent) for percent in PERCENTILES]
-    attempts = good_attempts(folder)
-    said = ways_to_say(attempts, folder, summary)
-    apart = {way: [abs(a - b) for a, b in zip(values, true, strict=True)] for way, values in said.items()}
-    waited = who_waited(answered, attempts, summary)
-    lost = f"{summary['dropped']} dropped, {summary['errors']} failed"
-    note = f"{verdict(apart, true)}; lateness p99 {summary['lateness_ms']['p99']} ms"
-    return [
-        [pathology.name, "truth", *shown(list(true)), f"{len(truth)} answered; {waited}"],
-        ["", "engine", *shown(list(said["log"])), f"{lost}; {note}"],
-    ]
-
-
-def good_attempts(folder: Path) -> pd.DataFrame:
-    """Read the answered attempts from the log of attempts, by call."""
+def engine(url: str, rate: int, seconds: int, folder: Path) -> Told:
+    workload = {"open": {"schedule": {"constant": {"rate": rate}}, "max_in_flight": IN_FLIGHT}}
+    root = url.removesuffix("/bytes/25")
+    summary, _ = load(
+        job(root, workload, {"path": "/bytes/25", "timeout_us": 60_000_000}, duration_us=seconds * 1_000_000), folder
+    )
     rows = pq.read_table(folder / "attempts.parquet").to_pandas()
-    return rows[rows["success"]].set_index("call")
-
-
-def ways_to_say(attempts: pd.DataFrame, folder: Path, summary: dict[str, Any]) -> dict[str, list[float]]:
-    """Collect the percentiles of good calls, in milliseconds, from each place where the engine states them."""
-    logged = list((attempts["end_us"] - attempts["intended_us"]) / 1000)
+    good = rows[rows["success"]]
     said = {
-        "log": [percentile(logged, percent) for percent in PERCENTILES],
-        "histograms": from_histograms(folder / "histograms.json"),
+        "engine": percentiles(list((good["end_us"] - good["intended_us"]) / 1000)),
+        "engine, histograms": from_histograms(folder / "histograms.json"),
     }
     # The summary's response times hold failed calls as well: it says the same only where none has failed.
     if summary["errors"] == 0:
-        said["summary"] = [summary["response_ms"][name] for name in ("p50", "p99", "p999", "max")]
-    return said
+        said["engine, summary"] = {name: summary["response_ms"][name] for name in PERCENTILES}
+    return Told(said, {"dropped": summary["dropped"], "failed": summary["errors"]})
 
 
-def from_histograms(file: Path) -> list[float]:
+def from_histograms(file: Path) -> Times:
     """Decode the histogram of good calls, whose values are microseconds."""
     entries = json.loads(file.read_text())["histograms"]
     entry = next(entry for entry in entries if entry["measure"] == "success_response")
     histogram = HdrHistogram.decode(entry["hdr"])
-    return [histogram.get_value_at_percentile(percent) / 1000 for percent in PERCENTILES]
+    return {name: histogram.get_value_at_percentile(percent) / 1000 for name, percent in PERCENTILES.items()}
 
 
-def verdict(apart: dict[str, list[float]], true: list[float]) -> str:
-    """Say whether all ways agree with the truth, and by how much the worst of each is apart."""
-    agree = all(gap <= max(1.0, 0.02 * value) for gaps in apart.values() for gap, value in zip(gaps, true, strict=True))
-    worst = ", ".join(f"{way} {max(gaps):.2f}" for way, gaps in apart.items())
-    return f"{'agrees' if agree else 'DIFFERS'}: at most {worst} ms apart"
-
-
-def who_waited(answered: pd.DataFrame, attempts: pd.DataFrame, summary: dict[str, Any]) -> str:
-    """Say how long answers lay at the target between done and written, and how long until the engine had read them."""
-    writing = (answered["written_us"] - answered["finished_us"]).max() / 1000
-    reading = (attempts["end_us"] + summary["generator"]["began_us"] - answered["written_us"]).quantile(0.999) / 1000
-    return f"its own writing up to {writing:.1f} ms, the engine's reading p99.9 {reading:.2f} ms"
-
-
-def k6(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
-    with target(pathology, folder) as (url, _):
-        (folder / "script.js").write_text(K6.format(rate=pathology.rate, seconds=seconds, url=url))
-        flags = ["run", "--quiet", "--no-usage-report", "--summary-export", "k6.json", "script.js"]
-        run([tool("k6") or "k6", *flags], folder)
+def k6(url: str, rate: int, seconds: int, folder: Path) -> Told:
+    (folder / "script.js").write_text(K6.format(rate=rate, seconds=seconds, url=url, users=IN_FLIGHT))
+    flags = ["run", "--quiet", "--no-usage-report", "--summary-export", "k6.json", "script.js"]
+    run([tool("k6") or "k6", *flags], folder)
     metrics = json.loads((folder / "k6.json").read_text())["metrics"]
-    times = metrics["http_req_duration"]
+    names = zip(PERCENTILES, ("p(50)", "p(99)", "p(99.9)", "max"), strict=True)
+    said = {name: metrics["http_req_duration"].get(theirs) for name, theirs in names}
     dropped = metrics.get("dropped_iterations", {}).get("count", 0)
-    failed = metrics["http_req_failed"].get("passes", 0)
-    values = [times.get(name) for name in ("p(50)", "p(99)", "p(99.9)", "max")]
-    return [["", "k6", *shown(values), f"{dropped} dropped, {failed} failed"]]
+    return Told({"k6": said}, {"dropped": dropped, "failed": metrics["http_req_failed"].get("passes", 0)})
 
 
-def oha(pathology: Pathology, seconds: int, folder: Path, *more: str) -> list[Row]:
-    flags = [
-        "--no-tui",
-        "--output-format",
-        "json",
-        "-c",
-        "50",
-        "-z",
-        f"{seconds}s",
-        "-q",
-        str(pathology.rate),
-        *more,
-    ]
-    with target(pathology, folder) as (url, _):
-        said = json.loads(run([tool("oha") or "oha", *flags, url], folder).output)
+def oha(url: str, rate: int, seconds: int, folder: Path, *more: str) -> Told:
+    flags = ["--no-tui", "--output-format", "json", "-c", str(IN_FLIGHT), "-z", f"{seconds}s", "-q", str(rate), *more]
+    said = json.loads(run([tool("oha") or "oha", *flags, url], folder).output)
     times = said["latencyPercentiles"]
     values = [times["p50"], times["p99"], times["p99.9"], said["summary"]["slowest"]]
-    answered = sum(said["statusCodeDistribution"].values())
-    failed = sum(said["errorDistribution"].values())
     scaled = [None if value is None else value * 1000 for value in values]
-    missing = pathology.rate * seconds - answered
     name = "oha, corrected" if more else "oha"
-    return [["", name, *shown(scaled), f"{missing} fewer answers than offered, {failed} failed"]]
+    failed = sum(said["errorDistribution"].values())
+    return Told({name: dict(zip(PERCENTILES, scaled, strict=True))}, {"dropped": 0, "failed": failed})
 
 
-def oha_corrected(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
-    return oha(pathology, seconds, folder, "--latency-correction")
+def oha_corrected(url: str, rate: int, seconds: int, folder: Path) -> Told:
+    return oha(url, rate, seconds, folder, "--latency-correction")
 
 
-def wrk(pathology: Pathology, seconds: int, folder: Path) -> list[Row]:
-    """Run wrk, which knows no schedule: four connections, as fast as they go."""
-    with target(pathology, folder) as (url, _):
-        output = run([tool("wrk") or "wrk", "-t1", "-c4", f"-d{seconds}s", "--latency", url], folder).output
-    scale = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+def wrk2(url: str, rate: int, seconds: int, folder: Path) -> Told:
+    whole = int(WRK2_CALIBRATES + seconds)
+    flags = ["-t1", f"-c{IN_FLIGHT}", f"-d{whole}s", f"-R{rate}", "--timeout", "60s", "-L", "-U", url]
+    output = run([tool("wrk2") or "wrk2", *flags], folder).output
+    corrected, _, plain = output.partition("Uncorrected Latency")
+    failed = sum(map(int, re.findall(r"(?:connect|read|write|timeout) (\d+)", output)))
+    said = {"wrk2": from_wrk2(corrected), "wrk2, uncorrected": from_wrk2(plain)}
+    return Told(said, {"dropped": 0, "failed": failed})
 
-    def time(pattern: str) -> float | None:
-        found = re.search(pattern, output)
-        return float(found[1]) * scale[found[2]] if found else None
 
-    unit = r"([\d.]+)(us|ms|s)\b"
-    most = time(r"Latency\s+\S+\s+\S+\s+" + unit)
-    return [
-        [
-            "",
-            "wrk",
-            *shown([time(rf"50%\s+{unit}"), time(rf"99%\s+{unit}"), None, most]),
-            "another load: closed, 4 connections",
-        ]
-    ]
+def from_wrk2(text: str) -> Times:
+    """Read the first distribution of latencies in a part of wrk2's output, in milliseconds."""
+    scale = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
+    found = {
+        line[0]: float(line[1]) * scale[line[2]] for line in re.findall(r"([\d.]+)%\s+([\d.]+)(us|ms|s|m)\b", text)
+    }
+    return {name: found.get(f"{percent:.3f}") for name, percent in PERCENTILES.items()}
+
+
+GENERATORS: dict[str, Callable[[str, int, int, Path], Told]] = {
+    "engine": engine,
+    "k6": k6,
+    "oha": oha,
+    "oha, corrected": oha_corrected,
+    "wrk2": wrk2,
+}
+
+
+def visit(pathology: Pathology, generator: str, seconds: int) -> dict[str, Any]:
+    """Measure one pathology with one generator once."""
+    lead = WRK2_CALIBRATES if generator == "wrk2" else 0.0
+    with tempfile.TemporaryDirectory() as name:
+        folder, log = Path(name), Path(name) / "target.csv"
+        with target(pathology, log, lead) as url:
+            told = GENERATORS[generator](url, pathology.rate, seconds, folder)
+        true, arrived = truth(log, pathology.rate, lead)
+    scheduled = pathology.rate * seconds
+    missing = max(0, scheduled - arrived)
+    return {"truth": true, "said": told.said, "scheduled": scheduled, "missing": missing, **told.counted}
+
+
+def measure(names: list[str], runs: int, seconds: int) -> list[dict[str, Any]]:
+    """Visit every pathology with every generator once per run, the generators in changing order."""
+    rows = []
+    for number in range(runs):
+        for pathology in PATHOLOGIES:
+            turn = number % len(names)
+            for generator in names[turn:] + names[:turn]:
+                row = visit(pathology, generator, seconds)
+                rows.append({"round": number, "pathology": pathology.name, "generator": generator, **row})
+                print(f"run {number + 1}: {pathology.name}: {generator}: {row['said']}", file=sys.stderr)
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--only", choices=["engine"], help="leave the other generators out")
+    parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     arguments = parser.parse_args()
-    seconds = arguments.seconds
-    peers = [("k6", k6), ("oha", oha), ("oha", oha_corrected), ("wrk", wrk)] if arguments.only is None else []
-    tools = [engine, *(measure for name, measure in peers if tool(name))]
-    rows: list[Row] = []
-    for pathology in PATHOLOGIES:
-        for measure in tools:
-            with tempfile.TemporaryDirectory() as folder:
-                rows.extend(measure(pathology, seconds, Path(folder)))
-                print(rows[-1], file=sys.stderr)
-    print(table(["target", "who says so", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "what else"], rows))
+    names = [name for name in GENERATORS if name == "engine" or (not arguments.only and tool(name.split(",")[0]))]
+    absent = sorted({"k6", "oha", "wrk2"} - set(names))
+    rows = measure(names, arguments.runs, arguments.seconds)
+    options = {"runs": arguments.runs, "seconds": arguments.seconds, "calls in flight": IN_FLIGHT}
+    print(printed(store(PART, options, arguments.out, absent=absent, rounds=rows)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,126 @@
+"""What all benchmarks share: raw results as files, intervals of paired rounds, and the words that rest on them.
+
+One round visits every variant once, so that what slows a whole round down cancels from differences within it. All
+intervals are t over rounds, at a confidence at which those of one table hold together (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from patternbench.analyze.differences import paired
+
+LEVEL = 0.95
+BENCHMARKS = Path(__file__).resolve().parent
+NOT_MEASURED = "Not measured yet."
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference, or a ratio, with the ends of its interval; the ends are NaN below two rounds."""
+
+    value: float
+    low: float
+    high: float
+
+    def text(self, digits: int = 2) -> str:
+        """The value and its interval."""
+        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+
+    def excludes(self, nothing: float) -> bool:
+        """Whether the interval leaves out the value that means no difference."""
+        return self.low > nothing or self.high < nothing
+
+    def word(self, nothing: float, less: str, more: str) -> str:
+        """Say `less` or `more` only when the interval excludes no difference."""
+        return (less if self.high < nothing else more) if self.excludes(nothing) else "cannot be told"
+
+
+def ratio(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
+    """The ratio other / base over paired rounds, as the mean of its log; one of `among` that are told together."""
+    change = difference(*(np.log(side).tolist() for side in (base, other)), among)
+    return Change(*np.exp([change.value, change.low, change.high]).tolist())
+
+
+def difference(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
+    """The mean of other - base over paired rounds; one of `among` that are told together."""
+    if len(base) != len(other):
+        raise ValueError(f"{len(base)} and {len(other)} rounds are no pairs")
+    estimate = paired(np.asarray(base, float), np.asarray(other, float))
+    return Change(float(estimate.value), *map(float, estimate.ends(1 - (1 - LEVEL) / among)))
+
+
+def mean_of(values: Sequence[float]) -> Change:
+    """The mean of values by round."""
+    return difference([0.0] * len(values), values)
+
+
+def spread(values: Sequence[float], digits: int = 0) -> str:
+    """Median [smallest, largest]."""
+    if not values:
+        return "not measured"
+    return f"{statistics.median(values):,.{digits}f} [{min(values):,.{digits}f}, {max(values):,.{digits}f}]"
+
+
+def stored(part: str) -> Result | None:
+    """Raw results that are committed, such as those of `engine/compare`; None when there are none."""
+    file = file_of(part)
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def store(part: str, options: dict[str, Any], out: Path | None = None, **measured: Any) -> Result:
+    """Write raw results and what they were measured on, to the place of their part unless `out` names another."""
+    result = {"machine": machine(), "options": options, **measured}
+    file = out or file_of(part)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(f"raw results: {file}", file=sys.stderr)
+    return result
+
+
+def file_of(part: str) -> Path:
+    """Where the raw results of a part lie: `engine/compare` is benchmarks/engine/results/compare.json."""
+    folder, name = part.split("/")
+    return BENCHMARKS / folder / "results" / f"{name}.json"
+
+
+def machine() -> dict[str, Any]:
+    """What a number was measured on, and how busy that was just after."""
+    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return {
+        "processor": models[0].split(":")[1].strip() if models else platform.machine(),
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "load_average": round(os.getloadavg()[0], 1),
+    }
+
+
+def told_machine(result: Result) -> str:
+    """The machine and the options of a result in one line."""
+    on, options = result["machine"], ", ".join(f"{name} {value}" for name, value in result["options"].items())
+    return (
+        f"{on['cores']} cores ({on['processor']}, Linux {on['kernel']}), load average {on['load_average']} at the end; "
+        f"{options}."
+    )
+
+
+def by_round(rows: Sequence[Result], column: str, **wanted: Any) -> list[float]:
+    """A column of the rows that have the wanted values, in the order of rounds."""
+    chosen = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    return [float(row[column]) for row in sorted(chosen, key=lambda row: row["round"])]
+
+
+def names_of(rows: Sequence[Result], column: str) -> list[str]:
+    """The values of a column, in the order in which they first come."""
+    return list(dict.fromkeys(row[column] for row in rows))

@@ -1,0 +1,68 @@
+"""Puts the tables of the committed raw results into the pages, or says that a page tells something else.
+
+    .venv/bin/python -m benchmarks.pages [--write]
+
+Each part of a page stands between `<!-- NAME -->` and `<!-- end of NAME -->`, next to the command that prints it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.engine import tables as engine
+from benchmarks.overhead import tables as overhead
+from benchmarks.ratelimit import goals, redis_client, shared_memory
+from benchmarks.truth import tables as truth
+
+ROOT = Path(__file__).resolve().parents[1]
+PERFORMANCE, RATELIMIT = Path("docs/performance.md"), Path("benchmarks/ratelimit/README.md")
+
+#: What stands in which page under which name.
+PARTS: dict[tuple[Path, str], Callable[[], str]] = {
+    (PERFORMANCE, engine.COMPARE): lambda: engine.committed(engine.COMPARE),
+    (PERFORMANCE, engine.PROMISES): lambda: engine.committed(engine.PROMISES),
+    (PERFORMANCE, truth.PART): truth.committed,
+    (PERFORMANCE, overhead.PART): overhead.committed,
+    (RATELIMIT, goals.PART): goals.committed,
+    (RATELIMIT, shared_memory.PART): shared_memory.committed,
+    (RATELIMIT, redis_client.PART): redis_client.committed,
+}
+
+
+def part_of(page: str, name: str) -> str:
+    """What a page holds between the marks of a name."""
+    return page.split(_start(name))[1].split(_end(name), maxsplit=1)[0]
+
+
+def replaced(page: str, name: str, text: str) -> str:
+    """The page with another text between the marks of a name."""
+    before, rest = page.split(_start(name))
+    return before + _start(name) + text + _end(name) + rest.split(_end(name))[1]
+
+
+def _start(name: str) -> str:
+    return f"<!-- {name} -->\n"
+
+
+def _end(name: str) -> str:
+    return f"\n<!-- end of {name} -->"
+
+
+def main() -> None:
+    """Write all parts, or name those that differ and end with 1."""
+    differ = []
+    for (place, name), printed in PARTS.items():
+        page, text = (ROOT / place).read_text(encoding="utf-8"), printed()
+        if part_of(page, name) != text:
+            differ.append(f"{place}: {name}")
+            if "--write" in sys.argv:
+                (ROOT / place).write_text(replaced(page, name, text), encoding="utf-8")
+    if differ:
+        print("\n".join(differ))
+        sys.exit(0 if "--write" in sys.argv else "these differ from the committed raw results: add --write")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""The benchmarks say what was measured: misses as misses, words by intervals, equal terms, tables from raw results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks import evidence, pages
+from benchmarks.engine import tables as engine_tables
+from benchmarks.overhead import overhead
+from benchmarks.overhead import tables as overhead_tables
+from benchmarks.ratelimit import goals
+from benchmarks.ratelimit.systems import BARE, PING
+from benchmarks.truth import run as truth
+from benchmarks.truth import tables as truth_tables
+
+MACHINE = {"processor": "one", "cores": 2, "kernel": "6", "load_average": 0.1}
+
+
+@pytest.mark.parametrize(("place", "name"), list(pages.PARTS), ids=str)
+def test_the_tables_of_the_pages_are_those_of_the_committed_raw_results(place: Path, name: str) -> None:
+    page = (pages.ROOT / place).read_text(encoding="utf-8")
+    assert pages.part_of(page, name) == pages.PARTS[place, name](), "run .venv/bin/python -m benchmarks.pages --write"
+
+
+def test_every_part_of_a_page_has_the_command_that_prints_it_next_to_it() -> None:
+    for place, name in pages.PARTS:
+        before = (pages.ROOT / place).read_text(encoding="utf-8").split(f"<!-- {name} -->")[0]
+        assert "-m benchmarks." in "\n".join(before.splitlines()[-12:]), (place, name)
+
+
+# --- goals of the filter
+
+
+def filter_rows(rounds: int = 6, **p50: list[float]) -> list[dict[str, Any]]:
+    """Rows of variants whose p50 is given by round; underscores of names stand for what the variant is called."""
+    return [
+        {"round": number, "variant": name, "p50_us": values[number]}
+        for name, values in p50.items()
+        for number in range(rounds)
+    ]
+
+
+def around(middle: float, rng: np.random.Generator, rounds: int = 6, sigma: float = 5.0) -> list[float]:
+    return list(rng.normal(middle, sigma, rounds))
+
+
+def redis_rows(added: float) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(3)
+    return filter_rows(**{BARE: around(110, rng), "gcra, redis": around(110 + added, rng), PING: around(40, rng)})
+
+
+def goal_of(rows: list[dict[str, Any]], start: str) -> goals.Goal:
+    found = [goal for goal in goals.goals(rows) if goal.text.startswith(start)]
+    assert len(found) == 1, [goal.text for goal in found]
+    return found[0]
+
+
+def test_a_goal_that_is_missed_is_printed_as_missed_even_where_it_is_kept_beyond_a_round_trip() -> None:
+    rows = redis_rows(added=130)
+    assert float(np.mean(goals.beyond_a_ping(rows, "gcra, redis"))) < 100
+    assert goal_of(rows, "gcra, redis: added").verdict() == "missed"
+    assert "| missed" in goals.goals_table(rows)
+
+
+def test_a_goal_is_met_only_when_its_whole_interval_keeps_the_bound() -> None:
+    assert goal_of(redis_rows(added=60), "gcra, redis: added").verdict() == "met"
+    assert goals.Goal("", [90.0, 60.0, 130.0], 100).verdict() == "not shown"
+    assert goals.Goal("", [], 100).verdict() == "not measured"
+
+
+def test_a_round_trip_is_what_a_ping_takes_in_the_same_round_not_the_hop_of_the_proxy() -> None:
+    rows = filter_rows(
+        rounds=2, **{BARE: [100, 200], "gcra, redis": [240, 350], PING: [40, 60], "the backend alone": [38, 90]}
+    )
+    assert goals.beyond_a_ping(rows, "gcra, redis") == [100, 90]
+
+
+def test_a_round_without_its_partner_is_an_error_not_a_pair_less() -> None:
+    rows = [row for row in redis_rows(60) if not (row["variant"] == BARE and row["round"] == 2)]
+    with pytest.raises(ValueError, match=r"rounds \[2\] have no p50_us of no filter"):
+        goals.added(rows, "gcra, redis", "p50_us")
+    with pytest.raises(ValueError, match="no pairs"):
+        evidence.difference([1, 2, 3], [1, 2])
+
+
+def test_the_quickest_is_named_only_when_the_paired_difference_excludes_zero() -> None:
+    rng = np.random.default_rng(1)
+    far = filter_rows(
+        **{"gcra, redis": around(150, rng), "gcra, redis-unix": around(160, rng), "gcra, crdt": around(90, rng)}
+    )
+    assert goals.quickest(far).startswith("gcra, crdt is the quickest call")
+    near = filter_rows(**{"gcra, redis": [150, 90, 160, 95, 120, 140], "gcra, crdt": [98, 130, 36, 175, 110, 90]})
+    assert goals.quickest(near).startswith("Which call is the quickest cannot be told")
+
+
+def test_equal_calls_have_a_quickest_in_at_most_five_of_a_hundred_runs() -> None:
+    rng, named = np.random.default_rng(7), 0
+    for _ in range(400):
+        rows = filter_rows(**{name: around(100, rng) for name in goals.ONE_CALL})
+        named += not goals.quickest(rows).startswith("Which call is the quickest cannot be told")
+    assert named / 400 <= 0.07
+
+
+# --- what generators say against the truth
+
+
+def truth_row(number: int, said: dict[str, float], **more: Any) -> dict[str, Any]:
+    true = {"p50": 2.0, "p99": 20.0, "p999": 100.0, "max": 101.0}
+    told = {"missing": 0, "dropped": 0, "failed": 0, "scheduled": 2500, **more}
+    return {"round": number, "truth": true, "said": {"one": {**true, **said}}, **told}
+
+
+def test_a_generator_that_is_a_third_off_at_p99_differs_whoever_it_is() -> None:
+    rows = [truth_row(number, {"p99": 26.8 + 0.1 * number}) for number in range(4)]
+    assert truth_tables.verdict(rows, "one") == "differs at p99"
+
+
+def test_a_generator_agrees_only_when_every_interval_lies_within_the_margin() -> None:
+    close = [truth_row(number, {"p50": 2.1 + 0.01 * number}) for number in range(4)]
+    wild = [truth_row(number, {"p99": 20.0 + 3.0 * (number % 2)}) for number in range(4)]
+    assert truth_tables.verdict(close, "one") == "agrees"
+    assert truth_tables.verdict(wild, "one") == "cannot be told"
+    assert truth_tables.verdict(close[:1], "one") == "cannot be told"
+
+
+def test_what_did_not_send_its_arrivals_agrees_about_nothing() -> None:
+    assert truth_tables.verdict([truth_row(n, {}, dropped=3) for n in range(4)], "one").startswith("lost")
+    assert truth_tables.verdict([truth_row(n, {}, missing=40) for n in range(4)], "one").startswith("lost")
+
+
+def test_a_gap_of_the_margin_agrees_in_at_most_five_of_a_hundred_comparisons() -> None:
+    rng, agreed = np.random.default_rng(11), 0
+    for _ in range(400):
+        rows = [truth_row(number, {"p99": 21.0 + rng.normal(0, 0.2)}) for number in range(4)]
+        agreed += truth_tables.verdict(rows, "one") == "agrees"
+    assert agreed / 400 <= 0.05
+
+
+@pytest.mark.parametrize("name", truth.GENERATORS)
+def test_every_generator_has_the_same_bound_of_calls_in_flight(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def stop(command: Any, folder: Path) -> None:
+        asked.append(str(command))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(truth, "run", stop)
+    monkeypatch.setattr(truth, "load", stop)
+    with pytest.raises(KeyboardInterrupt):
+        truth.GENERATORS[name]("http://127.0.0.1:1/bytes/25", 500, 5, tmp_path)
+    script = tmp_path / "script.js"
+    told = " ".join([*asked, script.read_text() if script.exists() else ""])
+    bounds = (
+        f"'max_in_flight': {truth.IN_FLIGHT}",
+        f"'-c{truth.IN_FLIGHT}'",
+        f"'-c', '{truth.IN_FLIGHT}'",
+        f"maxVUs: {truth.IN_FLIGHT},",
+    )
+    assert any(bound in told for bound in bounds), told
+
+
+def test_the_truth_of_a_run_comes_from_what_the_target_noted_and_an_even_schedule(tmp_path: Path) -> None:
+    log = tmp_path / "target.csv"
+    lines = [f"{i},GET,/,{5000 + 10_000 * i + (300 if i == 3 else 0)},0,0,200,{7000 + 10_000 * i}" for i in range(10)]
+    header = "# epoch_us=1\nid,method,path,received_us,started_us,finished_us,status,written_us\n"
+    log.write_text(header + "\n".join(lines) + "\n")
+    true, arrived = truth.truth(log, 100, lead=0.0)
+    assert arrived == 10
+    assert true == {"p50": 2.0, "p99": 2.0, "p999": 2.0, "max": 2.0}
+
+
+# --- where a run's time goes
+
+
+def test_all_parts_of_a_command_are_its_time_and_starting_and_writing_are_not_measuring() -> None:
+    entries = [
+        {"status": "warm_up", "started": 101.0, "seconds": 1.0},
+        {"status": "done", "started": 102.1, "seconds": 2.0},
+        {"status": "done", "started": 104.2, "seconds": 2.0},
+    ]
+    found = overhead.parts(100.0, 108.0, entries, measuring=3.5)
+    assert sum(found[name] for name in overhead_tables.PARTS) == pytest.approx(found["command_s"]) == 8.0
+    assert found["in_rounds_s"] == pytest.approx(0.5)
+    assert found["before_s"] == pytest.approx(1.0)
+    assert found["after_s"] == pytest.approx(1.8)
+    assert found["median_gap_ms"] == pytest.approx(100.0)
+
+
+def test_the_share_that_is_measuring_is_of_the_whole_command_with_preflight_and_report() -> None:
+    row = {
+        "command_s": 100.0,
+        "measuring_s": 90.0,
+        "median_gap_ms": 20.0,
+        "restart_s": 0.5,
+        **dict.fromkeys(("before_s", "warm_up_s", "in_rounds_s", "between_s", "after_s"), 2.0),
+    }
+    page = overhead_tables.printed({"machine": MACHINE, "options": {}, "rounds": [{"round": 0, **row}]})
+    line = next(line for line in page.splitlines() if "share of the command" in line)
+    assert "90.0" in line
+    assert "missed" in line
+
+
+# --- requests per CPU-second
+
+
+def compare_rows(log: float, rounds: int = 5) -> list[dict[str, Any]]:
+    rng, rows = np.random.default_rng(5), []
+    for number in range(rounds):
+        slow = 1 + 0.3 * rng.random()
+        for name, cost in {"wrk": 1.0, "engine": 1.0 + log, "engine, no log": 1.0}.items():
+            cpu = slow * cost * (1 + 0.005 * rng.standard_normal())
+            rows.append(
+                {"round": number, "case": "c", "generator": name, "requests": 1000, "cpu_s": cpu, "elapsed_s": 1.0}
+            )
+    return rows
+
+
+def test_the_cost_of_the_log_comes_from_the_same_rounds_as_the_table() -> None:
+    page = engine_tables.printed(
+        engine_tables.COMPARE, {"machine": MACHINE, "options": {}, "absent": ["oha"], "rounds": compare_rows(0.07)}
+    )
+    told = page.splitlines()[-1]
+    percent = float(told.split("c +")[1].split(" %")[0])
+    assert percent == pytest.approx(7, abs=1.5)
+    assert "Not measured, since not installed: oha." in page
+
+
+def test_more_and_less_stand_only_where_the_interval_excludes_one() -> None:
+    apart = SimpleNamespace(rows=compare_rows(0.3))
+    assert engine_tables.line(apart.rows, "wrk", 2)[3] == "less"
+    assert engine_tables.line(compare_rows(0.0), "wrk", 2)[3] == "cannot be told"
