@@ -109,10 +109,25 @@ def urgency_allowed() -> bool:
 
 
 @dataclass(frozen=True)
-class Meter:
-    """The processors' time counters at a moment; two of them tell how busy the machine was in between."""
+class Use:
+    """Shares of the machine's CPU time in a span: busy, of which by this run's own processes, and kept from us."""
 
     busy: float
+    own: float
+    stolen: float
+
+    @property
+    def others(self) -> float:
+        """The share that processes took which this run did not start."""
+        return max(self.busy - self.own, 0.0)
+
+
+@dataclass(frozen=True)
+class Meter:
+    """The processors' time counters at a moment, in seconds; two of them tell who used the machine in between."""
+
+    busy: float
+    own: float
     stolen: float
     total: float
 
@@ -121,9 +136,25 @@ class Meter:
         """The counters now."""
         times = psutil.cpu_times()
         total = float(sum(times))
-        return cls(total - times.idle - getattr(times, "iowait", 0.0), getattr(times, "steal", 0.0), total)
+        busy = total - times.idle - getattr(times, "iowait", 0.0)
+        return cls(busy, _own_seconds(), getattr(times, "steal", 0.0), total)
 
-    def since(self, before: Meter) -> tuple[float, float]:
-        """The shares of the time since an earlier reading in which the machine was busy, and was kept from us."""
+    def since(self, before: Meter) -> Use:
+        """How the machine was used since an earlier reading."""
         span = max(self.total - before.total, 1e-9)
-        return (self.busy - before.busy) / span, (self.stolen - before.stolen) / span
+        own = max(self.own - before.own, 0.0)
+        return Use((self.busy - before.busy) / span, own / span, (self.stolen - before.stolen) / span)
+
+
+def _own_seconds() -> float:
+    """The CPU time of this process and of all that descend from it, those that ended meanwhile included."""
+    this = psutil.Process()
+    return sum(map(_seconds, [this, *this.children(recursive=True)]))
+
+
+def _seconds(process: psutil.Process) -> float:
+    """A process's CPU time with that of the children it has waited for; none once it is gone."""
+    try:
+        return float(sum(process.cpu_times()[:4]))
+    except psutil.Error:
+        return 0.0

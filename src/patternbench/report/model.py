@@ -103,15 +103,22 @@ class Doubt:
 
 
 def warnings(report: RunReport) -> list[Doubt]:
-    """Put the rounds' equal warnings together, the most frequent first."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Put the rounds' warnings of one kind together, told by the first of them; the most frequent kind first."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for scenario, given in zip(report.rounds["scenario"], _given(report.rounds), strict=True):
         for warning in _listed(given):
-            word = "not valid: " if warning.get("invalidates") else ""
-            key = (word + str(warning.get("message", "")), str(warning.get("remedy", "")))
-            found.setdefault(key, []).append(str(scenario))
-    together = [Doubt(*key, len(where), tuple(dict.fromkeys(where))) for key, where in found.items()]
+            text = f"{'not valid: ' if warning.get('invalidates') else ''}{warning.get('message', '')}"
+            kind = f"{warning.get('kind') or text}{bool(warning.get('invalidates'))}"
+            found.setdefault((kind, str(warning.get("remedy", ""))), []).append((text, str(scenario)))
+    together = [_together(remedy, told) for (_, remedy), told in found.items()]
     return sorted(together, key=lambda warning: -warning.rounds)
+
+
+def _together(remedy: str, told: Sequence[tuple[str, str]]) -> Doubt:
+    texts = dict.fromkeys(text for text, _ in told)
+    first = next(iter(texts))
+    message = f"{first} (the first such round; the numbers of others differ)" if len(texts) > 1 else first
+    return Doubt(message, remedy, len(told), tuple(dict.fromkeys(scenario for _, scenario in told)))
 
 
 def _given(rounds: pd.DataFrame) -> Sequence[Any]:

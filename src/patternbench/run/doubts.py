@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from patternbench.lab.machine import Use
 from patternbench.records.journal import Doubt
 from patternbench.study.models import System
 
 BUSY_GENERATOR = 0.8
 BUSY_MACHINE = 0.97
 STOLEN = 0.02
+NEIGHBOURS = 0.1
+"""Share of the machine from which on others than this run are named as what made it busy."""
 FEW_CALLS = 100
 """With fewer calls than this the 99th percentile is the slowest of them."""
 TARGET_GONE = "target_gone"
@@ -69,13 +72,28 @@ def of_decisions(made: int, without_store: int) -> list[Doubt]:
     return [Doubt("store_missing", text, remedy, without_store > WITHOUT_STORE * made)]
 
 
-def of_machine(busy: float, stolen: float) -> list[Doubt]:
-    """The doubts about the machine, from shares of time: how busy it was, and what other machines took."""
+def of_machine(use: Use) -> list[Doubt]:
+    """The doubts about the machine, from how its CPU time was used in the round."""
     found = []
-    if busy > BUSY_MACHINE:
-        text = f"the machine was {busy:.0%} busy, so generator and system held each other up"
-        found.append(Doubt("machine_saturated", text, "use fewer users, or run the system on another machine"))
-    if stolen > STOLEN:
-        text = f"{stolen:.0%} of the CPU time went to other machines on this host"
+    if use.busy > BUSY_MACHINE:
+        found.append(_neighbours(use) if use.others > NEIGHBOURS else _held_up(use))
+    if use.stolen > STOLEN:
+        text = f"{use.stolen:.0%} of the CPU time went to other machines on this host"
         found.append(Doubt("cpu_stolen", text, "use a machine of your own, or more rounds"))
     return found
+
+
+def _held_up(use: Use) -> Doubt:
+    text = (
+        f"the machine was {use.busy:.0%} busy, {use.own:.0%} with this run's own processes, "
+        "so generator and system may have held each other up"
+    )
+    return Doubt("machine_saturated", text, "use fewer users, or run the system on another machine")
+
+
+def _neighbours(use: Use) -> Doubt:
+    text = (
+        f"the machine was {use.busy:.0%} busy, {use.others:.0%} with processes that this run did not start, "
+        f"{use.own:.0%} with its own, so others may have held up generator and system"
+    )
+    return Doubt("machine_shared", text, "end what else runs (`top` names it), then measure again")

@@ -116,8 +116,7 @@ class Runner:
         own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
         measured = driver.drive(task, self._folder.attempts_of(blank.file))
         seconds = time.perf_counter() - begun
-        busy, stolen = Meter.read().since(before)
-        found = doubts.of_machine(busy, stolen) + doubts.of_trust(task.treatment.system)
+        found = doubts.of_machine(Meter.read().since(before)) + doubts.of_trust(task.treatment.system)
         if measured.doubts is None:
             found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
             found += doubts.of_calls(measured.calls, measured.successes)

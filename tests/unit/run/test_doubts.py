@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from patternbench.lab.machine import Meter, Use
 from patternbench.run import doubts
 from patternbench.study.models import System
 
@@ -24,12 +27,49 @@ def test_a_few_decisions_without_the_store_are_a_doubt_and_many_make_the_round_w
 
 @pytest.mark.parametrize(("stolen", "doubted"), [(0.0, False), (0.02, False), (0.021, True), (0.09, True)])
 def test_the_cpu_time_that_other_machines_took_is_doubted_from_two_percent_on(stolen: float, doubted: bool) -> None:
-    assert [doubt.kind for doubt in doubts.of_machine(0.5, stolen)] == ["cpu_stolen"] * doubted
+    assert [doubt.kind for doubt in doubts.of_machine(Use(0.5, 0.5, stolen))] == ["cpu_stolen"] * doubted
 
 
 @pytest.mark.parametrize(("busy", "doubted"), [(0.97, False), (0.971, True)])
 def test_a_machine_is_doubted_that_was_busy_for_more_than_97_percent(busy: float, doubted: bool) -> None:
-    assert [doubt.kind for doubt in doubts.of_machine(busy, 0)] == ["machine_saturated"] * doubted
+    assert [doubt.kind for doubt in doubts.of_machine(Use(busy, busy, 0.0))] == ["machine_saturated"] * doubted
+
+
+@pytest.mark.parametrize(
+    ("own", "kind", "words", "silent"),
+    [
+        (0.95, "machine_saturated", "95% with this run's own processes", "did not start"),
+        (0.89, "machine_saturated", "generator and system may have held each other up", "did not start"),
+        (0.88, "machine_shared", "11% with processes that this run did not start", "each other"),
+        (0.04, "machine_shared", "4% with its own, so others may have held up", "each other"),
+    ],
+)
+def test_what_held_up_a_round_is_told_from_whose_processes_kept_the_machine_busy(
+    own: float, kind: str, words: str, silent: str
+) -> None:
+    (doubt,) = doubts.of_machine(Use(0.99, own, 0.0))
+    assert doubt.kind == kind
+    assert words in doubt.message
+    assert silent not in doubt.message
+    assert doubt.remedy
+
+
+def test_the_use_of_a_machine_is_the_difference_of_two_readings() -> None:
+    before, after = Meter(busy=100.0, own=10.0, stolen=1.0, total=400.0), Meter(160.0, 30.0, 5.0, 480.0)
+    use = after.since(before)
+    assert (use.busy, use.own, use.stolen, use.others) == (0.75, 0.25, 0.05, 0.5)
+
+
+def test_what_a_child_used_counts_as_this_runs_own_while_it_runs_and_when_it_has_ended() -> None:
+    before = Meter.read()
+    burn = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\nimport sys; sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        running = Meter.read()
+    ended = Meter.read()
+    assert running.own - before.own >= 0.15  # the kernel counts in ticks
+    assert ended.own >= running.own - 0.01
 
 
 @pytest.mark.parametrize(("cpu", "cores", "doubted"), [(1.6, 2, False), (1.61, 2, True), (1.61, 4, False)])
@@ -40,7 +80,7 @@ def test_a_generator_is_doubted_that_took_more_than_80_percent_of_all_cores(
 
 
 def test_the_doubt_about_stolen_time_says_how_much_it_was() -> None:
-    (doubt,) = doubts.of_machine(0.5, 0.07)
+    (doubt,) = doubts.of_machine(Use(0.5, 0.5, 0.07))
     assert "7%" in doubt.message
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from patternbench.drivers.contract import Batch
 from patternbench.drivers.library import calls_of, finished_users
+from patternbench.lab.machine import Use
 from patternbench.records.attempts import from_batches
 from patternbench.run import doubts
 
@@ -46,7 +47,7 @@ def test_a_user_that_made_no_attempt_is_not_finished() -> None:
 )
 def test_doubts_are_stored_with_a_remedy(shares: tuple[float, float, float], kinds: list[str]) -> None:
     generator, busy, stolen = shares
-    found = [*doubts.of_generator(generator, cores=2), *doubts.of_machine(busy, stolen)]
+    found = [*doubts.of_generator(generator, cores=2), *doubts.of_machine(Use(busy, busy, stolen))]
     assert [doubt.kind for doubt in found] == kinds
     assert all(doubt.remedy for doubt in found)
 
