@@ -61,9 +61,9 @@ def difference(base: Sequence[float], other: Sequence[float], among: int = 1) ->
     return Change(float(estimate.value), *map(float, estimate.ends(1 - (1 - LEVEL) / among)))
 
 
-def mean_of(values: Sequence[float]) -> Change:
-    """The mean of values by round."""
-    return difference([0.0] * len(values), values)
+def mean_of(values: Sequence[float], among: int = 1) -> Change:
+    """The mean of values by round; one of `among` that are told together."""
+    return difference([0.0] * len(values), values, among)
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:

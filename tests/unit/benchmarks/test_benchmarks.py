@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import evidence, pages
+from benchmarks import common, evidence, pages
 from benchmarks.engine import tables as engine_tables
 from benchmarks.overhead import overhead
 from benchmarks.overhead import tables as overhead_tables
@@ -30,6 +30,18 @@ def test_every_part_of_a_page_has_the_command_that_prints_it_next_to_it() -> Non
     for place, name in pages.PARTS:
         before = (pages.ROOT / place).read_text(encoding="utf-8").split(f"<!-- {name} -->")[0]
         assert "-m benchmarks." in "\n".join(before.splitlines()[-12:]), (place, name)
+
+
+def test_the_peak_memory_of_a_command_is_its_own_not_that_of_who_started_it(tmp_path: Path) -> None:
+    ballast = bytearray(b"x" * 200_000_000)
+    ran = common.run(["true"], tmp_path)
+    assert len(ballast) // 1024 > 4 * ran.peak_kib
+    assert ran.output == ""
+
+
+def test_a_command_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="has failed with 3: no such luck"):
+        common.run(["sh", "-c", "echo no such luck >&2; exit 3"], tmp_path)
 
 
 # --- goals of the filter
@@ -140,6 +152,21 @@ def test_a_gap_of_the_margin_agrees_in_at_most_five_of_a_hundred_comparisons() -
     assert agreed / 400 <= 0.05
 
 
+def test_gaps_of_the_margin_differ_in_at_most_five_of_a_hundred_comparisons() -> None:
+    rng, differ = np.random.default_rng(13), 0
+    true = {"p50": 2.0 + 1, "p99": 20.0 + 1, "p999": 100.0 + 2, "max": 101.0 + 2.02}
+    for _ in range(400):
+        said = [{name: value + rng.normal(0, 0.2) for name, value in true.items()} for _ in range(4)]
+        differ += truth_tables.verdict([truth_row(n, one) for n, one in enumerate(said)], "one").startswith("differs")
+    assert differ / 400 <= 0.07
+
+
+def test_wrk2_is_held_against_the_truth_of_the_engine_in_the_same_round() -> None:
+    engine = [{**truth_row(n, {}), "generator": "engine", "truth": {"p50": float(n)}} for n in range(2)]
+    wrk2 = [{"round": n, "generator": "wrk2", "said": {}, "dropped": 0} for n in (1, 0)]
+    assert [row["truth"]["p50"] for row in truth_tables.with_truth([*engine, *wrk2])[2:]] == [1.0, 0.0]
+
+
 @pytest.mark.parametrize("name", truth.GENERATORS)
 def test_every_generator_has_the_same_bound_of_calls_in_flight(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -170,7 +197,7 @@ def test_the_truth_of_a_run_comes_from_what_the_target_noted_and_an_even_schedul
     lines = [f"{i},GET,/,{5000 + 10_000 * i + (300 if i == 3 else 0)},0,0,200,{7000 + 10_000 * i}" for i in range(10)]
     header = "# epoch_us=1\nid,method,path,received_us,started_us,finished_us,status,written_us\n"
     log.write_text(header + "\n".join(lines) + "\n")
-    true, arrived = truth.truth(log, 100, lead=0.0)
+    true, arrived = truth.truth(log, 100)
     assert arrived == 10
     assert true == {"p50": 2.0, "p99": 2.0, "p999": 2.0, "max": 2.0}
 
