@@ -65,18 +65,18 @@ def perform_all(suites: Iterable[Suite]) -> list[Done]:
     return done
 
 
-def problems(done: list[Done], entries: list[skips.Allowed], is_root: bool) -> Iterator[str]:
+def problems(done: list[Done], entries: list[skips.Allowed], is_admin: bool) -> Iterator[str]:
     """Everything that makes the run fail."""
     for suite in done:
         if suite.broken:
             yield f"{suite.name}: {suite.broken}"
         for case in suite.failed:
             yield f"{suite.name}: {case.name} failed" + (" twice" if case in suite.again else "")
-        for case in skips.not_allowed(suite.name, suite.cases, entries, is_root):
+        for case in skips.not_allowed(suite.name, suite.cases, entries, is_admin):
             yield f"{suite.name}: {case.name} was skipped, which {skips.LIST.name} does not allow: {case.why}"
 
 
-def summary(done: list[Done], entries: list[skips.Allowed], is_root: bool) -> Iterator[str]:
+def summary(done: list[Done], entries: list[skips.Allowed], is_admin: bool) -> Iterator[str]:
     """The counts per suite, then by name what was tried again and what was skipped with leave."""
     yield f"{'':24}{'passed':>8}{'failed':>8}{'skipped':>9}{'run again':>11}"
     for suite in done:
@@ -86,7 +86,7 @@ def summary(done: list[Done], entries: list[skips.Allowed], is_root: bool) -> It
         for case in suite.again:
             yield f"run again: {suite.name}: {case.name}"
         for case in suite.cases:
-            why = skips.reason(suite.name, case, entries, is_root) if case.outcome == SKIPPED else None
+            why = skips.reason(suite.name, case, entries, is_admin) if case.outcome == SKIPPED else None
             if why:
                 yield f"skipped: {suite.name}: {case.name}: {why}"
 

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,31 @@ def left_behind(mark: str) -> list[str]:
         if place.name != str(os.getpid()) and (mark in line or mark in str(folder)):
             found.append(line)
     return found
+
+
+MOUNT_WHILE_WE_LIVE = """
+place=$1; shift
+mount "$@" "$place" || exit 0
+echo mounted
+cat  # ends when the other end of the pipe closes, even by a SIGKILL
+umount -l "$place"
+"""
+
+
+@contextmanager
+def mounted(place: Path, *what: str | Path) -> Iterator[None]:
+    """What ``mount`` mounts at a folder, for as long as this process lives; skips where mounting is not allowed."""
+    keeper = subprocess.Popen(
+        ["sh", "-c", MOUNT_WHILE_WE_LIVE, "sh", place, *what], stdin=-1, stdout=-1, start_new_session=True
+    )
+    assert keeper.stdout is not None
+    try:
+        if not keeper.stdout.readline():
+            pytest.skip("file systems can be mounted by root with CAP_SYS_ADMIN only")
+        yield
+    finally:
+        keeper.communicate()
+    assert keeper.returncode == 0, f"{place} is still mounted"
 
 
 @pytest.fixture

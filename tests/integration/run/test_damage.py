@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.integration.run.conftest import TINY, entries, patternbench
+from tests.integration.run.conftest import TINY, entries, mounted, patternbench
 
 from patternbench.cli.main import main
 from patternbench.lab import engine
@@ -168,9 +171,7 @@ def full(run: Path, tmp_path: Path) -> Iterator[Path]:
     """The run on a disk of its own, which is full."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], check=False).returncode:
-        pytest.fail("no tmpfs can be mounted; run the tests as root")
-    try:
+    with mounted(disk, "-t", "tmpfs", "-o", "size=3m", "tmpfs"):
         shutil.copytree(run, disk / "run")
         for made in ("report.html", "rounds.parquet", "steps.parquet"):
             (disk / "run" / made).unlink()
@@ -178,8 +179,6 @@ def full(run: Path, tmp_path: Path) -> Iterator[Path]:
             while True:
                 filler.write(b"\0" * 4096)
         yield disk / "run"
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.parametrize("verb", [["report"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])
@@ -194,15 +193,33 @@ def test_a_full_disk_is_one_clear_error_that_says_what_to_type(
 
 @pytest.mark.parametrize("verb", [["report"], ["resume"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])
 def test_a_read_only_folder_is_one_clear_error(verb: list[str], run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    subprocess.run(["mount", "--bind", run, run], check=True)
-    try:
-        subprocess.run(["mount", "-o", "remount,ro,bind", run], check=True)
+    with mounted(run, "-o", "bind,ro", run):
         code, _, said = told(capsys, verb[0], str(run), *verb[1:])
-    finally:
-        subprocess.run(["umount", run], check=True)
     assert code == 2
     assert "Read-only file system" in said
     assert str(run) in said
+
+
+KILLED_WHILE_MOUNTED = """
+import os, signal, sys
+from pathlib import Path
+from tests.integration.run.conftest import mounted
+with mounted(Path(sys.argv[1]), "-t", "tmpfs", "tmpfs"):
+    print(os.path.ismount(sys.argv[1]), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_test_mounts_is_gone_when_the_test_is_killed(tmp_path: Path) -> None:
+    with mounted(tmp_path, "-t", "tmpfs", "tmpfs"):
+        assert os.path.ismount(tmp_path)
+    command = [sys.executable, "-c", KILLED_WHILE_MOUNTED, str(tmp_path)]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "True\n"), killed.stderr
+    deadline = time.monotonic() + 60
+    while os.path.ismount(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not os.path.ismount(tmp_path)
 
 
 def test_a_run_that_was_killed_while_its_folder_was_made_is_explained_and_can_be_begun_again(

@@ -32,8 +32,8 @@ def suite(name: str, *tries: list[Case], again: bool = False) -> Suite:
     return Suite(name, start, again)
 
 
-def problems(*wanted: Suite, is_root: bool = True) -> list[str]:
-    return list(verdict.problems(verdict.perform_all(wanted), LEAVE, is_root))
+def problems(*wanted: Suite, is_admin: bool = True) -> list[str]:
+    return list(verdict.problems(verdict.perform_all(wanted), LEAVE, is_admin))
 
 
 def test_a_skip_that_is_not_on_the_list_fails_the_run_and_says_its_reason() -> None:
@@ -43,18 +43,28 @@ def test_a_skip_that_is_not_on_the_list_fails_the_run_and_says_its_reason() -> N
 
 def test_a_skip_on_the_list_passes_and_is_printed_with_the_reason_of_the_list() -> None:
     done = verdict.perform_all([suite("parts", [case("a::test_slow", SKIPPED), case("a::test_y", PASSED)])])
-    assert not list(verdict.problems(done, LEAVE, is_root=True))
-    assert "skipped: parts: a::test_slow: takes an hour" in list(verdict.summary(done, LEAVE, is_root=True))
+    assert not list(verdict.problems(done, LEAVE, is_admin=True))
+    assert "skipped: parts: a::test_slow: takes an hour" in list(verdict.summary(done, LEAVE, is_admin=True))
 
 
 def test_the_list_allows_a_skip_in_its_own_suite_only() -> None:
     assert problems(suite("others", [case("a::test_slow", SKIPPED)]))
 
 
-def test_what_an_ordinary_user_may_skip_fails_when_root_skips_it() -> None:
+def test_what_an_ordinary_user_may_skip_fails_when_an_administrator_skips_it() -> None:
     skipped = [case("a::test_mount", SKIPPED, "could not mount")]
-    assert problems(suite("parts", skipped), is_root=True)
-    assert not problems(suite("parts", skipped), is_root=False)
+    assert problems(suite("parts", skipped), is_admin=True)
+    assert not problems(suite("parts", skipped), is_admin=False)
+
+
+@pytest.mark.parametrize(("held", "may"), [("000001ffffffffff", True), ("00000000a80425fb", False), ("0", False)])
+def test_root_of_a_container_that_may_not_mount_is_no_administrator(held: str, may: bool, tmp_path: Path) -> None:
+    (tmp_path / "status").write_text(f"Name:\tsh\nCapEff:\t{held}\nSeccomp:\t0\n")
+    assert skips.administers(tmp_path / "status") is may
+
+
+def test_where_the_kernel_tells_nothing_nobody_is_an_administrator(tmp_path: Path) -> None:
+    assert not skips.administers(tmp_path / "status")
 
 
 def test_a_pure_suite_is_never_tried_again() -> None:
@@ -65,8 +75,8 @@ def test_a_pure_suite_is_never_tried_again() -> None:
 def test_real_parts_are_tried_again_and_the_end_names_what_needed_it() -> None:
     asked = suite("parts", [case("f", FAILED), case("g", PASSED)], [case("f", PASSED)], again=True)
     done = verdict.perform_all([asked])
-    assert not list(verdict.problems(done, [], is_root=True))
-    table = list(verdict.summary(done, [], is_root=True))
+    assert not list(verdict.problems(done, [], is_admin=True))
+    table = list(verdict.summary(done, [], is_admin=True))
     assert table[1].split() == ["parts", "2", "0", "0", "1"]
     assert "run again: parts: f" in table
 
