@@ -90,6 +90,8 @@ class Runner:
         except StartError as error:
             self._stage.drop_client(scenario.client)
             return self._failed(blank, " ".join([str(error), *self._stage.dead()]))
+        except decisions.Unreadable as error:
+            return self._failed(blank, f"what a component wrote is damaged: {error}")
         except OSError as error:
             return self._failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
