@@ -1,8 +1,9 @@
-//! A user's cookies (RFC 6265), as far as one system under test needs them: domains are not looked at.
+//! A user's cookies, each for the host that set it or for the domain that it names (RFC 6265).
 
 use crate::job::Nanos;
 use cookie::{Cookie, Expiration, time};
 use patternbench_wire::headers_of;
+use std::net::IpAddr;
 use std::time::SystemTime;
 
 /// How many cookies a jar holds: whatever a server sends, it can't grow beyond. The oldest goes first.
@@ -19,6 +20,17 @@ pub struct Moment {
     pub today: SystemTime,
 }
 
+/// What a request asks for, as far as cookies depend on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The host that it is sent to, as [`patternbench_wire::hostname`] writes it: ports are not looked at.
+    pub host: &'a str,
+    /// Its path, possibly with a query.
+    pub path: &'a str,
+    /// Whether it goes over TLS.
+    pub encrypted: bool,
+}
+
 /// The cookies of one user.
 #[derive(Debug, Clone, Default)]
 pub struct Jar(Vec<Kept>);
@@ -27,6 +39,9 @@ pub struct Jar(Vec<Kept>);
 struct Kept {
     name: String,
     value: String,
+    domain: String,
+    /// Whether subdomains of the domain get it too.
+    subdomains: bool,
     path: String,
     secure: bool,
     /// When it is no longer sent.
@@ -34,20 +49,21 @@ struct Kept {
 }
 
 impl Jar {
-    /// Keeps what an answer sets, and drops what it takes back; `asked` is the path of the request.
-    pub fn keep(&mut self, head: &[u8], asked: &str, moment: Moment) {
+    /// Keeps what the answer to a request sets, and drops what it takes back; cookies for others than its host are ignored.
+    pub fn keep(&mut self, head: &[u8], asked: Asked<'_>, moment: Moment) {
         for line in lines(head) {
             if let Some(cookie) =
                 parsed(&line).filter(|cookie| cookie.name().len() + cookie.value().len() <= LONGEST)
             {
-                self.put(Kept::new(&cookie, asked, moment), moment.now);
+                let kept = Kept::new(&cookie, asked, moment);
+                kept.into_iter().for_each(|cookie| self.put(cookie, moment.now));
             }
         }
     }
 
     fn put(&mut self, cookie: Kept, now: Nanos) {
         self.0
-            .retain(|known| (&known.name, &known.path) != (&cookie.name, &cookie.path) && known.until > now);
+            .retain(|known| !known.is_replaced_by(&cookie) && known.until > now);
         if cookie.until > now {
             self.0.push(cookie);
         }
@@ -58,11 +74,8 @@ impl Jar {
 
     /// The `Cookie` header of a request, when there is anything to send: longer paths first, then older cookies.
     #[must_use]
-    pub fn header(&self, path: &str, encrypted: bool, now: Nanos) -> Option<String> {
-        let path = path.split('?').next().unwrap_or_default();
-        let fits = |cookie: &&Kept| {
-            cookie.until > now && (encrypted || !cookie.secure) && within(path, &cookie.path)
-        };
+    pub fn header(&self, asked: Asked<'_>, now: Nanos) -> Option<String> {
+        let fits = |cookie: &&Kept| cookie.until > now && cookie.fits(asked);
         let mut fitting: Vec<&Kept> = self.0.iter().filter(fits).collect();
         fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
         let pairs: Vec<String> = fitting
@@ -74,16 +87,53 @@ impl Jar {
 }
 
 impl Kept {
-    fn new(cookie: &Cookie<'_>, asked: &str, moment: Moment) -> Self {
+    /// None for a cookie that the host which sends it may not set.
+    fn new(cookie: &Cookie<'_>, asked: Asked<'_>, moment: Moment) -> Option<Self> {
         let path = cookie.path().filter(|path| path.starts_with('/'));
-        Self {
+        let (domain, subdomains) = domain(cookie, asked.host)?;
+        Some(Self {
+            domain,
+            subdomains,
             name: cookie.name().to_owned(),
             value: cookie.value().to_owned(),
-            path: path.unwrap_or_else(|| folder(asked)).to_owned(),
+            path: path.unwrap_or_else(|| folder(asked.path)).to_owned(),
             secure: cookie.secure().unwrap_or(false),
             until: until(cookie, moment),
-        }
+        })
     }
+
+    fn is_replaced_by(&self, other: &Self) -> bool {
+        (&self.name, &self.domain, &self.path) == (&other.name, &other.domain, &other.path)
+    }
+
+    fn fits(&self, asked: Asked<'_>) -> bool {
+        let path = asked.path.split('?').next().unwrap_or_default();
+        let known_there = self.domain == asked.host || self.subdomains && lies_in(asked.host, &self.domain);
+        known_there && (asked.encrypted || !self.secure) && within(path, &self.path)
+    }
+}
+
+/// The domain that a cookie is for, and whether its subdomains get it too (RFC 6265, section 5.3); none when a host may
+/// not set it. Without a list of public suffixes, a domain of one label stands for nobody but the host of that name.
+fn domain(cookie: &Cookie<'_>, host: &str) -> Option<(String, bool)> {
+    let Some(named) = cookie.domain().filter(|named| !named.is_empty()) else {
+        return Some((host.to_owned(), false));
+    };
+    let named = named.to_ascii_lowercase();
+    let shared = named.contains('.') && !is_address(host);
+    (named == host || shared && lies_in(host, &named)).then_some((named, shared))
+}
+
+/// Whether a host is a subdomain of a domain (RFC 6265, section 5.1.3); addresses have none.
+fn lies_in(host: &str, domain: &str) -> bool {
+    !is_address(host)
+        && host
+            .strip_suffix(domain)
+            .is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
+}
+
+fn is_address(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok()
 }
 
 /// When a cookie ends: `Max-Age` counts before `Expires`, and without either it lasts as long as its jar.
@@ -162,11 +212,33 @@ mod tests {
             .map(|cookie| format!("Set-Cookie: {cookie}\r\n"))
             .collect();
         let head = format!("HTTP/1.1 200 OK\r\n{lines}\r\n");
-        jar.keep(head.as_bytes(), "/shop/cart?x=/y/", moment());
+        jar.keep(
+            head.as_bytes(),
+            asked("shop.example", "/shop/cart?x=/y/"),
+            moment(),
+        );
+    }
+
+    fn asked<'a>(host: &'a str, path: &'a str) -> Asked<'a> {
+        let encrypted = false;
+        Asked {
+            host,
+            path,
+            encrypted,
+        }
+    }
+
+    /// What hosts are sent, after one of them has set cookies.
+    fn shared(from: &str, cookies: &str, to: &[&str]) -> Vec<String> {
+        let mut jar = Jar::default();
+        let head = format!("HTTP/1.1 200 OK\r\nSet-Cookie: {cookies}\r\n\r\n");
+        jar.keep(head.as_bytes(), asked(from, "/"), moment());
+        let header = |host: &&str| jar.header(asked(host, "/"), moment().now).unwrap_or_default();
+        to.iter().map(header).collect()
     }
 
     fn sent(jar: &Jar, path: &str, now: Nanos) -> String {
-        jar.header(path, false, now).unwrap_or_default()
+        jar.header(asked("shop.example", path), now).unwrap_or_default()
     }
 
     #[test]
@@ -225,8 +297,75 @@ mod tests {
     #[test]
     fn a_secure_cookie_is_not_sent_in_the_clear() {
         let jar = jar(&["s=1; Path=/; Secure; HttpOnly"]);
-        assert_eq!(jar.header("/", false, moment().now), None);
-        assert_eq!(jar.header("/", true, moment().now).as_deref(), Some("s=1"));
+        let clear = asked("shop.example", "/");
+        let encrypted = Asked {
+            encrypted: true,
+            ..clear
+        };
+        assert_eq!(jar.header(clear, moment().now), None);
+        assert_eq!(jar.header(encrypted, moment().now).as_deref(), Some("s=1"));
+    }
+
+    #[test]
+    fn a_cookie_without_a_domain_goes_back_to_its_host_alone() {
+        let hosts = ["shop.example", "www.shop.example", "example", "evil.example"];
+        assert_eq!(shared("shop.example", "s=1", &hosts), ["s=1", "", "", ""]);
+        assert_eq!(
+            shared("shop.example", "s=1; Domain=", &hosts),
+            ["s=1", "", "", ""]
+        );
+    }
+
+    #[test]
+    fn a_domain_shares_a_cookie_with_its_subdomains_and_with_nobody_else() {
+        let hosts = ["shop.example", "a.shop.example", "bshop.example", "example"];
+        for line in ["s=1; Domain=shop.example", "s=1; domain=.SHOP.example"] {
+            assert_eq!(shared("a.shop.example", line, &hosts), ["s=1", "s=1", "", ""]);
+        }
+    }
+
+    #[test]
+    fn a_cookie_for_a_domain_that_its_host_does_not_belong_to_is_ignored() {
+        for (host, domain) in [
+            ("shop.example", "bank.example"),
+            ("shop.example", "a.shop.example"),
+            ("bshop.example", "shop.example"),
+            ("shop.example", "example"),
+            ("127.0.0.1", "0.0.1"),
+            ("127.0.0.1", "127.0.0.2"),
+        ] {
+            let found = shared(host, &format!("s=1; Domain={domain}"), &[host, domain]);
+            assert_eq!(found, ["", ""], "{host} {domain}");
+        }
+    }
+
+    #[test]
+    fn an_address_or_a_bare_name_may_name_itself_and_has_no_subdomains() {
+        let address = shared(
+            "127.0.0.1",
+            "s=1; Domain=127.0.0.1",
+            &["127.0.0.1", "9.127.0.0.1"],
+        );
+        assert_eq!(address, ["s=1", ""]);
+        let name = shared(
+            "localhost",
+            "s=1; Domain=localhost",
+            &["localhost", "a.localhost"],
+        );
+        assert_eq!(name, ["s=1", ""]);
+    }
+
+    #[test]
+    fn hosts_that_set_cookies_of_one_name_keep_one_each() {
+        let mut jar = Jar::default();
+        for host in ["a.example", "b.example"] {
+            let head = format!("HTTP/1.1 200 OK\r\nSet-Cookie: s={host}\r\n\r\n");
+            jar.keep(head.as_bytes(), asked(host, "/"), moment());
+        }
+        for host in ["a.example", "b.example"] {
+            let header = jar.header(asked(host, "/"), moment().now);
+            assert_eq!(header, Some(format!("s={host}")));
+        }
     }
 
     #[test]

@@ -4,6 +4,9 @@ use crate::job::Filled;
 use fluent_uri::{Uri, UriRef};
 use patternbench_wire::{Method, Target, headers_of, origin};
 
+/// What a step sends to prove who it is: no redirect takes it to another origin, as in curl and browsers.
+const SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+
 /// Why a redirect is not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -66,7 +69,7 @@ pub fn redirected(
         ..request.clone()
     };
     if target != from {
-        without(&mut next, |name| name == "host");
+        without(&mut next, |name| name == "host" || SECRET.contains(&name));
     }
     if becomes_get(status, request.method) {
         next.method = Method::Get;
@@ -98,12 +101,8 @@ fn resolved(request: &Filled, target: &Target, location: &str) -> Option<Uri<Str
 
 /// The target that has an origin: the present one before others. A server knows itself by the `Host` that it was called with.
 fn target_of(wanted: &str, request: &Filled, from: usize, targets: &[(Target, u32)]) -> Option<usize> {
-    let given = request
-        .headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("host"));
-    let called = given.map(|(_, host)| origin(targets[from].0.scheme(), host.trim()));
-    if called.as_deref() == Some(wanted) || targets[from].0.origin() == wanted {
+    let called = origin(targets[from].0.scheme(), request.authority(&targets[from].0));
+    if called == wanted || targets[from].0.origin() == wanted {
         return Some(from);
     }
     targets.iter().position(|(target, _)| target.origin() == wanted)
@@ -210,6 +209,22 @@ mod tests {
         let (request, target) = next(307, "http://127.0.0.1:8002/c").unwrap();
         assert_eq!(target, 1);
         assert!(!request.headers.iter().any(|(name, _)| name == "Host"));
+    }
+
+    #[test]
+    fn no_redirect_takes_what_proves_who_asks_to_another_origin() {
+        let mut request = post();
+        for name in ["authorization", "COOKIE", "Proxy-Authorization"] {
+            request.headers.push((name.to_owned(), "secret".to_owned()));
+        }
+        let names = |location: &str| -> Vec<String> {
+            let (next, _) = redirected(&request, 0, 307, location, &targets()).unwrap();
+            next.headers.into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names("http://127.0.0.1:8002/c"), ["Content-Type", "X-Token"]);
+        for own in ["/c", "http://127.0.0.1:8001/c", "http://shop.example/c"] {
+            assert_eq!(names(own).len(), 6, "{own}");
+        }
     }
 
     #[test]

@@ -143,6 +143,70 @@ fn another_target_of_the_job_may_be_gone_to() {
     assert_eq!((first.count(), second.count()), (3, 3));
 }
 
+/// The secret headers that a server saw, in the order of its requests.
+fn secrets(server: &Server) -> Vec<[Option<String>; 2]> {
+    let seen = server.seen.lock().unwrap();
+    let header = |seen: &common::Seen, name| seen.header(name).map(str::to_owned);
+    seen.iter()
+        .map(|seen| [header(seen, "authorization"), header(seen, "cookie")])
+        .collect()
+}
+
+/// A server that logs in and sends on to another, seen under `host`; what both were sent at each request.
+fn across(host: &str) -> [Vec<[Option<String>; 2]>; 2] {
+    let second = Server::start(|_| ok(""));
+    let url = format!("http://{host}:{}", second.address.port());
+    let place = url.clone();
+    let first = Server::start(move |seen| match seen.path() {
+        "/login" => status(200, "Set-Cookie: s=1; Path=/\r\n", ""),
+        _ => to(307, &format!("{place}/x")),
+    });
+    let targets = json!([{"url": first.url()}, {"url": url, "weight": 0}]);
+    let step =
+        |path: &str| json!({"path": path, "max_redirects": 1, "headers": {"Authorization": "Bearer t"}});
+    let steps = json!([step("/login"), step("/go")]);
+    let mut job = with(job(&first.url(), calls(2), steps), json!({"targets": targets}));
+    job["groups"][0]["journeys"][0]["cookies"] = json!(true);
+    assert_eq!(run(&job).summary["successes"], 2);
+    [secrets(&first), secrets(&second)]
+}
+
+#[test]
+fn a_redirect_to_another_host_takes_neither_its_cookies_nor_its_authorization() {
+    let [first, second] = across("localhost");
+    let (token, cookie) = (Some("Bearer t".to_owned()), Some("s=1".to_owned()));
+    assert_eq!(first, [[token.clone(), None], [token, cookie]]);
+    assert_eq!(second, [[None, None]]);
+}
+
+#[test]
+fn a_redirect_to_another_port_takes_its_cookies_and_not_its_authorization() {
+    let [_, second] = across("127.0.0.1");
+    assert_eq!(second, [[None, Some("s=1".to_owned())]]);
+}
+
+#[test]
+fn targets_that_share_the_load_share_cookies_only_when_they_have_one_host() {
+    for (host, expected) in [
+        ("localhost", [None, None]),
+        ("127.0.0.1", [Some("s=1"), Some("s=1")]),
+    ] {
+        let second = Server::start(|_| ok(""));
+        let first = Server::start(|_| status(200, "Set-Cookie: s=1; Path=/\r\n", ""));
+        let targets =
+            json!([{"url": first.url()}, {"url": format!("http://{host}:{}", second.address.port())}]);
+        let mut job = with(
+            job(&first.url(), calls(4), json!([{"path": "/"}])),
+            json!({"targets": targets}),
+        );
+        job["groups"][0]["journeys"][0]["cookies"] = json!(true);
+        run(&job);
+        let seen = second.seen.lock().unwrap();
+        let cookies: Vec<Option<&str>> = seen.iter().map(|seen| seen.header("cookie")).collect();
+        assert_eq!(cookies, expected, "{host}");
+    }
+}
+
 #[test]
 fn a_connection_that_is_closed_with_the_redirect_is_opened_anew() {
     let server = Server::start(|seen| match seen.path() {

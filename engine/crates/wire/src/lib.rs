@@ -19,7 +19,7 @@ pub use connection::{Connection, Progress};
 pub use head::{Framing, Head, headers_of};
 pub use poller::{Poller, Readiness};
 pub use request::{Method, Request};
-pub use target::{Endpoint, Target, TargetError, origin};
+pub use target::{Endpoint, Target, TargetError, hostname, origin};
 pub use tls::{TlsError, TlsSettings};
 
 /// Why an exchange on a connection failed.

@@ -52,6 +52,16 @@ pub fn origin(scheme: &str, authority: &str) -> String {
     }
 }
 
+/// The host of an authority, without its port and in lower case; an IPv6 address comes without its brackets.
+#[must_use]
+pub fn hostname(authority: &str) -> String {
+    let bare = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => host,
+        _ => authority,
+    };
+    bare.trim_matches(['[', ']']).to_ascii_lowercase()
+}
+
 const ALLOWED: &str = "http://HOST[:PORT][/PATH], https://..., or unix:/path/of/socket[:/PATH]";
 
 impl Target {
@@ -227,6 +237,19 @@ mod tests {
             ("127.0.0.1:8080", "/api")
         );
         assert_eq!(target.path_and_query, "/api/?x=1");
+    }
+
+    #[test]
+    fn a_host_has_no_port_no_brackets_and_no_capitals() {
+        for (authority, expected) in [
+            ("Shop.example:8080", "shop.example"),
+            ("shop.example", "shop.example"),
+            ("127.0.0.1:80", "127.0.0.1"),
+            ("[::1]:80", "::1"),
+            ("[2001:DB8::2]", "2001:db8::2"),
+        ] {
+            assert_eq!(hostname(authority), expected, "{authority}");
+        }
     }
 
     #[test]

@@ -60,6 +60,13 @@ pub struct Filled {
 }
 
 impl Filled {
+    /// Host and port as the server is called: a `Host` header of the step before the target's own.
+    pub fn authority<'a>(&'a self, target: &'a Target) -> &'a str {
+        let mut headers = self.headers.iter();
+        let given = headers.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+        given.map_or(&target.host, |(_, host)| host.trim())
+    }
+
     /// The bytes for a target, with a `Cookie` header when there are cookies.
     pub fn render(&self, target: &Target, cookie: Option<String>) -> Vec<u8> {
         let cookie = cookie.map(|cookie| ("Cookie".to_owned(), cookie));

@@ -4,10 +4,10 @@ use super::Runner;
 use super::session::{journey_of, step_of};
 use super::verdict::Verdict;
 use super::wires::{Attempt, Key};
-use crate::jar::{Jar, Moment};
+use crate::jar::{Asked, Jar, Moment};
 use crate::job::{Filled, Job, Nanos};
 use crate::redirect::{Refusal, location, redirected};
-use patternbench_wire::{Answer, Expected, Failure};
+use patternbench_wire::{Answer, Expected, Failure, Target, hostname};
 use std::time::SystemTime;
 
 /// A request that is still wanted when its answer comes: to be sent on, or for the path of its cookies.
@@ -18,6 +18,14 @@ pub struct Trip {
 
 /// Where a request goes next, and to which target.
 type Hop = (Trip, usize);
+
+fn asked<'a>(request: &'a Filled, target: &Target, host: &'a str) -> Asked<'a> {
+    Asked {
+        host,
+        path: &request.path,
+        encrypted: target.is_encrypted(),
+    }
+}
 
 impl Runner {
     /// Sends a request that was filled in, with the cookies that belong to it.
@@ -30,7 +38,8 @@ impl Runner {
         attempt: Attempt,
     ) -> Result<(), Failure> {
         let target = &job.targets[self.wires.get(key).ok_or(Failure::Closed)?.target].0;
-        let cookie = jar.and_then(|jar| jar.header(&trip.request.path, target.is_encrypted(), self.now()));
+        let host = hostname(trip.request.authority(target));
+        let cookie = jar.and_then(|jar| jar.header(asked(&trip.request, target, &host), self.now()));
         let bytes = trip.request.render(target, cookie);
         let expected = trip.expected;
         self.wires
@@ -46,6 +55,8 @@ impl Runner {
         else {
             return;
         };
+        let target = &job.targets[wire.target].0;
+        let host = hostname(trip.request.authority(target));
         let session = &mut self.sessions[attempt.session];
         let keeps = journey_of(job, session).cookies;
         if let Some(memory) = session.memory.as_mut().filter(|_| keeps) {
@@ -53,7 +64,8 @@ impl Runner {
                 now,
                 today: SystemTime::now(),
             };
-            memory.jar.keep(wire.parser().head(), &trip.request.path, moment);
+            let asked = asked(&trip.request, target, &host);
+            memory.jar.keep(wire.parser().head(), asked, moment);
         }
     }
 
