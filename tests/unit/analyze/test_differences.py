@@ -1,5 +1,7 @@
 """The one estimator of differences: textbook values, properties, and coverage by seeded simulation."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from patternbench.analyze.differences import Estimate, apart, is_relative, middle, over, paired
+from patternbench.analyze.formula import Floats
 
 sides = st.lists(st.floats(0.01, 100), min_size=4, max_size=4)
 
@@ -59,6 +62,54 @@ def test_one_round_a_side_has_a_difference_but_no_interval() -> None:
         found = estimate(np.array([1.0]), np.array([3.0]))
         assert found.value == 2.0
         assert np.isnan([*found.ends(0.95), found.p]).all()
+
+
+@pytest.mark.parametrize("estimate", [paired, apart])
+def test_two_rounds_a_side_have_an_interval(estimate: Callable[[Floats, Floats], Estimate]) -> None:
+    low, high = estimate(np.array([1.0, 1.1]), np.array([3.0, 3.2])).ends(0.95)
+    assert low < 2.05 < high
+
+
+def test_rounding_is_no_difference_between_independent_rounds_either_whatever_their_scale() -> None:
+    rounded, exact = np.full((2, 3), 0.1 + 0.2), np.full((2, 3), 0.3)
+    for scale in (1.0, 1e9):
+        assert apart(rounded * scale, exact * scale).value.tolist() == [0.0, 0.0]
+        assert paired(rounded * scale, exact * scale).value.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("estimate", [paired, apart])
+def test_a_large_response_does_not_round_a_small_one_away(estimate: Callable[[Floats, Floats], Estimate]) -> None:
+    x = np.array([[1e-9, 1.1e-9, 1.2e-9], [1e9, 2e9, 3e9]])
+    for one, other in ((x, x * 2), (x, x[::-1] * 2), (x[::-1], x * 2)):
+        together = estimate(one, other)
+        alone = [estimate(a, b) for a, b in zip(one, other, strict=True)]
+        assert together.value.tolist() == [each.value for each in alone]
+        assert together.error.tolist() == pytest.approx([each.error for each in alone], rel=1e-9)
+
+
+@pytest.mark.parametrize("estimate", [paired, apart])
+def test_of_many_responses_with_one_round_each_has_its_own_difference(
+    estimate: Callable[[Floats, Floats], Estimate],
+) -> None:
+    found = estimate(np.array([[1.0], [10.0]]), np.array([[3.0], [40.0]]))
+    assert found.value.tolist() == [2.0, 30.0]
+    assert np.isnan(found.error).all()
+
+
+def test_without_a_shared_block_the_difference_is_unknown() -> None:
+    found = paired(np.empty((2, 0)), np.empty((2, 0)))
+    assert found.value.shape == (2,)
+    assert np.isnan(found.value).all()
+
+
+def test_independent_rounds_that_never_vary_have_the_degrees_of_freedom_of_both_sides() -> None:
+    found = apart(np.full(3, 1.0), np.full(4, 2.0))
+    assert (found.value, found.error, found.df, found.p) == (1.0, 0.0, 5.0, 0.0)
+
+
+def test_conditions_that_never_vary_have_an_average_and_the_fewest_degrees_of_freedom() -> None:
+    found = over([Estimate(1.0, 0.0, 4.0), Estimate(3.0, 0.0, 2.0)])
+    assert (found.value, found.error, found.df) == (2.0, 0.0, 2.0)
 
 
 def test_several_conditions_lend_each_other_degrees_of_freedom() -> None:

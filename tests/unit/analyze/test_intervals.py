@@ -76,6 +76,7 @@ def test_the_median_table_agrees_with_the_interval_of_each_group() -> None:
         }
     )
     table = median_table(rounds, ["scenario", "client"], ["p95"])
+    assert len(table) == len(rounds[["scenario", "client"]].drop_duplicates()) == 10
     for row in table.itertuples():
         chosen = rounds[(rounds["scenario"] == row.scenario) & (rounds["client"] == row.client)]["p95"]
         expected = median_interval(chosen)

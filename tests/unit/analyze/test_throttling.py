@@ -104,6 +104,7 @@ def test_the_peak_is_the_most_allowed_in_any_window(drawn: list[tuple[str, int, 
 def test_clients_are_judged_each_by_itself(drawn: list[tuple[str, int, bool, int]], rule: Rule, random: object) -> None:
     decisions = table(drawn)
     together = judge(decisions, rule)
+    assert len(together) == len(decisions)
     for client, own in decisions.groupby("client"):
         alone = judge(own, rule)
         pd.testing.assert_frame_equal(alone, together[together["client"] == client])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.studies import EXAMPLE, changed, study
 
 from patternbench.plan.expand import expand
-from patternbench.plan.order import rounds_of
+from patternbench.plan.order import next_block, rounds_of
 
 SCENARIOS = expand(study()).scenarios
 
@@ -56,3 +56,21 @@ def test_scenarios_of_one_system_stay_together_within_a_block() -> None:
     sequence = [workers[p.scenario] for p in rounds_of(scenarios, 1, 7, "shuffled")]
     changes = sum(a != b for a, b in pairwise(sequence))
     assert changes == 2
+
+
+def test_the_block_after_none_is_the_first() -> None:
+    everything = [scenario.id for scenario in SCENARIOS]
+    assert next_block([], SCENARIOS, everything, 7, "shuffled") == rounds_of(SCENARIOS, 1, 7, "shuffled")
+
+
+def test_a_further_block_in_declared_order_keeps_that_order() -> None:
+    before = rounds_of(SCENARIOS, 2, 7, "declared")
+    kept = [SCENARIOS[5].id, SCENARIOS[2].id]
+    further = next_block(before, SCENARIOS, kept, 7, "declared")
+    assert [place.scenario for place in further] == [SCENARIOS[2].id, SCENARIOS[5].id]
+    assert [(place.index, place.block) for place in further] == [(len(before), 2), (len(before) + 1, 2)]
+
+
+def test_a_round_as_plain_data_holds_its_place_and_its_scenario() -> None:
+    place = rounds_of(SCENARIOS, 2, 7, "shuffled")[-1]
+    assert place.as_json() == {"index": len(SCENARIOS) * 2 - 1, "block": 1, "scenario": place.scenario}

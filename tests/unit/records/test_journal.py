@@ -14,7 +14,20 @@ from hypothesis import strategies as st
 
 from patternbench.records import attempts
 from patternbench.records.folder import write_text
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Again, Doubt, Entry, Journal, latest, read
+from patternbench.records.journal import (
+    DAMAGED,
+    DONE,
+    FAILED,
+    WARM_UP,
+    Again,
+    Doubt,
+    Entry,
+    Journal,
+    files_of_rounds,
+    latest,
+    lines,
+    read,
+)
 
 
 def entry(index: int, status: str = DONE) -> Entry:
@@ -122,6 +135,31 @@ def test_a_name_is_on_disk_before_what_it_names_counts(tmp_path: Path, monkeypat
 def test_a_round_that_was_run_again_counts_once_and_warm_ups_never() -> None:
     found = latest([entry(0, WARM_UP), entry(2), entry(1, FAILED), entry(1)])
     assert [(e.round, e.status) for e in found] == [(1, DONE), (2, DONE)]
+
+
+def test_a_damaged_line_is_named_by_its_number_and_the_rounds_around_it_stay(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    for index in range(3):
+        journal.append(entry(index))
+    whole = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([whole[0], b"[1, 2]", *whole[2:]]))
+    assert [(number, known is not None) for number, known in lines(path)] == [(1, True), (2, False), (3, True)]
+    assert [known.round for known in read(path)] == [0, 2]
+
+
+def test_the_records_of_a_round_are_those_of_its_last_try(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    for each in (entry(0, WARM_UP), entry(1, FAILED), replace(entry(1), file="00001-2"), entry(2)):
+        journal.append(each)
+    assert files_of_rounds(tmp_path / "journal.jsonl") == {1: "00001-2", 2: "00002"}
+
+
+def test_damaged_rounds_are_run_again_when_asked_for_and_only_they() -> None:
+    damaged = replace(entry(1), status=DAMAGED)
+    assert Again(damaged=True).wants(damaged)
+    assert not Again(damaged=True).wants(entry(2, FAILED))
+    assert not Again(failed=True, invalid=True).wants(damaged)
 
 
 def test_rounds_run_again_only_for_the_reason_that_was_asked_for() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 from rich.console import Console
 from tests.support.synthetic_run import FAULT, REMEDY, synthetic_run
 
@@ -80,8 +81,9 @@ def test_a_figure_is_as_agreed(small: RunReport) -> None:
 
 
 def test_every_figure_has_a_table_of_its_numbers(whole: RunReport) -> None:
-    tables = csv.tables(whole)
-    for name in svg.figures(whole):
+    tables, names = csv.tables(whole), set(svg.figures(whole))
+    assert {"AverageSuccessTime", "TotalExecutionTime"} <= names
+    for name in names:
         assert len(tables[f"figure-{name}"]) == 210
 
 
@@ -126,6 +128,7 @@ def test_what_a_study_says_cannot_break_the_page(small: RunReport) -> None:
     levels = [{"id": each["id"], "levels": {**each["levels"], "note": NASTY}} for each in small.scenarios]
     page = render(replace(small, study_name=NASTY, study_text=NASTY, scenarios=levels, manifest={NASTY: NASTY}))
     assert "<script>alert(1)" not in page
+    assert page.count(str(escape(NASTY))) >= 3, "name, text and manifest are shown as they are written"
 
 
 def test_a_level_cannot_end_the_script_that_holds_the_data_of_the_page(small: RunReport) -> None:

@@ -54,7 +54,10 @@ def test_curves_hold_no_round_that_is_not_valid(report: RunReport) -> None:
 
 def test_figures_and_tables_are_of_rounds_that_count(report: RunReport) -> None:
     page = re.findall(r'id="data">(.*?)</script>', render(report), re.DOTALL)[0]
-    for response in json.loads(page)["responses"]:
+    responses = json.loads(page)["responses"]
+    assert {"p95", "amplification"} <= {response["name"] for response in responses}
+    for response in responses:
+        assert response["rows"], response["name"]
         for median, _, high, _, rounds in response["rows"]:
             assert rounds == 4, response["name"]
             if response["unit"] in ("s", "ms"):

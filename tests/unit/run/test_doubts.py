@@ -88,3 +88,36 @@ def test_the_doubt_about_stolen_time_says_how_much_it_was() -> None:
 def test_who_answered_is_doubted_where_certificates_are_not_verified(verify: bool | None, doubted: bool) -> None:
     system = cast(System, SimpleNamespace(verify=verify))
     assert [doubt.kind for doubt in doubts.of_trust(system)] == ["certificates_not_verified"] * doubted
+
+
+def test_a_round_after_which_the_system_was_gone_is_not_used_and_says_why() -> None:
+    (doubt,) = doubts.of_absence("connection refused")
+    assert (doubt.kind, doubt.invalidates) == (doubts.TARGET_GONE, True)
+    assert "connection refused" in doubt.message
+    assert "--retry-invalid" in doubt.remedy
+    assert doubts.of_absence(None) == []
+
+
+def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
+    insecure = cast(System, SimpleNamespace(verify=False))
+    found = [
+        *doubts.of_generator(2.0, 2),
+        *doubts.of_calls(1, 0),
+        *doubts.of_proxy(1, 10),
+        *doubts.of_trust(insecure),
+        *doubts.of_decisions(10, 1),
+        *doubts.of_machine(1.0, 0.1),
+    ]
+    assert [doubt.kind for doubt in found] == [
+        "generator_saturated",
+        "few_calls",
+        "nothing_succeeded",
+        "answered_by_proxy",
+        "certificates_not_verified",
+        "store_missing",
+        "machine_saturated",
+        "cpu_stolen",
+    ]
+    for doubt in found:
+        assert len((doubt.message or "").split()) > 4, doubt.kind
+        assert len((doubt.remedy or "").split()) > 4, doubt.kind

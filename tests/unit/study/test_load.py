@@ -151,6 +151,7 @@ def test_no_value_of_a_field_ends_in_anything_else_either(value: object, key: st
     try:
         loads(changed(**{key: json.dumps(value)}), "study.yaml")
     except InputError as error:
+        assert error.problems
         assert all(problem.message for problem in error.problems)
 
 
