@@ -173,7 +173,19 @@ def k6(url: str, rate: int, seconds: int, folder: Path) -> Told:
 
 
 def oha(url: str, rate: int, seconds: int, folder: Path, *more: str) -> Told:
-    flags = ["--no-tui", "--output-format", "json", "-c", str(IN_FLIGHT), "-z", f"{seconds}s", "-q", str(rate), *more]
+    flags = [
+        "--no-tui",
+        "--output-format",
+        "json",
+        "-c",
+        str(IN_FLIGHT),
+        "-z",
+        f"{seconds}s",
+        "-q",
+        str(rate),
+        "-w",
+        *more,
+    ]
     said = json.loads(run([tool("oha") or "oha", *flags, url], folder).output)
     times = said["latencyPercentiles"]
     values = [times["p50"], times["p99"], times["p99.9"], said["summary"]["slowest"]]
