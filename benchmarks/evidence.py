@@ -21,6 +21,7 @@ import numpy as np
 from patternbench.analyze.differences import paired
 
 LEVEL = 0.95
+ENORMOUS = 1e5
 BENCHMARKS = Path(__file__).resolve().parent
 NOT_MEASURED = "Not measured yet."
 Result = dict[str, Any]
@@ -36,7 +37,7 @@ class Change:
 
     def text(self, digits: int = 2) -> str:
         """The value and its interval."""
-        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+        return f"{told(self.value, digits)} [{told(self.low, digits)}, {told(self.high, digits)}]"
 
     def excludes(self, nothing: float) -> bool:
         """Whether the interval leaves out the value that means no difference."""
@@ -45,6 +46,11 @@ class Change:
     def word(self, nothing: float, less: str, more: str) -> str:
         """Say `less` or `more` only when the interval excludes no difference."""
         return (less if self.high < nothing else more) if self.excludes(nothing) else "cannot be told"
+
+
+def told(value: float, digits: int) -> str:
+    """A number with so many digits; what too few rounds make enormous, by its size only."""
+    return f"{value:.{digits}f}" if abs(value) < ENORMOUS else f"{value:.0e}"
 
 
 def ratio(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:

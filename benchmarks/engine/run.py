@@ -3,7 +3,8 @@
 Every round runs each tool once per case, in changing order. CPU time is that of the generator's own process, user and
 system, as the kernel counts it. The cases: answers of 25 bytes, POSTs and answers of 1,000 bytes, TLS 1.3 without a
 check of the certificate, and an open workload at a fixed rate. Closed cases have 50 users; the open one has at most 50
-calls in flight. wrk2 knows fixed rates only: in closed cases it gets one that nobody reaches.
+calls in flight. The engine gives up the priority that it takes by default, since no other has one.
+wrk2 knows fixed rates only: in closed cases it gets one that nobody reaches.
 
     .venv/bin/python -m benchmarks.engine.run [--rounds 5] [--seconds 2] [--only compare|promises]
 
@@ -127,7 +128,7 @@ def engine(case: Case, log: bool = True) -> Measured:
     workload = arrivals if case.rate else {"closed": {"users": CONNECTIONS}}
     step = {"method": "POST", "body": BODY} if case.post else {}
     tls = {"tls": {"verify": False}} if case.url.startswith("https") else {}
-    told = job(case.url, workload, step, duration_us=case.seconds * 1_000_000, log_attempts=log, **tls)
+    told = job(case.url, workload, step, duration_us=case.seconds * 1_000_000, log_attempts=log, priority=False, **tls)
     summary, ran = load(told, case.folder)
     return int(summary["requests"] - summary["errors"]), ran
 

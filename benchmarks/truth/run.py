@@ -1,9 +1,9 @@
 """Who hides what: five pathologies of the calibrated target, measured by the engine, k6, oha and wrk2 on equal terms.
 
-Every generator gets the same rate, the same bound of calls in flight, and as many runs. The truth of each run comes
-from the target's own log, by one rule for all: the i-th request that arrived was the i-th of the schedule, which began
-as late as it can have (no request arrives before it is due), and its answer was there when the operating system had
-taken it over. What a generator did not send can't be compared: it is counted.
+Every generator gets the same rate, the same bound of calls in flight, the same priority, and as many runs. The truth
+of each run comes from the target's own log, by one rule for all: the i-th request that arrived was the i-th of the
+schedule, which began as late as it can have (no request arrives before it is due), and its answer was there when the
+operating system had taken it over. What a generator did not send can't be compared: it is counted.
 
 wrk2 gives each connection a schedule of its own, so that this truth isn't that of its arrivals: it is held against the
 truth of the engine's run in the same round. It measures from 10 s and 5 ms per connection after its start, so its run
@@ -139,7 +139,14 @@ def engine(url: str, rate: int, seconds: int, folder: Path) -> Told:
     workload = {"open": {"schedule": {"constant": {"rate": rate}}, "max_in_flight": IN_FLIGHT}}
     root = url.removesuffix("/bytes/25")
     summary, _ = load(
-        job(root, workload, {"path": "/bytes/25", "timeout_us": 60_000_000}, duration_us=seconds * 1_000_000), folder
+        job(
+            root,
+            workload,
+            {"path": "/bytes/25", "timeout_us": 60_000_000},
+            duration_us=seconds * 1_000_000,
+            priority=False,
+        ),
+        folder,
     )
     rows = pq.read_table(folder / "attempts.parquet").to_pandas()
     good = rows[rows["success"]]

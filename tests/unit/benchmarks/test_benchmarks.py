@@ -190,6 +190,7 @@ def test_every_generator_has_the_same_bound_of_calls_in_flight(
         f"maxVUs: {truth.IN_FLIGHT},",
     )
     assert any(bound in told for bound in bounds), told
+    assert ("'priority': False" in told) == (name == "engine")
 
 
 def test_the_truth_of_a_run_comes_from_what_the_target_noted_and_an_even_schedule(tmp_path: Path) -> None:
