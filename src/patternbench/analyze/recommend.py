@@ -7,6 +7,7 @@ choice where it is in it: a pattern that shows no gain is not worth having.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,7 +27,19 @@ from .rounds import Key, Roles, Scenario, key, label, level_of, roles, scenarios
 from .units import SHARES, level_text, quantity, signed, span
 
 RESAMPLES = 2000
-#: Factors that are given by the world rather than chosen, when a run uses these names.
+#: How the factors begin that an engineer chooses: the pattern, and the policies whose settings a study can vary.
+PATTERNS = (
+    "strategy",
+    "timeout",
+    "deadline",
+    "retry",
+    "retry_budget",
+    "circuit_breaker",
+    "bulkhead",
+    "hedge",
+    "rate_limit",
+)
+#: Factors that are given by the world, in tables that name their patterns otherwise.
 WORLD = (
     "client",
     "users",
@@ -40,6 +53,7 @@ WORLD = (
 )
 #: How the factors begin that a run's faults make.
 INJECTED = ("abort.", "delay.")
+_NUMBER = re.compile(r"_\d+$")
 _NAMED = 3
 
 
@@ -196,10 +210,24 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
 
 def _given(table: pd.DataFrame, found: Roles, wish: Wish) -> tuple[str, ...]:
     if wish.given is None:
-        return tuple(name for name in found.factors if _is_worldly(name) and table[name].nunique() > 1)
+        return given_among([name for name in found.factors if table[name].nunique(dropna=False) > 1])
     wrong = [name for name in wish.given if name not in found.factors]
     raise_if_any(Problem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
     return wish.given
+
+
+def given_among(factors: Sequence[str]) -> tuple[str, ...]:
+    """Return the factors that are given, one choice for each of their levels; the others are chosen.
+
+    Where any factor is a pattern or a setting of one, all others are given; else those that are the world's by name.
+    """
+    chosen = [name for name in factors if is_pattern(name)]
+    return tuple(name for name in factors if (name not in chosen if chosen else _is_worldly(name)))
+
+
+def is_pattern(factor: str) -> bool:
+    """Say whether a factor is a pattern or a setting of one: `strategy`, `retry_2.max_attempts`."""
+    return _NUMBER.sub("", factor.partition(".")[0]) in PATTERNS
 
 
 def _is_worldly(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from patternbench.analyze.recommend import Choice, Recommendation, Wish, flips_i
 from patternbench.analyze.recommend import recommend as choose
 from patternbench.analyze.recommend_json import recommendation_json
 from patternbench.analyze.units import quantity
+from patternbench.report.wish import wish_of_run
 
 from .shared import (
     bad_input_exits,
@@ -31,8 +33,7 @@ from .shared import (
     "--objective",
     "objectives",
     multiple=True,
-    required=True,
-    help="Such as 'minimise p95'; the first decides, all span the Pareto front.",
+    help="Such as 'minimise p95'; the first decides, all span the Pareto front [default: as in the run's report].",
 )
 @click.option("--subject-to", "limits", multiple=True, help="Such as 'failure_rate <= 1%' or 'p99 <= 200ms'.")
 @click.option(
@@ -40,7 +41,7 @@ from .shared import (
     callback=names_of,
     multiple=True,
     metavar="FACTORS",
-    help=("Factors that the world sets: one choice for each of their levels [default: users, fault, ...]."),
+    help="Factors that the world sets: one choice for each of their levels [default: all but patterns].",
 )
 @click.option("--baseline", multiple=True, metavar="FACTOR=LEVEL", help="What the choice is compared with.")
 @by_option
@@ -51,12 +52,10 @@ from .shared import (
 @bad_input_exits
 def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], **options: Any) -> None:
     """Recommend a configuration from RUN (a run folder, CSV or Parquet with one row a round)."""
-    wish = Wish(
-        objectives=objectives,
-        limits=limits,
+    wish = replace(
+        _asked(run, objectives, limits, options["by"]),
         given=options["given"] or None,
         baseline=options["baseline"],
-        by=options["by"],
         seed=options["seed"],
         level=options["level"],
     )
@@ -66,6 +65,17 @@ def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], *
         _write_html(options["html"], found)
     if not options["json"].printed:
         print_recommendation(found, console())
+
+
+def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]) -> Wish:
+    """What was typed; what was not is as the report on the run has it."""
+    of_run = wish_of_run(run)
+    if of_run is None and not objectives:
+        raise click.UsageError("say what to optimise, such as --objective 'minimise p95'")
+    said = of_run or Wish(objectives)
+    if objectives:
+        return replace(said, objectives=objectives, limits=limits, by=by or said.by)
+    return replace(said, limits=limits or said.limits, by=by or said.by)
 
 
 def _write_html(path: Path, found: Recommendation) -> None:

@@ -5,7 +5,7 @@ Plain words first, then tables, then pictures. What cannot be analyzed is a sect
 
 from __future__ import annotations
 
-import re
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,30 +22,29 @@ from patternbench.analyze.recommend import (
     Against,
     Choice,
     Recommendation,
-    Wish,
     configuration,
     flips_in_words,
+    is_pattern,
+    listed,
     recommend,
 )
-from patternbench.analyze.rounds import label
+from patternbench.analyze.rounds import Scenario, label
 from patternbench.analyze.stopping import Decision, Rule, decide, parse_rule, saving
-from patternbench.analyze.units import held, number, quantity
+from patternbench.analyze.units import held, level_text, number, quantity
 from patternbench.analyze.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.plan.expand import size
 from patternbench.plan.fraction import aliasing
 from patternbench.report import comparison_section_figures, model_section
+from patternbench.report.layout import detail, line
 from patternbench.report.model import Figure, RunReport, Section, Table
+from patternbench.report.wish import DEFAULT, wish_of
+from patternbench.report.words import RESPONSES, factor_title, is_percentage
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
-from patternbench.study.policies import POLICIES
 
-CHOSEN = {"strategy", *POLICIES}
-"""How the factors begin that an engineer chooses; all others are given by the world."""
-_NUMBER = re.compile(r"_\d+$")
-DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate <= 1%",))
-"""What a recommendation optimises where the study does not say; it is said."""
 ALL = 100.0
 _FEW = 6
+_ASSUMED = "The study does not say what to optimise, so this is assumed; its key recommend sets another aim."
 PICTURES = {
     "effects": "Effects",
     "interaction": "Interaction",
@@ -242,20 +241,11 @@ def _together(result: MultivariateResult, anchor: str) -> Section:
 
 def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     rounds = report.done.reset_index(drop=True)
-    choosable = [name for name in report.factors if _NUMBER.sub("", name.partition(".")[0]) in CHOSEN]
+    choosable = [name for name in report.factors if is_pattern(name)]
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
-    wish = _wish(report, study, choosable)
+    wish = wish_of(study, report.factors)
     return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study)])
-
-
-def _wish(report: RunReport, study: Study, choosable: Sequence[str]) -> Wish:
-    asked = study.recommend
-    said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
-    varied = [name for name, levels in report.factors.items() if len(levels) > 1]
-    given = tuple(name for name in varied if name not in choosable)
-    baseline = ("strategy=baseline",) if "baseline" in report.factors.get("strategy", ()) else ()
-    return replace(said, given=given, by=tuple(varied), baseline=baseline)
 
 
 def _chosen(found: Recommendation, study: Study) -> Section:
@@ -267,23 +257,87 @@ def _chosen(found: Recommendation, study: Study) -> Section:
 
 
 def _at_a_glance(found: Recommendation, study: Study) -> list[str]:
-    """The choice for the first screen: of few conditions where each is it, of many how often."""
-    few = 1 < len(found.choices) <= _FEW
-    return [" ".join(_where_chosen(found) if few else _summary(found)), *_wish_words(found, study)]
+    """The choice for the first screen: of few conditions where each is it, of many how often; then the aim."""
+    few = len(found.choices) <= _FEW
+    return ["\n".join(where_chosen(found)) if few else " ".join(_summary(found)), _aim(found, study)]
 
 
-def _where_chosen(found: Recommendation) -> list[str]:
-    """Where each configuration is the choice, and how surely: what no configuration can do comes last."""
-    places: dict[str, list[str]] = {}
-    for choice in sorted(found.choices, key=lambda one: one.chosen is None):
-        name = configuration(choice.chosen.scenario, found.given) if choice.chosen else ""
-        told = f" ({_how_surely(choice)})" if choice.chosen else ""
-        places.setdefault(name, []).append(f"{label(choice.given)}{told}")
-    limits = " and ".join(one.text for one in found.limits)
-    return [
-        f"{f'Choose {name} at' if name else f'Nothing keeps {limits} at'} {'; '.join(at)}."
-        for name, at in places.items()
-    ]
+def where_chosen(found: Recommendation) -> list[str]:
+    """A line for each answer, with the conditions under which it is given."""
+    places: dict[str, list[Mapping[str, object]]] = {}
+    for choice in found.choices:
+        places.setdefault(_answer(choice, found), []).append(choice.given)
+    lines = [f"{_conditions(given)}: {answer}." if given[0] else f"{answer}." for answer, given in places.items()]
+    return [text[:1].upper() + text[1:] for text in lines]
+
+
+def _answer(choice: Choice, found: Recommendation) -> str:
+    """What to choose under one condition, and what that rests on."""
+    if choice.chosen is None:
+        return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(found)}{_nearest(choice, found)}"
+    name = plainly(choice.chosen.scenario, found.given)
+    others = [plainly(one.scenario, found.given) for one in choice.ties if one is not choice.chosen]
+    if choice.verdict == "clear":
+        return f"clearly {name}"
+    if choice.verdict == "unsure":
+        return f"{name} came first, but which ones keep {_limits(found)} cannot be told"
+    if choice.chosen is not choice.ties[0]:
+        return f"{name}, as these rounds show no gain over it"
+    return f"{name}, which these rounds cannot tell apart from {listed(others)}"
+
+
+def _nearest(choice: Choice, found: Recommendation) -> str:
+    """Which configuration was nearest to the limit, where there is one."""
+    if len(found.limits) != 1:
+        return ""
+    limit = found.limits[0]
+    sign = 1 if limit.at_most else -1
+    nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
+    value = quantity(limit.response, nearest.means[limit.response])
+    return f"; measured nearest: {plainly(nearest.scenario, found.given)} with {value}"
+
+
+def _limits(found: Recommendation) -> str:
+    return " and ".join(
+        f"{_title(one.response)} {'at most' if one.at_most else 'at least'} {quantity(one.response, one.bound)}"
+        for one in found.limits
+    )
+
+
+def _title(response: str) -> str:
+    """A response as findings call it, within a sentence."""
+    title = RESPONSES[response].title if response in RESPONSES else response
+    return title if title[1:2].isdigit() else title[:1].lower() + title[1:]
+
+
+def _aim(found: Recommendation, study: Study) -> str:
+    first = found.objectives[0]
+    limits = f" with {_limits(found)}" if found.limits else ""
+    text = f"Aim: the {'lowest' if first.minimise else 'highest'} {_title(first.response)}{limits}."
+    return text if study.recommend else f"{text} {_ASSUMED}"
+
+
+def plainly(scenario: Scenario, given: Sequence[str]) -> str:
+    """Name a configuration as tables and figures do: `retry · 5 ms`."""
+    chosen = {name: _level(name, value) for name, value in scenario.levels.items() if name not in given}
+    strategy = chosen.pop("strategy", "").replace("_", " ")
+    return line(strategy, detail(chosen)) if strategy else detail(chosen)
+
+
+def _level(name: str, value: object) -> str:
+    return f"{level_text(name, value)}\u00a0%" if is_percentage(name) else level_text(name, value)
+
+
+def _conditions(given: Sequence[Mapping[str, object]]) -> str:
+    """Conditions in words, those that make a whole grid as its levels: `abort percentage 30 %, users 20 or 60`."""
+    grid = {name: _levels(name, given) for name in given[0]}
+    if math.prod(map(len, grid.values())) != len(given):
+        return "; ".join(_conditions([one]) for one in given)
+    return ", ".join(f"{factor_title(name)} {' or '.join(levels)}" for name, levels in grid.items())
+
+
+def _levels(name: str, given: Sequence[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(_level(name, one[name]) for one in given))
 
 
 def _how_surely(choice: Choice) -> str:
@@ -294,7 +348,7 @@ def _wish_words(found: Recommendation, study: Study) -> list[str]:
     limits = f", subject to {' and '.join(one.text for one in found.limits)}" if found.limits else ""
     text = f"Chosen to {found.objectives[0].words}{limits}."
     if study.recommend is None:
-        text += " The study does not say what to optimise, so this is assumed; its key `recommend` sets another aim."
+        text += f" {_ASSUMED}"
     return [text]
 
 

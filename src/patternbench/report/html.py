@@ -33,7 +33,7 @@ from patternbench.report.figures import (
 from patternbench.report.findings import Findings, change_text, findings, headlines, interval_text
 from patternbench.report.layout import Layout, item, layout
 from patternbench.report.measured import measured
-from patternbench.report.model import RunReport, Table, warnings
+from patternbench.report.model import RunReport, Table, doubted, warnings
 from patternbench.report.words import HEADLINES, RESPONSES, factor_title, level_text, number, shown
 
 _DIGITS = 4
@@ -106,6 +106,7 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
         "noise": _noise(report),
         "few_rounds": _few_rounds(report),
         "warnings": warnings(report),
+        "doubted": doubted(report),
         "failed": _failed(report, arrangement),
         "sections": [_section(section) for section in report.sections],
         "axis": arrangement.axis,

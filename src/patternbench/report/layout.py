@@ -64,7 +64,7 @@ def layout(report: RunReport) -> Layout:
     axis = _axis(report.factors, given)
     table = pd.DataFrame([_placed(each, report.factors, given, axis) for each in report.scenarios])
     table["detail"] = _details(levels, table["strategy"].tolist(), given.detail)
-    table["line"] = [_line(*pair) for pair in zip(table["strategy"], table["detail"], strict=True)]
+    table["line"] = [line(*pair) for pair in zip(table["strategy"], table["detail"], strict=True)]
     if given.x is None:
         table["x_text"] = table["line"]
         table["x"] = pd.factorize(table["line"])[0]
@@ -139,7 +139,7 @@ def _details(levels: Sequence[Mapping[str, Any]], strategies: Sequence[str], nam
     """Say what tells each scenario's line apart from the others of its strategy."""
     varying = {strategy: _varying(levels, strategies, strategy, names) for strategy in strategies}
     return [
-        _detail({name: level.get(name) for name in varying[strategy]})
+        detail({name: level.get(name) for name in varying[strategy]})
         for level, strategy in zip(levels, strategies, strict=True)
     ]
 
@@ -151,7 +151,8 @@ def _varying(
     return [name for name in names if len({level_text(level.get(name)) for level in mine}) > 1]
 
 
-def _detail(levels: Mapping[str, Any]) -> str:
+def detail(levels: Mapping[str, Any]) -> str:
+    """Name a configuration by its levels: a lone duration needs no name."""
     given = {name: level for name, level in levels.items() if level is not None}
     if len(given) == 1:
         name, level = next(iter(given.items()))
@@ -159,7 +160,8 @@ def _detail(levels: Mapping[str, Any]) -> str:
     return ", ".join(_named(name, level) for name, level in given.items())
 
 
-def _line(strategy: str, detail: str) -> str:
+def line(strategy: str, detail: str) -> str:
+    """Name a strategy with its configuration: `retry · 5 ms`."""
     return f"{strategy} · {detail}" if detail else strategy
 
 

@@ -114,6 +114,11 @@ def warnings(report: RunReport) -> list[Doubt]:
     return sorted(together, key=lambda warning: -warning.rounds)
 
 
+def doubted(report: RunReport) -> int:
+    """How many rounds carry a warning."""
+    return sum(bool(_listed(given)) for given in _given(report.rounds))
+
+
 def _together(remedy: str, told: Sequence[tuple[str, str]]) -> Doubt:
     texts = dict.fromkeys(text for text, _ in told)
     first = next(iter(texts))

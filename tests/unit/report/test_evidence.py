@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,11 @@ import pandas as pd
 import pytest
 from tests.support.studies import EXAMPLE, changed, study
 
+from patternbench.analyze.objectives import parse_limit, parse_objective
+from patternbench.analyze.recommend import Candidate, Choice, Recommendation
+from patternbench.analyze.rounds import Scenario
 from patternbench.plan.expand import expand
-from patternbench.report.evidence import with_sections
+from patternbench.report.evidence import where_chosen, with_sections
 from patternbench.report.model import RunReport, Section
 
 RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 10}"
@@ -93,10 +97,63 @@ def test_the_assumed_aim_of_a_recommendation_is_said_and_the_studys_own_is_follo
 
 
 def test_the_first_screen_says_what_to_choose_where_and_how_surely() -> None:
-    told = sections()["recommendation"].choice[0]
-    assert told.startswith("Choose strategy=")
-    assert "abort.percentage=0, users=50 (" in told
-    assert "(a tie of 3)" in told
+    told, aim = sections()["recommendation"].choice
+    assert told.splitlines()[0].startswith("Abort percentage 0\xa0%, users 50")
+    assert "retry · 40 ms, which these rounds cannot tell apart from retry · 20 ms, retry · 60 ms." in told
+    assert aim.startswith("Aim: the lowest p95 of successful calls with failed calls at most 1 %. The study does not")
+
+
+def choice(fault: int, users: int, verdict: str, order: Sequence[str], sure: bool = True) -> Choice:
+    names = dict.fromkeys([*order, "baseline", "retry"])
+    values = {name: {"failure_rate": 4.4 if name == "retry" else 30.0} for name in names}
+    each = {name: candidate({"strategy": name}, values[name]) for name in names}
+    ties = tuple(each[name] for name in order) if verdict == "tie" else ()
+    chosen = each["baseline" if verdict == "tie" and "baseline" in order else order[0]] if order else None
+    given = {"abort.percentage": fault, "users": users}
+    return Choice(given, chosen, None, tuple(each.values()), (), "", verdict, ties, 0.0, sure)
+
+
+def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
+    return Candidate(Scenario("", levels, {}), means, True, 1.0, 1.0, True, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (choice(0, 9, "tie", ["retry", "baseline"]), "baseline, as these rounds show no gain over it"),
+        (choice(0, 9, "tie", ["retry", "hedge"]), "retry, which these rounds cannot tell apart from hedge"),
+        (choice(0, 9, "clear", ["circuit_breaker"]), "clearly circuit breaker"),
+        (
+            choice(0, 9, "unsure", ["retry"]),
+            "retry came first, but which ones keep failed calls at most 1 % cannot be told",
+        ),
+        (
+            choice(0, 9, "nothing", []),
+            "nothing keeps failed calls at most 1 %; measured nearest: retry with 4.4 %",
+        ),
+        (
+            choice(0, 9, "nothing", [], sure=False),
+            "nothing kept failed calls at most 1 %; measured nearest: retry with 4.4 %",
+        ),
+    ],
+)
+def test_each_verdict_has_words_of_its_own_on_the_first_screen(made: Choice, said: str) -> None:
+    assert where_chosen(recommended([made])) == [f"Abort percentage 0\xa0%, users 9: {said}."]
+
+
+def recommended(choices: list[Choice]) -> Recommendation:
+    limits = (parse_limit("failure_rate <= 1%"),)
+    return Recommendation(
+        (parse_objective("minimise p95"),), limits, ("abort.percentage", "users"), tuple(choices), (), ()
+    )
+
+
+def test_conditions_with_one_answer_share_a_line_and_a_whole_grid_is_named_by_its_levels() -> None:
+    same = [choice(fault, users, "clear", ["retry"]) for fault in (0, 30) for users in (20, 60)]
+    assert where_chosen(recommended(same)) == ["Abort percentage 0\xa0% or 30\xa0%, users 20 or 60: clearly retry."]
+    assert where_chosen(recommended(same[1:3])) == [
+        "Abort percentage 0\xa0%, users 60; abort percentage 30\xa0%, users 20: clearly retry."
+    ]
 
 
 def test_what_few_rounds_cannot_tell_is_said_where_they_stopped_by_themselves() -> None:

@@ -177,6 +177,13 @@ def test_a_run_of_one_scenario_and_one_round_says_what_it_lacks() -> None:
     assert "a 95 % interval of a median needs six" in page
 
 
+def test_a_round_with_two_warnings_is_one_round_of_those_that_carry_one(small: RunReport) -> None:
+    told = [[{"message": "busy"}, {"message": "late"}]] + [None] * (len(small.rounds) - 1)
+    doubtful = replace(small, rounds=small.rounds.assign(warnings=told))
+    assert doubted(doubtful) == 1
+    assert f"1 of {len(told)} rounds carries a warning, most often: busy." in render(doubtful)
+
+
 def test_equal_warnings_are_counted_once(whole: RunReport) -> None:
     found = warnings(whole)
     assert [(each.remedy, each.rounds) for each in found] == [(REMEDY, 14)]

@@ -1,0 +1,121 @@
+"""The command and the report recommend alike: which factors are given is decided in one place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from patternbench.analyze.recommend import PATTERNS, given_among
+from patternbench.analyze.units import read_level
+from patternbench.cli.recommend import recommend
+from patternbench.plan.expand import Plan, expand
+from patternbench.report.evidence import with_sections
+from patternbench.report.model import RunReport, Section
+from patternbench.study.load import loads
+from patternbench.study.policies import POLICIES
+
+STUDY = """\
+patternbench: 1
+name: two-clients
+system: httpbin
+rounds: 4
+workload:
+  closed: {users: [50, 150], successes: 10, max_attempts: 500}
+  request: {method: GET, path: /bytes/1000}
+faults:
+  - abort: {percentage: [0, 40], status: 503}
+  - delay: {duration: [1ms, 5ms], percentage: 100}
+strategies:
+  - {client: [native, resilience4j], baseline: {}}
+  - client: [native, resilience4j]
+    retry: {max_attempts: 6, backoff: {exponential: {initial: [20ms, 60ms], multiplier: 1.5}}}
+"""
+WISHES = ("", "recommend: {objectives: [maximise goodput], subject_to: [failure_rate <= 20%]}\n")
+
+
+def measured(plan: Plan, rounds: int = 4) -> pd.DataFrame:
+    """Retries of 20ms win under faults; without faults nothing differs. A number that was observed stands beside."""
+    source = np.random.default_rng(5)
+    rows = []
+    for block in range(rounds):
+        for scenario in plan.scenarios:
+            levels = {name: in_seconds(name, level) for name, level in scenario.levels.items()}
+            failing = 30.0 if levels["abort.percentage"] and levels["strategy"] == "baseline" else 0.1
+            slow = 2.0 if levels.get("retry.backoff.exponential.initial") == 0.06 else 1.0
+            seconds = 0.1 * slow * source.lognormal(0, 0.02)
+            place = {"round": len(rows), "block": block, "scenario": scenario.id, "status": "done", "valid": True}
+            found = {"call_success_p95": seconds, "goodput": (100 - failing) / seconds, "failure_rate": failing}
+            rows.append({**place, **levels, **found})
+    return pd.DataFrame(rows)
+
+
+def in_seconds(name: str, level: object) -> object:
+    try:
+        return read_level(name, level) if isinstance(level, str) else level
+    except ValueError:
+        return level
+
+
+def run_folder(path: Path, text: str) -> tuple[str, Section]:
+    """A finished run's folder, and the section of its report on what to choose."""
+    study = loads(text, "study.yaml")
+    plan = expand(study)
+    rounds = measured(plan)
+    (path / "study.yaml").write_text(text)
+    (path / "plan.json").write_text(json.dumps({**plan.as_json(), "rounds": []}))
+    rounds.to_parquet(path / "rounds.parquet", index=False)
+    described = [scenario.as_json() for scenario in plan.scenarios]
+    made = with_sections(RunReport("x", text, {}, plan.factors, described, rounds), study)
+    return str(path), next(section for section in made.sections if section.anchor == "recommendation")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(recommend, list(arguments))
+
+
+@pytest.mark.parametrize("asked", WISHES)
+def test_the_command_and_the_report_come_to_the_same_choice_on_the_same_run(tmp_path: Path, asked: str) -> None:
+    folder, section = run_folder(tmp_path, STUDY + asked)
+    told = json.loads(run(folder, "--json").stdout_bytes)
+    table = section.tables[0].frame
+    assert len(table) == 2 * 2 * 2 * 2  # faults, users and client: each condition has a choice of its own
+    assert [choice["chosen"] for choice in told["choices"]] == table["choose"].tolist()
+    said = [choice["in_words"].partition(": ")[0].removeprefix("At ") for choice in told["choices"]]
+    assert said == table["condition"].tolist()
+    assert told["objectives"] == (["maximise goodput"] if asked else ["minimise call_success_p95"])
+
+
+def test_what_is_typed_goes_before_what_the_study_asks(tmp_path: Path) -> None:
+    folder, _ = run_folder(tmp_path, STUDY + WISHES[1])
+    told = json.loads(run(folder, "--objective", "minimise call_success_p95", "--json").stdout_bytes)
+    assert (told["objectives"], told["subject_to"]) == (["minimise call_success_p95"], [])
+
+
+def test_a_table_that_is_no_run_needs_an_objective(tmp_path: Path) -> None:
+    measured(expand(loads(STUDY, "study.yaml"))).to_csv(tmp_path / "rounds.csv", index=False)
+    refused = run(str(tmp_path / "rounds.csv"))
+    assert refused.exit_code == 2
+    assert "--objective 'minimise p95'" in refused.stderr
+
+
+def test_the_patterns_that_analyses_know_are_those_that_a_study_can_declare() -> None:
+    assert set(PATTERNS) == {"strategy", *POLICIES}
+
+
+@pytest.mark.parametrize(
+    ("factors", "given"),
+    [
+        (["fault.shape", "strategy", "retry_2.max_attempts", "system.settings.cores"], [0, 3]),
+        (["timeout", "request.timeout"], [1]),
+        (["breaker", "users", "abort.percentage"], [1, 2]),
+    ],
+)
+def test_all_but_patterns_is_given_and_without_patterns_what_is_the_worlds_by_name(
+    factors: list[str], given: list[int]
+) -> None:
+    assert given_among(factors) == tuple(factors[place] for place in given)
