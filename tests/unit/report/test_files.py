@@ -15,7 +15,7 @@ from tests.support.synthetic_run import FAULT, REMEDY, synthetic_run
 from patternbench.analyze.intervals import median_interval
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
-from patternbench.report.model import Figure, RunReport, Section, Table, warnings
+from patternbench.report.model import Figure, RunReport, Section, Table, doubted, warnings
 from patternbench.report.model_section import page_html
 from patternbench.report.summary import summary_table
 
