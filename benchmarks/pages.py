@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.engine import tables as engine
 from benchmarks.overhead import tables as overhead
-from benchmarks.ratelimit import goals, redis_client, shared_memory
+from benchmarks.ratelimit import goals, memory, redis_client, shared_memory
 from benchmarks.truth import tables as truth
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +28,7 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (RATELIMIT, goals.PART): goals.committed,
     (RATELIMIT, shared_memory.PART): shared_memory.committed,
     (RATELIMIT, redis_client.PART): redis_client.committed,
+    (RATELIMIT, memory.PART): memory.committed,
 }
 
 

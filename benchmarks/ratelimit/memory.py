@@ -1,7 +1,7 @@
 """What a client key costs in Redis: bytes per key of every algorithm, and a million keys of one.
 
-`python benchmarks/ratelimit/memory.py` drives the filter's own script. Each key takes `--requests` units
-one by one: a sliding window log remembers each of them.
+`.venv/bin/python -m benchmarks.ratelimit.memory` drives the filter's own script. Each key takes `--requests` units one
+by one: a sliding window log remembers each of them.
 """
 
 import argparse
@@ -9,14 +9,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration" / "ratelimit"))
 
+from benchmarks.common import table  # noqa: E402 - after the path, as above
+from benchmarks.evidence import NOT_MEASURED, Result, store, stored  # noqa: E402
 from ratelimit_rig import ALGORITHMS, FILTER, Redis, quiet_folder  # noqa: E402 - found over the path above
 
+PART = "ratelimit/memory"
 BUILD = (
     f"package.path='{FILTER}/lua/?.lua;{FILTER}/lua/?/init.lua;'..package.path;"
     "io.write(require('ratelimit.stores.script').build(require('ratelimit.core').names))"
@@ -61,8 +63,8 @@ def used(redis: Redis) -> int:
     return int(next(x for x in redis.ask("INFO", "memory").splitlines() if x.startswith("used_memory:"))[12:])
 
 
-def fill(redis: Redis, algorithm: str, keys: int, requests: int) -> tuple[float, float]:
-    """Return bytes a key and microseconds a decision."""
+def fill(redis: Redis, algorithm: str, keys: int, requests: int) -> float:
+    """Return bytes per key."""
     redis.flush()
     source = subprocess.run(["luajit", "-e", BUILD], capture_output=True, text=True, check=True).stdout
     digest = subprocess.run(
@@ -72,31 +74,49 @@ def fill(redis: Redis, algorithm: str, keys: int, requests: int) -> tuple[float,
         text=True,
         check=True,
     ).stdout.strip()
-    pipe, before, began = Pipe(redis.port), used(redis), time.monotonic()
+    pipe, before = Pipe(redis.port), used(redis)
     for first in range(0, keys, 500):
         for _ in range(requests):
             pipe.run([take(digest, algorithm, key) for key in range(first, min(first + 500, keys))])
-    elapsed = time.monotonic() - began
-    return (used(redis) - before) / keys, elapsed * 1e6 / (keys * requests)
+    return (used(redis) - before) / keys
+
+
+def printed(result: Result) -> str:
+    """The table of a result."""
+    rows = [
+        [row["algorithm"], f"{row['keys']:,}", str(row["requests"]), f"{row['bytes_per_key']:.0f}"]
+        for row in result["rows"]
+    ]
+    return table(["algorithm", "keys", "requests each", "bytes per key"], rows)
+
+
+def committed() -> str:
+    """The table of the committed result."""
+    result = stored(PART)
+    return printed(result) if result else NOT_MEASURED
 
 
 def main() -> None:
-    """Print a table."""
+    """Measure, store the raw results, and print their table."""
     parser = argparse.ArgumentParser(description="What a client key costs in Redis.")
-    parser.add_argument("--keys", type=int, default=10_000)
+    parser.add_argument("--keys", type=int, default=2_000)
     parser.add_argument("--requests", type=int, default=20)
     parser.add_argument("--million", action="store_true", help="also a million keys of gcra, one request each")
+    parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     options = parser.parse_args()
-    print("| algorithm | keys | requests each | bytes a key | µs a decision, pipelined |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="rlm-", dir=quiet_folder()) as name:
         redis = Redis(Path(name)).start()
         try:
+            fill(redis, ALGORITHMS[0], 1, 1)  # the script's own memory isn't a key's
             cases = [(a, options.keys, options.requests) for a in ALGORITHMS]
-            for algorithm, keys, requests in cases + [("gcra", 1_000_000, 1)] * options.million:
-                size, cost = fill(redis, algorithm, keys, requests)
-                print(f"| {algorithm} | {keys} | {requests} | {size:.0f} | {cost:.1f} |")
+            cases += [("gcra", 1_000_000, 1)] * options.million
+            rows = [
+                {"algorithm": a, "keys": keys, "requests": requests, "bytes_per_key": fill(redis, a, keys, requests)}
+                for a, keys, requests in cases
+            ]
         finally:
             redis.stop()
+    print(printed(store(PART, {"keys": options.keys, "requests": options.requests}, options.out, rows=rows)))
 
 
 if __name__ == "__main__":

@@ -102,8 +102,8 @@ def printed(result: Result) -> str:
     rows = [[name, spread(values, 1), mean_of(values).text(1)] for name, values in times.items()]
     header = ["client", "CPU of the worker per request, µs, median [smallest, largest]", "mean [95 % interval]"]
     gap = difference(times[OURS], times[THEIRS])
-    word = gap.word(0.0, "less than the filter's client", "more than the filter's client")
-    told = f"lua-resty-redis's call costs {gap.text(1)} µs more than that of the filter's client: {word}."
+    word = gap.word(0.0, "less", "more")
+    told = f"lua-resty-redis's call minus that of the filter's client: {gap.text(1)} µs; {word}."
     return f"{told_machine(result)}\n\n{table(header, rows)}\n\n{told}"
 
 
