@@ -48,6 +48,16 @@ def test_a_stack_may_have_a_name_of_its_own() -> None:
     assert plan("name: careful, stack: [{timeout: 1s}]").factors["strategy"] == ["baseline", "careful"]
 
 
+def test_two_stacks_of_one_name_are_told_apart_by_their_levels_or_refused() -> None:
+    timeouts = (f"stack: [{{timeout: {limit}}}, {{{RETRY}}}]" for limit in ("1s", "2s"))
+    assert plan(*timeouts).factors["timeout"] == ["1s", "2s"]
+    with pytest.raises(InputError) as caught:
+        plan(f"name: a, stack: [{{timeout: 1s}}, {{{RETRY}}}]", f"name: a, stack: [{{{RETRY}}}, {{timeout: 1s}}]")
+    (found,) = caught.value.problems
+    assert (found.path, found.message) == ("strategies", "two stacks would be known by the same words (a of native)")
+    assert found.hint == "give one of them a `name`"
+
+
 def test_a_list_in_a_stack_is_a_factor_under_its_policys_name() -> None:
     found = plan(
         "stack: [{timeout: [1s, 2s]}, {hedge: {delay: [5ms, 10ms]}}, {timeout: 500ms}]",

@@ -96,6 +96,9 @@ class LibraryConfigTest {
     assertEquals(State.CLOSED, config.getInitialState());
     assertFalse(config.isWritableStackTraceEnabled());
     assertEquals(TimeUnit.NANOSECONDS, config.getTimestampUnit());
+    long before = System.nanoTime();
+    long shown = config.getCurrentTimestampFunction().apply(new MonotonicClock());
+    assertTrue(shown - before >= 0 && System.nanoTime() - shown >= 0, "durations are in real time");
     assertEquals(
         SlidingWindowSynchronizationStrategy.SYNCHRONIZED,
         config.getSlidingWindowSynchronizationStrategy());

@@ -1,7 +1,9 @@
 package io.patternbench.resilience4j;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class RowsTest {
@@ -43,6 +45,15 @@ class RowsTest {
     assertEquals("\"timeout\"", Outcome.json(Outcome.TIMEOUT));
     assertEquals("\"connection_error\"", Outcome.json(Outcome.ofStatus(600)));
     assertEquals("599", Outcome.json(Outcome.ofStatus(599)));
+  }
+
+  @Test
+  void anAnswerIsASuccessFrom200To399AndOnlyAStatusOfHttpIsAnAnswer() {
+    int[] successes = IntStream.rangeClosed(-3, 700).filter(Outcome::isSuccess).toArray();
+    assertArrayEquals(IntStream.rangeClosed(200, 399).toArray(), successes);
+    int[] answers = IntStream.range(0, 700).filter(s -> Outcome.ofStatus(s) == s).toArray();
+    assertArrayEquals(IntStream.rangeClosed(100, 599).toArray(), answers);
+    assertEquals(Outcome.CONNECTION_ERROR, Outcome.ofStatus(99));
   }
 
   private static int statuses(String line) {
