@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +15,13 @@ from typing import Any
 import httpx
 
 from patternbench.drivers.contract import Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
-from patternbench.drivers.driver import DriverError
+from patternbench.drivers.driver import GRACE, DriverError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.processes import Process, StartError
+from patternbench.study.units import Duration
 
 OK, CANNOT = 200, 422
 START_S = 30.0
-SILENCE_S = 15.0
-"""How long after its time limit a client may stay silent before it counts as hung."""
 
 
 class ClientError(DriverError):
@@ -82,31 +84,41 @@ class Client:
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             raise ClientError(f"client {self.name} broke the contract at POST /check: {error!r}") from None
 
-    def run(self, body: dict[str, Any], died: Callable[[], list[str]] = list) -> Delivery:
+    def run(
+        self, body: dict[str, Any], died: Callable[[], list[str]] = list, limit: Duration | None = None
+    ) -> Delivery:
         """Drive one round and return all that happened in it; raises ClientError.
+
+        A client that goes on beyond ``limit`` (by default the round's own), as a request with a longer timeout lets
+        it, is broken off after a grace, and so stops (contracts/client).
 
         ``died`` is asked whenever attempts arrive. Once it names something, the round is over: a client whose
         target is gone would fail as fast as it can until its time limit.
         """
         batches: list[Batch] = []
         try:
-            return Delivery(batches, self._collect(body, died, batches))
+            return Delivery(batches, self._collect(body, died, limit or Duration(body["time_limit_us"]), batches))
         except ClientError as error:
             error.batches = batches
             raise
 
-    def _collect(self, body: dict[str, Any], died: Callable[[], list[str]], batches: list[Batch]) -> End:
-        silence = body["time_limit_us"] / 1e6 + SILENCE_S
-        timeout = httpx.Timeout(10.0, read=silence)
+    def _collect(
+        self, body: dict[str, Any], died: Callable[[], list[str]], limit: Duration, batches: list[Batch]
+    ) -> End:
+        longest, over = limit.seconds + GRACE.seconds, threading.Event()
+        begun, timeout = time.monotonic(), httpx.Timeout(10.0, read=longest)
         try:
-            with self._http.stream("POST", "/rounds", json=body, timeout=timeout) as answer:
+            with (
+                self._http.stream("POST", "/rounds", json=body, timeout=timeout) as answer,
+                _broken_off_after(begun + longest - time.monotonic(), answer, over),
+            ):
                 self._check_accepted(answer)
                 stream = read_rows(split_lines(_while_alive(answer.iter_raw(), died)), body["users"])
                 batches.extend(stream)
-        except httpx.ReadTimeout:
-            raise ClientError(f"client {self.name} hung: it sent nothing for {silence:.0f} s") from None
         except httpx.HTTPError as error:
-            raise ClientError(self._why(error)) from None
+            late = over.is_set() or isinstance(error, httpx.ReadTimeout)
+            message = f"over its time limit of {limit}: client {self.name} had not ended {GRACE} later"
+            raise ClientError(message if late else self._why(error)) from None
         except ClientGaveUp as error:
             raise ClientError(f"client {self.name} gave up: {error}") from None
         except ContractViolation as error:
@@ -134,6 +146,25 @@ class Client:
             self._http.close()
         if self.process:
             self.process.close()
+
+
+@contextmanager
+def _broken_off_after(seconds: float, answer: httpx.Response, over: threading.Event) -> Iterator[None]:
+    """Close the connection of an answer after a time, even while its reader waits, and set ``over``."""
+    connection = answer.extensions["network_stream"].get_extra_info("socket")
+
+    def break_off() -> None:
+        over.set()
+        with suppress(OSError):  # it may have ended by itself at this very moment
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, break_off)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _while_alive(chunks: Iterable[bytes], died: Callable[[], list[str]]) -> Iterator[bytes]:

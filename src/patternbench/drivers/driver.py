@@ -21,6 +21,10 @@ Progress = dict[str, Any]
 """What the load engine says while it runs (contracts/load)."""
 
 
+GRACE = Duration.parse("2s")
+"""How long a round goes on after its time limit for what it has begun, whatever timeout that has."""
+
+
 class DriverError(Exception):
     """A driver could not do its round: it died, hung, refused it or broke its contract; or the system died on it.
 

@@ -160,7 +160,7 @@ def doubts(summary: Summary) -> list[Doubt]:
 _IN_STUDY = {
     "allow more lateness": "allow more with `lateness` in the study",
     "max_in_flight": "`in_flight`",
-    "raise drain_us above the timeout of the steps": "look why calls took longer than their `timeout`",
+    "raise drain_us above the timeout of the steps": "look why calls took so long, or raise `time_limit`",
     "max_redirects": "`redirects`",
     "add that server to the targets": "add that server to `urls`",
     "tls.ca_file": "`system.ca`",

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from patternbench.drivers import rounds
-from patternbench.drivers.driver import Task, Treatment
+from patternbench.drivers.driver import GRACE, Task, Treatment
 from patternbench.study.journeys import Expect, Journey, Poll, Request, Step
 from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
@@ -45,7 +45,7 @@ def job(task: Task) -> Job:
         "constants": {**rounds.parameters(workload), "round": str(task.number)},
         "warm_up_us": task.warm_up.us,
         "duration_us": duration(workload, task).us,
-        "drain_us": _longest_wait(groups),
+        "drain_us": _drain(workload, task, groups),
         "groups": groups,
         **_client(task.treatment),
         **_generator(task),
@@ -263,7 +263,12 @@ def _path(name: str, task: Task) -> str:
     return str(task.inputs.path(name))
 
 
+def _drain(workload: Workload, task: Task, groups: list[Job]) -> int:
+    """How many microseconds answers are waited for: as long as any call may take, but not beyond the time limit."""
+    left = task.time_limit.us + GRACE.us - task.warm_up.us - duration(workload, task).us
+    return min(_longest_wait(groups), max(left, GRACE.us))
+
+
 def _longest_wait(groups: list[Job]) -> int:
-    """Answers are waited for as long as any call may take, so that none is cut off."""
     steps = [step for group in groups for journey in group["journeys"] for step in journey["steps"]]
     return max(int(max(step["timeout_us"], step.get("poll", {}).get("limit_us", 0))) for step in steps)

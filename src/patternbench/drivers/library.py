@@ -27,7 +27,7 @@ class LibraryDriver:
         """Drive one round and write its attempts; raises ClientError when what was delivered is not the whole round."""
         body = rounds.body(task.treatment, task.targets[0].url, task.time_limit, task.seed)
         try:
-            delivery = self.client.run(body, task.died)
+            delivery = self.client.run(body, task.died, task.time_limit)
         except ClientError as error:
             _keep(error, into)
             raise
@@ -45,7 +45,7 @@ class LibraryDriver:
             "time_limit_us": task.warm_up.us,
             "strategy": {"baseline": {}},
         }
-        delivery = self.client.run(body)
+        delivery = self.client.run(body, limit=task.time_limit)
         table = attempts.from_batches(delivery.batches, warm_up=True)
         attempts.write(into, table)
         return Measured(table.num_rows, delivery.end.cpu_us / 1e6)

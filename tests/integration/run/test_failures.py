@@ -135,6 +135,7 @@ class Hanging(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hanging() -> Iterator[str]:
+    Hanging.stop.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hanging)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -152,6 +153,30 @@ def test_a_target_that_hangs_costs_the_round_at_its_time_limit(tmp_path: Path, t
     causes = {entry["cause"] for entry in entries(tmp_path / "run")}
     assert causes == {"over its time limit of 1s: 2 users were not finished"}
     assert all(entry["rows"] > 0 for entry in entries(tmp_path / "run")), "what was attempted is kept"
+
+
+@pytest.mark.parametrize(
+    ("workload", "ending"),
+    [
+        ("request: {path: /bytes/100, timeout: 50s}", ("client native had not ended 2s later", set())),
+        ("journey: [{path: /bytes/100, timeout: 50s}]", ("6 successes are missing", {"cancelled"})),
+    ],
+    ids=["a library's client", "the load engine"],
+)
+def test_a_request_with_a_longer_timeout_is_given_up_soon_after_the_time_limit(
+    tmp_path: Path, tiny: Path, hanging: str, workload: str, ending: tuple[str, set[str]]
+) -> None:
+    text = TINY.replace('{name: target, settings: {service_time: "fixed:1ms"}}', f'{{url: "{hanging}"}}')
+    text = text.replace("time_limit: 20s", "time_limit: 1s").replace("rounds: 3", "rounds: 1")
+    text = text.replace("warm_up: 100ms", "warm_up: 0ms").replace("[0, 50]", "0").replace("[2, 4]", "2")
+    text = text[: text.index("  - {client: native, retry")].replace("request: {path: /bytes/100}", workload)
+    tiny.write_text(text.replace(", max_attempts: 60", "") if "journey" in workload else text)
+    done = patternbench("run", str(tiny), "--out", str(tmp_path / "run"), "--json")
+    assert done.returncode == 1, done.stderr
+    (entry,) = entries(tmp_path / "run")
+    made = pd.read_parquet(tmp_path / "run" / "attempts" / f"{entry['file']}.parquet")
+    cause = entry["cause"].removeprefix("over its time limit of 1s: ")
+    assert (cause, set(made["outcome"])) == ending
 
 
 def test_a_full_disk_costs_the_round_and_loses_nothing_that_was_there(tmp_path: Path, tiny: Path) -> None:

@@ -15,14 +15,24 @@ from patternbench.drivers import client as module
 from patternbench.drivers.client import Client, ClientError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.processes import StartError
+from patternbench.study.units import Duration
 
 DESCRIPTION = {"contract": 1, "name": "x", "version": "1", "language": "-", "library": {}, "strategies": ["baseline"]}
 ROUND = {"users": 1, "time_limit_us": 1000}
 
 
+ROWS = {"user": [0], "call": [0], "attempt": [1], "start_us": [5], "duration_us": [10], "outcome": [200]}
+BATCH = json.dumps({"batch": ROWS}).encode() + b"\n"
+
+
 @contextmanager
-def scripted(description: object, answer: bytes, status: int = 200, hang: bool = False) -> Iterator[ClientSpec]:
-    """A client that answers every POST alike; one that hangs sends nothing until it is let go."""
+def scripted(
+    description: object, answer: bytes, status: int = 200, hang: bool = False, more: bool = False
+) -> Iterator[ClientSpec]:
+    """A client that answers every POST alike.
+
+    One that hangs sends nothing until it is let go, one that promises ``more`` does not come to an end until then.
+    """
     release = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -33,11 +43,13 @@ def scripted(description: object, answer: bytes, status: int = 200, hang: bool =
             self.rfile.read(int(self.headers["Content-Length"]))
             if hang:
                 release.wait(20)
-            self.reply(status, answer)
+            self.reply(status, answer, more=more)
+            if more:
+                release.wait(20)
 
-        def reply(self, code: int, text: bytes) -> None:
+        def reply(self, code: int, text: bytes, more: bool = False) -> None:
             self.send_response(code)
-            self.send_header("Content-Length", str(len(text)))
+            self.send_header("Content-Length", str(len(text) + more))
             self.end_headers()
             self.wfile.write(text)
 
@@ -55,20 +67,27 @@ def scripted(description: object, answer: bytes, status: int = 200, hang: bool =
 
 
 def test_a_round_is_collected_to_its_end(tmp_path: Path) -> None:
-    rows = {"user": [0], "call": [0], "attempt": [1], "start_us": [5], "duration_us": [10], "outcome": [200]}
-    stream = (
-        json.dumps({"batch": rows}) + "\n" + json.dumps({"end": {"rows": 1, "duration_us": 20, "cpu_us": 3}}) + "\n"
-    )
-    with scripted(DESCRIPTION, stream.encode()) as spec:
+    end = json.dumps({"end": {"rows": 1, "duration_us": 20, "cpu_us": 3}}).encode() + b"\n"
+    with scripted(DESCRIPTION, BATCH + end) as spec:
         delivered = Client(spec, tmp_path).run(ROUND)
     assert len(delivered.batches) == 1
     assert delivered.end.cpu_us == 3
 
 
 def test_a_client_that_hangs_is_given_up_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SILENCE_S", 0.2)
-    with scripted(DESCRIPTION, b"", hang=True) as spec, pytest.raises(ClientError, match="client x hung"):
+    monkeypatch.setattr(module, "GRACE", Duration.parse("200ms"))
+    with scripted(DESCRIPTION, b"", hang=True) as spec, pytest.raises(ClientError, match="client x had not ended"):
         Client(spec, tmp_path).run(ROUND)
+
+
+def test_a_round_does_not_outlive_its_time_limit_and_keeps_what_was_delivered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GRACE", Duration.parse("200ms"))
+    with scripted(DESCRIPTION, BATCH, more=True) as spec, pytest.raises(ClientError) as caught:
+        Client(spec, tmp_path).run(ROUND, limit=Duration.parse("3ms"))
+    assert str(caught.value) == "over its time limit of 3ms: client x had not ended 200ms later"
+    assert len(caught.value.batches) == 1
 
 
 @pytest.mark.parametrize(
@@ -98,10 +117,8 @@ def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_round_ends_as_soon_as_the_system_has_died_and_keeps_what_it_has(tmp_path: Path) -> None:
-    rows = {"user": [0], "call": [0], "attempt": [1], "start_us": [5], "duration_us": [10], "outcome": [200]}
-    line = json.dumps({"batch": rows}).encode() + b"\n"
-    with scripted(DESCRIPTION, line) as spec, pytest.raises(ClientError, match="the system died: envoy ended"):
+    with scripted(DESCRIPTION, BATCH) as spec, pytest.raises(ClientError, match="the system died: envoy ended"):
         Client(spec, tmp_path).run(ROUND, lambda: ["envoy ended"])
-    with scripted(DESCRIPTION, line) as spec, pytest.raises(ClientError) as caught:
+    with scripted(DESCRIPTION, BATCH) as spec, pytest.raises(ClientError) as caught:
         Client(spec, tmp_path).run(ROUND)
     assert len(caught.value.batches) == 1

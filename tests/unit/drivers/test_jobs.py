@@ -180,6 +180,20 @@ def test_a_journey_becomes_the_engines() -> None:
     assert job["drain_us"] == 10_000_000
 
 
+@pytest.mark.parametrize(
+    ("ends", "limit", "expected"),
+    [
+        ("duration: 5s", "20s", 14_000_000),
+        ("duration: 5s", "8s", 2_000_000),
+        ("successes: 5", "20s", 2_000_000),
+        ("duration: 5s", "1m", 30_000_000),
+    ],
+)
+def test_a_timeout_longer_than_the_time_limit_does_not_prolong_the_round(ends: str, limit: str, expected: int) -> None:
+    text = f"workload: {{closed: {{users: 3, {ends}}}, request: {{path: /, timeout: 30s}}}}"
+    assert rendered(text, limit=limit, warm_up="3s")["drain_us"] == expected
+
+
 def test_a_group_has_its_own_headers_and_its_own_journey() -> None:
     text = (
         "workload:\n  duration: 1s\n  request: {path: /r}\n  groups:\n"

@@ -21,9 +21,10 @@ class Asked:
 
     def __init__(self) -> None:
         self.body: dict[str, Any] = {}
+        self.limit: Duration | None = None
 
-    def run(self, body: dict[str, Any], died: object = None) -> Delivery:
-        self.body = body
+    def run(self, body: dict[str, Any], died: object = None, limit: Duration | None = None) -> Delivery:
+        self.body, self.limit = body, limit
         return Delivery([], End(rows=0, duration_us=0, cpu_us=0))
 
 
@@ -46,6 +47,13 @@ def test_users_that_did_not_get_what_they_were_asked_for_fall_short(tmp_path: Pa
     measured = LibraryDriver(cast(Client, client)).drive(task("successes: 5"), tmp_path / "a.parquet")
     assert (client.body["successes"], client.body["time_limit_us"]) == (5, 9_000_000)
     assert measured.shortfall == "over its time limit of 9s: 3 users were not finished"
+
+
+@pytest.mark.parametrize("ends", ["duration: 2s", "successes: 5"])
+def test_what_a_client_has_begun_may_take_until_the_time_limit_of_the_study(ends: str, tmp_path: Path) -> None:
+    client = Asked()
+    LibraryDriver(cast(Client, client)).drive(task(ends), tmp_path / "a.parquet")
+    assert client.limit == Duration.parse("9s")
 
 
 @pytest.mark.parametrize("ends", ["duration: 2s", "successes: 5"])
