@@ -36,7 +36,9 @@ class Change:
     high: float
 
     def text(self, digits: int = 2) -> str:
-        """The value and its interval."""
+        """The value and its interval, where there are rounds enough for one."""
+        if np.isnan(self.low):
+            return f"{told(self.value, digits)} [one round]"
         return f"{told(self.value, digits)} [{told(self.low, digits)}, {told(self.high, digits)}]"
 
     def excludes(self, nothing: float) -> bool:

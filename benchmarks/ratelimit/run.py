@@ -28,6 +28,7 @@ from benchmarks.ratelimit.systems import (
     NATIVE,
     NEAR_CLIENTS,
     NEAR_LIMIT,
+    NEAR_SECONDS,
     NEAR_SHARE,
     PING,
     ROOT,
@@ -115,12 +116,12 @@ def off_the_path(system: Any) -> dict[str, float]:
     return {"off_the_path": 100 * (1 - calls / system.metric("ratelimit_decisions_total"))}
 
 
-def visit_near_limit(system: Nginx, seconds: int) -> dict[str, float]:
+def visit_near_limit(system: Nginx) -> dict[str, float]:
     """Measure once how clients fare that ask for a little more than their limit allows."""
     system.start()
     try:
         rate = NEAR_CLIENTS * NEAR_LIMIT * NEAR_SHARE
-        return {**latency(system.url, rate, seconds, NEAR_CLIENTS, ("200", "429")), **off_the_path(system)}
+        return {**latency(system.url, rate, NEAR_SECONDS, NEAR_CLIENTS, ("200", "429")), **off_the_path(system)}
     finally:
         system.stop()
 
@@ -151,7 +152,7 @@ def measured_once(name: str, system: Any, script: Path, options: argparse.Namesp
     if isinstance(system, Ping):
         return system.measured()
     if name.endswith("near the limit"):
-        return visit_near_limit(system, options.seconds)
+        return visit_near_limit(system)
     return visit(system, script, options.rate, options.seconds)
 
 

@@ -43,6 +43,8 @@ PING = "a PING of Redis"
 LEASING = {"redis", "crdt"}
 #: How many clients come near their limit, what it allows each of them per second, and what they ask of it.
 NEAR_CLIENTS, NEAR_LIMIT, NEAR_SHARE = 20, 100, 1.1
+#: How long they do so: several of the limit's windows of a second, or its edges would decide how many are rejected.
+NEAR_SECONDS = 3
 LIMIT_REQ = "limit_req_zone $http_x_api_key zone=z:16m rate=1000000r/s;"
 ACCESS = 'require("ratelimit").access()'
 
