@@ -19,6 +19,7 @@ from tests.integration.run.test_run import wait_for_rounds
 
 from patternbench.lab import bench, engine
 from patternbench.lab.processes import Process
+from patternbench.study.models import Fault
 
 STUDY = """\
 patternbench: 1
@@ -164,10 +165,10 @@ def test_answers_of_the_fault_proxy_itself_are_told_from_those_of_the_service(tm
     with bench.external(f"http://127.0.0.1:{server.server_address[1]}", {}, tmp_path) as up, httpx.Client() as http:
         statuses = {http.get(up.endpoint).status_code for _ in range(4)}
         assert (statuses, up.own_answers()) == ({503}, 4)
-        up.inject({"abort": {"percentage": 100, "status": 503}})
+        up.inject([Fault.model_validate({"abort": {"percentage": 100, "status": 503}})])
         assert http.get(up.endpoint).status_code == 503
         assert up.own_answers() == 4, "an injected fault is none of them"
-        up.inject({})
+        up.inject([])
         server.shutdown()
         server.server_close()
         assert http.get(up.endpoint).status_code == 503
