@@ -35,6 +35,7 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     with tempfile.TemporaryDirectory(prefix="patternbench-up-") as folder:
+        Path(folder).chmod(0o711)  # a server that runs as a user of its own must reach its folder
         try:
             with bench.named(system, given, Path(folder)) as running:
                 tell(running, json_)

@@ -103,6 +103,10 @@ class Bench:
             log.finish()
         return {name: sorted(path for path in log.folder.iterdir() if path.is_file()) for name, log in logs.items()}
 
+    def accounts(self) -> dict[str, str]:
+        """Who each component runs as that has a user of its own."""
+        return {name: running.account for name, running in self.running.items() if running.account}
+
     def dead(self) -> list[str]:
         """What is known of each component that is no longer running."""
         return [running.process.why_not() for running in self.running.values() if not running.process.alive]

@@ -37,12 +37,16 @@ class Log:
 
 @dataclass
 class Running:
-    """A component that is up: its process, the URL that others reach it by, further endpoints by name, its log."""
+    """A component that is up: its process, the URL that others reach it by, further endpoints by name, its log.
+
+    ``account`` says who it runs as, for kinds that have a user of their own.
+    """
 
     process: Process
     url: str
     endpoints: dict[str, str] = field(default_factory=dict)
     log: Log | None = None
+    account: str = ""
 
 
 class Component(Protocol):

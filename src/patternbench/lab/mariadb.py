@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import secrets
-import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -12,12 +10,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import debian, filters
+from patternbench.lab import accounts, debian, filters
+from patternbench.lab.accounts import Account
 from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, StartError, free_port
 
 USER = "patternbench"
+SYSTEM_USER = "mysql"
 LOG_SIZE = "--innodb-log-file-size=16M"
 ANSWERS_WITHIN_S = 30.0
 LOCK_ROOT = (
@@ -51,9 +51,11 @@ class MariaDB(Settings):
         debian.required(self.needs()[0])
         folder, port = place.folder / name, self.port or free_port()
         password = secrets.token_hex(16)
-        self._prepare(folder, password)
-        command = [*_server(folder), f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder / 'm.sock'}"]
-        command += [f"--pid-file={folder / 'pid'}", f"--init-file={folder / 'users.sql'}", "--skip-name-resolve"]
+        account = accounts.owner_of_new(folder, SYSTEM_USER)  # who alone has its socket, its data and the password
+        self._prepare(folder, account, password)
+        command = [*_server(folder, account), f"--port={port}", "--bind-address=127.0.0.1"]
+        command += [f"--socket={folder / 'm.sock'}", f"--pid-file={folder / 'pid'}"]
+        command += [f"--init-file={folder / 'users.sql'}", "--skip-name-resolve"]
         command += [f"--innodb-flush-log-at-trx-commit={self.flush_at_commit}", "--max-connections=500"]
         process = Process(name, command, place.folder)
         try:
@@ -62,31 +64,31 @@ class MariaDB(Settings):
         except BaseException:
             process.close()
             raise
-        return Running(process, f"mariadb://{USER}:{password}@127.0.0.1:{port}/{self.database}")
+        url = f"mariadb://{USER}:{password}@127.0.0.1:{port}/{self.database}"
+        return Running(process, url, account=str(account))
 
-    def _prepare(self, folder: Path, password: str) -> None:
-        """Make a new data folder with the database, and the file that lets our user in when the server starts."""
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True, mode=0o700)  # its socket, its data and the password are the caller's alone
-        install = [debian.program("mariadb-install-db"), "--no-defaults", f"--datadir={folder / 'data'}", LOG_SIZE]
-        _done([*install, f"--user={getpass.getuser()}", "--auth-root-authentication-method=normal", "--skip-test-db"])
+    def _prepare(self, folder: Path, account: Account, password: str) -> None:
+        """Make the data folder with the database, and the file that lets our user in when the server starts."""
+        install = account.command(debian.program("mariadb-install-db"), "--no-defaults", LOG_SIZE)
+        install += [f"--datadir={folder / 'data'}", f"--user={account.user}"]
+        _done([*install, "--auth-root-authentication-method=normal", "--skip-test-db"], folder)
         script = (filters.FOLDER / self.script).read_text(encoding="utf-8") if self.script else ""
         tables = f"CREATE DATABASE {self.database};\nUSE {self.database};\n{script}"
         # What is made while MariaDB is set up belongs to nobody, and what belongs to nobody cannot be called.
         owner = f"\nUPDATE mysql.proc SET definer = 'root@localhost' WHERE db = '{self.database}';\n"
-        _done([*_server(folder), "--bootstrap"], tables + owner)
+        _done([*_server(folder, account), "--bootstrap"], folder, tables + owner)
         grant = f"GRANT ALL ON {self.database}.* TO '{USER}'@'%' IDENTIFIED BY '{password}';\n"
         (folder / "users.sql").write_text(LOCK_ROOT + grant, encoding="utf-8")
 
 
-def _server(folder: Path) -> list[str]:
+def _server(folder: Path, account: Account) -> list[str]:
     data = f"--datadir={folder / 'data'}"
-    return [debian.program("mariadbd"), "--no-defaults", data, f"--user={getpass.getuser()}", LOG_SIZE]
+    return account.command(debian.program("mariadbd"), "--no-defaults", data, f"--user={account.user}", LOG_SIZE)
 
 
-def _done(command: list[str], text: str = "") -> None:
-    """Carry a command out to its end; raise StartError with its last lines when it fails."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+def _done(command: list[str], folder: Path, text: str = "") -> None:
+    """Carry a command out in a folder, to its end; raise StartError with its last lines when it fails."""
+    done = subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         last = " | ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
         raise StartError(f"{Path(command[0]).name} ended with code {done.returncode}: {last}")

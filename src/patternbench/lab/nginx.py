@@ -98,8 +98,9 @@ class Nginx(Settings):
         decisions = _new_folder(prefix) / "decisions"
         decisions.mkdir()
         plan = self.plan(name, place.urls, decisions)
-        for place_of_plan in (prefix, decisions):  # nginx reads the one, the round's records keep the other
-            (place_of_plan / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
+        (prefix / "plan.json").touch(mode=0o600)  # it holds the password of the store
+        _write(prefix / "plan.json", plan)
+        _write(decisions / "plan.json", _without_passwords(plan))  # the round's records keep this one
         (prefix / "nginx.conf").write_text(self.config(prefix, port, place.urls), encoding="utf-8")
         errors = str(prefix / "error.log")
         command = [debian.program("nginx"), "-p", str(prefix), "-c", str(prefix / "nginx.conf"), "-e", errors]
@@ -194,6 +195,16 @@ def _new_folder(path: Path) -> Path:
     path.mkdir(parents=True)
     path.chmod(0o755)
     return path
+
+
+def _write(path: Path, plan: dict[str, Any]) -> None:
+    path.write_text(json.dumps(plan, indent=1), encoding="utf-8")
+
+
+def _without_passwords(plan: dict[str, Any]) -> dict[str, Any]:
+    stores = plan.get("stores", {}).items()
+    kept = {name: {field: value for field, value in store.items() if field != "password"} for name, store in stores}
+    return {**plan, "stores": kept} if kept else plan
 
 
 def _quit(process: Process, pid_file: Path) -> None:

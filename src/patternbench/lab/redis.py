@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import debian
+from patternbench.lab import accounts, debian
 from patternbench.lab.component import Place, Running, Settings
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import Process, free_port
+
+SYSTEM_USER = "redis"
 
 
 class Redis(Settings):
@@ -24,15 +27,18 @@ class Redis(Settings):
         return [debian.need("redis", debian.find("redis-server") is not None, "redis-server")]
 
     def start(self, name: str, place: Place) -> Running:
-        """Start Redis on loopback with an empty memory and wait until it accepts."""
+        """Start Redis on loopback with an empty memory and a password of its own, and wait until it accepts."""
         debian.required(self.needs()[0])
-        port = self.port or free_port()
-        command = [debian.program("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--daemonize", "no"]
-        command += ["--save", "", "--appendonly", "no", "--dir", str(place.folder)]
+        folder, port, password = place.folder / name, self.port or free_port(), secrets.token_hex(16)
+        account = accounts.owner_of_new(folder, SYSTEM_USER)
+        settings = folder / "redis.conf"  # the password is in a file, as everyone may read command lines
+        settings.write_text(f"requirepass {password}\n", encoding="utf-8")
+        command = account.command(debian.program("redis-server"), str(settings), "--dir", str(folder))
+        command += ["--port", str(port), "--bind", "127.0.0.1", "--daemonize", "no", "--save", "", "--appendonly", "no"]
         process = Process(name, command, place.folder)
         try:
             process.wait_for_port(port)
         except BaseException:
             process.close()
             raise
-        return Running(process, f"redis://127.0.0.1:{port}")
+        return Running(process, f"redis://:{password}@127.0.0.1:{port}", account=str(account))

@@ -42,6 +42,7 @@ def manifest(
         "files": copied,
         "certificates_verified": study.system.verify is not False,
         "clients": {},
+        "accounts": {},
     }
 
 

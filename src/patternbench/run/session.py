@@ -73,6 +73,7 @@ class Session:
             runner = Runner(self.study, self.plan.scenarios, self.folder, stage, listener)
             runner.run(todo, Presence(self.study.system, self.inputs))
             self._note("clients", dict(stage.descriptions()))
+            self._note("accounts", stage.accounts)
 
     def _note(self, part: str, found: dict[str, Any]) -> None:
         """Add to a part of the manifest what only a run knows."""

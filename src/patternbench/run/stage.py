@@ -32,6 +32,8 @@ class Stage:
         self._system: System | None = None
         self._bench: Bench | None = None
         self._clients: dict[str, Client] = {}
+        self.accounts: dict[str, str] = {}
+        """Who each component ran as that has a user of its own."""
 
     def bench(self, system: System) -> Bench:
         """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one."""
@@ -39,6 +41,7 @@ class Stage:
             self._close_bench()
             self._bench = self._bring_up(system)
             self._system = system
+            self.accounts |= self._bench.accounts()
         return self._bench
 
     def client(self, name: str, when_new: Callable[[Client], None]) -> Client:

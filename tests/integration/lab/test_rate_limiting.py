@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -89,9 +90,26 @@ def test_the_balancers_decisions_are_kept_whole_and_name_every_request(shop: Up,
     kept = component_logs.kept_of(run, "00000")
     assert list(kept) == ["balancer-1", "balancer-2"]
     texts = [gzip.decompress(file.read_bytes()).decode() for files in kept.values() for file in files]
-    lines = [line for text in texts for line in text.splitlines() if "\tann\t" in line]
+    lines = [line for text in texts for line in text.splitlines() if "\theader=ann\t" in line]
     assert len(lines) == SENT
     assert sum(line.split("\t")[7] == "1" for line in lines) == statuses[200]
+
+
+@pytest.mark.parametrize("store", ["redis", "mariadb"])
+def test_the_password_of_a_store_is_in_no_record_and_in_no_file_that_others_can_read(
+    shop: Up, folder: Path, tmp_path: Path, store: str
+) -> None:
+    bench = shop(algorithm="fixed_window", store=store, limit=LIMIT, window="1h")
+    password = str(urlsplit(bench.running[store].url).password).encode()
+    assert asked(bench) == {200: LIMIT, 429: SENT - LIMIT}
+    holds = [file for file in folder.rglob("*") if file.is_file() and password in file.read_bytes()]
+    private = {file for file in holds if file.stat().st_mode & 0o077 == 0 or folder / store in file.parents}
+    assert folder / "balancer-1" / "plan.json" in private
+    assert set(holds) == private
+    component_logs.keep(RunFolder(tmp_path), "00000", bench.finished_logs())
+    kept = [file for files in component_logs.kept_of(RunFolder(tmp_path), "00000").values() for file in files]
+    assert any(file.name == "plan.json.gz" for file in kept)
+    assert not [file for file in kept if password in gzip.decompress(file.read_bytes())]
 
 
 def test_nothing_is_left_when_the_system_is_taken_down(shop: Up, folder: Path) -> None:

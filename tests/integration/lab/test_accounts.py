@@ -1,0 +1,116 @@
+"""Redis and MariaDB let in nobody without their password, and run as their own user where root starts them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+from tests.integration.run.conftest import patternbench
+
+from patternbench.lab import bench, systems
+from patternbench.lab.component import Place, Settings
+from patternbench.lab.mariadb import MariaDB
+from patternbench.lab.redis import Redis
+
+KINDS = [pytest.param(Redis(), "redis", id="redis"), pytest.param(MariaDB(), "mysql", id="mariadb")]
+
+
+def said(url: str, *lines: str) -> list[str]:
+    """What Redis answers to lines of text."""
+    at = urlsplit(url)
+    with socket.create_connection((at.hostname, at.port), timeout=10) as connection:
+        connection.sendall("".join(f"{line}\r\n" for line in [*lines, "QUIT"]).encode())
+        with connection.makefile() as answers:
+            return [line.strip() for line in answers][: len(lines)]
+
+
+def test_redis_does_nothing_for_those_who_do_not_know_the_password_of_its_url(tmp_path: Path) -> None:
+    up = Redis().start("redis", Place(tmp_path, {}))
+    try:
+        password = urlsplit(up.url).password
+        assert password
+        assert said(up.url, "GET x")[0].startswith("-NOAUTH")
+        assert said(up.url, "AUTH patternbench", "GET x")[0].startswith("-WRONGPASS")
+        assert said(up.url, f"AUTH {password}", "SET x 1") == ["+OK", "+OK"]
+        family = psutil.Process(up.process.pid)
+        lines = [" ".join(each.cmdline()) for each in (family, *family.children(recursive=True))]
+        assert not [line for line in lines if password in line], "everyone may read command lines"
+        assert (tmp_path / "redis").stat().st_mode & 0o777 == 0o700
+    finally:
+        up.process.close()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="patternbench-accounts-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def started_as(component: Settings, folder: Path) -> tuple[str, set[str], str]:
+    """Who a component says that it runs as, who its processes run as, and whose its folder is."""
+    up = component.start("store", Place(folder, {}))  # type: ignore[attr-defined]
+    try:
+        running = {each.username() for each in psutil.Process(up.process.pid).children(recursive=True)}
+        return up.account, running, (folder / "store").owner()
+    finally:
+        up.process.close()
+
+
+@pytest.mark.parametrize(("component", "user"), KINDS)
+def test_a_store_that_root_starts_runs_as_its_own_user(component: Settings, user: str, open_folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a program as another user")
+    assert started_as(component, open_folder) == (user, {user}, user)
+
+
+@pytest.mark.parametrize(("component", "user"), KINDS)
+def test_a_store_whose_user_cannot_reach_its_folder_runs_as_the_caller_and_says_so(
+    component: Settings, user: str, open_folder: Path
+) -> None:
+    open_folder.chmod(0o700)
+    account, running, owner = started_as(component, open_folder)
+    assert account.endswith(", who started the run")
+    assert running == {owner}
+    assert owner == Path(open_folder).owner() != user
+
+
+STUDY = """\
+patternbench: 1
+name: one-store
+system:
+  name: shop-behind-two-balancers
+  settings: {algorithm: fixed_window, store: redis, limit: 6, window: 1s, service_time: "fixed:1ms"}
+rounds: 1
+warm_up: 0ms
+time_limit: 30s
+workload:
+  duration: 500ms
+  groups: [{name: all, users: 2, rate: 5, headers: {X-Api-Key: "all-${user}"}}]
+  journeys: [{steps: [{name: browse, path: /anything/browse}]}]
+strategies:
+  - {client: native, baseline: {}}
+"""
+
+
+def test_the_manifest_of_a_run_says_who_its_stores_ran_as(open_folder: Path) -> None:
+    if bench.needs_problems(systems.load("shop-behind-two-balancers"), {"store": ["redis"]}):
+        pytest.skip("nginx with Lua or Redis is missing; type `patternbench doctor`")
+    study, out = open_folder / "study.yaml", open_folder / "run"
+    study.write_text(STUDY)
+    done = patternbench("run", str(study), "--out", str(out), "--json")
+    assert "Traceback" not in done.stderr
+    (said_to_be,) = json.loads((out / "manifest.json").read_text())["accounts"].items()
+    assert said_to_be == ("redis", "redis" if os.geteuid() == 0 else f"{open_folder.owner()}, who started the run")
