@@ -106,7 +106,8 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         *doubts.of_proxy(1, 10),
         *doubts.of_trust(insecure),
         *doubts.of_decisions(10, 1),
-        *doubts.of_machine(1.0, 0.1),
+        *doubts.of_machine(Use(1.0, 1.0, 0.1)),
+        *doubts.of_machine(Use(1.0, 0.1, 0.0)),
     ]
     assert [doubt.kind for doubt in found] == [
         "generator_saturated",
@@ -117,6 +118,7 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         "store_missing",
         "machine_saturated",
         "cpu_stolen",
+        "machine_shared",
     ]
     for doubt in found:
         assert len((doubt.message or "").split()) > 4, doubt.kind
