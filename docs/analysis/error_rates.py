@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from patternbench.analyze.compare import difference, judged, matched_by_block
 from patternbench.analyze.noise import scenario_floor
 from patternbench.analyze.objectives import Objective
 from patternbench.analyze.ranking import rank
+from patternbench.analyze.rate_limits import Wanted, choose, clear, mean_interval, noise
 from patternbench.analyze.rounds import Scenario
 from patternbench.analyze.stopping import Rule, decide
 from patternbench.analyze.stopping_doubts import doubts
@@ -59,6 +61,26 @@ def tables(rounds: int, runs: int, real: int = 0) -> dict[str, float]:
         any_wrong += any(told[:10])
         wrong_share += sum(told[:10]) / max(1, sum(told))
     return {"any": any_wrong / runs, "share": wrong_share / runs}
+
+
+def slower(rounds: int, runs: int, count: int = 10) -> float:
+    """Return how often any of some equally cheap, equally exact rate limiters is called clearly slower."""
+    rng, told = np.random.default_rng(rounds), 0
+    by = {"limiter": np.tile(np.arange(count), rounds), "block": np.repeat(np.arange(rounds), count), "error": 0.0}
+    for _ in range(runs):
+        cost = rng.normal(10, SPREAD, (rounds, count)) + rng.normal(0, BLOCKS, (rounds, 1))
+        rows = pd.DataFrame({**by, "cost": cost.ravel(), "alike": 0})
+        wanted = Wanted("cost", "error", "error", 1.0, noise(rows, ["alike"], "cost"))
+        chosen = choose(rows, ["limiter"], wanted)
+        told += chosen is not None and len(chosen.alike) < count
+    return told / runs
+
+
+def contrasts(rounds: int, runs: int, count: int = 10) -> float:
+    """Return how often a table of ten contrasts between equal rate limiters calls any of them clear."""
+    rng = np.random.default_rng(rounds)
+    tables = ([mean_interval(pairs) for pairs in rng.normal(0, SPREAD, (count, rounds))] for _ in range(runs))
+    return sum(any(clear(table)) for table in tables) / runs
 
 
 def floors(rounds: int, runs: int, spreads: tuple[float, ...]) -> float:
@@ -125,6 +147,8 @@ def lines(runs: int) -> Iterator[str]:
         "*clearly* and right, of ten, one 20 % better": lambda n: choices(10, n, runs, 0.2)["clear"],
         "any *higher* or *lower* in a table of ten equal pairs": lambda n: tables(n, runs)["any"],
         "wrong share of *higher* and *lower*, ten equal pairs and five real": lambda n: tables(n, runs, 5)["share"],
+        "*clearly slower*, any of ten equal rate limiters": lambda n: slower(n, runs),
+        "any *clear* in a table of ten contrasts between equal rate limiters": lambda n: contrasts(n, runs),
         "beyond the noise floor, one scenario": lambda n: floors(n, runs, (0.05,)),
         "beyond the noise floor, the worst of unequal scenarios": lambda n: floors(n, runs, (0.01, 0.05, 0.3)),
     }

@@ -8,7 +8,8 @@ limiter is; the client's side also holds what the way to it did to the order of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from patternbench.analyze.differences import Estimate
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
+from patternbench.analyze.recommend import shown_below
 from patternbench.analyze.throttling import Rule, by_client, summarize_with_scale
 
 REJECTED = 429
 MEASURED = "measured"
-RESAMPLES = 500
-_LEAST, _LEAST_TO_RESAMPLE = 2, 3
+_LEAST = 2
 JUDGED = (
     "requests",
     "deviation",
@@ -121,9 +123,10 @@ class MeanInterval:
         return not np.isnan(self.low)
 
     @property
-    def clear(self) -> bool:
-        """Whether the interval leaves 0 out."""
-        return self.known and (self.low > 0 or self.high < 0)
+    def p(self) -> float:
+        """The two-sided p against a mean of 0, below 5 % exactly where the interval leaves 0 out; NaN without one."""
+        error = (self.high - self.mean) / stats.t.ppf((1 + CONFIDENCE) / 2, max(self.count - 1, 1))
+        return float(Estimate(self.mean, error, self.count - 1.0).p)
 
 
 def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
@@ -133,6 +136,14 @@ def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
         return MeanInterval(float(values[0]) if count else np.nan, np.nan, np.nan, count)
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, count - 1) * values.std(ddof=1) / np.sqrt(count)
     return MeanInterval(float(values.mean()), float(values.mean() - reach), float(values.mean() + reach), count)
+
+
+def clear(apart: Sequence[MeanInterval]) -> list[bool]:
+    """Say which differences of a table are clear: of those that are, 5 % are expected to be none at most."""
+    p = [one.p for one in apart]
+    known = [each for each in p if not np.isnan(each)]
+    bar = shown_below(known, 1 - CONFIDENCE) if known else 0.0
+    return [each <= bar for each in p]
 
 
 def matched(
@@ -155,11 +166,20 @@ class Noise:
     deviation: float
     freedom: int
 
-    def reach(self, rounds: int) -> float:
-        """How far apart the means of so many rounds a side must lie to count as different (95 %)."""
+    def reach(self, rounds: int, among: int = 2) -> float:
+        """How far apart two of so many means, of so many rounds each, must lie to count as different (95 %).
+
+        Tukey's honest difference: it holds for any two of them, the cheapest and the dearest too. Source: Tukey, The
+        problem of multiple comparisons (1953).
+        """
         if not self.freedom:
             return np.inf
-        return float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom) * self.deviation * np.sqrt(2 / rounds))
+        return _studentized_range(among, self.freedom) * self.deviation / float(np.sqrt(rounds))
+
+
+@lru_cache(maxsize=256)
+def _studentized_range(among: int, freedom: int) -> float:
+    return float(stats.studentized_range.ppf(CONFIDENCE, max(among, _LEAST), freedom))
 
 
 _NONE = Noise(0.0, 1)
@@ -199,15 +219,11 @@ def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A choice among candidates: its place, those as good in cost (places), and in how many resamples it won.
-
-    `wins` is a share of 1, NaN with fewer than three blocks; `cheapest` is the place of the least cost.
-    """
+    """A choice among candidates: its place, those that are not clearly slower (places), and that of the least cost."""
 
     place: int
     alike: tuple[int, ...]
     cheapest: int
-    wins: float
 
 
 @dataclass(frozen=True)
@@ -224,38 +240,22 @@ class Wanted:
     noise: Noise
 
 
-def choose(rows: pd.DataFrame, by: Sequence[str], wanted: Wanted, seed: int = 1) -> Chosen | None:
+def choose(rows: pd.DataFrame, by: Sequence[str], wanted: Wanted) -> Chosen | None:
     """Choose the candidate of least error among those whose cost can't be told from the least cost.
 
     `rows` has a value a round; each combination of `by` is a candidate, in order of first appearance. A candidate
-    counts when the median of its error is at most enough; None when none does. `wins` is how often the same one is
-    chosen when the blocks are drawn anew (with replacement, seeded).
+    counts when the median of its error is at most enough; None when none does.
     """
-    placed = rows.assign(_place=rows.groupby(list(by), sort=False, dropna=False, observed=True).ngroup())
-    chosen = _choose(placed, wanted)
-    blocks = rows["block"].unique()
-    if chosen is None or len(blocks) < _LEAST_TO_RESAMPLE:
-        return chosen
-    rng = np.random.default_rng(seed)
-    parts = {block: placed[placed["block"] == block] for block in blocks}
-    drawn = [pd.concat([parts[b] for b in rng.choice(blocks, len(blocks))]) for _ in range(RESAMPLES)]
-    again = [_choose(each, wanted) for each in drawn]
-    won = sum(each is not None and each.place == chosen.place for each in again)
-    return replace(chosen, wins=won / RESAMPLES)
-
-
-def _choose(rows: pd.DataFrame, wanted: Wanted) -> Chosen | None:
-    groups = rows.groupby("_place")
+    groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
     errors = {"error": groups[wanted.error].median(), "finer": groups[wanted.finer].median()}
     table = pd.DataFrame({"cost": groups[wanted.cost].mean(), **errors, "rounds": groups.size()})
-    good = table[table["error"] <= wanted.enough]
+    good = table.reset_index(drop=True)[lambda all_: all_["error"] <= wanted.enough]
     if good.empty:
         return None
-    reach = wanted.noise.reach(int(good["rounds"].min()))
+    reach = wanted.noise.reach(int(good["rounds"].min()), len(good))
     alike = good[good["cost"] <= good["cost"].min() + reach]
-    best = alike.sort_values(["error", "finer", "cost"], kind="stable").index.to_numpy(int)[0]
-    cheapest = good.index.to_numpy(int)[good["cost"].to_numpy().argmin()]
-    return Chosen(int(best), tuple(alike.index.to_numpy(int).tolist()), int(cheapest), np.nan)
+    best = alike.sort_values(["error", "finer", "cost"], kind="stable").index[0]
+    return Chosen(int(best), tuple(map(int, alike.index)), int(good["cost"].idxmin()))
 
 
 def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame:

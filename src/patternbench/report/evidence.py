@@ -359,14 +359,15 @@ def _summary(found: Recommendation) -> list[str]:
     if total == 1:
         return [found.choices[0].text]
     clear = Counter(name for name, choice in zip(names, found.choices, strict=True) if choice.verdict == "clear")
-    return [_counted(name, count, clear[name], total) for name, count in Counter(names).most_common()]
+    return [counted(name, count, clear[name], total) for name, count in Counter(names).most_common()]
 
 
-def _counted(name: str, count: int, clear: int, total: int) -> str:
+def counted(name: str, count: int, clear: int, total: int) -> str:
+    """Say under how many conditions a configuration is the choice, and under how many of them clearly."""
     where = f"under {count} of {total} conditions"
     if name == "nothing":
         return f"No configuration keeps the limits {where}."
-    sure = f"clearly under {clear}, a tie under the others" if clear else "in a tie under each of them"
+    sure = f"clearly under {clear}, not clear under the others" if clear else "not clear under any of them"
     return f"{name} is the choice {where}: {'clearly under each' if clear == count else sure}."
 
 

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.rate_limits import MeanInterval, mean_interval
+from patternbench.analyze.rate_limits import mean_interval
 from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER
 from patternbench.plan.limit_replay import BURSTY, GOSSIP
 from patternbench.records.simulated import LimitMap, Simulated
@@ -132,16 +132,12 @@ def _side(names: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
         SIMULATED: part[SIMULATED].mean(),
         "difference": apart.mean,
         "between": interval(apart.low, apart.high),
-        "matters": _matters(apart),
+        "matters": abs(apart.mean) > MATTERS,
         "measured beyond": part[ERROR].mean(),
         "simulated beyond": part["tolerant"].mean(),
         "asked the store, %": part["asked"].mean(),
         "rounds": str(apart.count),
     }
-
-
-def _matters(apart: MeanInterval) -> bool:
-    return abs(apart.mean) > MATTERS and (apart.clear or not apart.known)
 
 
 def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -174,8 +170,8 @@ def _words(beside: pd.DataFrame) -> list[str]:
     apart = beside[beside["matters"]]
     first = (
         f"Simulated on the same requests, with the filter's own code and a store that answers at once, "
-        f"{len(beside) - len(apart)} of {len(beside)} configurations deviate as they were measured to, within "
-        f"{MATTERS:g} % of requests or within the scatter of their rounds."
+        f"{len(beside) - len(apart)} of {len(beside)} configurations deviate by what was measured, give or take "
+        f"{MATTERS:g} % of requests, in the mean of their rounds; the table has the intervals."
     )
     kinds = [_kind(row) for _, row in apart.iterrows()]
     return [first, *(_why(kind, apart[[each == kind for each in kinds]]) for kind in dict.fromkeys(kinds))]
@@ -226,7 +222,7 @@ def _scatter(beside: pd.DataFrame) -> Figure:
     ends = alt.InlineData(values=corners)
     line = alt.Chart(ends).mark_line(strokeDash=[4, 4], opacity=0.5).encode(x=f"{SIMULATED}:Q", y="measured:Q")
     chart = alt.layer(line, marks, data=alt.NamedData(name="points")).properties(width=420, height=420)
-    caption = "Each point is a configuration, on the line where measurement and simulation agree."
+    caption = "Each point is a configuration, on the dashed line where both are equal."
     return Figure("Measured and simulated deviation", with_data(chart, points), caption)
 
 

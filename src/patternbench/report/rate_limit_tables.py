@@ -104,11 +104,13 @@ def costs_shown(costs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
     """Differences in latency between stores, leases and distances, each over the algorithms that both sides have."""
     found = [
-        _contrast(rows, first, second, what)
+        (what, first["distance"], _contrast(rows, first, second))
         for distance in sorted(set(rows.loc[rows["limited"], "distance"]), key=_length)
         for first, second, what in _wanted(rows, str(distance))
     ]
-    return pd.DataFrame([row for row in found if row])
+    measured = [each for each in found if each[2].count]
+    clear = judge.clear([apart for _, _, apart in measured])
+    return pd.DataFrame([_contrast_row(*each, told) for each, told in zip(measured, clear, strict=True)])
 
 
 def _length(text: str) -> int:
@@ -133,9 +135,8 @@ def _wanted(rows: pd.DataFrame, distance: str) -> Iterator[tuple[dict[str, str],
             yield far, {**far, "distance": nearest}, f"{distance} of way instead of {nearest}, over {store}"
 
 
-def _contrast(rows: pd.DataFrame, first: dict[str, str], second: dict[str, str], what: str) -> dict[str, Any] | None:
-    apart, pairs = judge.matched(_like(rows, first), _like(rows, second), ["algorithm", *HIDDEN], COST)
-    return _contrast_row(what, first["distance"], apart) if len(pairs) else None
+def _contrast(rows: pd.DataFrame, first: dict[str, str], second: dict[str, str]) -> MeanInterval:
+    return judge.matched(_like(rows, first), _like(rows, second), ["algorithm", *HIDDEN], COST)[0]
 
 
 def _like(rows: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
@@ -145,8 +146,8 @@ def _like(rows: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
     return rows[same]
 
 
-def _contrast_row(what: str, distance: str, apart: MeanInterval) -> dict[str, Any]:
-    verdict = "clear" if apart.clear else "not clear" if apart.known else "one pair"
+def _contrast_row(what: str, distance: str, apart: MeanInterval, clear: bool) -> dict[str, Any]:
+    verdict = "clear" if clear else "not clear" if apart.known else "one pair"
     between = interval(apart.low, apart.high)
     columns = {"added, ms": apart.mean, "95 % interval, ms": between, "pairs of rounds": apart.count}
     return {"choice": what, "distance": distance, **columns, "difference": verdict}

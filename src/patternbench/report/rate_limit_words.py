@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,6 @@ ENOUGH = 1.0
 """Percent of requests outside the band of tolerance up to which a limiter counts as accurate enough."""
 NAMED = 3
 """How many configurations are named where many are alike."""
-_SURE = 0.9
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,18 @@ def recommendation(rows: pd.DataFrame, costs: pd.DataFrame, in_bursts: InBursts)
     if limited.empty:
         why = "No round with a limiter is valid, so there is nothing to choose from; see Troubles."
         return Recommendation(why, [], [])
-    found = judge.noise(
-        limited[limited["synchronisation"] == PER_REQUEST], ["store", "synchronisation", "distance", *HIDDEN], COST
-    )
-    groups = limited.groupby([*HIDDEN, "distance"], sort=False)
-    told = [_choice(_where(limited, keys), part, costs, found, in_bursts) for keys, part in groups]
-    return Recommendation(_scale(limited), told, [_noise(found, limited), *_not_valid(rows)])
+    places = list(limited.groupby([*HIDDEN, "distance"], sort=False))
+    scatter = [_scatter(part) for _, part in places]
+    told = [
+        _choice(_where(limited, keys), part, costs, found, in_bursts)
+        for (keys, part), found in zip(places, scatter, strict=True)
+    ]
+    return Recommendation(_scale(limited), told, [_noise(scatter, limited), *_not_valid(rows)])
+
+
+def _scatter(part: pd.DataFrame) -> Noise:
+    """How noisy latencies are under one limit at one distance: distant stores scatter more than near ones."""
+    return judge.noise(part[part["synchronisation"] == PER_REQUEST], ["store", "synchronisation"], COST)
 
 
 def _not_valid(rows: pd.DataFrame) -> list[str]:
@@ -81,9 +86,9 @@ def _scale(limited: pd.DataFrame) -> str:
     return (
         f"The scale: with no limiter {shares} of these requests would have been answered otherwise than by an "
         f"exact sliding log, which has 0. A limiter counts as accurate enough when at most {ENOUGH:g} % of its "
-        "decisions disagree with every judge whose window is within 20 ms of the limit's. Of those that are, the "
-        "cheapest is sought; of those whose latency can't be told from the cheapest, the one that deviates least is "
-        "chosen."
+        "decisions, in the median of its rounds, disagree with every judge whose window is within 20 ms of the "
+        "limit's. Of those that are, the cheapest is sought; of those whose latency can't be told from the cheapest, "
+        "the one that deviates least is chosen."
     )
 
 
@@ -144,15 +149,15 @@ def _added(cost: pd.Series) -> str:
 
 
 def _evidence(chosen: Chosen, names: pd.DataFrame, rows: pd.DataFrame) -> str:
-    """What the choice rests on: what could not be told apart from it, what is clearly slower, how often it wins."""
+    """What the choice rests on: what could not be told apart from it, what is clearly slower."""
     errors = judge.typical(rows, BY, [ERROR])
     good = int((errors[ERROR] <= ENOUGH).sum())
     if good == 1:
-        return f" It is the only one of {len(errors)} that is accurate enough.{_wins(chosen)}"
+        return f" It is the only one of {len(errors)} that is accurate enough."
     rounds = int(rows.groupby(BY, sort=False).size().min())
     others = [named(names.iloc[place]) for place in chosen.alike if place != chosen.place]
     cheapest = named(names.iloc[chosen.cheapest])
-    return _counts(good, len(errors), len(chosen.alike)) + _alike(others, rounds, cheapest) + _wins(chosen)
+    return _counts(good, len(errors), len(chosen.alike)) + _alike(others, rounds, cheapest)
 
 
 def _counts(good: int, all_: int, alike: int) -> str:
@@ -163,26 +168,22 @@ def _counts(good: int, all_: int, alike: int) -> str:
 def _alike(others: list[str], rounds: int, cheapest: str) -> str:
     count = f"{rounds} round{'' if rounds == 1 else 's'} each"
     if not others:
-        return f" With {count} none of the others is as cheap."
+        return f" With {count} all others are clearly slower."
     shown = ", ".join(others[:NAMED])
     more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
     return f" With {count} its latency cannot be told from that of {shown}{more}; the least was that of {cheapest}."
 
 
-def _wins(chosen: Chosen) -> str:
-    if np.isnan(chosen.wins):
-        return ""
-    sure = "" if chosen.wins >= _SURE else ": take it as one of several that would do"
-    return f" It is chosen in {chosen.wins:.0%} of resamples of the blocks{sure}."
-
-
-def _noise(found: Noise, limited: pd.DataFrame) -> str:
-    rounds = int(limited.groupby(BY, sort=False).size().min())
-    if not found.freedom:
+def _noise(scatter: Sequence[Noise], limited: pd.DataFrame) -> str:
+    known = [found for found in scatter if found.freedom]
+    if not known:
         return "Nothing in this run tells how noisy its latencies are: differences between them may be chance."
+    rounds = int(limited.groupby(BY, sort=False).size().min())
+    widest = max(known, key=lambda found: found.deviation)
     first = "" if rounds > 1 else "With one round of each there is no interval for a single configuration yet. "
+    most = "up to " if len(known) > 1 else ""
     return (
-        f"{first}Rounds of one block that differ in the algorithm alone scatter by {number(found.deviation)} ms; with "
-        f"{rounds} round{'' if rounds == 1 else 's'} each, differences in latency below {number(found.reach(rounds))} "
-        "ms may be chance."
+        f"{first}Rounds of one block that differ in the algorithm alone scatter by {most}{number(widest.deviation)} "
+        f"ms; with {rounds} round{'' if rounds == 1 else 's'} each, a difference of two latencies below "
+        f"{most}{number(widest.reach(rounds))} ms may be chance, and more where the cheapest of many is sought."
     )

@@ -15,7 +15,7 @@ from patternbench.analyze.objectives import parse_limit, parse_objective
 from patternbench.analyze.recommend import Candidate, Choice, Recommendation
 from patternbench.analyze.rounds import Scenario
 from patternbench.plan.expand import expand
-from patternbench.report.evidence import where_chosen, with_sections
+from patternbench.report.evidence import counted, where_chosen, with_sections
 from patternbench.report.model import RunReport, Section
 
 RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 10}"
@@ -154,6 +154,14 @@ def test_conditions_with_one_answer_share_a_line_and_a_whole_grid_is_named_by_it
     assert where_chosen(recommended(same[1:3])) == [
         "Abort percentage 0\xa0%, users 60; abort percentage 30\xa0%, users 20: clearly retry."
     ]
+
+
+@pytest.mark.parametrize(
+    ("clear", "said"),
+    [(0, "not clear under any of them"), (2, "clearly under 2, not clear under the others"), (3, "clearly under each")],
+)
+def test_a_count_of_conditions_calls_no_choice_a_tie_that_is_only_not_clear(clear: int, said: str) -> None:
+    assert counted("retry", 3, clear, 8) == f"retry is the choice under 3 of 8 conditions: {said}."
 
 
 def test_what_few_rounds_cannot_tell_is_said_where_they_stopped_by_themselves() -> None:
