@@ -8,11 +8,15 @@ use crate::run::{Finished, run};
 use crate::summary::{Frame, histograms, summary};
 use patternbench_attemptlog::{AttemptLog, Settings};
 use patternbench_schedule::Problem;
+use patternbench_wire::read_text;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+
+/// The largest job that is read, in bytes.
+const LARGEST_JOB: u64 = 64 << 20;
 
 /// Why the command could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +58,7 @@ pub fn command(
     progress: impl Write + Send + 'static,
     stop: &AtomicBool,
 ) -> Result<Value, CommandError> {
-    let text = fs::read_to_string(job).map_err(|error| failed(job, "read", &error))?;
+    let text = read_text(job, LARGEST_JOB).map_err(|error| failed(job, "read", &error))?;
     let parsed = Job::parse(&text, &folder_of(job)).map_err(CommandError::Problems)?;
     let descriptors = descriptors(&parsed).map_err(CommandError::Problems)?;
     fs::create_dir_all(out).map_err(|error| failed(out, "created", &error))?;

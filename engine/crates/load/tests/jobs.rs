@@ -4,7 +4,7 @@
 mod common;
 
 use common::{job, try_run, with, wrong_paths};
-use patternbench_load::CommandError;
+use patternbench_load::{CommandError, command};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -283,4 +283,21 @@ fn every_example_of_the_contract_is_a_job() {
         }
     }
     assert!(count >= 10, "{count}");
+}
+
+#[test]
+fn a_job_or_a_feeder_that_never_ends_is_refused_before_it_is_read() {
+    let out = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let endless = std::path::Path::new("/dev/zero");
+    let error = command(endless, out.path(), std::io::sink(), &stop).unwrap_err();
+    let message = "/dev/zero can't be read: it is a folder, a pipe, a socket or a device; a file is needed";
+    assert_eq!(error, CommandError::Failed(message.to_owned()));
+
+    let mut job = job(URL, closed(), json!([{"path": "/"}]));
+    job["groups"][0]["feeder"] = json!({"file": "/dev/zero"});
+    assert_eq!(wrong_paths(&job), ["groups[0].feeder.file"]);
+    job["groups"][0].as_object_mut().unwrap().remove("feeder");
+    job["tls"] = json!({"ca_file": "/dev/zero"});
+    assert_eq!(wrong_paths(&job), ["tls.ca_file"]);
 }

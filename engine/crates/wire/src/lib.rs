@@ -7,6 +7,7 @@
 mod answer;
 mod chunked;
 mod connection;
+mod file;
 mod head;
 mod poller;
 mod request;
@@ -16,6 +17,7 @@ mod tls;
 
 pub use answer::{Answer, AnswerParser, Expected, Limits};
 pub use connection::{Connection, Progress};
+pub use file::{read_file, read_text};
 pub use head::{Framing, Head, headers_of};
 pub use poller::{Poller, Readiness};
 pub use request::{Method, Request};

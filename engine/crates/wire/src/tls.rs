@@ -1,5 +1,6 @@
 //! Which certificates are trusted.
 
+use crate::file::read_file;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring};
@@ -72,13 +73,16 @@ impl TlsSettings {
     }
 }
 
+/// The largest file of certificates that is read, in bytes: all public authorities together take half a megabyte.
+const LARGEST_CA: u64 = 16 << 20;
+
 fn certificates_in(file: &std::path::Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let unreadable =
-        |error: rustls_pki_types::pem::Error| TlsError(format!("{} can't be read: {error}", file.display()));
-    CertificateDer::pem_file_iter(file)
-        .map_err(unreadable)?
+        |error: &dyn std::fmt::Display| TlsError(format!("{} can't be read: {error}", file.display()));
+    let text = read_file(file, LARGEST_CA).map_err(|error| unreadable(&error))?;
+    CertificateDer::pem_slice_iter(&text)
         .collect::<Result<_, _>>()
-        .map_err(unreadable)
+        .map_err(|error| unreadable(&error))
 }
 
 /// Trusts what the roots vouch for, and the roots themselves.

@@ -17,11 +17,13 @@ pub use workload::{Arrivals, Closed, Late, Open, Pace, Until, Workload};
 use fields::{Node, Problems, all};
 use patternbench_policies::stack::Policy;
 use patternbench_schedule::Problem;
-use patternbench_wire::{Limits, Target, TlsSettings};
+use patternbench_wire::{Limits, Target, TlsSettings, read_text};
 use std::path::{Path, PathBuf};
 
 /// The longest time that a job accepts, in microseconds: thirty days.
 const LONGEST_US: u64 = 30 * 24 * 3600 * 1_000_000;
+/// The largest file that a job may name, as a feeder or a trace, in bytes.
+const LARGEST_FILE: u64 = 256 << 20;
 /// How many groups or targets a job may have.
 const MANY: usize = 1000;
 
@@ -131,11 +133,11 @@ impl Context<'_> {
     /// A file's text.
     pub fn read(&self, node: &Node<'_>) -> Option<String> {
         let path = self.folder.join(node.text()?);
-        match std::fs::read_to_string(&path) {
+        match read_text(&path, LARGEST_FILE) {
             Ok(text) => Some(text),
             Err(error) => {
                 node.wrong(
-                    "a file that can be read, as UTF-8",
+                    "a regular file of at most 256 MiB, as UTF-8",
                     format!("{} can't be read: {error}", path.display()),
                 );
                 None
