@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import sys
 from typing import Any
 
@@ -15,6 +16,7 @@ from patternbench.study.problems import InputError, Problem, reason
 VERBS = {
     "example": "Write one of the studies that patternbench brings along.",
     "plan": "List the scenarios of a study; starts nothing.",
+    "try": "Send each request of a study once, and say which expectation fails.",
     "run": "Run a study.",
     "resume": "Go on with a run that was interrupted.",
     "report": "Rebuild the report of a run from its records.",
@@ -46,7 +48,7 @@ class Verbs(click.Group):
         """The verb of that name."""
         if cmd_name not in VERBS:
             return None
-        name = cmd_name.replace("-", "_")
+        name = cmd_name.replace("-", "_") + ("_" if keyword.iskeyword(cmd_name) else "")
         module = importlib.import_module(f"patternbench.cli.{name}")
         command: click.Command = getattr(module, name)
         return command

@@ -25,6 +25,7 @@ from patternbench.study.workloads import Population
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
 ATTEMPTS, SUMMARY, HISTOGRAMS = "attempts.parquet", "summary.json", "histograms.json"
+TRACE = "trace.json"
 
 Summary = dict[str, Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ CONTRACT = 1
 REQUEST = "request"
 """The name of the only step of a workload without a journey."""
 ALL_SHARES = 100
+MOST_TOLD = 10_000
+"""How many attempts of a journey the engine tells one by one, at most."""
 
 Job = dict[str, Any]
 
@@ -50,6 +52,17 @@ def job(task: Task) -> Job:
         **_client(task.treatment),
         **_generator(task),
     }
+
+
+def once(made: Job, duration_us: int) -> Iterator[Job]:
+    """A job for each journey of a job: one user goes through it once, without policies, and every attempt is told."""
+    arrival = {"schedule": {"constant": {"rate": 1000}}, "calls": 1, "users": 1, "max_in_flight": 1}
+    rest = {name: value for name, value in made.items() if name not in ("policies", "rejected_pause_us")}
+    alone = {"warm_up_us": 0, "duration_us": duration_us, "log_attempts": False, "trace": MOST_TOLD}
+    for group in made["groups"]:
+        for journey in group["journeys"]:
+            walked = {"workload": {"open": arrival}, "journeys": [{**journey, "weight": 1}]}
+            yield {**rest, **alone, "groups": [{**group, **walked}]}
 
 
 def _generator(task: Task) -> Job:

@@ -89,7 +89,7 @@ def rig(asked: str, duration: Duration, objective: Objective) -> Iterator[Rig]:
     study, inputs = loads(text, asked), Inputs(beside)
     with placed(text, asked):
         scenario = _one_scenario(study)
-        _ready(study, inputs)
+        preflight.check_system(study, inputs)
     with TemporaryDirectory(prefix="patternbench-capacity-") as folder, Stage(Path(folder), {}, inputs) as stage:
         bench = stage.bench(scenario.system)
         bench.inject(scenario.faults)
@@ -122,10 +122,3 @@ def _one_scenario(study: Study) -> Scenario:
     if scenario.workload.open is None or scenario.client != "native":
         raise InputError(Problem("has no rate to search for", path="workload", allowed="`open`, by client native"))
     return scenario
-
-
-def _ready(study: Study, inputs: Inputs) -> None:
-    problems = preflight.system_problems(study, inputs)
-    if problems:
-        raise InputError(problems)
-    preflight.check_urls(study, inputs)

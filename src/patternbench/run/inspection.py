@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from patternbench.plan.expand import Plan
 from patternbench.records.inputs import Inputs
@@ -14,6 +16,7 @@ from patternbench.study.load import dotted
 from patternbench.study.models import ClientAt, Study
 from patternbench.study.parts import FileName
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.workloads import Workload
 
 LARGEST = 1_000_000_000
 """Bytes of a file that a study names: the load engine reads it as a whole."""
@@ -25,8 +28,13 @@ def file_problems(plan: Plan, inputs: Inputs) -> list[Problem]:
     for scenario in plan.scenarios:
         for path, leaf in scenario.leaves():
             if isinstance(leaf, FileName):
-                places.setdefault(str(leaf), ".".join(path))
+                places.setdefault(str(leaf), dotted(_whole(path)))
     return [found for name, place in places.items() for found in _of_file(name, place, inputs)]
+
+
+def _whole(path: Iterable[str]) -> tuple[str | int, ...]:
+    """A leaf's path with the places in lists as numbers."""
+    return tuple(int(part) if part.isdecimal() else part for part in path)
 
 
 def _of_file(name: str, place: str, inputs: Inputs) -> Iterator[Problem]:
@@ -36,6 +44,23 @@ def _of_file(name: str, place: str, inputs: Inputs) -> Iterator[Problem]:
         yield replace(found, file="", path=place, value=name)
     elif path.stat().st_size > LARGEST:
         yield Problem("is too large", path=place, value=name, allowed=f"at most {LARGEST:,} bytes")
+
+
+def feeder_columns(workload: Workload, inputs: Inputs) -> dict[str, list[str]]:
+    """The columns of each feeder's file that can be read, by the name that the study gives it."""
+    feeders = [workload.feeder, *(group.feeder for group in workload.groups or [])]
+    found = {str(feeder.file): _columns(inputs.path(str(feeder.file))) for feeder in feeders if feeder}
+    return {name: columns for name, columns in found.items() if columns is not None}
+
+
+def _columns(path: Path) -> list[str] | None:
+    if problem_of(path):
+        return None
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file), [])
+    except (OSError, UnicodeError, csv.Error):
+        return None
 
 
 def commands(clients: Mapping[str, ClientAt]) -> dict[str, list[str]]:

@@ -69,9 +69,19 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
 def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """What is wrong with a study's files and settings, whatever this machine has; nothing is started."""
     found = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
+    found += _template_problems(study, plan, inputs)
     if study.system.name:
         found += _setting_problems(systems.load(str(study.system.name), inputs.beside), study, plan)
     return found
+
+
+def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Places that name nothing in what the load engine sends."""
+    if not any(choice.by_engine(study, scenario.client) for scenario in plan.scenarios):
+        return []
+    columns = inspection.feeder_columns(study.workload, inputs)
+    found = places.template_problems(study.workload, study.system.headers, columns)
+    return list({str(problem): problem for problem in found}.values())
 
 
 def _setting_problems(system: SystemFile, study: Study, plan: Plan) -> list[Problem]:
@@ -138,6 +148,14 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
         for name, levels in plan.factors.items()
     }
     return replace(plan, scenarios=kept, factors={name: levels for name, levels in factors.items() if levels})
+
+
+def check_system(study: Study, inputs: Inputs) -> None:
+    """Raise InputError listing what is wrong with the system, as far as that is known before it is brought up."""
+    problems = system_problems(study, inputs)
+    if problems:
+        raise InputError(problems)
+    check_urls(study, inputs)
 
 
 def check_urls(study: Study, inputs: Inputs) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -76,12 +76,19 @@ def placed(text: str, file: str) -> Iterator[None]:
 
 def _placed(problem: Problem, document: Document) -> Problem:
     known = {dotted(path): line for path, line in document.lines.items() if path}
-    around = problem.path
+    path = _as_written(problem.path, known)
+    around = path
     while around and around not in known:
         around = around[: max(around.rfind("."), around.rfind("["), 0)]
     if problem.file:
         return problem
-    return replace(problem, file=document.file, line=known.get(around))
+    return replace(problem, path=path, file=document.file, line=known.get(around))
+
+
+def _as_written(path: str, known: Collection[str]) -> str:
+    """A path in the study as its author wrote it: a journey may be its list of steps."""
+    journey, steps, rest = path.partition(".steps[")
+    return f"{journey}[{rest}" if steps and f"{journey}.steps" not in known and f"{journey}[0]" in known else path
 
 
 def validated(model: type[BaseModel], document: Document) -> BaseModel:

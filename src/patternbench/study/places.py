@@ -1,4 +1,4 @@
-"""Places as ``${name}`` in texts of a study that no generator fills in: what they may name there."""
+"""Places as ``${name}`` in texts of a study: what they may name there, whoever fills them in."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from patternbench.study.journeys import Expect, Request
+from patternbench.study.journeys import Expect, Feeder, Journey, Poll, Request, Step
 from patternbench.study.levels import Levels
 from patternbench.study.parts import written
 from patternbench.study.problems import Problem, did_you_mean
-from patternbench.study.workloads import Workload
+from patternbench.study.workloads import FILLED_IN, Group, Population, Workload
 
 PLACE = re.compile(r"(?<!\$)\$\{([^}]*)\}")
 TYPED = re.compile(r"\$\{([^}|]*)\|(?:number|json)\}")
+MADE = re.compile(r"counter:.*|random:(\d+)-(\d+)")
+"""Names of values that the load engine makes."""
+UNREAD = "COLUMN"
+"""Stands for the columns of a feeder that cannot be read, which is a problem of its own."""
 LITERAL = "$${"
 """What stands for the characters ``${`` themselves."""
 
@@ -36,6 +40,21 @@ def request_problems(workload: Workload, client: str) -> Iterator[Problem]:
     for path, request in _found(workload, "workload", Request):
         for field, text in _texts(request, path):
             yield from _unknown(text.replace("${env:", ""), field, known, f"the requests of client {client}")
+
+
+def template_problems(
+    workload: Workload, headers: Mapping[str, str], columns: Mapping[str, Collection[str]]
+) -> Iterator[Problem]:
+    """Every place in what the load engine sends that names nothing at that step.
+
+    ``headers`` are the system's; ``columns`` are those of each feeder's file, as far as it can be read.
+    """
+    for path, group, sends in _populations(workload):
+        feeder = (group and group.feeder) or workload.feeder
+        known = [*(workload.parameters or {}), *FILLED_IN, *_of_feeder(feeder, columns)]
+        yield from _of_headers(headers, "system.headers", known)
+        yield from _of_headers((group and group.headers) or {}, f"{path}.headers", known)
+        yield from _of_population(sends, path if sends is group else "workload", known)
 
 
 def filled(node: Any, known: Mapping[str, str]) -> Any:
@@ -61,6 +80,73 @@ def _unknown(text: str, path: str, known: Collection[str], what: str) -> Iterato
             )
             message = f"`${{{name}}}` names nothing that {what} can hold"
             yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, known))
+
+
+def _populations(workload: Workload) -> Iterator[tuple[str, Group | None, Population]]:
+    """Each group with its place and with what says what it sends; a workload without groups is by itself."""
+    if not workload.groups:
+        yield "workload", None, workload
+    for number, group in enumerate(workload.groups or []):
+        yield f"workload.groups[{number}]", group, group if group.sends else workload
+
+
+def _of_feeder(feeder: Feeder | None, columns: Mapping[str, Collection[str]]) -> list[str]:
+    return [f"feed.{column}" for column in columns.get(str(feeder.file), [UNREAD])] if feeder else []
+
+
+def _of_population(sends: Population, path: str, known: list[str]) -> Iterator[Problem]:
+    if sends.request:
+        yield from _of_request(sends.request, f"{path}.request", known)
+    if sends.journey:
+        yield from _of_journey(sends.journey, f"{path}.journey", known)
+    for number, journey in enumerate(sends.journeys or []):
+        yield from _of_journey(journey, f"{path}.journeys[{number}]", known)
+
+
+def _of_journey(journey: Journey, path: str, known: list[str]) -> Iterator[Problem]:
+    """A step may name what the steps before it capture, its poll what it captures itself."""
+    so_far = list(known)
+    for number, step in enumerate(journey.steps):
+        place = f"{path}.steps[{number}]"
+        yield from _of_request(step, place, so_far)
+        so_far += step.capture or ()
+        if step.poll:
+            yield from _of_request(step.poll, f"{place}.poll", so_far)
+
+
+def _of_request(request: Request | Step | Poll, path: str, known: list[str]) -> Iterator[Problem]:
+    for name in ("path", "body"):
+        for field, text in _texts(getattr(request, name, None), f"{path}.{name}"):
+            yield from _unsendable(PLACE.findall(text), text, field, known)
+    for name in ("query", "form"):
+        for key, value in (getattr(request, name, None) or {}).items():
+            for field, text in _texts(value, f"{path}.{name}.{key}"):
+                yield from _unsendable(PLACE.findall(text), text, field, known)
+    yield from _of_headers(request.headers or {}, f"{path}.headers", known)
+    for field, text in _texts(getattr(request, "json_", None), f"{path}.json"):
+        typed = TYPED.fullmatch(text)
+        yield from _unsendable([typed[1].strip()] if typed else PLACE.findall(text), text, field, known)
+
+
+def _of_headers(headers: Mapping[str, str], path: str, known: list[str]) -> Iterator[Problem]:
+    """Headers alone may also name variables of the environment."""
+    for name, text in headers.items():
+        places = [place for place in PLACE.findall(text) if not place.startswith("env:")]
+        yield from _unsendable(places, text, f"{path}.{name}", known)
+
+
+def _unsendable(names: Iterable[str], text: str, path: str, known: list[str]) -> Iterator[Problem]:
+    for name in names:
+        if not _is_known(name, known):
+            allowed = f"{', '.join(known)}, random:1-100, counter:NAME, or {LITERAL} for ${{ itself"
+            message = f"`${{{name}}}` names nothing that is known here"
+            yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, known))
+
+
+def _is_known(name: str, known: Collection[str]) -> bool:
+    made = MADE.fullmatch(name)
+    unread = name.startswith("feed.") and f"feed.{UNREAD}" in known
+    return name in known or unread or (made is not None and (made[1] is None or int(made[1]) <= int(made[2])))
 
 
 def _found(node: Any, path: str, kind: type[BaseModel]) -> Iterator[tuple[str, Any]]:

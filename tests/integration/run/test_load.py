@@ -261,16 +261,22 @@ def test_a_study_of_an_open_workload_runs_and_its_steps_are_reported(tmp_path: P
 
 
 def test_everything_wrong_with_a_load_is_listed_with_its_line_before_the_start(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("at_us\n5\n3\n")
     text = (
-        "workload:\n  open:\n    schedule: {trace: t.csv}\n  journey:\n"
+        "workload:\n  open: {rate: 5, duration: 1s}\n  journey:\n"
         "    - {path: '/${nobody}'}\n    - path: /\n      body_file: nowhere.json\n"
     )
     said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
+    assert "study.yaml:12: workload.journey[0].path: `${nobody}` names nothing" in said
+    assert "study.yaml:14: workload.journey[1].body_file" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_only_the_engine_finds_wrong_is_listed_with_its_line_before_the_start(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("at_us\n5\n3\n")
+    text = "workload:\n  open:\n    schedule: {trace: t.csv}\n  request: {path: /}\n"
+    said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
     assert "study.yaml:11: workload.open.schedule.trace" in said
     assert "earlier than the one before" in said
-    assert "study.yaml:13: workload.journey[0].path: ${nobody} names nothing" in said
-    assert "study.yaml:15: workload.journey[1].body_file" in said
     assert not (tmp_path / "run").exists()
 
 

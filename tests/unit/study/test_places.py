@@ -9,7 +9,7 @@ from tests.support.studies import study
 
 from patternbench.plan.expand import expand
 from patternbench.run.preflight import declared_problems
-from patternbench.study.places import filled
+from patternbench.study.places import filled, template_problems
 from patternbench.study.problems import Problem
 
 STUDY = """\
@@ -72,3 +72,54 @@ def test_what_the_engine_fills_in_is_not_refused() -> None:
 )
 def test_a_parameter_is_filled_in_where_an_expectation_names_it(given: Any, made: Any) -> None:
     assert filled(given, {"limit": "10"}) == made
+
+
+def unsendable(workload: str, columns: dict[str, list[str]] | None = None, headers: str = "") -> list[Problem]:
+    declared = study(STUDY.replace("system: target", f"system: {{url: 'http://h', headers: {{{headers}}}}}") + workload)
+    return list(template_problems(declared.workload, declared.system.headers, columns or {}))
+
+
+JOURNEY = "  open: {rate: 1, duration: 1s}\n  feeder: u.csv\n  journey:\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "path", "hint"),
+    [
+        ("{path: '/${usr}'}", "path", "did you mean `user`?"),
+        ("{path: '/${later}'}", "path", ""),
+        ("{path: /, query: {q: '${limt}'}}", "query.q", "did you mean `limit`?"),
+        ("{path: /, form: {q: '${feed.nmae}'}}", "form.q", "did you mean `feed.name`?"),
+        ("{path: /, body: 'a ${env:TOKEN}'}", "body", ""),
+        ("{path: /, headers: {x: '${tokn}'}}", "headers.x", "did you mean `token`?"),
+        ("{path: /, json: {a: [{'${limt}': 1}]}}", "json.a[0].${limt}", "did you mean `limit`?"),
+        ("{path: /, json: {n: '${limt|number}'}}", "json.n", "did you mean `limit`?"),
+        ("{path: '/${random:9-1}'}", "path", ""),
+        ("{path: /, poll: {path: '/${x}', every: 1s, limit: 9s, until: {has: [$.a]}}}", "poll.path", ""),
+    ],
+)
+def test_a_place_in_a_step_that_names_nothing_is_refused_with_the_nearest_name(step: str, path: str, hint: str) -> None:
+    steps = f"    - {{path: /, capture: {{token: {{json: $.t}}}}}}\n    - {step}\n"
+    after = "    - {path: /, capture: {later: {json: $.l}}}\n"
+    (problem,) = unsendable(JOURNEY + steps + after, {"u.csv": ["name"]})
+    assert (problem.path, problem.hint) == (f"workload.journey.steps[1].{path}", hint)
+    assert "feed.name" in problem.allowed
+
+
+def test_every_name_that_a_step_knows_is_taken() -> None:
+    sent = "'/${user}/${call}/${uuid}/${round}/${limit}/${feed.name}/${token}/${random:1-9}/${counter:n}/$${x}'"
+    typed = "{a: '${token|json}', b: '${ limit |number}', c: 3, d: '${random:1-3|number}'}"
+    poll = "{path: '/${id}', every: 1s, limit: 9s, until: {has: [$.a]}}"
+    rest = f"json: {typed}, headers: {{a: '${{env:X}}'}}, capture: {{id: {{json: $.i}}}}, poll: {poll}"
+    steps = f"    - {{path: /, capture: {{token: {{json: $.t}}}}}}\n    - {{path: {sent}, {rest}}}\n"
+    assert not unsendable(JOURNEY + steps, {"u.csv": ["name"]}, "k: '${env:KEY}'")
+
+
+def test_headers_of_systems_and_groups_are_looked_at_too() -> None:
+    group = "{name: a, users: 1, headers: {h: '${b}'}, request: {path: '/${c}'}}"
+    found_ = unsendable(f"  duration: 1s\n  groups: [{group}]\n", headers="s: '${a}'")
+    places = [problem.path for problem in found_]
+    assert places == ["system.headers.s", "workload.groups[0].headers.h", "workload.groups[0].request.path"]
+
+
+def test_columns_of_a_feeder_that_cannot_be_read_are_not_refused() -> None:
+    assert not unsendable(JOURNEY + "    - {path: '/${feed.name}'}\n")

@@ -3,6 +3,7 @@
 use crate::job::Filled;
 use fluent_uri::{Uri, UriRef};
 use patternbench_wire::{Method, Target, headers_of, origin};
+use std::fmt;
 
 /// What a step sends to prove who it is: no redirect takes it to another origin, as in curl and browsers.
 const SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
@@ -28,6 +29,16 @@ impl Refusal {
             Self::TooMany => 0,
             Self::Foreign(_) => 1,
             Self::Unreadable(_) => 2,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooMany => write!(f, "more redirects than the step follows"),
+            Self::Foreign(origin) => write!(f, "the redirect leads to another server: {origin}"),
+            Self::Unreadable(location) => write!(f, "the redirect leads nowhere: {location:?}"),
         }
     }
 }

@@ -16,7 +16,15 @@ pub struct Expectation {
     statuses: Vec<(u16, u16)>,
     contains: Option<String>,
     matches: Option<Regex>,
-    json: Vec<(JsonPath, Option<Value>)>,
+    json: Vec<JsonExpectation>,
+}
+
+/// A value that must be in a JSON body, equal to another or just there.
+struct JsonExpectation {
+    /// The path as it was written.
+    text: String,
+    path: JsonPath,
+    equals: Option<Value>,
 }
 
 impl Default for Expectation {
@@ -32,6 +40,8 @@ impl Default for Expectation {
 
 /// A value that later steps want to know.
 pub struct Capture {
+    /// Its name in templates.
+    pub name: String,
     /// Its place among the captured values.
     pub place: usize,
     source: Source,
@@ -91,13 +101,66 @@ impl Expectation {
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
             return false;
         };
-        self.json
-            .iter()
-            .all(|(path, wanted)| match (path.query(&value).first(), wanted) {
-                (Some(found), Some(wanted)) => found == wanted,
-                (found, None) => found.is_some(),
-                (None, Some(_)) => false,
-            })
+        self.json.iter().all(|wanted| wanted.holds(&value))
+    }
+
+    /// The first thing about an answer that is not as expected, in a sentence; `None` for a good answer.
+    pub fn missed(&self, answer: &Kept<'_>) -> Option<String> {
+        if !self.allows(answer.status) {
+            return Some(format!("the status is {}, not {}", answer.status, self.allowed()));
+        }
+        let text = String::from_utf8_lossy(answer.body);
+        if let Some(part) = self
+            .contains
+            .as_ref()
+            .filter(|part| !text.contains(part.as_str()))
+        {
+            return Some(format!("the body doesn't contain {part:?}"));
+        }
+        if let Some(regex) = self.matches.as_ref().filter(|regex| !regex.is_match(&text)) {
+            return Some(format!("the body doesn't match {regex}"));
+        }
+        self.missed_in_json(answer.body)
+    }
+
+    fn missed_in_json(&self, body: &[u8]) -> Option<String> {
+        if self.json.is_empty() {
+            return None;
+        }
+        match serde_json::from_slice::<Value>(body) {
+            Ok(value) => self.json.iter().find_map(|wanted| wanted.missed(&value)),
+            Err(error) => Some(format!("the body is not JSON: {error}")),
+        }
+    }
+
+    /// The statuses that are allowed, as a job says them.
+    fn allowed(&self) -> String {
+        let range = |(low, high): &(u16, u16)| match low == high {
+            true => low.to_string(),
+            false => format!("{low}-{high}"),
+        };
+        self.statuses.iter().map(range).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl JsonExpectation {
+    fn holds(&self, body: &Value) -> bool {
+        match (self.path.query(body).first(), &self.equals) {
+            (Some(found), Some(wanted)) => found == wanted,
+            (found, None) => found.is_some(),
+            (None, Some(_)) => false,
+        }
+    }
+
+    fn missed(&self, body: &Value) -> Option<String> {
+        if self.holds(body) {
+            return None;
+        }
+        let path = &self.text;
+        Some(match (self.path.query(body).first(), &self.equals) {
+            (Some(found), Some(wanted)) => format!("{path} is {found}, not {wanted}"),
+            _ => format!("{path} is not in the body"),
+        })
     }
 }
 
@@ -123,6 +186,18 @@ impl Capture {
     pub fn find(&self, answer: &Kept<'_>) -> Option<String> {
         self.found(answer)
             .filter(|value| self.kinds.iter().all(|kind| kind.fits(value)))
+    }
+
+    /// Why the answer has no such value, in a sentence; `None` where it has one.
+    pub fn missed(&self, answer: &Kept<'_>) -> Option<String> {
+        let name = &self.name;
+        match self.found(answer) {
+            None => Some(format!("nothing to capture as {name}")),
+            Some(value) => {
+                let kind = self.kinds.iter().find(|kind| !kind.fits(&value))?;
+                Some(format!("what {name} captures: {}", kind.misfit(&value)))
+            }
+        }
     }
 
     fn found(&self, answer: &Kept<'_>) -> Option<String> {
@@ -175,11 +250,14 @@ pub fn expectation(node: &Node<'_>) -> Option<Expectation> {
     })
 }
 
-fn json_expectation(node: &Node<'_>) -> Option<(JsonPath, Option<Value>)> {
+fn json_expectation(node: &Node<'_>) -> Option<JsonExpectation> {
     let object = node.object(&["path", "equals"])?;
-    let path = object.require("path").and_then(|node| json_path(&node));
-    let equals = object.get("equals").map(|node| node.value.clone());
-    Some((path?, equals))
+    let node = object.require("path")?;
+    Some(JsonExpectation {
+        text: node.text()?.to_owned(),
+        path: json_path(&node)?,
+        equals: object.get("equals").map(|node| node.value.clone()),
+    })
 }
 
 /// A status, or a range of them as `"200-399"`.
@@ -260,6 +338,7 @@ fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
         names.captured.len() - 1
     });
     Some(Capture {
+        name: name.to_owned(),
         place,
         source,
         kinds: Vec::new(),

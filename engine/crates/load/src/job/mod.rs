@@ -26,6 +26,8 @@ const LONGEST_US: u64 = 30 * 24 * 3600 * 1_000_000;
 const LARGEST_FILE: u64 = 256 << 20;
 /// How many groups or targets a job may have.
 const MANY: usize = 1000;
+/// How many attempts may be told one by one.
+const MOST_TRACED: u64 = 10_000;
 
 /// Nanoseconds, from the round's start or as a length of time.
 pub type Nanos = u64;
@@ -62,6 +64,8 @@ pub struct Job {
     pub counters: usize,
     /// Whether every attempt is written to a file.
     pub log_attempts: bool,
+    /// How many attempts are told one by one.
+    pub trace: usize,
 }
 
 /// How late the generator itself may send, at a percentile: a share of the service time there, but never less than a floor.
@@ -170,7 +174,7 @@ impl Job {
     }
 }
 
-const JOB: [&str; 16] = [
+const JOB: [&str; 17] = [
     "lateness",
     "core",
     "priority",
@@ -186,6 +190,7 @@ const JOB: [&str; 16] = [
     "rejected_pause_us",
     "groups",
     "log_attempts",
+    "trace",
     "constants",
 ];
 
@@ -203,6 +208,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let duration = object.maybe("duration_us", positive_time);
     let drain = object.or("drain_us", 30_000_000_000, time);
     let log_attempts = object.or("log_attempts", true, Node::flag);
+    let trace = object.or("trace", 0, |node| node.whole(0..=MOST_TRACED));
     let constants = object.or("constants", Vec::new(), constants);
     let lateness = object.or("lateness", Lateness::default(), lateness);
     let core = object.maybe("core", |node| node.whole(0..=1 << 20));
@@ -242,6 +248,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         groups,
         step_names: context.step_names,
         log_attempts: log_attempts?,
+        trace: usize::try_from(trace?).ok()?,
     })
 }
 

@@ -4,6 +4,7 @@ use super::Runner;
 use super::redirects::Trip;
 use super::session::{Session, journey_of, microseconds, step_of};
 use super::timers::Alarm;
+use super::trace::keeping;
 use super::verdict::{Ended, Verdict, judge};
 use super::wires::{Attempt, Key};
 use crate::job::{Job, Nanos, Step};
@@ -114,7 +115,9 @@ impl Runner {
             captured: &memory.captured,
             random: &mut self.random,
         };
-        let lasting = cookies || step.max_redirects > 0;
+        let traced = self.trace.is_some();
+        let expected = if traced { keeping(expected) } else { expected };
+        let lasting = traced || cookies || step.max_redirects > 0;
         let sent = match request.fixed(target).filter(|_| !lasting) {
             Some(bytes) => self.wires.send(key, bytes, expected, attempt, None),
             None => {
@@ -175,6 +178,7 @@ impl Runner {
             let measured = self.sessions[index].intended >= self.warm_up;
             self.measured_failures[failure as usize] += u64::from(measured);
         }
+        self.trace_failure(job, attempt, ended, now);
         if self.sessions[index].guarded.is_some() {
             return self.guarded_ended(job, attempt, ended, now, kept);
         }

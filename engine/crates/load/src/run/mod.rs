@@ -11,6 +11,7 @@ mod redirects;
 mod session;
 mod spread;
 mod timers;
+mod trace;
 mod verdict;
 mod wires;
 
@@ -30,6 +31,7 @@ use spread::Spread;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use timers::{Alarm, Timers};
+use trace::Trace;
 use verdict::Ended;
 use wires::{Key, Wires};
 
@@ -82,6 +84,8 @@ pub struct Finished {
     pub refused: Vec<(Refusal, u64)>,
     /// Why TLS failed for the first time, when it did.
     pub tls_reason: Option<String>,
+    /// What is told of the first attempts, where the job asks for that.
+    pub told: Option<Vec<serde_json::Value>>,
     /// How often each policy acted, outermost first.
     pub acted: Vec<(&'static str, u64)>,
     /// Whether it was stopped from outside.
@@ -138,6 +142,8 @@ struct Runner {
     abandoned: u64,
     refused: Vec<(Refusal, u64)>,
     tls_reason: Option<String>,
+    /// The attempts that are told one by one, where the job asks for that.
+    trace: Option<Box<Trace>>,
     interrupted: bool,
     began: Duration,
     /// What the thread had used before the round began.
@@ -156,7 +162,11 @@ impl Runner {
             wires: Wires::new(targets, job.limits)?,
             spread: Spread::new(job.targets.iter().map(|(_, weight)| *weight)),
             sessions: Slab::new(),
-            groups: job.groups.iter().map(GroupState::new).collect(),
+            groups: job
+                .groups
+                .iter()
+                .map(|group| GroupState::new(group, job.trace > 0))
+                .collect(),
             arriving: arrivals::all(job),
             timers: Timers::default(),
             stillborn: Vec::new(),
@@ -173,6 +183,7 @@ impl Runner {
             abandoned: 0,
             refused: Vec::new(),
             tls_reason: None,
+            trace: Trace::new(job.trace),
             interrupted: false,
             began: Duration::ZERO,
             cpu_before: Duration::ZERO,
@@ -305,11 +316,18 @@ impl Runner {
         };
         attempt.first_byte.get_or_insert(now);
         self.keep_cookies(job, attempt, key, now);
-        let verdict = match self.next_hop(job, attempt, key, answer) {
-            Some(Ok(hop)) => return self.follow(job, attempt, key, answer, hop),
-            Some(Err(refusal)) => self.refuse(refusal),
-            None => self.examine(job, attempt, key, answer, now),
+        let (verdict, refused) = match self.next_hop(job, attempt, key, answer) {
+            Some(Ok(hop)) => {
+                self.trace_hop(job, attempt, answer, now);
+                return self.follow(job, attempt, key, answer, hop);
+            }
+            Some(Err(refusal)) => {
+                let why = refusal.to_string();
+                (self.refuse(refusal), Some(why))
+            }
+            None => (self.examine(job, attempt, key, answer, now), None),
         };
+        self.trace_answer(job, attempt, key, (answer, verdict), refused, now);
         self.listen(attempt, key, answer);
         if !answer.keep_alive {
             self.wires.close(key);
@@ -375,6 +393,7 @@ impl Runner {
             abandoned: self.abandoned,
             refused: self.refused,
             tls_reason: self.tls_reason,
+            told: self.trace.map(|trace| trace.into_told()),
             acted,
             interrupted: self.interrupted,
             began: self.began,

@@ -38,6 +38,9 @@ impl Runner {
         attempt: Attempt,
     ) -> Result<(), Failure> {
         let target = &job.targets[self.wires.get(key).ok_or(Failure::Closed)?.target].0;
+        if let Some(trace) = &mut self.trace {
+            trace.sends(attempt.session, target, &trip.request);
+        }
         let host = hostname(trip.request.authority(target));
         let cookie = jar.and_then(|jar| jar.header(asked(&trip.request, target, &host), self.now()));
         let bytes = trip.request.render(target, cookie);

@@ -25,7 +25,8 @@ pub struct GroupState {
 }
 
 impl GroupState {
-    pub fn new(group: &Group) -> Self {
+    /// `traced` makes its users remember all they do, so that it can be told.
+    pub fn new(group: &Group, traced: bool) -> Self {
         let calls_left = match &group.workload {
             Workload::Closed(Closed {
                 until: Some(Until::Calls(calls)),
@@ -42,7 +43,9 @@ impl GroupState {
             journeys: Spread::new(group.journeys.iter().map(|journey| journey.weight)),
             calls_left,
             calls_of_user: vec![0; users],
-            scripted: !group.feeder.lines.is_empty() || group.journeys.iter().any(Journey::is_scripted),
+            scripted: traced
+                || !group.feeder.lines.is_empty()
+                || group.journeys.iter().any(Journey::is_scripted),
             next_line: 0,
         }
     }

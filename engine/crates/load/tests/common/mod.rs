@@ -196,6 +196,8 @@ pub struct Outcome {
     pub summary: Value,
     pub attempts: Vec<Attempt>,
     pub histograms: Value,
+    /// The attempts that were told one by one.
+    pub told: Vec<Value>,
 }
 
 impl Outcome {
@@ -238,6 +240,8 @@ pub fn try_run(job: &Value) -> Result<Outcome, CommandError> {
     let out = folder.path().join("out");
     let summary = command(&file, &out, std::io::sink(), &AtomicBool::new(false))?;
     let histograms = serde_json::from_slice(&std::fs::read(out.join("histograms.json")).unwrap()).unwrap();
+    let told = std::fs::read(out.join("trace.json"))
+        .map_or(Value::Null, |text| serde_json::from_slice(&text).unwrap());
     let attempts = File::open(out.join("attempts.parquet")).map_or_else(
         |_| Vec::new(),
         |file| {
@@ -253,6 +257,7 @@ pub fn try_run(job: &Value) -> Result<Outcome, CommandError> {
         summary,
         attempts,
         histograms,
+        told: told["attempts"].as_array().cloned().unwrap_or_default(),
     })
 }
 

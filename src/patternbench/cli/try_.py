@@ -1,0 +1,88 @@
+"""``patternbench try``: each journey of a study once, request by request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from patternbench.cli import output
+from patternbench.cli.terminal import printable
+from patternbench.drivers.driver import DriverError
+from patternbench.lab.processes import StartError
+from patternbench.run.trying import Trial, trials
+from patternbench.study.problems import InputError, Problem
+
+DONE, FAILED = 0, 1
+LONGEST = 200
+"""Characters of an answer's body, and of a captured value, that are shown."""
+FAILURES = {
+    "timeout": "no answer within the timeout",
+    "refused": "nobody listens at the address",
+    "reset": "the server reset the connection",
+    "closed": "the connection was closed before the answer was complete",
+    "malformed": "the answer is not HTTP/1",
+    "too_large": "the answer is larger than the limits allow",
+}
+
+
+@click.command("try", epilog="Example: patternbench try shop.yaml")
+@click.argument("study_file", metavar="STUDY")
+@click.option("--json", "json_", is_flag=True, help="Print every request as one JSON object.")
+def try_(study_file: str, json_: bool) -> int:
+    """Take each journey of STUDY once, and print it request by request, with the first expectation that fails.
+
+    The system is brought up as `run` would, with the settings of the first scenario; one user goes, without faults and
+    without patterns. Captured values are printed as they are. Exit code 1 says that an answer was not as expected.
+    """
+    tried: list[Trial] = []
+    try:
+        for trial in trials(study_file):
+            tried.append(trial)
+            if not json_:
+                tell(trial)
+    except StartError as error:
+        raise InputError(Problem(str(error), file=study_file, path="system")) from None
+    except (DriverError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    if json_:
+        output.as_json({"journeys": [trial.as_json() for trial in tried]})
+    return DONE if all(trial.good for trial in tried) else FAILED
+
+
+def tell(trial: Trial) -> None:
+    """Print a journey: a line per request, and below it what was captured or missed."""
+    say(f"group {trial.group}, journey {trial.journey}: {'good' if trial.good else 'not as expected'}")
+    for number, attempt in enumerate(trial.attempts, start=1):
+        say(f"{number:>3} {line(attempt)}")
+        for name, value in attempt["captured"].items():
+            say(f"      captured {name} = {cut(value)}")
+        if attempt["missed"]:
+            say(f"      {'waits' if attempt['success'] else 'missed'}: {why(attempt)}")
+        if attempt["body"]:
+            say(f"      answer: {cut(attempt['body'])}")
+
+
+def line(attempt: dict[str, Any]) -> str:
+    """A request in a line: step, method, URL, status or what became of it, time."""
+    sent = f"{attempt['method']} {attempt['url']}" if attempt["url"] else "(not sent)"
+    status = attempt["status"] or attempt["outcome"]
+    ms = (attempt["end_us"] - attempt["start_us"]) / 1000
+    return f"{attempt['step']}: {sent}  {status}  {ms:.1f} ms"
+
+
+def why(attempt: dict[str, Any]) -> str:
+    """What was missed, in a sentence."""
+    missed = str(attempt["missed"])
+    return missed if attempt["status"] else FAILURES.get(missed, missed)
+
+
+def cut(text: str) -> str:
+    """The beginning of a text, on one line."""
+    alone = " ".join(text.split())
+    return alone if len(alone) <= LONGEST else alone[: LONGEST - 1] + "…"
+
+
+def say(text: str) -> None:
+    """Print a line whose control characters do nothing to a terminal."""
+    click.echo(printable(text))
