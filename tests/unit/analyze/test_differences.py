@@ -19,6 +19,7 @@ def test_independent_rounds_get_welchs_test() -> None:
     found, welch = apart(x, y), stats.ttest_ind(y, x, equal_var=False)
     limits = welch.confidence_interval(0.95)
     assert found.p == pytest.approx(welch.pvalue)
+    assert apart(x / 1e3, y / 1e3).p == pytest.approx(welch.pvalue), "the unit changes nothing"
     assert found.ends(0.95) == (pytest.approx(limits.low), pytest.approx(limits.high))
 
 
