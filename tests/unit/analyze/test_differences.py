@@ -97,6 +97,12 @@ def test_of_many_responses_with_one_round_each_has_its_own_difference(
     assert np.isnan(found.error).all()
 
 
+def test_tiny_responses_differ_as_large_ones_do() -> None:
+    x = np.array([1e-15, 1.1e-15, 1.2e-15])
+    for estimate in (paired, apart):
+        assert estimate(x, 2 * x).value == pytest.approx(1.1e-15, rel=1e-9, abs=0)
+
+
 def test_without_a_shared_block_the_difference_is_unknown() -> None:
     found = paired(np.empty((2, 0)), np.empty((2, 0)))
     assert found.value.shape == (2,)
