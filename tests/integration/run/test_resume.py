@@ -9,11 +9,13 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from tests.integration.run.conftest import ROUNDS, TINY, command, entries, left_behind, patternbench
 
 KILLS = 20
 
 
+@pytest.mark.timeout(900)  # twenty starts of a run, each of many seconds on a busy machine
 def test_a_run_killed_at_20_random_moments_is_completed_with_every_round_once(tmp_path: Path, tiny: Path) -> None:
     source = random.Random(20)
     tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 12"))
@@ -114,7 +116,8 @@ def wait_until_gone(mark: str) -> None:
 def test_a_resumed_run_reads_its_own_copy_of_a_file_and_refuses_a_changed_one(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("at_us\n1000\n2000\n3000\n")
     text = TINY.partition("workload:")[0].replace("rounds: 3", "rounds: 1") + (
-        "workload: {open: {schedule: {trace: t.csv}}}\nstrategies: [{client: native, baseline: {}}]\n"
+        "workload: {open: {schedule: {trace: t.csv}}, request: {path: /bytes/100}}\n"
+        "strategies: [{client: native, baseline: {}}]\n"
     )
     (tmp_path / "study.yaml").write_text(text.replace("warm_up: 100ms", "warm_up: 0ms"))
     run = tmp_path / "run"
