@@ -8,13 +8,14 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
+import psutil
 import pytest
 from tests.integration.run.conftest import command, entries, left_behind, patternbench
 from tests.integration.run.test_bad_input import refused
@@ -349,14 +350,47 @@ def test_a_stack_of_policies_comes_from_a_file_or_from_flags(tmp_path: Path) -> 
     assert "wrong.yaml:2: stack[1].timeout: a duration needs a unit" in said
 
 
-def test_load_whose_generator_could_not_keep_up_has_no_result(tmp_path: Path) -> None:
+def test_load_that_a_slow_system_leaves_no_room_for_is_dropped_and_counted_and_a_result(tmp_path: Path) -> None:
     # One worker holds the first call for the whole second: nine in ten arrivals find the cap taken.
     with target(tmp_path, "--workers", "1", "--service-time", "fixed:2s") as url:
         flags = ("--rate", "20", "--duration", "1s", "--in-flight", "2", "--timeout", "10s", "--json")
         done = patternbench("load", f"{url}/bytes/1", *flags)
-    assert done.returncode == 3
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["dropped"] == 18
-    assert "not valid:" in done.stderr
+    assert "18 arrivals (90.00 %) were not sent" in done.stderr
+
+
+def test_load_whose_generator_stood_still_has_no_result(tmp_path: Path) -> None:
+    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+        flags = ("--rate", "100", "--duration", "3s", "--json")
+        process = subprocess.Popen(command("load", url + "/bytes/1", *flags), stdout=-1, stderr=-1, text=True)
+        generator = eventually(lambda: _generator(process.pid))
+        time.sleep(1)
+        generator.suspend()
+        time.sleep(1)
+        generator.resume()
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    assert json.loads(out)["requests"] > 0
+    assert "not valid:" in err
+
+
+def _generator(command_pid: int) -> psutil.Process | None:
+    """The load engine below a command, itself and not the guard that starts it."""
+    below = psutil.Process(command_pid).children(recursive=True)
+    return next(
+        (each for each in below if each.name() == "patternbench-engine" and "load" in each.cmdline()[1:2]), None
+    )
+
+
+def eventually(found: Callable[[], Any]) -> Any:
+    """What a question answers at last, asked for ten seconds at most."""
+    for _ in range(200):
+        answer = found()
+        if answer is not None:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError("nothing was found in ten seconds")
 
 
 def test_load_that_is_interrupted_shows_what_there_is(tmp_path: Path) -> None:

@@ -79,6 +79,10 @@
       rows = rows.filter((row) => row.median > 0).map((row) => ({ ...row, low: row.low === null ? null : Math.max(row.low, row.median / 1000) }));
       for (const layer of inner.layer) if (layer.encoding.y) layer.encoding.y.scale = { type: "log" };
     }
+    if (rows.every((row) => row.low === null)) {
+      // No interval anywhere: the band shrinks to its line. It has to stay, since the choices hang on the first layer.
+      for (const layer of inner.layer) if (layer.encoding.y?.field === "low") layer.encoding.y.field = layer.encoding.y2.field = "median";
+    }
     spec.datasets = { points: rows };
     return spec;
   }
