@@ -180,9 +180,13 @@ def _fieller(line: _Line, t: float) -> tuple[float, float] | None:
     return (-b - math.sqrt(root)) / a, (-b + math.sqrt(root)) / a
 
 
+ON_THE_GROUND = 0.001
+"""The missed share below which a service counts as untroubled: the 1 in 1,000 that the answer's words name."""
+
+
 def knee(steps: Sequence[Step]) -> float | None:
     """The rate after which the missed share leaves the ground: the last at which under 1 in 1,000 calls was missed."""
-    good = [step.rate for step in steps if step.share < 0.001]  # noqa: PLR2004
-    bad = [step.rate for step in steps if step.share >= 0.001]  # noqa: PLR2004
+    good = [step.rate for step in steps if step.share < ON_THE_GROUND]
+    bad = [step.rate for step in steps if step.share >= ON_THE_GROUND]
     below = [rate for rate in good if not bad or rate < min(bad)]
     return max(below) if below else None

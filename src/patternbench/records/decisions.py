@@ -31,7 +31,7 @@ _KINDS = {
 _Read = TypeVar("_Read")
 
 
-class Unreadable(Exception):  # noqa: N818
+class Unreadable(Exception):  # noqa: N818 - a state of the records, named as one
     """A file of a round is no log of decisions, or no plan of a balancer: which, and why."""
 
 

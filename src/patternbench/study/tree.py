@@ -32,6 +32,7 @@ def count(node: Any) -> int:
 
 def variants(node: Part) -> Iterator[Part]:
     """Every concrete version of a part; the field declared first varies slowest."""
+    # A part's versions are of its own type; mypy cannot follow that through isinstance on a type variable.
     if count(node) == 1:
         yield node
     elif isinstance(node, Levels):
