@@ -60,7 +60,7 @@ def measure(rows: int) -> dict[str, float]:
 
 
 def _page(analysis: Any) -> str:
-    from patternbench.report.model_section import models_html  # noqa: PLC0415 - its import is not part of a fit
+    from patternbench.report.pages.models import models_html  # noqa: PLC0415 - its import is not part of a fit
 
     return models_html(analysis)
 

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 import vl_convert
 
-from patternbench.analyze.compare import How, compare_runs
-from patternbench.analyze.models import fit_formulas
-from patternbench.analyze.recommend import Wish, recommend
+from patternbench.analyze.compare.comparison import How, compare_runs
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.analyze.recommend.recommendation import Wish, recommend
 from patternbench.records.tables import read_table
-from patternbench.report.comparison_section_figures import differences_figure, trade_off_figure, wins_figure
-from patternbench.report.model_section_figures import effects_figure, residuals_over_fitted
+from patternbench.report.pages.comparison_figures import differences_figure, trade_off_figure, wins_figure
+from patternbench.report.pages.model_figures import effects_figure, residuals_over_fitted
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "studies" / "published" / "elmalki-zdun-2021-table2.csv"

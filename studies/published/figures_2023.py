@@ -18,10 +18,10 @@ from typing import Any
 import generate_2023 as study
 import pandas as pd
 
-from patternbench.analyze.models import fit_formulas
-from patternbench.analyze.recommend import Wish, recommend
-from patternbench.report.comparison_section_figures import trade_off_figure
-from patternbench.report.model_section_figures import interaction_figure, models_figure
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.report.pages.comparison_figures import trade_off_figure
+from patternbench.report.pages.model_figures import interaction_figure, models_figure
 from patternbench.report.svg import draw
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproductions" / "elmalki-zdun-2023"

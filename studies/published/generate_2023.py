@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.models import Analysis, ModelResult, fit_formulas
+from patternbench.analyze.models.fit import Analysis, ModelResult, fit_formulas
 
 Truth = dict[str, dict[str, float]]
 SEED = 2023

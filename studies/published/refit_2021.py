@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.diagnostics import ljung_box_test
-from patternbench.analyze.models import ModelResult, fit_formulas
+from patternbench.analyze.models.diagnostics import ljung_box_test
+from patternbench.analyze.models.fit import ModelResult, fit_formulas
 from patternbench.records.tables import read_table
 
 TABLE = Path(__file__).parent / "elmalki-zdun-2021-table2.csv"

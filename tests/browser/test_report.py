@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.support.studies import changed, study
 from tests.support.synthetic_run import synthetic_run
 
-from patternbench.report.evidence import with_sections
 from patternbench.report.html import write_html
 from patternbench.report.model import RunReport
+from patternbench.report.sections.declared import with_sections
 
 pytestmark = pytest.mark.browser
 

@@ -21,10 +21,10 @@ import pytest
 from click.testing import CliRunner
 
 from patternbench.cli.check_client import check_client as check_client_command
+from patternbench.conformance.bench import RULES
+from patternbench.conformance.check import ClientUnreachableError, Finding, check_client
+from patternbench.conformance.reference_breaker import ReferenceBreaker, Result
 from patternbench.drivers import registry
-from patternbench.drivers.conformance.bench import RULES
-from patternbench.drivers.conformance.check import ClientUnreachableError, Finding, check_client
-from patternbench.drivers.conformance.reference_breaker import ReferenceBreaker, Result
 from patternbench.lab import engine
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

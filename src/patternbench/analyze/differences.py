@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .formula import Floats
-from .units import SHARES
+from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.units import SHARES
 
 _FEWEST = 2
 #: Relative to the values, a spread or a difference below this is the rounding of doubles.

@@ -19,7 +19,7 @@ from scipy import stats
 
 from patternbench.analyze.differences import Estimate
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
-from patternbench.analyze.recommend import shown_below
+from patternbench.analyze.recommend.recommendation import shown_below
 from patternbench.analyze.throttling import Rule, by_client, summarize_with_scale
 
 REJECTED = 429

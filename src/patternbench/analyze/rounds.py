@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .derived import PREFIX
-from .formula import Floats
-from .metrics import RESPONSES
-from .problems import DataError, Problem, did_you_mean, raise_if_any
-from .units import SECONDS, level_text, read_level
+from patternbench.analyze.derived import PREFIX
+from patternbench.analyze.metrics import RESPONSES
+from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.problems import DataError, Problem, did_you_mean, raise_if_any
+from patternbench.analyze.units import SECONDS, level_text, read_level
 
 #: Columns of a run's rounds that are neither factor nor response (contracts/records).
 BOOKKEEPING = (

@@ -8,8 +8,8 @@ from typing import Any
 import click
 from rich.table import Table
 
-from patternbench.analyze.capacity import Capacity, Limits, Objective, knee, parse_objective, repeated, search
-from patternbench.analyze.capacity import capacity as estimate
+from patternbench.analyze.load.rate_search import Capacity, Limits, Objective, knee, parse_objective, repeated, search
+from patternbench.analyze.load.rate_search import capacity as estimate
 from patternbench.analyze.problems import DataError
 from patternbench.analyze.units import number, quantity
 from patternbench.cli import output
@@ -46,7 +46,7 @@ def capacity(asked: str, text: str, duration: Duration, svg: Path | None, json_:
         raise click.ClickException(str(error)) from None
     found = estimate(repeated([one.step for one in driven], limits), objective)
     if svg:
-        from patternbench.report.capacity_figure import write_svg  # noqa: PLC0415 - slow to import
+        from patternbench.report.figures.capacity_figure import write_svg  # noqa: PLC0415 - slow to import
 
         write_svg(svg, [one.step for one in driven], found, objective)
     tell(driven, found, objective, limits, json_)

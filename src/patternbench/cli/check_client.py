@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from patternbench.cli.terminal import Plain
-from patternbench.drivers.conformance import check
-from patternbench.drivers.conformance.check import ClientUnreachableError, Finding
+from patternbench.conformance import check
+from patternbench.conformance.check import ClientUnreachableError, Finding
 
 COLOURS = {"passed": "green", "failed": "red", "not applicable": "yellow"}
 

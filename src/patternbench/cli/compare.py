@@ -13,16 +13,14 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from patternbench.analyze.compare import Comparison, Difference, How, compare_runs, compare_with_baseline
-from patternbench.analyze.compare_json import comparison_json
-from patternbench.analyze.compare_words import by_chance, change, interval, ranked, sentences
-from patternbench.analyze.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
+from patternbench.analyze.compare.compare_json import comparison_json
+from patternbench.analyze.compare.comparison import Comparison, Difference, How, compare_runs, compare_with_baseline
+from patternbench.analyze.compare.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
+from patternbench.analyze.compare.words import by_chance, change, interval, ranked, sentences
+from patternbench.analyze.models.words import p_value
 from patternbench.analyze.problems import DataError, Problem
 from patternbench.analyze.units import quantity
-from patternbench.analyze.words import p_value
-from patternbench.report.two_runs import about
-
-from .shared import (
+from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
     by_option,
@@ -32,6 +30,7 @@ from .shared import (
     read,
     responses_option,
 )
+from patternbench.report.pages.two_runs import about
 
 _ROWS = 20
 _COLUMNS = ("scenario", "response", "A", "B", "change", "interval", "p (corrected)", "effect", "verdict")
@@ -158,6 +157,6 @@ def _print_verdict(verdict: Verdict, console: Console) -> None:
 
 
 def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[Verdict], said: Sequence[str]) -> None:
-    from patternbench.report.comparison_section import comparison_html  # noqa: PLC0415 - slow to import
+    from patternbench.report.pages.comparison import comparison_html  # noqa: PLC0415 - slow to import
 
     path.write_text(comparison_html(comparison, verdicts, about=said), encoding="utf-8")

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from patternbench.analyze.fit_json import analysis_json
-from patternbench.analyze.models import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
+from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
+from patternbench.analyze.models.fit_json import analysis_json
+from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.analyze.problems import Problem, did_you_mean, plural, raise_if_any
 from patternbench.analyze.units import number
-from patternbench.analyze.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
@@ -88,7 +88,7 @@ def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:
 
 
 def _write_html(path: Path, analysis: Analysis, data: Path, over: tuple[str, ...]) -> None:
-    from patternbench.report.model_section import models_html  # noqa: PLC0415 - drawing is slow to import and rarely asked for
+    from patternbench.report.pages.models import models_html  # noqa: PLC0415 - drawing is slow to import and rarely asked for
 
     path.write_text(models_html(analysis, title=f"Models of {data.name}", over=over), encoding="utf-8")
 

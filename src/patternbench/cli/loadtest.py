@@ -8,8 +8,8 @@ from typing import Any
 import click
 from rich.table import Table
 
-from patternbench.analyze.fit_json import notes_json, plain
-from patternbench.analyze.loadtest import Columns, LoadTest, analyze_load_test, in_words
+from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_test, in_words
+from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.units import number
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, seed_option
 from patternbench.records.tables import read_table
@@ -44,7 +44,7 @@ def loadtest(data: Path, json: JsonWish, html: Path | None, window: int | None, 
 
 
 def _write_html(path: Path, found: LoadTest) -> None:
-    from patternbench.report.model_section_load import load_test_html  # noqa: PLC0415 - slow to import
+    from patternbench.report.pages.load_test import load_test_html  # noqa: PLC0415 - slow to import
 
     path.write_text(load_test_html(found), encoding="utf-8")
 

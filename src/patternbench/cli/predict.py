@@ -9,12 +9,12 @@ import click
 import orjson
 from rich.console import Console
 
-from patternbench.analyze.fit_json import notes_json, plain
-from patternbench.analyze.predict import Prediction, read_point
-from patternbench.analyze.predict import predict as predicted
+from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.models.predict import Prediction, read_point
+from patternbench.analyze.models.predict import predict as predicted
+from patternbench.analyze.models.saved_model import SavedModel, read_models
 from patternbench.analyze.problems import DataError, Problem, did_you_mean
 from patternbench.analyze.rounds import label
-from patternbench.analyze.saved_model import SavedModel, read_models
 from patternbench.analyze.units import quantity, span
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
 from patternbench.study.files import read_bytes

@@ -9,13 +9,11 @@ from typing import Any
 import click
 from rich.console import Console
 
-from patternbench.analyze.recommend import Choice, Recommendation, Wish, flips_in_words
-from patternbench.analyze.recommend import recommend as choose
-from patternbench.analyze.recommend_json import recommendation_json
+from patternbench.analyze.recommend.recommend_json import recommendation_json
+from patternbench.analyze.recommend.recommendation import Choice, Recommendation, Wish, flips_in_words
+from patternbench.analyze.recommend.recommendation import recommend as choose
 from patternbench.analyze.units import quantity
-from patternbench.report.wish import wish_of_run
-
-from .shared import (
+from patternbench.cli.shared import (
     bad_input_exits,
     by_option,
     console,
@@ -25,6 +23,7 @@ from .shared import (
     read,
     seed_option,
 )
+from patternbench.report.sections.wish import wish_of_run
 
 
 @click.command(epilog="Example: patternbench recommend runs/first --objective 'minimise p95'")
@@ -79,7 +78,7 @@ def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: 
 
 
 def _write_html(path: Path, found: Recommendation) -> None:
-    from patternbench.report.comparison_section import recommendation_html  # noqa: PLC0415 - slow to import
+    from patternbench.report.pages.comparison import recommendation_html  # noqa: PLC0415 - slow to import
 
     path.write_text(recommendation_html(found), encoding="utf-8")
 

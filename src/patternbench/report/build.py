@@ -21,8 +21,10 @@ from patternbench.analyze.metrics import latency_curve, round_metrics, step_metr
 from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, evidence, html, policies, rate_limits, steps, summary, svg
+from patternbench.report import csv, html, rate_limits, svg
 from patternbench.report.model import RunReport, counting
+from patternbench.report.sections import declared as evidence
+from patternbench.report.sections import policies, steps, summary
 from patternbench.study import secrets
 from patternbench.study.files import read_text
 from patternbench.study.load import loads, parse_study

@@ -8,11 +8,11 @@ from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import block_drift, noise_floor
 from patternbench.analyze.units import SHARES
 from patternbench.records import csv_file
-from patternbench.report.figures import figure_responses
-from patternbench.report.findings import Findings, findings
+from patternbench.report.figures.scenarios import figure_responses
+from patternbench.report.labels import HEADLINES
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, warnings
-from patternbench.report.words import HEADLINES
+from patternbench.report.sections.findings import Findings, findings
 
 _SHOWN = ["scenario", "response", "median", "low", "high", "rounds", "coverage"]
 

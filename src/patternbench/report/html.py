@@ -13,13 +13,13 @@ import pandas as pd
 import vl_convert
 from markupsafe import Markup
 
-from patternbench.analyze.compare_words import amount
+from patternbench.analyze.compare.words import amount
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import noise_floor, trend
 from patternbench.analyze.units import SHARES
 from patternbench.records.folder import write_text
 from patternbench.report.csv import noise_tables
-from patternbench.report.figures import (
+from patternbench.report.figures.scenarios import (
     axis_title,
     config,
     distribution,
@@ -30,11 +30,11 @@ from patternbench.report.figures import (
     shown_unit,
     tail_place,
 )
-from patternbench.report.findings import Findings, change_text, findings, headlines, interval_text
+from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level_text, number, shown
 from patternbench.report.layout import Layout, item, layout
-from patternbench.report.measured import measured
 from patternbench.report.model import RunReport, Table, doubted, warnings
-from patternbench.report.words import HEADLINES, RESPONSES, factor_title, level_text, number, shown
+from patternbench.report.sections.findings import Findings, change_text, findings, headlines, interval_text
+from patternbench.report.sections.measured import measured
 
 _DIGITS = 4
 _LOGIN = re.compile(r"//[^/@]*@")

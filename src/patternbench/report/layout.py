@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from patternbench.report.labels import factor_title, is_duration, is_percentage, level_text, numeric
 from patternbench.report.model import RunReport
 from patternbench.report.roles import CLIENT, Roles, roles
-from patternbench.report.words import factor_title, is_duration, is_percentage, level_text, numeric
 
 _BASELINE = re.compile(r"^(baseline|none|no pattern)$", re.IGNORECASE)
 _MOST_WIDTHS = 6

@@ -14,11 +14,11 @@ from patternbench.analyze.rate_limits import mean_interval
 from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER
 from patternbench.plan.limit_replay import BURSTY, GOSSIP
 from patternbench.records.simulated import LimitMap, Simulated
+from patternbench.report.labels import number
 from patternbench.report.model import Figure, Table
 from patternbench.report.rate_limit_figures import numbers, tips, with_data
 from patternbench.report.rate_limit_tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
 from patternbench.report.rate_limit_words import ENOUGH, named
-from patternbench.report.words import number
 from patternbench.study.units import Duration
 
 MATTERS = 0.1

@@ -12,6 +12,7 @@ import pandas as pd
 from patternbench.analyze import rate_limits as judge
 from patternbench.analyze.rate_limits import Chosen, Noise, Wanted
 from patternbench.analyze.throttling import NO_LIMITER
+from patternbench.report.labels import number
 from patternbench.report.rate_limit_tables import (
     BALANCERS,
     BY,
@@ -24,7 +25,6 @@ from patternbench.report.rate_limit_tables import (
     PER_REQUEST,
     interval,
 )
-from patternbench.report.words import number
 
 InBursts = Callable[[pd.Series], float | None]
 """What share of a configuration's decisions would deviate if its clients came in bursts; None when unknown."""

@@ -23,9 +23,9 @@ from patternbench.report import rate_limit_figures as figures
 from patternbench.report import rate_limit_simulation as simulation
 from patternbench.report import rate_limit_tables as tables
 from patternbench.report import rate_limit_words as words
+from patternbench.report.labels import factor_title, level_text
 from patternbench.report.model import Section, Table
 from patternbench.report.rate_limit_tables import BALANCERS, BY, CLIENTS, COST, GROUP, NONE, PER_REQUEST
-from patternbench.report.words import factor_title, level_text
 from patternbench.study.units import Duration
 
 MILLI = 1000.0

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from patternbench.report.words import numeric
+from patternbench.report.labels import numeric
 
 _FAULT = re.compile(r"percent|fault|abort|outage|loss", re.IGNORECASE)
 _LOAD = re.compile(r"users|rate\b|load|rps|arrival|concurren|connections", re.IGNORECASE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import vl_convert
 
-from patternbench.report.figures import (
+from patternbench.report.figures.scenarios import (
     PAPER_FIGURES,
     axis_title,
     config,
@@ -15,9 +15,9 @@ from patternbench.report.figures import (
     points,
     shown_unit,
 )
+from patternbench.report.labels import HEADLINES, RESPONSES
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport
-from patternbench.report.words import HEADLINES, RESPONSES
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 

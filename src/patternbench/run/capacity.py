@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
-from patternbench.analyze.capacity import Objective, Step
+from patternbench.analyze.load.rate_search import Objective, Step
 from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Target, Task, direct_targets

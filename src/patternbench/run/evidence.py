@@ -8,10 +8,10 @@ from typing import Any
 
 from patternbench.analyze import derived
 from patternbench.analyze import problems as analysis
-from patternbench.analyze.formula_text import parse_formula
 from patternbench.analyze.metrics import RESPONSES
-from patternbench.analyze.objectives import parse_limit, parse_objective
-from patternbench.analyze.stopping import Rule, parse_rule
+from patternbench.analyze.models.formula_text import parse_formula
+from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
+from patternbench.analyze.stopping.rule import Rule, parse_rule
 from patternbench.plan.expand import Plan
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from patternbench.analyze.metrics import round_metrics
-from patternbench.analyze.stopping import Rule, next_block
+from patternbench.analyze.stopping.rule import Rule, next_block
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round
 from patternbench.plan.order import next_block as following

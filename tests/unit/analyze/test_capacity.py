@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from patternbench.analyze.capacity import (
+from patternbench.analyze.load.rate_search import (
     Capacity,
     Limits,
     Objective,

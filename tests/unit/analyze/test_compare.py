@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.compare import How, compare_runs, compare_with_baseline
-from patternbench.analyze.compare_words import by_chance, change, detectable, interval, sentences
-from patternbench.analyze.gate import judge, parse_condition, rounds_to_decide, simultaneous_level
+from patternbench.analyze.compare.comparison import How, compare_runs, compare_with_baseline
+from patternbench.analyze.compare.gate import judge, parse_condition, rounds_to_decide, simultaneous_level
+from patternbench.analyze.compare.words import by_chance, change, detectable, interval, sentences
 from patternbench.analyze.problems import DataError
 
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from patternbench.analyze.contrasts import contrasts, entangled, fitted_at
-from patternbench.analyze.models import ModelResult, fit_formulas
-from patternbench.analyze.words import effects
-from patternbench.report.model_section_figures import models_figure
+from patternbench.analyze.models.contrasts import contrasts, entangled, fitted_at
+from patternbench.analyze.models.fit import ModelResult, fit_formulas
+from patternbench.analyze.models.words import effects
+from patternbench.report.pages.model_figures import models_figure
 
 
 def table(noise: float = 0.0) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from patternbench.analyze.differences import Estimate, apart, is_relative, middle, over, paired
-from patternbench.analyze.formula import Floats
+from patternbench.analyze.models.formula import Floats
 
 sides = st.lists(st.floats(0.01, 100), min_size=4, max_size=4)
 

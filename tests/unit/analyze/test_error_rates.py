@@ -8,11 +8,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from patternbench.analyze.objectives import Objective
-from patternbench.analyze.ranking import holm, rank
-from patternbench.analyze.recommend import shown_below
-from patternbench.analyze.stopping import Rule
-from patternbench.analyze.stopping_doubts import doubts, order_p, outliers
+from patternbench.analyze.recommend.objectives import Objective
+from patternbench.analyze.recommend.ranking import holm, rank
+from patternbench.analyze.recommend.recommendation import shown_below
+from patternbench.analyze.stopping.doubts import doubts, order_p, outliers
+from patternbench.analyze.stopping.rule import Rule
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "analysis" / "error_rates.py"
 RULE = Rule("p95", 0.05, relative=True, fewest=3, most=30)

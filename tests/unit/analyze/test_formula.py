@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.formula import build_design
-from patternbench.analyze.formula_text import parse_formula
-from patternbench.analyze.models import fit_formulas
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.analyze.models.formula import build_design
+from patternbench.analyze.models.formula_text import parse_formula
 from patternbench.analyze.problems import DataError
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.signal import savgol_filter
 
-from patternbench.analyze.loadtest import Columns, analyze_load_test, in_words, knee, linearity
+from patternbench.analyze.load.loadtest import Columns, analyze_load_test, in_words, knee, linearity
 from patternbench.analyze.problems import DataError
 
 LOADS = np.arange(10.0, 101.0, 10.0)

@@ -15,13 +15,13 @@ from statsmodels.multivariate.manova import MANOVA
 from statsmodels.stats.diagnostic import acorr_ljungbox, het_breuschpagan
 from statsmodels.stats.outliers_influence import OLSInfluence
 
-from patternbench.analyze.diagnostics import breusch_pagan_test, henze_zirkler_test, ljung_box_test
-from patternbench.analyze.linear import factorize
-from patternbench.analyze.manova import hotelling_lawley
-from patternbench.analyze.models import Settings, fit_formulas
+from patternbench.analyze.models.diagnostics import breusch_pagan_test, henze_zirkler_test, ljung_box_test
+from patternbench.analyze.models.fit import Settings, fit_formulas
+from patternbench.analyze.models.linear import factorize
+from patternbench.analyze.models.manova import hotelling_lawley
+from patternbench.analyze.models.robust import hc3
+from patternbench.analyze.models.words import doubts, effects, headline, statistics
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.robust import hc3
-from patternbench.analyze.words import doubts, effects, headline, statistics
 
 STUDIES = Path(__file__).parents[3] / "studies" / "published"
 

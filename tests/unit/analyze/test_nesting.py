@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.fit_json import analysis_json
-from patternbench.analyze.models import fit_formulas
-from patternbench.analyze.predict import predict
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.analyze.models.fit_json import analysis_json
+from patternbench.analyze.models.predict import predict
+from patternbench.analyze.models.saved_model import read_models
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.saved_model import read_models
 
 FORMULA = "p95 ~ users + C(strategy) + delay"
 

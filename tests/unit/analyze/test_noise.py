@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.compare import How, compare_runs
+from patternbench.analyze.compare.comparison import How, compare_runs
 from patternbench.analyze.noise import block_drift, floor_of, noise_floor, scenario_floor, trend
 
 

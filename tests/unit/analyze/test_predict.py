@@ -9,11 +9,11 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy import stats
 
-from patternbench.analyze.fit_json import analysis_json
-from patternbench.analyze.models import fit_formulas
-from patternbench.analyze.predict import predict, read_point
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.analyze.models.fit_json import analysis_json
+from patternbench.analyze.models.predict import predict, read_point
+from patternbench.analyze.models.saved_model import SavedModel, read_models
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.saved_model import SavedModel, read_models
 
 
 def table(seed: int = 1, n: int = 60) -> pd.DataFrame:

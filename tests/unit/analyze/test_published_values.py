@@ -9,8 +9,8 @@ import statsmodels.api as sm
 from sklearn.datasets import load_iris
 from statsmodels.datasets import longley
 
-from patternbench.analyze.diagnostics import henze_zirkler
-from patternbench.analyze.models import Analysis, fit_formulas
+from patternbench.analyze.models.diagnostics import henze_zirkler
+from patternbench.analyze.models.fit import Analysis, fit_formulas
 
 # R's dataset `cars` (Ezekiel 1930), as printed in its help page.
 SPEED = (

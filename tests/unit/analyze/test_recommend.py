@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.objectives import parse_limit
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.recommend import Wish, pareto_front, recommend, resampled_centres
+from patternbench.analyze.recommend.objectives import parse_limit
+from patternbench.analyze.recommend.recommendation import Wish, pareto_front, recommend, resampled_centres
 
 
 def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.stopping import Rule, confidences, decide, next_block, parse_rule, saving
+from patternbench.analyze.stopping.rule import Rule, confidences, decide, next_block, parse_rule, saving
 
 RULE = Rule("p95", 0.05, relative=True, fewest=3, most=30)
 

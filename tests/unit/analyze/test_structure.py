@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from patternbench.analyze.formula import build_design
-from patternbench.analyze.linear import factorize, fit_linear
-from patternbench.analyze.models import ModelResult, Settings, fit_formulas
+from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
+from patternbench.analyze.models.formula import build_design
+from patternbench.analyze.models.linear import factorize, fit_linear
+from patternbench.analyze.models.structure import structure_tests
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.structure import structure_tests
 
 
 def grid(seed: int, groups: int = 6, between: float = 0.0, slopes: float = 0.0) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.drivers.conformance.reference_breaker import Decision, ReferenceBreaker, Result, mistakes
+from patternbench.conformance.reference_breaker import Decision, ReferenceBreaker, Result, mistakes
 
 VECTORS = Path(__file__).parents[3] / "contracts" / "client" / "vectors" / "breaker.json"
 CASES = json.loads(VECTORS.read_text())["cases"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from patternbench.drivers.conformance import rules  # noqa: F401 - importing them registers the rules
-from patternbench.drivers.conformance.bench import RULES
+from patternbench.conformance import rules  # noqa: F401 - importing them registers the rules
+from patternbench.conformance.bench import RULES
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = REPOSITORY / "docs" / "write-a-client.md"

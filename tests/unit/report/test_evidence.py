@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 from tests.support.studies import EXAMPLE, changed, study
 
-from patternbench.analyze.objectives import parse_limit, parse_objective
-from patternbench.analyze.recommend import Candidate, Choice, Recommendation
+from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
+from patternbench.analyze.recommend.recommendation import Candidate, Choice, Recommendation
 from patternbench.analyze.rounds import Scenario
 from patternbench.plan.expand import expand
-from patternbench.report.evidence import counted, where_chosen, with_sections
 from patternbench.report.model import RunReport, Section
+from patternbench.report.sections.declared import counted, where_chosen, with_sections
 
 RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 10}"
 FORMULA = "['p95 ~ users + C(strategy)']"

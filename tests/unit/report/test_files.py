@@ -16,8 +16,8 @@ from patternbench.analyze.intervals import median_interval
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
 from patternbench.report.model import Figure, RunReport, Section, Table, doubted, warnings
-from patternbench.report.model_section import page_html
-from patternbench.report.summary import summary_table
+from patternbench.report.pages.models import page_html
+from patternbench.report.sections.summary import summary_table
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
 

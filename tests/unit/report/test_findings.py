@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from tests.support.synthetic_run import synthetic_run
 
-from patternbench.analyze.compare import How, compare_with_baseline
+from patternbench.analyze.compare.comparison import How, compare_with_baseline
 from patternbench.analyze.metrics import RESPONSES
-from patternbench.analyze.recommend import Wish, recommend
-from patternbench.report.findings import Findings, Headline, findings, headlines
+from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.report.labels import BESIDE, HEADLINES
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, Section
-from patternbench.report.words import BESIDE, HEADLINES
+from patternbench.report.sections.findings import Findings, Headline, findings, headlines
 
 
 def run_with(

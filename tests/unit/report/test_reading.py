@@ -14,16 +14,16 @@ import pytest
 from rich.table import Table
 from tests.support.synthetic_run import synthetic_run
 
-from patternbench.analyze.loadtest import _worst_status
+from patternbench.analyze.load.loadtest import _worst_status
 from patternbench.analyze.units import apart, quantity
 from patternbench.cli.terminal import Plain
-from patternbench.report import two_runs
-from patternbench.report.figures import points
+from patternbench.report.figures.scenarios import points
 from patternbench.report.html import _facts, _flat, render
+from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import layout
-from patternbench.report.measured import measured
 from patternbench.report.model import RunReport
-from patternbench.report.words import RESPONSES
+from patternbench.report.pages import two_runs
+from patternbench.report.sections.measured import measured
 
 
 def load_run(rounds: int = 4) -> RunReport:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from patternbench.analyze.metrics import step_metrics
-from patternbench.report.steps import sections
+from patternbench.report.sections.steps import sections
 
 SCENARIOS = [{"id": "s", "levels": {"client": "native", "strategy": "baseline", "rate": 5}}]
 

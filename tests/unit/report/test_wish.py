@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from patternbench.analyze.recommend import PATTERNS, given_among
+from patternbench.analyze.recommend.recommendation import PATTERNS, given_among
 from patternbench.analyze.units import read_level
 from patternbench.cli.recommend import recommend
 from patternbench.plan.expand import Plan, expand
-from patternbench.report.evidence import with_sections
 from patternbench.report.model import RunReport, Section
+from patternbench.report.sections.declared import with_sections
 from patternbench.study.load import loads
 from patternbench.study.policies import POLICIES
 

@@ -5,15 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patternbench.analyze import metrics
-from patternbench.report.words import (
-    RESPONSES,
-    factor_title,
-    is_percentage,
-    level_text,
-    number,
-    numeric,
-    shown,
-)
+from patternbench.report.labels import RESPONSES, factor_title, is_percentage, level_text, number, numeric, shown
 
 
 def test_every_response_of_the_records_has_words() -> None:

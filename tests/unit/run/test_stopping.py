@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.studies import study
 
-from patternbench.analyze.stopping import Rule
+from patternbench.analyze.stopping.rule import Rule
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round, next_block, rounds_of
 from patternbench.run.stopping import open_scenarios

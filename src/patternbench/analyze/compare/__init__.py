@@ -1,0 +1,1 @@
+"""Two sets of rounds against each other, and the gate that decides on their difference."""

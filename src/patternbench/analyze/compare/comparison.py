@@ -1,0 +1,355 @@
+"""Compares scenarios round by round: two runs, or a run against its own baseline.
+
+The round is the unit: a response has one value per round. The estimate, its interval and its p are those of
+`differences`; a verdict rests on the p that is corrected for how many differences were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from patternbench.analyze.differences import Estimate, apart, is_relative, middle
+from patternbench.analyze.differences import paired as paired_estimate
+from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.noise import floor_of, scenario_floor
+from patternbench.analyze.problems import DataError, Note, Problem, and_more, plural
+from patternbench.analyze.rounds import Key, Roles, Scenario, key, level_of, roles, scenarios, varying
+
+_POWER = 0.8
+#: Limits of Cliff's delta between negligible, small, medium and large (Romano et al. 2006).
+_DELTA_WORDS = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"), (1.01, "large"))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval and how it was made: paired t, welch, constant (rounds never vary), or none (both ends are None)."""
+
+    low: float | None
+    high: float | None
+    method: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One response of one scenario, B against A.
+
+    `difference` is mean(B) - mean(A) with its interval in the response's unit. `relative` is the ratio of geometric
+    means in percent, None where a value is not positive. `in_percent` says which of both is told: of shares, which live
+    near zero, the difference. `p` is that of the told interval; `p_adjusted` is after Benjamini and Hochberg over all
+    differences of the comparison, and `verdict` (higher, lower or undecided) rests on it. `centres` are the middles of
+    both sides between which the told change lies. `delta` is Cliff's (-1 to 1). `detectable` is the smallest change, in
+    percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is the noise floor
+    of side A in the same unit.
+    """
+
+    scenario: str
+    levels: Mapping[str, object]
+    response: str
+    rounds: tuple[int, int]
+    means: tuple[float, float]
+    centres: tuple[float, float]
+    difference: float
+    interval: Interval
+    relative: float | None
+    relative_interval: Interval
+    in_percent: bool
+    p: float | None
+    p_adjusted: float | None
+    delta: float | None
+    detectable: float | None
+    floor: float | None
+    verdict: str
+
+    @property
+    def size(self) -> str:
+        """Cliff's delta in a word."""
+        if self.delta is None:
+            return "unknown"
+        return next(word for limit, word in _DELTA_WORDS if abs(self.delta) < limit)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All differences, the noise floor of the middle scenario per response, and what was not compared."""
+
+    differences: tuple[Difference, ...]
+    noise_floor: Mapping[str, float | None]
+    level: float
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class How:
+    """How to compare: confidence, factor columns and responses (empty: as a run names them)."""
+
+    level: float = 0.95
+    by: tuple[str, ...] = ()
+    responses: tuple[str, ...] = ()
+
+
+def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Comparison:
+    """Compare every scenario that both tables hold, B against A.
+
+    Scenarios are matched by the levels of the factors that both have. Columns or scenarios that only one
+    side has are notes; nothing in common raises `DataError`.
+    """
+    how = how or How()
+    found, notes = _common_roles(a, b, how)
+    ours, theirs = ({key(s.levels): s for s in scenarios(t, found)} for t in (a, b))
+    shared = [place for place in ours if place in theirs]
+    if not shared:
+        example = f"A has {next(iter(ours.values())).name}; B has {next(iter(theirs.values())).name}."
+        raise DataError(Problem("the two runs have no scenario in common.", "", example))
+    notes += _unmatched("A", ours, theirs) + _unmatched("B", theirs, ours)
+    pairs = [(ours[place], theirs[place]) for place in shared]
+    return _comparison(pairs, list(ours.values()), found, how, notes)
+
+
+def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str], how: How | None = None) -> Comparison:
+    """Compare every scenario of one table with its baseline, the one at the given levels, paired by block.
+
+    Rounds of one block ran close together, so what disturbed one disturbed its partner too: differences are taken
+    within blocks. Without a column `block` the sides are compared as independent.
+
+    The partner of a scenario is the baseline scenario with the same levels of all other factors that apply
+    to it.
+    """
+    how = how or How()
+    found = varying(table, roles(table, how.by, how.responses))
+    wanted = dict(level_of(text, table, "--baseline") for text in baseline)
+    all_of_them = scenarios(table, found)
+    bases = [s for s in all_of_them if all(s.levels.get(k) == v for k, v in wanted.items())]
+    if not bases:
+        raise DataError(Problem(f"no scenario has {' and '.join(baseline)}.", "--baseline"))
+    pairs, lonely = _partners(all_of_them, bases, set(wanted))
+    notes = _lonely_notes(lonely)
+    matched = [matched_by_block(a, b, found.responses) for a, b in pairs]
+    return _comparison([pair for pair, _ in matched], all_of_them, found, how, [*notes, *_unpaired_notes(matched)])
+
+
+def _lonely_notes(lonely: Sequence[str]) -> list[Note]:
+    if not lonely:
+        return []
+    text = f"{plural(len(lonely), 'scenario')} without a baseline, not compared: {and_more(lonely)}."
+    return [Note("unmatched", text)]
+
+
+def _unpaired_notes(matched: Sequence[tuple[tuple[Scenario, Scenario], int]]) -> list[Note]:
+    lost = sum(count for _, count in matched)
+    text = (
+        f"{lost} values are left out: their block lacks a value of the baseline, or of the scenario compared with it."
+    )
+    return [Note("unpaired", text)] if lost else []
+
+
+def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, list[Note]]:
+    left, right = roles(a, how.by, how.responses), roles(b, how.by, how.responses)
+    notes = []
+    for kind, ours, theirs in (
+        ("factor", left.factors, right.factors),
+        ("response", left.responses, right.responses),
+    ):
+        for side, one, other in (("A", ours, theirs), ("B", theirs, ours)):
+            missing = [name for name in one if name not in other]
+            if missing:
+                notes.append(Note("unequal_columns", f"Only {side} has {kind} {', '.join(missing)}: not compared."))
+    found = Roles(
+        tuple(name for name in left.factors if name in right.factors),
+        tuple(name for name in left.responses if name in right.responses),
+    )
+    if not found.responses:
+        raise DataError(Problem("the two runs have no response in common.", "", " ".join(n.text for n in notes)))
+    return found, notes
+
+
+def _unmatched(side: str, ours: Mapping[Key, Scenario], theirs: Mapping[Key, Scenario]) -> list[Note]:
+    only = [scenario.name for place, scenario in ours.items() if place not in theirs]
+    if not only:
+        return []
+    return [Note("unmatched", f"{plural(len(only), 'scenario')} only in {side}, not compared: {and_more(only)}.")]
+
+
+def _partners(
+    every: Iterable[Scenario], bases: Sequence[Scenario], chosen: set[str]
+) -> tuple[list[tuple[Scenario, Scenario]], list[str]]:
+    pairs, lonely = [], []
+    for scenario in every:
+        if scenario in bases:
+            continue
+        base = next((b for b in bases if _same_place(scenario, b, chosen)), None)
+        if base is None:
+            lonely.append(scenario.name)
+        else:
+            pairs.append((base, scenario))
+    return pairs, lonely
+
+
+def _same_place(scenario: Scenario, base: Scenario, chosen: set[str]) -> bool:
+    return all(scenario.levels.get(k) == v for k, v in base.levels.items() if k not in chosen)
+
+
+def _comparison(
+    pairs: Sequence[tuple[Scenario, Scenario]],
+    every: Sequence[Scenario],
+    found: Roles,
+    how: How,
+    notes: list[Note],
+) -> Comparison:
+    raw = [difference(a, b, response, how.level) for a, b in pairs for response in found.responses]
+    floors = {response: _floor(every, response) for response in found.responses}
+    return Comparison(judged(raw, how.level), floors, how.level, (*notes, *_interval_notes(raw)))
+
+
+def _floor(every: Sequence[Scenario], response: str) -> float | None:
+    return known(floor_of(response, [scenario.values[response] for scenario in every]).typical)
+
+
+def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
+    none = [d for d in raw if d.interval.method == "none"]
+    if not none:
+        return []
+    text = f"{len(none)} of {len(raw)} differences have no interval: a side has fewer than two rounds"
+    return [Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario}).")]
+
+
+def difference(a: Scenario, b: Scenario, response: str, level: float) -> Difference:
+    """Compare one response of two scenarios, B against A; its verdict waits for how many others are looked at."""
+    x, y = a.values[response], b.values[response]
+    if not len(x) or not len(y):
+        return _absent(b, response, (len(x), len(y)))
+    paired = response in a.blocks and a.blocks is b.blocks
+    plain, ratio = estimates(x, y, paired)
+    told = ratio if ratio is not None and is_relative(response, x, y) else plain
+    return Difference(
+        scenario=b.name,
+        levels=b.levels,
+        response=response,
+        rounds=(len(x), len(y)),
+        means=(float(x.mean()), float(y.mean())),
+        centres=(middle(x, told is ratio), middle(y, told is ratio)),
+        difference=float(plain.value),
+        interval=interval_of(plain, level, paired),
+        relative=None if ratio is None else percent(ratio.value),
+        relative_interval=Interval(None, None, "none") if ratio is None else percent_interval(ratio, level, paired),
+        in_percent=told is ratio,
+        p=known(told.p),
+        p_adjusted=None,
+        delta=_cliffs_delta(x, y),
+        detectable=_detectable(told, told is ratio, level),
+        floor=known(scenario_floor(x, told is ratio)),
+        verdict="undecided",
+    )
+
+
+def estimates(x: Floats, y: Floats, paired: bool) -> tuple[Estimate, Estimate | None]:
+    """Return the difference y - x in the response's unit, and of positive values on the log scale."""
+    estimate = paired_estimate if paired else apart
+    ratio = estimate(np.log(x), np.log(y)) if min(x.min(), y.min()) > 0 else None
+    return estimate(x, y), ratio
+
+
+def against(a: Scenario, b: Scenario, response: str, in_percent: bool) -> Estimate:
+    """Estimate B's difference from A in one response, paired by the blocks that both have."""
+    (a, b), _ = matched_by_block(a, b, [response])
+    blocks = response in a.blocks and a.blocks is b.blocks
+    plain, ratio = estimates(a.values[response], b.values[response], blocks)
+    return ratio if in_percent and ratio is not None else plain
+
+
+def known(value: float) -> float | None:
+    """Return a number, or None for what is unknown."""
+    return None if np.isnan(value) else float(value)
+
+
+def percent(log_ratio: float) -> float:
+    """Return the change in percent of a difference on the log scale."""
+    return float(np.expm1(log_ratio) * 100)
+
+
+def interval_of(found: Estimate, level: float, paired: bool) -> Interval:
+    """Return the interval of an estimate at a confidence, and how it was made."""
+    if np.isnan(found.error):
+        return Interval(None, None, "none")
+    low, high = found.ends(level)
+    return Interval(float(low), float(high), "constant" if found.error == 0 else "paired t" if paired else "welch")
+
+
+def percent_interval(found: Estimate, level: float, paired: bool) -> Interval:
+    """Return the interval of a difference on the log scale in percent."""
+    plain = interval_of(found, level, paired)
+    if plain.low is None or plain.high is None:
+        return plain
+    return Interval(percent(plain.low), percent(plain.high), plain.method)
+
+
+def _absent(b: Scenario, response: str, rounds: tuple[int, int]) -> Difference:
+    nothing, gap = Interval(None, None, "none"), float("nan")
+    return Difference(
+        scenario=b.name,
+        levels=b.levels,
+        response=response,
+        rounds=rounds,
+        means=(gap, gap),
+        centres=(gap, gap),
+        difference=gap,
+        interval=nothing,
+        relative=None,
+        relative_interval=nothing,
+        in_percent=False,
+        p=None,
+        p_adjusted=None,
+        delta=None,
+        detectable=None,
+        floor=None,
+        verdict="undecided",
+    )
+
+
+def matched_by_block(a: Scenario, b: Scenario, responses: Sequence[str]) -> tuple[tuple[Scenario, Scenario], int]:
+    """Return both scenarios with the values of the blocks that both have, in one order, and how many were left out.
+
+    Both then hold the very same `blocks`, which marks them as paired. Without blocks they come back as they are.
+    """
+    if not (a.blocks and b.blocks):
+        return (a, b), 0
+    ours, theirs, shared, lost = {}, {}, {}, 0
+    for name in responses:
+        both, i, j = np.intersect1d(a.blocks[name], b.blocks[name], return_indices=True)
+        shared[name], ours[name], theirs[name] = both, a.values[name][i], b.values[name][j]
+        lost += len(a.values[name]) + len(b.values[name]) - 2 * len(both)
+    return (replace(a, values=ours, blocks=shared), replace(b, values=theirs, blocks=shared)), lost
+
+
+def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
+    """Correct p-values for how many were looked at (Benjamini & Hochberg 1995), and give the verdicts.
+
+    Of the differences called higher or lower at most 1 - `level` are expected to be none; where none differs at all,
+    a whole table says so in `level` of the cases. A correction that admits no error at all (Holm) finds little among
+    hundreds of differences of few rounds, however large they are.
+    """
+    tested = [i for i, d in enumerate(raw) if d.p is not None]
+    found = list(raw)
+    corrected = stats.false_discovery_control([raw[i].p for i in tested]).tolist() if tested else []
+    for i, p in zip(tested, corrected, strict=True):
+        found[i] = replace(raw[i], p_adjusted=float(p), verdict=_verdict(raw[i], p <= 1 - level))
+    return tuple(found)
+
+
+def _verdict(d: Difference, shown: bool) -> str:
+    change = d.relative if d.in_percent else d.difference
+    return "undecided" if not shown else "higher" if change is not None and change > 0 else "lower"
+
+
+def _cliffs_delta(x: Floats, y: Floats) -> float:
+    return float(np.sign(y[:, None] - x[None, :]).mean())
+
+
+def _detectable(told: Estimate, in_percent: bool, level: float) -> float | None:
+    """Return the smallest change found with 80 % power: (t(1 - alpha/2) + t(power)) errors (Cohen 1988)."""
+    reach = (stats.t.ppf((1 + level) / 2, told.df) + stats.t.ppf(_POWER, told.df)) * told.error
+    return known(percent(reach) if in_percent else float(reach))

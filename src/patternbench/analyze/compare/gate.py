@@ -1,0 +1,114 @@
+"""A release gate: conditions on a comparison that fail only when the intervals support it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from patternbench.analyze.compare.comparison import Comparison, Difference
+from patternbench.analyze.problems import DataError, Problem, did_you_mean
+from patternbench.analyze.units import SECONDS, UNITS
+
+_CONDITION = re.compile(r"^\s*`?([^`<>=]+?)`?\s*([<>])\s*([+-])\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
+_EXAMPLE = "Write --fail-if 'p95 > +10%' (relative), 'p95 > +20ms' or 'goodput < -5%'."
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must not happen: `response` changes by more than `change` (in percent when `relative`)."""
+
+    text: str
+    response: str
+    above: bool
+    change: float
+    relative: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate says of one condition: fail, pass or undecided, and the differences that decide it."""
+
+    condition: Condition
+    outcome: str
+    failing: tuple[Difference, ...]
+    undecided: tuple[Difference, ...]
+    checked: int
+
+
+def parse_condition(text: str) -> Condition:
+    """Parse `p95 > +10%`, `p95 > +20ms` or `goodput < -5%`; raises `DataError` with what to type."""
+    match = _CONDITION.match(text)
+    if match is None:
+        raise DataError(Problem(f"'{text}' is not a condition.", "--fail-if", _EXAMPLE))
+    name, comparison, sign, amount, unit = match.groups()
+    problem = _unit_problem(name, unit)
+    if problem:
+        raise DataError(Problem(f"'{text}': {problem}", "--fail-if", _EXAMPLE))
+    scale = UNITS.get(unit or "", 1.0)
+    value = float(amount) * scale * (1 if sign == "+" else -1)
+    return Condition(text, name, comparison == ">", value, unit == "%")
+
+
+def _unit_problem(name: str, unit: str | None) -> str:
+    if name in SECONDS and unit is None:
+        return f"{name} is a time, so the change needs a unit (us, ms, s, m) or %."
+    if name not in SECONDS and unit in UNITS:
+        return f"{name} is not a time, so the change has no unit {unit}."
+    return ""
+
+
+def simultaneous_level(comparison_level: float, pairs: int, conditions: int) -> float:
+    """Return the confidence each interval needs so that all of them hold together (Bonferroni)."""
+    return 1 - (1 - comparison_level) / max(1, pairs * conditions)
+
+
+def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[Verdict, ...]:
+    """Judge every condition over all scenarios of `comparison`.
+
+    A condition fails when, somewhere, the whole interval lies beyond the change; passes when everywhere the
+    whole interval lies short of it; else it is undecided, and more rounds would decide. Pass a comparison
+    whose intervals hold together (`simultaneous_level`), or chance alone fails a gate over many scenarios.
+    """
+    known = {d.response for d in comparison.differences}
+    wrong = [c for c in conditions if c.response not in known]
+    if wrong:
+        problems = (
+            Problem(f"{c.response} was not compared.", f"--fail-if '{c.text}'", did_you_mean(c.response, known))
+            for c in wrong
+        )
+        raise DataError(*problems)
+    return tuple(_judge(condition, comparison) for condition in conditions)
+
+
+def _judge(condition: Condition, comparison: Comparison) -> Verdict:
+    of_it = [d for d in comparison.differences if d.response == condition.response]
+    outcomes = [(d, _outcome(d, condition)) for d in of_it]
+    failing = tuple(d for d, outcome in outcomes if outcome == "fail")
+    undecided = tuple(d for d, outcome in outcomes if outcome == "undecided")
+    overall = "fail" if failing else "undecided" if undecided else "pass"
+    return Verdict(condition, overall, failing, undecided, len(of_it))
+
+
+def _outcome(d: Difference, condition: Condition) -> str:
+    interval = d.relative_interval if condition.relative else d.interval
+    if interval.low is None or interval.high is None:
+        return "undecided"
+    beyond = interval.low > condition.change if condition.above else interval.high < condition.change
+    short = interval.high <= condition.change if condition.above else interval.low >= condition.change
+    return "fail" if beyond else "pass" if short else "undecided"
+
+
+def rounds_to_decide(d: Difference, condition: Condition) -> int | None:
+    """Estimate how many rounds a side would decide: the interval narrows with the root of the rounds."""
+    interval = d.relative_interval if condition.relative else d.interval
+    centre = d.relative if condition.relative else d.difference
+    if interval.low is None or interval.high is None or centre is None:
+        return None
+    distance = abs(centre - condition.change)
+    half = (interval.high - interval.low) / 2
+    if distance == 0 or not np.isfinite(half):
+        return None
+    return int(np.ceil(min(d.rounds) * (half / distance) ** 2))

@@ -1,0 +1,305 @@
+"""What a load test shows: smoothed times, shares of status codes, linearity over load, the knee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.signal import savgol_filter
+
+from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, raise_if_any
+from patternbench.analyze.units import number
+
+#: Window of the Savitzky-Golay filter that the case-study paper used, and its polynomial.
+PUBLISHED_WINDOW = 10_000
+_POLYNOMIAL = 2
+_SMALLEST_WINDOW = 5
+_SHARE = 20
+_SHOWN = 400
+_FEWEST_LEVELS = 4
+_KNEE_LEVELS = 6
+_SIMULATIONS = 1000
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of the columns of a request log; the defaults are those of a JMeter result file."""
+
+    load: str = "allThreads"
+    time: str = "timeStamp"
+    response: str = "elapsed"
+    status: str = "responseCode"
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """Response times of one load level over time, smoothed; at most 400 points are kept, evenly spaced."""
+
+    load: float
+    times: Floats
+    values: Floats
+    window: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Linearity:
+    """Whether the mean response time is a straight line of the load.
+
+    `r` is Pearson's with its interval (Fisher's z), `p_quadratic` the F test of a squared term; `verdict`
+    is linear, bends_up or bends_down, or flat when the interval of `r` holds zero.
+    """
+
+    r: float
+    low: float
+    high: float
+    levels: int
+    p_quadratic: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Knee:
+    """Where the slope changes: the load with its interval, the slopes, and the p of any knee.
+
+    `load` is None when two lines explain no more than one (p above 0.05) or there are too few levels;
+    `note` says why.
+    """
+
+    load: float | None
+    low: float | None
+    high: float | None
+    slope_before: float | None
+    slope_after: float | None
+    p: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class LoadTest:
+    """Everything a load test shows; `levels` has one row a load: mean, median, p95, requests."""
+
+    levels: pd.DataFrame
+    shares: pd.DataFrame
+    smoothed: tuple[Smoothed, ...]
+    linearity: Linearity | None
+    knee: Knee
+    notes: tuple[Note, ...]
+
+
+def analyze_load_test(
+    requests: pd.DataFrame, columns: Columns | None = None, window: int | None = None, seed: int = 1
+) -> LoadTest:
+    """Analyze a log of requests, one row each; raises `DataError` for missing or text columns."""
+    names = columns or Columns()
+    table, notes = _cleaned(requests, names)
+    levels = (
+        table.groupby("load")["response"].agg(mean="mean", median="median", p95=_p95, requests="size").reset_index()
+    )
+    shares = status_shares(table)
+    smoothed = tuple(smooth(float(str(load)), rows, window) for load, rows in table.groupby("load"))
+    loads, means = levels["load"].to_numpy(dtype=float), levels["mean"].to_numpy(dtype=float)
+    straight = linearity(loads, means) if len(levels) >= _FEWEST_LEVELS else None
+    if straight is None:
+        notes.append(
+            Note(
+                "few_levels",
+                (f"{len(levels)} load levels cannot show a line: at least {_FEWEST_LEVELS} are needed."),
+            )
+        )
+    return LoadTest(levels, shares, smoothed, straight, knee(loads, means, np.random.default_rng(seed)), tuple(notes))
+
+
+def _p95(values: pd.Series) -> float:
+    return float(values.quantile(0.95))
+
+
+def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list[Note]]:
+    wanted = {"load": names.load, "time": names.time, "response": names.response, "status": names.status}
+    known = [str(name) for name in requests.columns]
+    wrong = [(option, name) for option, name in wanted.items() if name not in known]
+    raise_if_any(Problem(f"no column is called {n}.", f"--{option}", did_you_mean(n, known)) for option, n in wrong)
+    table = pd.DataFrame({option: requests[name] for option, name in wanted.items()})
+    for option in ("load", "time", "response"):
+        table[option] = _numbers(table[option], wanted[option])
+    complete = table[np.isfinite(table[["load", "time", "response"]].to_numpy(dtype=float)).all(axis=1)]
+    if complete.empty:
+        raise DataError(Problem("no request has a load, a time and a response time."))
+    lost = len(table) - len(complete)
+    return complete, [
+        Note("missing", f"{lost:,} requests without a load, time or response time left out.")
+    ] if lost else []
+
+
+def _numbers(column: pd.Series, name: str) -> pd.Series:
+    found = pd.to_numeric(column, errors="coerce")
+    wrong = column[found.isna() & column.notna()]
+    if len(wrong):
+        raise DataError(
+            Problem(
+                f"column {name} must hold numbers but holds '{wrong.iloc[0]}'.",
+                f"row {int(wrong.index[0]) + 1}",
+            )
+        )
+    return found
+
+
+def status_shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the percentage of each status per load: one row a load, one column a status."""
+    statuses = table["status"].astype(str).str.replace(r"\.0$", "", regex=True)
+    return pd.crosstab(table["load"], statuses, normalize="index") * 100
+
+
+def smooth(load: float, rows: pd.DataFrame, window: int | None = None) -> Smoothed:
+    """Smooth response times over time with a Savitzky-Golay filter (quadratic; Savitzky & Golay 1964).
+
+    Without `window` it is a twentieth of the requests, at most the 10,000 of the case-study paper, always
+    odd.
+    """
+    ordered = rows.sort_values("time", kind="stable")
+    values = ordered["response"].to_numpy(dtype=float)
+    chosen = _odd(window or min(PUBLISHED_WINDOW, len(values) // _SHARE), len(values))
+    if chosen < _SMALLEST_WINDOW:
+        return Smoothed(load, ordered["time"].to_numpy(dtype=float), values, 1, "Too few requests to smooth.")
+    smooth_values = savgol_filter(values, chosen, _POLYNOMIAL)
+    shown = np.unique(np.linspace(0, len(values) - 1, min(_SHOWN, len(values))).astype(np.int64))
+    times = ordered["time"].to_numpy(dtype=float)[shown]
+    note = f"Savitzky-Golay, {chosen:,} requests wide, quadratic; {len(shown)} of {len(values):,} points kept."
+    return Smoothed(load, times, smooth_values[shown], chosen, note)
+
+
+def _odd(window: int, n: int) -> int:
+    chosen = min(max(window, _SMALLEST_WINDOW), n)
+    return chosen if chosen % 2 else chosen - 1
+
+
+def linearity(loads: Floats, means: Floats, level: float = 0.95) -> Linearity:
+    """Test whether mean response times (one per load level, at least 4) rise in a straight line."""
+    n = len(loads)
+    if np.ptp(means) == 0:
+        return Linearity(0.0, 0.0, 0.0, n, None, "flat")
+    r = float(np.corrcoef(loads, means)[0, 1])
+    margin = float(stats.norm.ppf((1 + level) / 2)) / np.sqrt(n - 3)
+    low, high = np.tanh(np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) + np.array([-margin, margin]))
+    p, bend = _quadratic(loads, means)
+    verdict = "flat" if low <= 0 <= high else "linear"
+    if p is not None and p < _ALPHA:
+        verdict = "bends_up" if bend > 0 else "bends_down"
+    return Linearity(r, float(low), float(high), n, p, verdict)
+
+
+def _quadratic(loads: Floats, means: Floats) -> tuple[float | None, float]:
+    x = (loads - loads.mean()) / np.ptp(loads)
+    line, curve = np.column_stack([np.ones_like(x), x]), np.column_stack([np.ones_like(x), x, x**2])
+    df = len(x) - 3
+    if df < 1:
+        return None, 0.0
+    rest_line, rest_curve = _rest(line, means), _rest(curve, means)
+    bend = float(np.linalg.lstsq(curve, means, rcond=None)[0][2])
+    if rest_curve <= 1e-12 * float(means @ means):
+        return (0.0 if rest_line > 1e-12 * float(means @ means) else 1.0), bend
+    return float(stats.f.sf((rest_line - rest_curve) / (rest_curve / df), 1, df)), bend
+
+
+def _rest(x: Floats, y: Floats) -> float:
+    gaps = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return float(gaps @ gaps)
+
+
+def knee(loads: Floats, means: Floats, rng: np.random.Generator) -> Knee:
+    """Find the load at which the slope changes: two joined lines against one (Hudson 1966).
+
+    The knee is searched on a grid between the second and the last but one level. Since it is searched, the
+    gain over one line has no F distribution; its p comes from 1,000 seeded simulations of one line with the
+    noise found. The interval holds the knees whose fit is not worse than the best by an F test at 5 %.
+    Needs 6 levels.
+    """
+    if len(loads) < _KNEE_LEVELS:
+        return _no_knee(None, f"{len(loads)} load levels: a knee needs at least {_KNEE_LEVELS}.")
+    grid = np.linspace(loads[1], loads[-2], 121)
+    residual_makers = np.stack([_residual_maker(_bent(loads, at)) for at in grid])
+    straight = _residual_maker(np.column_stack([np.ones_like(loads), loads]))
+    rests = np.einsum("i,kij,j->k", means, residual_makers, means)
+    gain = _gain(float(means @ straight @ means), float(rests.min()))
+    if not np.isfinite(gain):
+        return _no_knee(None, "The means lie on a line exactly.")
+    p = _searched_p(gain, residual_makers, straight, rng)
+    if p >= _ALPHA:
+        return _no_knee(p, f"No knee: two lines explain no more than one (p {p:.2g}).")
+    return _found_knee(loads, means, grid, rests, p)
+
+
+def _no_knee(p: float | None, note: str) -> Knee:
+    return Knee(None, None, None, None, None, p, note)
+
+
+def _bent(loads: Floats, at: float) -> Floats:
+    return np.column_stack([np.ones_like(loads), loads, np.maximum(loads - at, 0)])
+
+
+def _residual_maker(x: Floats) -> Floats:
+    q, _ = np.linalg.qr(x)
+    made: Floats = np.eye(len(x)) - q @ q.T
+    return made
+
+
+def _gain(one_line: float, two_lines: float) -> float:
+    if one_line <= 0 or two_lines <= 1e-12 * one_line:
+        return float("inf") if one_line > 0 and two_lines > 0 else float("nan")
+    return one_line / two_lines
+
+
+def _searched_p(gain: float, makers: Floats, straight: Floats, rng: np.random.Generator) -> float:
+    noise = rng.normal(size=(_SIMULATIONS, straight.shape[0]))
+    one = np.einsum("si,ij,sj->s", noise, straight, noise)
+    two = np.min(np.einsum("si,kij,sj->sk", noise, makers, noise, optimize=True), axis=1)
+    return float((1 + np.sum(one / two >= gain)) / (_SIMULATIONS + 1))
+
+
+def _found_knee(loads: Floats, means: Floats, grid: Floats, rests: Floats, p: float) -> Knee:
+    best = int(np.argmin(rests))
+    df = len(loads) - 4
+    limit = rests[best] * (1 + float(stats.f.ppf(0.95, 1, df)) / df)
+    inside = grid[rests <= limit]
+    _, before, change = np.linalg.lstsq(_bent(loads, grid[best]), means, rcond=None)[0]
+    at, after = float(grid[best]), float(before + change)
+    note = f"The slope changes from {before:.3g} to {after:.3g} per unit of load at {at:.3g} (p {p:.2g})."
+    return Knee(at, float(inside.min()), float(inside.max()), float(before), after, p, note)
+
+
+def in_words(found: LoadTest) -> Sequence[str]:
+    """Say what a load test shows, a sentence each."""
+    straight = found.linearity
+    sentences = []
+    if straight is not None:
+        shape = {
+            "linear": "in a straight line",
+            "bends_up": "ever faster",
+            "bends_down": "ever more slowly",
+            "flat": "without a visible trend",
+        }[straight.verdict]
+        sentences.append(
+            f"Response times {_verb(straight)} {shape} with the load (Pearson {straight.r:.3f}, "
+            f"{straight.low:.3f} to "
+            f"{straight.high:.3f}, {straight.levels} levels)."
+        )
+    sentences.append(found.knee.note)
+    worst = _worst_status(found.shares)
+    return [*sentences, worst] if worst else sentences
+
+
+def _verb(straight: Linearity) -> str:
+    return "change" if straight.verdict == "flat" else "rise" if straight.r > 0 else "fall"
+
+
+def _worst_status(shares: pd.DataFrame) -> str:
+    bad = shares[[name for name in shares.columns if not str(name).startswith(("2", "3"))]]
+    if bad.empty or not bad.to_numpy().any():
+        return "Every request was answered well."
+    total = bad.sum(axis=1)
+    return f"Most failures: {number(float(total.max()))} % at load {total.idxmax():g}."

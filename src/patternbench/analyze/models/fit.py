@@ -1,0 +1,260 @@
+"""Fits formulas to a table and gathers everything a reader needs to trust or doubt each model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from patternbench.analyze.models.crossval import (
+    CrossValidation,
+    Errors,
+    cross_validate,
+    prediction_errors,
+    residual_quantiles,
+    scenario_of_rows,
+)
+from patternbench.analyze.models.diagnostics import (
+    QuantilePoints,
+    Test,
+    chi_square_quantiles,
+    henze_zirkler_test,
+    residual_tests,
+)
+from patternbench.analyze.models.formula import Design, Floats, build_design
+from patternbench.analyze.models.formula_text import at
+from patternbench.analyze.models.inference import Inference, plain_inference
+from patternbench.analyze.models.influence import Influence, SuspiciousRow, influence, repeats, suspicious_rows
+from patternbench.analyze.models.linear import (
+    Coefficient,
+    Factorization,
+    LinearFit,
+    exact_fit_note,
+    factor_inflation,
+    factorize,
+    fit_linear,
+    generalized_inflation,
+)
+from patternbench.analyze.models.manova import TermTest, manova
+from patternbench.analyze.models.robust import Grouping, Remedy, remedies
+from patternbench.analyze.models.structure import FEWEST_GROUPS, structure_tests
+from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
+
+_STRONG_INFLATION = 10.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to fit: confidence, the column that groups rows (random effect), the scenario column, the seed.
+
+    `margin` is the change in percent of a response's mean below which a change does not matter; None says nothing
+    about equality.
+    """
+
+    level: float = 0.95
+    group: str | None = None
+    scenario: str | None = None
+    seed: int = 1
+    margin: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """One response of one formula: fit, diagnostics, prediction errors, and remedies."""
+
+    fit: LinearFit
+    tests: tuple[Test, ...]
+    influence: Influence
+    suspicious: tuple[SuspiciousRow, ...]
+    flagged_rows: int
+    errors: Errors
+    cross_validation: CrossValidation
+    left_out_quantiles: tuple[float, float] | None
+    remedies: tuple[Remedy, ...]
+    term_inflation: dict[str, float]
+    notes: tuple[Note, ...]
+    margin: float | None = None
+
+    @property
+    def remedy(self) -> Remedy | None:
+        """The remedy whose standard errors replace the plain ones, or None."""
+        return next((one for one in self.remedies if one.inference is not None), None)
+
+    @property
+    def inference(self) -> Inference:
+        """The coefficients to read and how sure they are: a remedy's where an assumption failed."""
+        found = self.remedy
+        return found.inference if found is not None and found.inference is not None else plain_inference(self.fit)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """The coefficients to read, laid out."""
+        found = self.remedy
+        return self.fit.coefficients if found is None else found.coefficients
+
+
+@dataclass(frozen=True)
+class MultivariateResult:
+    """Several responses together: MANOVA per term, joint normality, correlated residuals."""
+
+    design: Design
+    tests: tuple[TermTest, ...]
+    normality: Test
+    quantiles: QuantilePoints | None
+    correlation: Floats
+    recommended: str
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All models of a table in the order of the formulas, and what formulas say of several responses."""
+
+    models: tuple[ModelResult, ...]
+    multivariate: tuple[MultivariateResult, ...]
+    settings: Settings
+    rows: int
+
+
+def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Settings | None = None) -> Analysis:
+    """Fit every formula to `table` (one row an observation) and diagnose each model.
+
+    Raises `DataError` listing what is wrong with each formula that cannot be fitted.
+    """
+    chosen = _resolved(table, settings or Settings())
+    designs = _designs(table, formulas)
+    models: list[ModelResult] = []
+    together: list[MultivariateResult] = []
+    for design in designs:
+        basis = factorize(design)
+        found = _models(design, basis, table, chosen)
+        models += found
+        if len(found) > 1:
+            together.append(_multivariate(design, basis, found, chosen))
+    return Analysis(tuple(models), tuple(together), chosen, len(table))
+
+
+def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
+    known = [str(name) for name in table.columns]
+    for option, name in (("group", settings.group), ("scenario", settings.scenario)):
+        if name is not None and name not in known:
+            raise DataError(Problem(f"no column is called {name}.", f"--{option}", did_you_mean(name, known)))
+    group = settings.group or ("block" if "block" in known else None)
+    scenario = settings.scenario or ("scenario" if "scenario" in known else None)
+    return replace(settings, group=group, scenario=scenario)
+
+
+def _designs(table: pd.DataFrame, formulas: Sequence[str]) -> list[Design]:
+    designs, problems = [], []
+    for text in formulas:
+        try:
+            designs.append(build_design(text, table))
+        except DataError as found:
+            problems += list(found.problems)
+    if problems:
+        raise DataError(*problems)
+    return designs
+
+
+def _models(design: Design, basis: Factorization, table: pd.DataFrame, settings: Settings) -> list[ModelResult]:
+    groups = scenario_of_rows(design, table[settings.scenario] if settings.scenario else None)
+    if groups.max() == 0:
+        groups = np.arange(len(groups), dtype=np.int64)
+    validations = cross_validate(design, basis, groups, np.random.default_rng(settings.seed))
+    return [
+        _model(fit_linear(design, basis, j, settings.level), basis, validations[j], table, settings)
+        for j in range(design.y.shape[1])
+    ]
+
+
+def _model(
+    fit: LinearFit,
+    basis: Factorization,
+    validation: CrossValidation,
+    table: pd.DataFrame,
+    settings: Settings,
+) -> ModelResult:
+    grouping = _grouping(fit.design, table, settings)
+    structure = structure_tests(fit, basis, table, grouping.column)
+    tests = (*residual_tests(fit.residuals, basis.q), *structure.tests)
+    found = influence(fit)
+    inflation = generalized_inflation(fit.design)
+    rows, flagged = suspicious_rows(fit, found, table)
+    notes = (*fit.design.notes, *exact_fit_note(fit), *repeats(fit), *_inflation_notes(fit.design))
+    return ModelResult(
+        fit=fit,
+        tests=tests,
+        influence=found,
+        suspicious=rows,
+        flagged_rows=flagged,
+        errors=prediction_errors(fit.response, fit.y, fit.fitted),
+        cross_validation=validation,
+        left_out_quantiles=residual_quantiles(validation.residuals, settings.level),
+        remedies=remedies(fit, tests, structure, table, grouping),
+        term_inflation=inflation,
+        notes=notes,
+        margin=settings.margin,
+    )
+
+
+def _grouping(design: Design, table: pd.DataFrame, settings: Settings) -> Grouping:
+    """The column that groups rows: the formula's own, else the settings'."""
+    asked = design.parsed.random
+    if asked is None:
+        return Grouping(settings.group)
+    levels = int(table[asked.group].iloc[design.rows].nunique())
+    where, least = at(design.parsed.text), FEWEST_GROUPS
+    lacking = int(table[asked.group].iloc[design.rows].isna().sum())
+    problems = [] if levels >= least else [f"{asked.group} has {plural(levels, 'level')}, a random part needs {least}."]
+    if lacking:
+        problems.append(f"{asked.group} lacks {plural(lacking, 'value')}.")
+    if not design.intercept:
+        problems.append("a random part needs an intercept.")
+    lost = [name for name in asked.slopes if name not in design.parsed.right]
+    problems += [f"{name} has a random slope but no term of its own: add {name}." for name in lost]
+    raise_if_any(Problem(what, where) for what in problems)
+    return Grouping(asked.group, asked)
+
+
+def _inflation_notes(design: Design) -> list[Note]:
+    strong = [name for name, value in factor_inflation(design).items() if value**2 > _STRONG_INFLATION]
+    if not strong:
+        return []
+    text = f"{', '.join(strong)} carry much of the same information (VIF above 10): their single effects are uncertain."
+    if len(strong) == 1:
+        text = f"Much of what {strong[0]} carries stands in the other factors (VIF above 10): its effect is uncertain."
+    return [Note("collinear", text)]
+
+
+def _multivariate(
+    design: Design, basis: Factorization, models: Sequence[ModelResult], settings: Settings
+) -> MultivariateResult:
+    residuals = np.column_stack([model.fit.residuals for model in models])
+    normality = henze_zirkler_test(residuals, np.random.default_rng(settings.seed))
+    tests = manova(design, basis)
+    notes = [] if tests else [Note("singular", "The responses are linear combinations of each other: no MANOVA.")]
+    return MultivariateResult(
+        design=design,
+        tests=tests,
+        normality=normality,
+        quantiles=None if normality.p is None else chi_square_quantiles(residuals),
+        correlation=np.atleast_2d(np.corrcoef(residuals, rowvar=False)),
+        recommended=_recommended(normality),
+        notes=tuple(notes),
+    )
+
+
+def _recommended(normality: Test) -> str:
+    if normality.holds:
+        return "The residuals are compatible with joint normality: the four statistics may be read alike."
+    return "The residuals are not jointly normal: read Pillai's trace, which withstands this best."
+
+
+def shown_rows(n: int, most: int, seed: int) -> npt.NDArray[np.int64]:
+    """Choose the rows to draw: all up to `most`, else that many at random (seeded), in order."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))

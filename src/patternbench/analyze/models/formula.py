@@ -1,0 +1,356 @@
+"""Turns a formula and a table into a design: matrices that are finite, full-rank and fully named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from formulaic import Formula
+
+from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
+from patternbench.analyze.models.nesting import Nest, Nested, crossing_problems, nest
+from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
+
+Floats = npt.NDArray[np.float64]
+
+_CONTEXT = {"sqrt": np.sqrt}
+#: A column counts as numbers with mistakes in it when at least this share of its text reads as numbers.
+_MOSTLY_NUMBERS = 0.5
+#: A column is called a combination of others when less than this share of its length is its own.
+_OWN_SHARE = 1e-7
+_NEGLIGIBLE = 1e-6
+#: A column that varies by less than this share of its mean varies by rounding alone.
+_ROUNDING = 1e-13
+_NAMED_AT_MOST = 3
+_LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Block:
+    """One term of the formula: its name, the positions of its columns in the design, the table's columns it reads."""
+
+    name: str
+    columns: tuple[int, ...]
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Design:
+    """The matrices of one formula over one table.
+
+    `x` is n x p with full column rank, `y` is n x q, `rows` holds the positions (from 0) of the used rows
+    in the table. `levels` maps each categorical column to its levels (the first is the reference), `ranges`
+    each numeric one to its smallest and largest value.
+    """
+
+    parsed: Parsed
+    x: Floats
+    y: Floats
+    columns: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    rows: npt.NDArray[np.int64]
+    frame: pd.DataFrame
+    levels: Mapping[str, tuple[object, ...]]
+    ranges: Mapping[str, tuple[float, float]]
+    notes: tuple[Note, ...] = field(default=())
+    nests: tuple[Nest, ...] = field(default=())
+
+    @property
+    def responses(self) -> tuple[str, ...]:
+        """Names of the responses, as the formula writes them."""
+        return self.parsed.responses
+
+    @property
+    def intercept(self) -> bool:
+        """Whether the design has a column of ones."""
+        return "Intercept" in self.columns
+
+
+def build_design(text: str, table: pd.DataFrame) -> Design:
+    """Build the design of formula `text` over `table`.
+
+    Rows with missing or infinite values are left out, terms with one level and columns that other columns
+    explain are dropped; each such fallback is a note. Raises `DataError` where no sound fallback exists.
+    """
+    parsed = parse_formula(text)
+    if not parsed.right:
+        raise DataError(Problem("names no factor: there is nothing to estimate.", at(text), "Add one."))
+    raise_if_any(_unknown_columns(parsed, table))
+    raise_if_any(_text_problems(parsed, table))
+    found = _nested(parsed, table)
+    frame, rows, notes = _complete_rows(parsed, found.table, found.alone)
+    raise_if_any(_response_problems(parsed, frame))
+    frame = _as_categories(parsed, frame)
+    varying, dropped = _without_constants(parsed, frame)
+    design = _assemble(varying, frame, rows, [*found.notes, *notes, *dropped])
+    return replace(design, nests=found.nests)
+
+
+def _nested(parsed: Parsed, table: pd.DataFrame) -> Nested:
+    """The table with the nulls of nested factors filled; raises `DataError` for interactions they cannot have."""
+    texts = [name for name in parsed.right if name in parsed.categorical or not _is_number(table[name])]
+    found = nest(table, parsed.right, texts)
+    terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
+    raise_if_any(crossing_problems(found.nests, terms, at(parsed.text)))
+    return found
+
+
+def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
+    """Evaluate the right side over `frame`: the matrix, the names of its columns, and its terms."""
+    matrix = _evaluated(Formula(parsed.formula.rhs), parsed, frame)
+    spec = matrix.model_spec
+    blocks = [Block(_term_name(parsed, term), tuple(i), parsed.reads(term)) for term, i in spec.term_indices.items()]
+    columns = tuple(parsed.shown(name) for name in spec.column_names)
+    return np.asarray(matrix, dtype=float), columns, tuple(b for b in blocks if b.columns)
+
+
+def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> Any:
+    """Evaluate `side` under the stand-ins of the columns; whole numbers become floats, whose powers do not wrap."""
+    columns = {name: _as_floats(frame[column]) for name, column in parsed.names.items() if column in frame}
+    with np.errstate(all="ignore"):
+        return side.get_model_matrix(pd.DataFrame(columns), context=_CONTEXT, output="numpy", na_action="ignore")
+
+
+def _as_floats(column: pd.Series) -> pd.Series:
+    return column.astype(float) if _is_number(column) else column
+
+
+def _term_name(parsed: Parsed, term: object) -> str:
+    name = str(term)
+    return "Intercept" if name == "1" else parsed.shown(name)
+
+
+# --- checking the table
+# ------------------------------------------------------------------------------------------
+
+
+def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
+    known = [str(name) for name in table.columns]
+    random = (parsed.random.group, *parsed.random.slopes) if parsed.random else ()
+    missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right, *random)) if name not in known]
+    return [Problem(f"no column is called {name}.", at(parsed.text), did_you_mean(name, known)) for name in missing]
+
+
+def _is_number(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
+    must = set(parsed.left) | set(parsed.arithmetic)
+    problems = []
+    for name in dict.fromkeys((*parsed.left, *parsed.right)):
+        if name in parsed.categorical or _is_number(table[name]):
+            continue
+        problems += _text_problem(table[name], name, name in must)
+    return problems
+
+
+def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
+    counts = column.astype(object).dropna().value_counts(sort=False)
+    texts = pd.Series(counts.index.map(str), dtype=object)
+    unread = pd.to_numeric(texts, errors="coerce").isna().to_numpy()
+    wrong = int(counts[unread].sum())
+    share = 1 - wrong / max(int(counts.sum()), 1)
+    if not must and (share < _MOSTLY_NUMBERS or pd.api.types.is_bool_dtype(column)):
+        return []
+    if not wrong:
+        return [Problem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")]
+    first = int(np.flatnonzero(column.isin(set(counts.index[unread])))[0])
+    more = f" ({plural(wrong, 'such value')})" if wrong > 1 else ""
+    what = f"column {name} must hold numbers but holds '{column.iloc[first]}'{more}."
+    remedy = "Correct or remove it." if must else f"Correct or remove it, or write C({name}) for a category."
+    return [Problem(what, f"row {first + 1}", remedy)]
+
+
+def _complete_rows(
+    parsed: Parsed, table: pd.DataFrame, explained: Sequence[str]
+) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
+    names = list(dict.fromkeys((*parsed.left, *parsed.right)))
+    frame = table.loc[:, names]
+    missing, infinite = frame.isna(), _infinite(frame)
+    bad = (missing | infinite).any(axis=1).to_numpy()
+    if bad.all():
+        culprits = ", ".join(_culprits(missing | infinite)) or "the table is empty"
+        raise DataError(Problem(f"no row is complete: {culprits}.", at(parsed.text)))
+    notes = _row_notes("missing", "missing", missing.drop(columns=list(explained))) + _row_notes(
+        "infinite", "infinite", infinite
+    )
+    return frame.loc[~bad].reset_index(drop=True), np.flatnonzero(~bad), notes
+
+
+def _infinite(frame: pd.DataFrame) -> pd.DataFrame:
+    numeric = [name for name in frame.columns if _is_number(frame[name])]
+    flags = pd.DataFrame(False, index=frame.index, columns=frame.columns)
+    flags[numeric] = np.isinf(frame[numeric].to_numpy(dtype=float, na_value=np.nan))
+    return flags
+
+
+def _culprits(flags: pd.DataFrame) -> list[str]:
+    return [f"{name} lacks {plural(int(n), 'value')}" for name, n in flags.sum().items() if n]
+
+
+def _row_notes(kind: str, word: str, flags: pd.DataFrame) -> list[Note]:
+    notes = []
+    for name, count in flags.sum().items():
+        if count:
+            rows = ", ".join(str(int(i) + 1) for i in np.flatnonzero(flags[name])[:_NAMED_AT_MOST])
+            dots = ", ..." if count > _NAMED_AT_MOST else ""
+            text = f"{plural(int(count), 'row')} left out because {name} is {word} (row {rows}{dots})."
+            notes.append(Note(kind, text))
+    return notes
+
+
+def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[Problem]:
+    problems = []
+    for name in parsed.left:
+        values = frame[name].to_numpy(dtype=float)
+        if not values.any():
+            problems.append(Problem(f"{name} is zero in every row: there is nothing to explain.", f"response {name}"))
+        elif len(values) > 1 and np.ptp(values) == 0:
+            problems.append(
+                Problem(f"{name} is {values[0]:g} in every row: there is nothing to explain.", f"response {name}")
+            )
+    return problems
+
+
+def _as_categories(parsed: Parsed, frame: pd.DataFrame) -> pd.DataFrame:
+    frame = frame.copy()
+    for name in parsed.right:
+        if name in parsed.categorical or not _is_number(frame[name]):
+            values = frame[name].astype(object)
+            levels = sorted(values.unique(), key=lambda v: (str(type(v)), v))
+            frame[name] = pd.Categorical(values, categories=levels)
+    return frame
+
+
+def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, list[Note]]:
+    constant = {name for name in parsed.right if frame[name].nunique() == 1}
+    if not constant:
+        return parsed, []
+    held = [(term, [name for name in parsed.reads(term) if name in constant]) for term in parsed.formula.rhs]
+    gone = [(term, names[0]) for term, names in held if names]
+    notes = [Note("dropped_term", _constant_text(parsed, term, name, frame)) for term, name in gone]
+    if all(names or str(term) == "1" for term, names in held):
+        lost = [Problem(note.text, at(parsed.text)) for note in notes]
+        raise DataError(*lost, Problem("No term is left.", at(parsed.text)))
+    return parsed.without([term for term, _ in gone]), notes
+
+
+def _constant_text(parsed: Parsed, term: object, name: str, frame: pd.DataFrame) -> str:
+    value = frame[name].iloc[0]
+    return f"Term {parsed.shown(term)} left out: {name} is {value} in every row, so it has no effect to estimate."
+
+
+# --- matrices
+# ----------------------------------------------------------------------------------------------------
+
+
+def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> Design:
+    x, columns, blocks = right_side(parsed, frame)
+    left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
+    y = np.asarray(_evaluated(left, parsed, frame), dtype=float)
+    raise_if_any(_not_finite(x, columns, rows) + _not_finite(y, parsed.responses, rows))
+    raise_if_any(_out_of_scale(x, columns) + _out_of_scale(y, parsed.responses))
+    keep, aliased = independent_columns(x, columns)
+    raise_if_any(_nothing_left(parsed, keep, columns, aliased))
+    raise_if_any(_too_few_rows(parsed, len(x), len(keep)))
+    x, columns, blocks = _only(keep, x, columns, blocks)
+    levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not _is_number(frame[n])}
+    ranges = {n: (float(frame[n].min()), float(frame[n].max())) for n in parsed.right if n not in levels}
+    return Design(parsed, x, y, columns, blocks, rows, frame, levels, ranges, (*notes, *aliased))
+
+
+def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[Problem]:
+    problems = []
+    for j in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist():
+        row = int(rows[np.flatnonzero(~np.isfinite(matrix[:, j]))[0]]) + 1
+        problems.append(
+            Problem(f"{names[j]} has no finite value there (a log of zero, or a division by zero?).", f"row {row}")
+        )
+    return problems
+
+
+def _out_of_scale(matrix: Floats, names: Sequence[str]) -> list[Problem]:
+    largest = np.abs(matrix).max(axis=0)
+    wrong = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
+    what = "{} reaches {:.0e}, whose square no number can hold."
+    return [Problem(what.format(names[j], largest[j]), "", "Change its unit.") for j in np.flatnonzero(wrong).tolist()]
+
+
+def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[Problem]:
+    if rows > terms:
+        return []
+    what = f"{plural(rows, 'complete row')} cannot carry {plural(terms, 'coefficient')}."
+    return [Problem(what, at(parsed.text), f"Add rows (at least {terms + 1}) or remove terms.")]
+
+
+def _nothing_left(parsed: Parsed, keep: list[int], columns: Sequence[str], aliased: list[Note]) -> list[Problem]:
+    if any(columns[i] != "Intercept" for i in keep):
+        return []
+    return [Problem(note.text, at(parsed.text)) for note in aliased] + [Problem("No term is left.", at(parsed.text))]
+
+
+def _only(
+    keep: list[int], x: Floats, columns: tuple[str, ...], blocks: tuple[Block, ...]
+) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
+    if len(keep) == x.shape[1]:
+        return x, columns, blocks
+    place = {old: new for new, old in enumerate(keep)}
+    moved = [replace(b, columns=tuple(place[c] for c in b.columns if c in place)) for b in blocks]
+    return x[:, keep], tuple(columns[i] for i in keep), tuple(b for b in moved if b.columns)
+
+
+def independent_columns(x: Floats, columns: Sequence[str]) -> tuple[list[int], list[Note]]:
+    """Keep the columns of `x` that earlier ones do not explain; a note names each one dropped.
+
+    This is R's rule for `lm`: in the order of the formula, a column whose own share of its length is below
+    1e-7 is dropped. A column is looked at around its mean where the design has an intercept, so that a clock's
+    time (1.7e9 s and some seconds) is no constant. All work happens on the triangle of one QR decomposition.
+    """
+    means = centres(x, columns)
+    triangle: Floats = np.asarray(np.linalg.qr(x - means, mode="r"))
+    scale, size = np.linalg.norm(triangle, axis=0), np.linalg.norm(x, axis=0)
+    keep: list[int] = []
+    notes = []
+    for j in range(x.shape[1]):
+        weights, own = _explained(triangle, keep, j)
+        if own > max(_OWN_SHARE * scale[j], _ROUNDING * size[j], np.finfo(float).tiny):
+            keep.append(j)
+        else:
+            whole = _with_intercept(columns, keep, weights, means, j)
+            notes.append(Note("aliased", _alias_text(columns, keep, whole, j)))
+    return keep, notes
+
+
+def centres(x: Floats, columns: Sequence[str]) -> Floats:
+    """Return the mean of every column but the intercept; zeros in a design without one."""
+    if "Intercept" not in columns:
+        return np.zeros(x.shape[1])
+    found: Floats = np.where([name == "Intercept" for name in columns], 0.0, x.mean(axis=0))
+    return found
+
+
+def _with_intercept(columns: Sequence[str], keep: list[int], weights: Floats, means: Floats, j: int) -> Floats:
+    """Undo the centring of a combination of columns: what it adds up to goes to the intercept."""
+    added = means[j] - float(weights @ means[keep])
+    return weights + np.where([columns[k] == "Intercept" for k in keep], added, 0.0)
+
+
+def _explained(triangle: Floats, keep: list[int], j: int) -> tuple[Floats, float]:
+    if not keep:
+        return np.empty(0), float(np.linalg.norm(triangle[:, j]))
+    scale = np.linalg.norm(triangle[:, keep], axis=0)
+    weights = np.linalg.lstsq(triangle[:, keep] / scale, triangle[:, j], rcond=None)[0] / scale
+    return weights, float(np.linalg.norm(triangle[:, j] - triangle[:, keep] @ weights))
+
+
+def _alias_text(columns: Sequence[str], keep: list[int], weights: Floats, j: int) -> str:
+    largest = max(np.abs(weights), default=0.0)
+    parts = [f"{w:.4g} x {columns[k]}" for k, w in zip(keep, weights, strict=True) if abs(w) > _NEGLIGIBLE * largest]
+    return (
+        f"{columns[j]} left out: it is exactly {' + '.join(parts) or 'zero'}, so its own effect cannot be told apart."
+    )

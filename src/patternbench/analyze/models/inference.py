@@ -1,0 +1,104 @@
+"""How sure estimates are: the coefficients that are to be read, their covariance and their degrees of freedom.
+
+Everything is kept in the orthonormal basis q of the design (x = q r): a row d of the design becomes w = d r^-1, its
+estimate d'b has the variance w' C w. In the units of the table a column near 1e9 would leave no digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+from patternbench.analyze.models.formula import Design, Floats
+from patternbench.analyze.models.linear import Coefficient, LinearFit, coefficients_of
+
+LEAST_SQUARES = "least squares"
+_FEWEST_DF = 1.0
+
+
+@dataclass(frozen=True)
+class VarianceParts:
+    """What the variance of an estimate gains with each variance parameter, and how sure those parameters are.
+
+    `gradients` is k x p x p: the derivative of C by each parameter; `covariance` (k x k) that of the parameters.
+    """
+
+    gradients: Floats
+    covariance: Floats
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Coefficients to read: `beta` (p), r^-1 as `root` (p x p), C as `core` (p x p), degrees of freedom `df`.
+
+    With `parts` the degrees of freedom of each estimate are Satterthwaite's and `df` is not used.
+    """
+
+    kind: str
+    beta: Floats
+    root: Floats
+    core: Floats
+    df: float
+    parts: VarianceParts | None = field(default=None, compare=False)
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the coefficients (p x p)."""
+        found: Floats = self.root @ self.core @ self.root.T
+        return found
+
+    def at(self, row: Floats) -> tuple[float, float, float]:
+        """Return the estimate at a row (or a difference of rows) of the design: value, standard error, df."""
+        w = row @ self.root
+        variance = max(float(w @ self.core @ w), 0.0)
+        return float(row @ self.beta), float(np.sqrt(variance)), self.freedom(variance, self.gradient(w))
+
+    def gradient(self, w: Floats) -> Floats:
+        """Return how the variance at `w` changes with each variance parameter (k); empty without parameters."""
+        if self.parts is None:
+            return np.empty(0)
+        found: Floats = np.einsum("i,kij,j->k", w, self.parts.gradients, w)
+        return found
+
+    def freedom(self, variance: float, gradient: Floats) -> float:
+        """Return Satterthwaite's degrees of freedom, 2 V^2 / var(V): those of a chi-square as uncertain as V."""
+        if self.parts is None or variance <= 0:
+            return self.df
+        uncertainty = float(gradient @ self.parts.covariance @ gradient)
+        return self.df if uncertainty <= 0 else max(2 * variance**2 / uncertainty, _FEWEST_DF)
+
+    def interval(self, row: Floats, level: float) -> tuple[float, float, float]:
+        """Return the estimate at a row of the design and the ends of its interval."""
+        value, error, df = self.at(row)
+        reach = error * float(stats.t.ppf((1 + level) / 2, df))
+        return value, value - reach, value + reach
+
+    def coefficients(self, design: Design, level: float, vif: dict[str, float]) -> tuple[Coefficient, ...]:
+        """Lay out every coefficient with its t test against zero and its interval at confidence `level`."""
+        found = [self.at(row) for row in np.eye(len(self.beta))]
+        estimate, error, df = (np.array(column) for column in zip(*found, strict=True))
+        reach = error * stats.t.ppf((1 + level) / 2, df)
+        t = np.divide(estimate, error, out=np.full_like(estimate, np.inf), where=error > 0)
+        table = np.column_stack([estimate, error, estimate - reach, estimate + reach, t, 2 * stats.t.sf(np.abs(t), df)])
+        return coefficients_of(design.columns, table, vif)
+
+    def overall(self, design: Design) -> tuple[float, int, float, float]:
+        """Test all coefficients but the intercept together by Wald: F, its two degrees of freedom, p.
+
+        The second are the fewest of the coefficients', which is on the safe side.
+        """
+        places = [i for i, name in enumerate(design.columns) if name != "Intercept"]
+        covariance = self.covariance[np.ix_(places, places)]
+        scale = np.sqrt(np.diag(covariance))
+        z = self.beta[places] / scale
+        f = float(z @ np.linalg.lstsq(covariance / np.outer(scale, scale), z, rcond=None)[0]) / len(places)
+        df = min(self.at(row)[2] for row in np.eye(len(self.beta))[places])
+        return f, len(places), df, float(stats.f.sf(f, len(places), df))
+
+
+def plain_inference(fit: LinearFit) -> Inference:
+    """Return the coefficients of least squares: rows that are independent and spread alike."""
+    core = np.eye(len(fit.beta)) * fit.summary.sigma**2
+    return Inference(LEAST_SQUARES, fit.beta, fit.basis.r_inverse, core, fit.summary.df_residual)

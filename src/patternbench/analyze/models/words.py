@@ -1,0 +1,233 @@
+"""Says in a sentence what a model found: the effect, its interval, and whether it can be told from none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from patternbench.analyze.models.contrasts import Contrast, contrasts, entangled
+from patternbench.analyze.models.crossval import undo_log
+from patternbench.analyze.models.fit import ModelResult
+from patternbench.analyze.models.formula import Block
+from patternbench.analyze.models.influence import SuspiciousRow
+from patternbench.analyze.models.linear import Coefficient
+from patternbench.analyze.units import apart, held, is_duration, level_text, number, quantity, span
+
+_LEVEL = re.compile(r"^(?:C\()?`?([^`\[\]()]+)`?\)?\[T\.(.*)\]$")
+_LOGGED = re.compile(r"^(log|log2|log10)\(`?([^`()]+)`?\)$")
+_LOG_OF_TWO = {"log": float(np.log(2)), "log2": 1.0, "log10": float(np.log10(2))}
+_GOOD_ERROR = 30.0
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One effect in words: its term, the sentence, and whether the interval excludes zero."""
+
+    term: str
+    sentence: str
+    shown: bool
+
+
+def p_value(p: float) -> str:
+    """Write a p-value; below 2.2e-16 doubles cannot tell it from zero (as R prints it)."""
+    smallest = 2.2e-16
+    return "< 2.2e-16" if p < smallest else f"{p:.3g}"
+
+
+def preferred(result: ModelResult) -> tuple[Sequence[Coefficient], str]:
+    """Return the coefficients to read and their kind: a remedy's where an assumption failed."""
+    return result.coefficients, result.inference.kind
+
+
+def effects(result: ModelResult) -> tuple[Effect, ...]:
+    """Put every effect of a model in words, in the order of the formula.
+
+    A factor that stands in one term is told from its coefficients, one in several terms by its contrasts.
+    """
+    found, _ = preferred(result)
+    tangled = entangled(result.fit.design)
+    sentences: list[Effect | None] = []
+    for block in result.fit.design.blocks:
+        if not tangled.keys() & set(block.reads):
+            sentences += [_effect(result, block, found[column]) for column in block.columns]
+    for name, partners in tangled.items():
+        rest = ", the others at their means and reference levels," if len(partners) > 1 else ""
+        sentences += [_held(result, one, rest) for one in contrasts(result, name, partners)]
+    return tuple(one for one in sentences if one is not None)
+
+
+def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
+    where = rest + "".join(f" at {name} = {_place(name, level)}" for name, level in one.where.items())
+    if one.factor in result.fit.design.ranges:
+        subject = (
+            f"Raising {one.factor} from {measured_range(one.factor, float(str(one.before)), float(str(one.after)))}"
+        )
+    else:
+        subject = f"{one.factor} = {one.after} instead of {one.before}"
+    sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
+    return Effect(one.factor, sentence, one.low > 0 or one.high < 0)
+
+
+def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
+    if block.name == "Intercept" or ":" in block.name:
+        return None
+    asked = _question(result, c.name)
+    if asked is None:
+        return None
+    subject, step = asked
+    low, high = sorted((c.ci_low * step, c.ci_high * step))
+    shown = low > 0 or high < 0
+    return Effect(c.name, _sentence(result, subject, c.estimate * step, low, high), shown)
+
+
+def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
+    """Return the change a coefficient is asked about, and what its estimate is multiplied by for it."""
+    if level := _LEVEL.match(name):
+        factor, value = level.group(1), level.group(2)
+        return f"{factor} = {value} instead of {result.fit.design.levels[factor][0]}", 1.0
+    if logged := _LOGGED.match(name):
+        return f"Doubling {logged.group(2)}", _LOG_OF_TWO[logged.group(1)]
+    plain = name.strip("`")
+    if plain not in result.fit.design.ranges:
+        return None
+    low, high = result.fit.design.ranges[plain]
+    return f"Raising {plain} from {measured_range(plain, low, high)}", high - low
+
+
+def _place(factor: str, level: object) -> str:
+    return measured_at(factor, level) if isinstance(level, float) else level_text(factor, level)
+
+
+def measured_range(factor: str, low: float, high: float) -> str:
+    """Write the range of a numeric factor, with all digits where three would write its ends alike."""
+    ends = (measured_at(factor, low), measured_at(factor, high))
+    return f"{low:.15g} to {high:.15g}" if ends[0] == ends[1] else " to ".join(ends)
+
+
+def measured_at(factor: str, value: float) -> str:
+    """Write a value of a numeric factor: durations as a study writes them."""
+    return level_text(factor, value) if is_duration(factor) else number(value)
+
+
+def _sentence(result: ModelResult, subject: str, change: float, low: float, high: float) -> str:
+    target, base = undo_log(result.fit.response)
+    if base is not None:
+        change, low, high = (float(np.power(base, v) - 1) * 100 for v in (change, low, high))
+    name = "" if base is not None else target
+    tail = " %" if base is not None else ""
+    interval = f"between {apart(span(name, low, high, 'and'))}{tail}"
+    if low <= 0 <= high:
+        return f"{subject}: {_not_shown(result, target, change_share(result, low, high, base))} ({interval})."
+    verb = "raises" if change > 0 else "cuts"
+    least, most = sorted((abs(low), abs(high)))
+    size = f"{apart(quantity(name, abs(change)))}{tail} ({apart(span(name, least, most))}{tail})"
+    return f"{subject} {verb} {target} by {size}{_share_of_mean(result, change, base)}."
+
+
+def change_share(result: ModelResult, low: float, high: float, base: float | None) -> float | None:
+    """Return the larger end of an interval as a percentage of the response's mean; None without a positive mean.
+
+    `base` says that the interval is in percent already.
+    """
+    largest = max(abs(low), abs(high))
+    if base is not None:
+        return largest
+    mean = float(result.fit.y.mean())
+    return largest / mean * 100 if mean > 0 and result.fit.y.min() >= 0 else None
+
+
+def _not_shown(result: ModelResult, target: str, largest: float | None) -> str:
+    """Word an interval that holds zero: nothing is known, or the change is smaller than the margin asked about.
+
+    The whole interval within the margin is the test of equivalence by two one-sided tests (Schuirmann 1987) at half of
+    1 - level each.
+    """
+    margin = result.margin
+    if margin is None or largest is None or largest > margin:
+        return f"whether it changes {target} cannot be told"
+    return f"it changes {target} by less than {number(margin)} %"
+
+
+def _share_of_mean(result: ModelResult, change: float, base: float | None) -> str:
+    mean = float(result.fit.y.mean())
+    if base is not None or mean <= 0 or result.fit.y.min() < 0:
+        return ""
+    return f", {abs(change) / mean:.0%} of its mean"
+
+
+def headline(result: ModelResult) -> str:
+    """Say how much the model explains and how well it predicts what it has not seen."""
+    errors, unseen = result.errors, result.cross_validation.errors
+    target, base = undo_log(result.fit.response)
+    text = _explained(result, result.fit.response if base is not None else target)
+    kind = "MAPE" if errors.mape is not None and unseen.mape is not None else "MAE"
+    seen, left_out = (one.mape if kind == "MAPE" else one.mae for one in (errors, unseen))
+    if seen is None or left_out is None:
+        return text
+    seen_text, unseen_text = (
+        f"{value:.3g} %" if kind == "MAPE" else quantity(target, value) for value in (seen, left_out)
+    )
+    return (
+        f"{text} It misses by {seen_text} on average on the rows it was fitted on, "
+        f"and by {unseen_text} on {result.cross_validation.unit} it has not seen."
+    )
+
+
+def _explained(result: ModelResult, noun: str) -> str:
+    s, remedy = result.fit.summary, result.remedy
+    share, kind = (s.adj_r2, "adjusted R2")
+    if remedy is not None and remedy.mixed is not None:
+        share, kind = remedy.mixed.explained, "marginal R2"
+    if share <= 0:
+        return f"The model explains nothing of the variance of {noun} ({kind} {share:.3f}, {s.n:,} rows)."
+    return f"The model explains {share:.1%} of the variance of {noun} ({kind}, {s.n:,} rows)."
+
+
+def statistics(result: ModelResult) -> str:
+    """Write the numbers of the model whose coefficients are shown: those of least squares only where it is read."""
+    s, remedy = result.fit.summary, result.remedy
+    if remedy is None:
+        return (
+            f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; F({s.df_model}, {s.df_residual}) = {number(s.f)}, "
+            f"p {p_value(s.f_p)}; AIC {number(s.aic)}, BIC {number(s.bic)}; residual standard error {number(s.sigma)}"
+        )
+    f, df, rest, p = result.inference.overall(result.fit.design)
+    test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}"
+    if remedy.mixed is None:
+        return f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; Wald {test}; residual standard error {number(s.sigma)}"
+    found = remedy.mixed
+    return (
+        f"Marginal R2 {found.explained:.4f}; Wald {test}; standard deviation between the {found.groups} groups "
+        f"{number(float(found.between[0, 0] ** 0.5))}, within {number(found.within**0.5)}; "
+        f"restricted log-likelihood {number(found.log_likelihood)}"
+    )
+
+
+def doubts(result: ModelResult) -> tuple[str, ...]:
+    """List what a careful reader asks about: failed assumptions, weak prediction, odd rows."""
+    found = [_remedy_text(result, i) for i in range(len(result.remedies))]
+    unseen = result.cross_validation.errors.mape
+    if unseen is not None and unseen > _GOOD_ERROR:
+        found.append(
+            f"On unseen {result.cross_validation.unit} it misses by more than {_GOOD_ERROR:.0f} %: too far off even "
+            "for rough capacity planning."
+        )
+    if result.flagged_rows:
+        named = "; ".join(_odd_row(row) for row in result.suspicious)
+        rest = result.flagged_rows - len(result.suspicious)
+        more = f"; and {rest:,} more" if rest else ""
+        found.append(f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out: {named}{more}.")
+    return (*found, *(note.text for note in result.notes))
+
+
+def _odd_row(row: SuspiciousRow) -> str:
+    where = ", ".join(f"{name} {held(name, value)}" for name, value in row.identity.items())
+    return f"row {row.row}{f' ({where})' if where else ''}, {row.why[0]}"
+
+
+def _remedy_text(result: ModelResult, i: int) -> str:
+    remedy = result.remedies[i]
+    return f"{' and '.join(remedy.because)}: {remedy.text}"

@@ -1,0 +1,1 @@
+"""Which configuration to choose, and how surely."""

@@ -1,0 +1,126 @@
+"""Which configuration comes first under one set of conditions, and how surely: the tests behind *clearly*.
+
+A configuration is clearly the choice when it surely keeps every limit and surely beats every other one. Each rival is
+tested on its own, paired by block (`differences`): one that keeps the limits must be worse on the objective; one that
+breaks a limit must surely do so, or be worse (either way, so the smaller p counts twice). The p of the rivals are
+corrected for how many there are (Holm, Scandinavian Journal of Statistics 6, 1979), since the first was picked as the
+luckiest of all: without that, one of several that are really equal would often seem to beat the baseline. The p of
+the claim is the greatest of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from patternbench.analyze.compare.comparison import against
+from patternbench.analyze.differences import Estimate, is_relative, middle, paired
+from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.recommend.objectives import Limit, Objective
+from patternbench.analyze.rounds import Scenario
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The configurations of one place in order: the `order` of those that keep the limits, the best first.
+
+    `centres` gives each response's middle per configuration, `in_percent` which responses are told as ratios.
+    `p[i]` doubts that the first really beats configuration i (corrected), or of the first itself that it keeps the
+    limits; where none keeps them, that configuration i breaks them.
+    """
+
+    order: tuple[int, ...]
+    feasible: npt.NDArray[np.bool_]
+    centres: Mapping[str, Floats]
+    in_percent: Mapping[str, bool]
+    p: Floats
+
+    @property
+    def doubt(self) -> float:
+        """The p of the claim that the first is the choice, or that nothing keeps the limits."""
+        return float(self.p.max())
+
+
+def rank(
+    group: Sequence[Scenario], objective: Objective, limits: Sequence[Limit], prefer: Sequence[bool] = ()
+) -> Ranking:
+    """Order the scenarios of one place by the objective; of equal ones those that are to be preferred come first."""
+    names = dict.fromkeys([objective.response, *(one.response for one in limits)])
+    in_percent = {name: is_relative(name, *(s.values[name] for s in group)) for name in names}
+    centres = {name: np.array([middle(s.values[name], in_percent[name]) for s in group]) for name in names}
+    feasible = keeps(centres, limits, len(group))
+    cost = centres[objective.response] * (1 if objective.minimise else -1)
+    last = [not one for one in prefer] or [True] * len(group)
+    order = tuple(sorted(np.flatnonzero(feasible).tolist(), key=lambda i: (cost[i], last[i], group[i].name)))
+    p = _doubts(group, order, objective, limits, in_percent)
+    return Ranking(order, feasible, centres, in_percent, p)
+
+
+def keeps(values: Mapping[str, Floats], limits: Sequence[Limit], count: int) -> npt.NDArray[np.bool_]:
+    """Return which configurations (the last axis) keep all limits."""
+    shape = next(iter(values.values())).shape if values else (count,)
+    kept = np.ones(shape, dtype=bool)
+    for one in limits:
+        kept &= values[one.response] <= one.bound if one.at_most else values[one.response] >= one.bound
+    return kept
+
+
+def _doubts(
+    group: Sequence[Scenario],
+    order: Sequence[int],
+    objective: Objective,
+    limits: Sequence[Limit],
+    in_percent: Mapping[str, bool],
+) -> Floats:
+    if not order:
+        return np.array([_breaks(s, limits, in_percent) for s in group])
+    first = group[order[0]]
+
+    def beaten(place: int) -> float:
+        worse = _worse(first, group[place], objective, in_percent)
+        return worse if place in order else min(1.0, 2 * min(worse, _breaks(group[place], limits, in_percent)))
+
+    rivals = [place for place in range(len(group)) if place != order[0]]
+    p = np.empty(len(group))
+    p[rivals] = holm(np.array([beaten(place) for place in rivals]))
+    p[order[0]] = max((_side(first, one, in_percent, kept=True) for one in limits), default=0.0)
+    return p
+
+
+def holm(p: Floats) -> Floats:
+    """Correct p-values so that any false rejection among them is as rare as the level says (Holm 1979)."""
+    order = np.argsort(p)
+    corrected = np.empty(len(p))
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, p[order] * np.arange(len(p), 0, -1)))
+    return corrected
+
+
+def _worse(first: Scenario, other: Scenario, objective: Objective, in_percent: Mapping[str, bool]) -> float:
+    """The p that the other is worse than the first; 1 where it is better."""
+    found = against(first, other, objective.response, in_percent[objective.response])
+    sign = 1 if objective.minimise else -1
+    return _p(found) if sign * found.value > 0 else 1.0
+
+
+def _breaks(scenario: Scenario, limits: Sequence[Limit], in_percent: Mapping[str, bool]) -> float:
+    """The p that some limit is broken, corrected for how many there are."""
+    return min(1.0, len(limits) * min((_side(scenario, one, in_percent, kept=False) for one in limits), default=1.0))
+
+
+def _side(scenario: Scenario, limit: Limit, in_percent: Mapping[str, bool], kept: bool) -> float:
+    """The p that a limit is kept (or broken); 1 where the rounds lie on the other side."""
+    values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
+    if in_percent[limit.response] and limit.bound > 0:
+        values, bound = np.log(values), np.log(bound)
+    found = paired(bound, values)
+    room = -found.value if limit.at_most else found.value
+    if found.error == 0:
+        return 0.0 if (room >= 0) == kept else 1.0
+    return _p(found) if (room > 0) == kept else 1.0
+
+
+def _p(found: Estimate) -> float:
+    return 1.0 if np.isnan(found.p) else float(found.p)

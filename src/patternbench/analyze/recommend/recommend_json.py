@@ -1,0 +1,84 @@
+"""The documented JSON of a recommendation (keys: docs/analysis.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.recommend.recommendation import (
+    Against,
+    Candidate,
+    Choice,
+    Flip,
+    Recommendation,
+    configuration,
+)
+
+FORMAT = "patternbench/recommendation/1"
+
+
+def recommendation_json(found: Recommendation) -> dict[str, Any]:
+    """Lay out a recommendation as plain JSON values."""
+    laid_out: dict[str, Any] = plain(
+        {
+            "format": FORMAT,
+            "objectives": [o.words for o in found.objectives],
+            "subject_to": [limit.text for limit in found.limits],
+            "given": list(found.given),
+            "choices": [_choice_json(choice, found.given) for choice in found.choices],
+            "flips": [_flip_json(flip) for flip in found.flips],
+            "notes": notes_json(found.notes),
+        }
+    )
+    return laid_out
+
+
+def _choice_json(choice: Choice, given: tuple[str, ...]) -> dict[str, Any]:
+    chosen = choice.chosen
+    return {
+        "given": dict(choice.given),
+        "in_words": choice.text,
+        "verdict": choice.verdict,
+        "p": choice.p,
+        "ties": [configuration(c.scenario, given) for c in choice.ties],
+        "chosen": None if chosen is None else configuration(chosen.scenario, given),
+        "wins": None if chosen is None else chosen.wins,
+        "against_baseline": [_against_json(one) for one in choice.against_baseline],
+        "candidates": [_candidate_json(c, given) for c in choice.candidates],
+    }
+
+
+def _candidate_json(c: Candidate, given: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "configuration": configuration(c.scenario, given),
+        "levels": dict(c.scenario.levels),
+        "means": dict(c.means),
+        "feasible": c.feasible,
+        "feasible_share": c.feasible_share,
+        "wins": c.wins,
+        "on_front": c.on_front,
+        "p": c.p,
+    }
+
+
+def _against_json(one: Against) -> dict[str, Any]:
+    return {
+        "response": one.response,
+        "baseline": one.baseline,
+        "means": list(one.means),
+        "relative_percent": one.relative,
+        "relative_ci_low": one.relative_interval.low,
+        "relative_ci_high": one.relative_interval.high,
+        "ci_low": one.interval.low,
+        "ci_high": one.interval.high,
+    }
+
+
+def _flip_json(flip: Flip) -> dict[str, Any]:
+    return {
+        "factor": flip.factor,
+        "between": list(flip.between),
+        "others": dict(flip.others),
+        "choices": list(flip.choices),
+        "sure": flip.sure,
+    }

@@ -1,0 +1,556 @@
+"""Chooses a configuration: the best that keeps the limits, whether that is clear, and where the choice flips.
+
+*Clearly* rests on the tests of `ranking`, with false discoveries held at the level's doubt over all conditions that
+are chosen for (Benjamini and Hochberg 1995). What they cannot tell apart is a tie, and of a tie the baseline is the
+choice where it is in it: a pattern that shows no gain is not worth having.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from patternbench.analyze.compare.comparison import (
+    Interval,
+    against,
+    interval_of,
+    known,
+    matched_by_block,
+    percent,
+    percent_interval,
+)
+from patternbench.analyze.differences import is_relative, middle
+from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.problems import (
+    DataError,
+    Note,
+    Problem,
+    and_more,
+    did_you_mean,
+    gathered,
+    plural,
+    raise_if_any,
+)
+from patternbench.analyze.recommend.objectives import Limit, Objective, parse_limit, parse_objective
+from patternbench.analyze.recommend.ranking import Ranking, keeps, rank
+from patternbench.analyze.rounds import Key, Roles, Scenario, key, label, level_of, roles, scenarios, varying
+from patternbench.analyze.units import SHARES, level_text, quantity, signed, span
+
+RESAMPLES = 2000
+#: How the factors begin that an engineer chooses: the pattern, and the policies whose settings a study can vary.
+PATTERNS = (
+    "strategy",
+    "timeout",
+    "deadline",
+    "retry",
+    "retry_budget",
+    "circuit_breaker",
+    "bulkhead",
+    "hedge",
+    "rate_limit",
+)
+#: Factors that are given by the world, in tables that name their patterns otherwise.
+WORLD = (
+    "client",
+    "users",
+    "virtual_users",
+    "rate",
+    "offered_load",
+    "fault",
+    "fault_percentage",
+    "percentage",
+    "fault.percentage",
+)
+#: How the factors begin that a run's faults make.
+INJECTED = ("abort.", "delay.")
+_NUMBER = re.compile(r"_\d+$")
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One configuration under one set of given conditions.
+
+    `means` per response (geometric where differences are told in percent); `feasible` whether they keep all limits;
+    `p` doubts that the first in rank really beats this one (of the first, that it keeps the limits). `wins` is the
+    share of resampled blocks in which it comes first, `feasible_share` in how many it keeps the limits: pictures of
+    the spread, on which no word rests. `on_front`: no other is better on one response and no worse on the rest.
+    """
+
+    scenario: Scenario
+    means: Mapping[str, float]
+    feasible: bool
+    feasible_share: float
+    wins: float
+    on_front: bool
+    p: float
+
+
+@dataclass(frozen=True)
+class Against:
+    """The choice against the baseline on one response: the change, with intervals; `means` of baseline and choice."""
+
+    response: str
+    baseline: str
+    relative: float | None
+    relative_interval: Interval
+    interval: Interval
+    means: tuple[float, float]
+
+    @property
+    def words(self) -> str:
+        """Write the change with its interval; of shares in points, with both ends."""
+        if self.relative is not None:
+            low, high = self.relative_interval.low, self.relative_interval.high
+            tail = "" if low is None or high is None else f" ({signed(low)} to {signed(high)} %)"
+            return f"{self.response} {signed(self.relative)} %{tail}"
+        low, high = self.interval.low, self.interval.high
+        tail = "" if low is None or high is None else f" (change {_points(self.response, low, high)})"
+        start, end = (quantity(self.response, one) for one in self.means)
+        return f"{self.response} from {start} to {end}{tail}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The recommendation under given conditions; `chosen` is None when nothing keeps the limits.
+
+    `verdict`: `clear`, `tie` (with `ties`, in rank, the chosen one among them), `unsure` (the first in rank may break a
+    limit, or another may keep it), `nothing` (none keeps the limits). `p` doubts that the verdict could be `clear`,
+    and of `nothing` that it is so; `sure` says whether it is small enough among all choices.
+    """
+
+    given: Mapping[str, object]
+    chosen: Candidate | None
+    runner_up: Candidate | None
+    candidates: tuple[Candidate, ...]
+    against_baseline: tuple[Against, ...]
+    text: str
+    verdict: str
+    ties: tuple[Candidate, ...]
+    p: float
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Between two neighbouring levels of a given factor (all others equal) the choice changes."""
+
+    factor: str
+    between: tuple[object, object]
+    others: Mapping[str, object]
+    choices: tuple[str, str]
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A choice for every set of given conditions, where it flips, and what was assumed."""
+
+    objectives: tuple[Objective, ...]
+    limits: tuple[Limit, ...]
+    given: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    flips: tuple[Flip, ...]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to recommend: objectives (the first decides, all span the front), limits, given, baseline."""
+
+    objectives: tuple[str, ...]
+    limits: tuple[str, ...] = ()
+    given: tuple[str, ...] | None = None
+    baseline: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    seed: int = 1
+    level: float = 0.95
+
+
+def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
+    """Choose a configuration of `table` (one row a round) for every set of given conditions.
+
+    Raises `DataError` for malformed wishes, unknown columns, and scenarios without any value.
+    """
+    objectives, limits, baseline = _parsed(table, wish)
+    found = _roles(table, objectives, limits, wish.by)
+    given = _given(table, found, wish)
+    usable, notes = _usable(scenarios(table, found))
+    chooser = _Chooser(objectives, limits, given, baseline or _usual_baseline(usable), wish.level)
+    places = _in_order(_places(usable, given), given)
+    choices = chooser.all_of(places, np.random.default_rng(wish.seed))
+    return Recommendation(objectives, limits, given, choices, flips(choices, given), tuple(notes))
+
+
+def _usual_baseline(every: Sequence[Scenario]) -> dict[str, object]:
+    """The levels of the baseline where the wish names none: no pattern, if that was measured."""
+    usual: dict[str, object] = {"strategy": "baseline"}
+    return usual if any(_has(s, usual) for s in every) else {}
+
+
+def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Limit, ...], dict[str, object]]:
+    """Read what is wished for; raises one `DataError` with all that cannot be read."""
+    objectives: list[Objective] = []
+    limits: list[Limit] = []
+    baseline: list[tuple[str, object]] = []
+    gathered(
+        lambda: objectives.extend(gathered(*(partial(parse_objective, text) for text in wish.objectives))),
+        lambda: limits.extend(gathered(*(partial(parse_limit, text) for text in wish.limits))),
+        lambda: baseline.extend(gathered(*(partial(level_of, text, table, "--baseline") for text in wish.baseline))),
+    )
+    return tuple(objectives), tuple(limits), dict(baseline)
+
+
+def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Limit], by: tuple[str, ...]) -> Roles:
+    names = tuple(dict.fromkeys([*(o.response for o in objectives), *(one.response for one in limits)]))
+    known = [str(name) for name in table.columns]
+    wrong = [name for name in names if name not in known]
+    raise_if_any(Problem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
+    found = roles(table, by, names)
+    if by:
+        return found
+    return varying(table, Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses))
+
+
+def _is_measured(table: pd.DataFrame, name: str) -> bool:
+    """Tell a measured column from a factor in a table that is no run: numbers that hardly ever repeat."""
+    column = table[name]
+    return bool(pd.api.types.is_float_dtype(column) and column.nunique() > len(column) / 2)
+
+
+def _given(table: pd.DataFrame, found: Roles, wish: Wish) -> tuple[str, ...]:
+    if wish.given is None:
+        return given_among([name for name in found.factors if table[name].nunique(dropna=False) > 1])
+    wrong = [name for name in wish.given if name not in found.factors]
+    raise_if_any(Problem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
+    return wish.given
+
+
+def given_among(factors: Sequence[str]) -> tuple[str, ...]:
+    """Return the factors that are given, one choice for each of their levels; the others are chosen.
+
+    Where any factor is a pattern or a setting of one, all others are given; else those that are the world's by name.
+    """
+    chosen = [name for name in factors if is_pattern(name)]
+    return tuple(name for name in factors if (name not in chosen if chosen else _is_worldly(name)))
+
+
+def is_pattern(factor: str) -> bool:
+    """Say whether a factor is a pattern or a setting of one: `strategy`, `retry_2.max_attempts`."""
+    return _NUMBER.sub("", factor.partition(".")[0]) in PATTERNS
+
+
+def _is_worldly(name: str) -> bool:
+    return name in WORLD or name.startswith(INJECTED)
+
+
+def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:
+    usable = [s for s in every if all(len(values) for values in s.values.values())]
+    lost = [s.name for s in every if s not in usable]
+    if not usable:
+        raise DataError(Problem("no scenario has a value for every response asked about."))
+    notes = []
+    if lost:
+        text = f"{plural(len(lost), 'scenario')} without a value for some response left out: {and_more(lost)}."
+        notes.append(Note("left_out", text))
+    single = sum(any(len(v) < 2 for v in s.values.values()) for s in usable)  # noqa: PLR2004 - one round varies not
+    if single:
+        notes.append(
+            Note(
+                "one_round",
+                f"{plural(single, 'scenario')} of one round: how sure a choice is cannot be known there.",
+            )
+        )
+    return usable, notes
+
+
+def _places(every: Sequence[Scenario], given: Sequence[str]) -> list[tuple[dict[str, object], list[Scenario]]]:
+    places: dict[Key, tuple[dict[str, object], list[Scenario]]] = {}
+    for scenario in every:
+        where = {name: scenario.levels[name] for name in given if name in scenario.levels}
+        places.setdefault(key(where), (where, []))[1].append(scenario)
+    return list(places.values())
+
+
+def _in_order(
+    places: Sequence[tuple[dict[str, object], list[Scenario]]], given: Sequence[str]
+) -> list[tuple[dict[str, object], list[Scenario]]]:
+    """The given conditions by rising levels, the configurations by name, whatever the order they were measured in."""
+    ordered = [(where, sorted(group, key=lambda s: s.name)) for where, group in places]
+    return sorted(ordered, key=lambda place: [_order(place[0].get(name, "")) for name in given])
+
+
+@dataclass(frozen=True)
+class _Chooser:
+    objectives: tuple[Objective, ...]
+    limits: tuple[Limit, ...]
+    given: tuple[str, ...]
+    baseline: Mapping[str, object]
+    level: float
+
+    def all_of(
+        self, places: Sequence[tuple[dict[str, object], list[Scenario]]], rng: np.random.Generator
+    ) -> tuple[Choice, ...]:
+        rankings = [self._ranked(group) for _, group in places]
+        bar = shown_below([ranking.doubt for ranking in rankings], 1 - self.level)
+        return tuple(
+            self._choice(given, self._candidates(group, ranking, rng), ranking, bar)
+            for (given, group), ranking in zip(places, rankings, strict=True)
+        )
+
+    def _ranked(self, group: Sequence[Scenario]) -> Ranking:
+        return rank(group, self.objectives[0], self.limits, [self._is_base(s) for s in group])
+
+    def _is_base(self, scenario: Scenario) -> bool:
+        return bool(self.baseline) and _has(scenario, self.baseline)
+
+    def _candidates(
+        self, group: Sequence[Scenario], ranking: Ranking, rng: np.random.Generator
+    ) -> tuple[Candidate, ...]:
+        centres = self._centres(group)
+        draws = {r: resampled_centres([s.values[r] for s in group], _in_percent(group, r), rng) for r in centres}
+        kept = keeps(draws, self.limits, len(group)) if self.limits else np.ones((RESAMPLES, len(group)), dtype=bool)
+        wins = self._wins(draws, kept)
+        front = pareto_front(np.column_stack([self._costs(r, centres[r]) for r in centres]))
+        return tuple(
+            Candidate(
+                scenario=s,
+                means={r: float(centres[r][i]) for r in centres},
+                feasible=bool(ranking.feasible[i]),
+                feasible_share=float(kept[:, i].mean()),
+                wins=float(wins[i]),
+                on_front=bool(front[i]),
+                p=float(ranking.p[i]),
+            )
+            for i, s in enumerate(group)
+        )
+
+    def _centres(self, group: Sequence[Scenario]) -> dict[str, Floats]:
+        return {r: np.array([middle(s.values[r], _in_percent(group, r)) for s in group]) for r in self._responses()}
+
+    def _responses(self) -> list[str]:
+        names = [*(o.response for o in self.objectives), *(one.response for one in self.limits)]
+        return list(dict.fromkeys(names))
+
+    def _costs(self, response: str, values: Floats) -> Floats:
+        falls = next((o.minimise for o in self.objectives if o.response == response), None)
+        if falls is None:
+            falls = next(one.at_most for one in self.limits if one.response == response)
+        return values if falls else -values
+
+    def _wins(self, draws: Mapping[str, Floats], feasible: npt.NDArray[np.bool_]) -> Floats:
+        """The share of resamples in which each comes first; those that are equal share it."""
+        first = self.objectives[0].response
+        cost = np.where(feasible, self._costs(first, draws[first]), np.inf)
+        least = cost.min(axis=1, keepdims=True)
+        best = (cost == least) & np.isfinite(least)
+        shares: Floats = (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).mean(axis=0)
+        return shares
+
+    def _choice(
+        self, given: dict[str, object], candidates: tuple[Candidate, ...], ranking: Ranking, bar: float
+    ) -> Choice:
+        ranked = [candidates[i] for i in ranking.order]
+        ties = tuple(c for place, c in enumerate(ranked) if place == 0 or c.p > bar)
+        sure = ranking.doubt <= bar
+        verdict = "nothing" if not ranked else "tie" if len(ties) > 1 else "clear" if sure else "unsure"
+        chosen = next((c for c in ties if self._is_base(c.scenario)), ties[0]) if ranked else None
+        others = [c for c in ranked if c is not chosen]
+        choice = Choice(
+            given=given,
+            chosen=chosen,
+            runner_up=others[0] if others else None,
+            candidates=candidates,
+            against_baseline=self._against(chosen, candidates) if chosen else (),
+            text="",
+            verdict=verdict,
+            ties=ties if verdict == "tie" else (),
+            p=ranking.doubt,
+            sure=sure,
+        )
+        return replace(choice, text=self._words(choice))
+
+    def _against(self, chosen: Candidate, candidates: Sequence[Candidate]) -> tuple[Against, ...]:
+        bases = [c for c in candidates if self._is_base(c.scenario)]
+        base = max(bases, key=lambda c: _alike(c.scenario, chosen.scenario), default=None)
+        if base is None or base is chosen:
+            return ()
+        return tuple(against_one(base.scenario, chosen.scenario, r, self.level) for r in self._responses())
+
+    def _words(self, choice: Choice) -> str:
+        where = f"At {label(choice.given)}: " if choice.given else ""
+        limits = " and ".join(one.text for one in self.limits)
+        if choice.chosen is None:
+            return f"{where}no configuration keeps {limits}."
+        name = configuration(choice.chosen.scenario, self.given)
+        if choice.verdict == "tie":
+            return f"{where}{self._tie(choice, name)}"
+        if choice.verdict == "unsure":
+            return f"{where}no clear choice: {name} comes first, but which ones keep {limits} cannot be told."
+        if len(choice.candidates) == 1:
+            return f"{where}{name}, the only one measured."
+        return f"{where}clearly {name}{self._lead(choice)}."
+
+    def _tie(self, choice: Choice, name: str) -> str:
+        told = listed([configuration(c.scenario, self.given) for c in choice.ties])
+        gain = f"the {'lowest' if self.objectives[0].minimise else 'highest'} {self.objectives[0].response}"
+        why = f"has {gain}" if choice.chosen is choice.ties[0] else "is preferred, since nothing shows a gain over it"
+        return f"a tie of {told}: these rounds cannot tell them apart. {name} {why}."
+
+    def _lead(self, choice: Choice) -> str:
+        """How far the choice is from the next that keeps the limits."""
+        if choice.chosen is None or choice.runner_up is None:
+            return f", the only one that keeps {' and '.join(one.text for one in self.limits)}" if self.limits else ""
+        rival = choice.runner_up.scenario
+        lead = against_one(rival, choice.chosen.scenario, self.objectives[0].response, self.level)
+        return f": {lead.words} against the next, {configuration(rival, self.given)}"
+
+
+def against_one(base: Scenario, chosen: Scenario, response: str, level: float) -> Against:
+    """Compare a configuration with another in one response, paired by the blocks that both have."""
+    told = is_relative(response, base.values[response], chosen.values[response])
+    (base, chosen), _ = matched_by_block(base, chosen, [response])
+    pairs = response in base.blocks and base.blocks is chosen.blocks
+    plain = against(base, chosen, response, in_percent=False)
+    ratio = against(base, chosen, response, in_percent=True) if told else None
+    middles = [middle(s.values[response], told) for s in (base, chosen)]
+    return Against(
+        response=response,
+        baseline=base.name,
+        relative=None if ratio is None or known(ratio.value) is None else percent(ratio.value),
+        relative_interval=percent_interval(ratio, level, pairs) if ratio else Interval(None, None, "none"),
+        interval=interval_of(plain, level, pairs),
+        means=(middles[0], middles[1]),
+    )
+
+
+def shown_below(doubts: Sequence[float], doubt: float) -> float:
+    """Return the p up to which claims are shown, so that of those shown at most `doubt` are expected to be wrong.
+
+    Benjamini and Hochberg (1995): the greatest k / m * doubt that k of the m claims keep; doubt / m when none does.
+    """
+    ordered = np.sort(doubts)
+    bars = doubt * np.arange(1, len(ordered) + 1) / len(ordered)
+    kept = np.flatnonzero(ordered <= bars)
+    return float(bars[kept[-1]] if len(kept) else bars[0])
+
+
+def _in_percent(group: Sequence[Scenario], response: str) -> bool:
+    return is_relative(response, *(s.values[response] for s in group))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name the first few, and count the rest: `a, b, c and 2 more`."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _points(response: str, low: float, high: float) -> str:
+    text = span(response, low, high)
+    return text.replace(" %", " points") if response in SHARES else text
+
+
+def _alike(a: Scenario, b: Scenario) -> int:
+    return sum(b.levels.get(name) == level for name, level in a.levels.items())
+
+
+def _has(scenario: Scenario, levels: Mapping[str, object]) -> bool:
+    return all(scenario.levels.get(name) == value for name, value in levels.items())
+
+
+def configuration(scenario: Scenario, given: Sequence[str]) -> str:
+    """Name what was chosen: the levels that are not given."""
+    return label({name: value for name, value in scenario.levels.items() if name not in given})
+
+
+def resampled_centres(
+    groups: Sequence[Floats], in_percent: bool, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> Floats:
+    """Return the middles of resampled rounds: resamples x groups; groups of one size share the blocks drawn."""
+    drawn: dict[int, npt.NDArray[np.int64]] = {}
+    for size in sorted({len(values) for values in groups}):
+        drawn[size] = rng.integers(0, size, (resamples, size))
+    scaled = [np.log(values) if in_percent else values for values in groups]
+    middles = np.column_stack([values[drawn[len(values)]].mean(axis=1) for values in scaled])
+    return np.exp(middles) if in_percent else middles
+
+
+def pareto_front(costs: Floats) -> npt.NDArray[np.bool_]:
+    """Return which rows of `costs` (n x k, less is better) no other row beats.
+
+    A row beats another when it is nowhere worse and somewhere better.
+    """
+    no_worse = np.all(costs[None, :, :] <= costs[:, None, :], axis=2)
+    better = np.any(costs[None, :, :] < costs[:, None, :], axis=2)
+    beaten = np.any(no_worse & better, axis=1)
+    return np.asarray(~beaten, dtype=np.bool_)
+
+
+def flips(choices: Sequence[Choice], given: Sequence[str]) -> tuple[Flip, ...]:
+    """Find neighbouring levels of each given factor, the others equal, between which the choice changes."""
+    found: list[Flip] = []
+    for factor in given:
+        lines: dict[Key, list[Choice]] = {}
+        for choice in choices:
+            lines.setdefault(key(_others(choice, factor)), []).append(choice)
+        for line in lines.values():
+            ordered = sorted((c for c in line if factor in c.given), key=lambda c: _order(c.given[factor]))
+            pairs = pairwise(ordered)
+            found += [_flip(factor, a, b, given) for a, b in pairs if _differs(a, b, given)]
+    return tuple(found)
+
+
+def _others(choice: Choice, factor: str) -> dict[str, object]:
+    return {name: value for name, value in choice.given.items() if name != factor}
+
+
+def _order(value: object) -> tuple[int, float, str]:
+    return (0, float(value), "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
+
+
+def _differs(a: Choice, b: Choice, given: Sequence[str]) -> bool:
+    return _chosen_name(a, given) != _chosen_name(b, given)
+
+
+def _chosen_name(choice: Choice, given: Sequence[str]) -> str:
+    return configuration(choice.chosen.scenario, given) if choice.chosen else "nothing"
+
+
+def _flip(factor: str, a: Choice, b: Choice, given: Sequence[str]) -> Flip:
+    names = (_chosen_name(a, given), _chosen_name(b, given))
+    return Flip(factor, (a.given[factor], b.given[factor]), _others(a, factor), names, _is_sure(a) and _is_sure(b))
+
+
+def _is_sure(choice: Choice) -> bool:
+    """Whether the choice is clear; of nothing, whether every configuration surely breaks a limit."""
+    return choice.sure and choice.verdict in ("clear", "nothing")
+
+
+def flips_in_words(found: Sequence[Flip]) -> list[str]:
+    """Say where choices flip: each place of which both sides are sure, and how many others there are."""
+    sure = [flip_words(flip) for flip in found if flip.sure]
+    if len(sure) == len(found):
+        return sure
+    places = plural(len(found) - len(sure), "more place" if sure else "place")
+    return [
+        *sure,
+        f"In {places} the choice differs too, but not surely on both sides: there the measurements do not tell.",
+    ]
+
+
+def flip_words(flip: Flip) -> str:
+    """Say where a choice flips."""
+    where = f" at {label(flip.others)}" if flip.others else ""
+    doubt = "" if flip.sure else " (not sure on both sides)"
+    low, high = (level_text(flip.factor, end) for end in flip.between)
+    return (
+        f"Between {flip.factor}={low} and {high}{where} the choice flips from "
+        f"{flip.choices[0]} to {flip.choices[1]}{doubt}."
+    )

@@ -1,0 +1,111 @@
+"""What a reader must doubt of rounds that stopped by themselves: outliers, and rounds that depend on their neighbours.
+
+The interval at stopping is that of a typical round, of rounds that are independent. Rare outliers stretch it, so it
+still covers the typical round; the mean that counts them in is another number, of which few rounds know nothing. When
+a round resembles the one before it (a machine that slows down and recovers), the rounds tell less than their number,
+and the interval is too narrow. Neither can be mended from few rounds; both are looked for, and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.problems import plural
+from patternbench.analyze.stopping.rule import Rule
+from patternbench.analyze.units import quantity
+
+#: From this many rounds on a scenario's outliers are looked for: the middle half of fewer is too often narrow by luck.
+OUTLIERS_FROM = 8
+#: An outlier lies this many robust standard deviations from the median; of normal rounds 3 scenarios in 1,000 have one.
+FAR = 12.0
+#: From this many rounds on their order is tested: fewer have fewer than 20 orders, so that no p can reach 5 %.
+ORDER_FROM = 5
+_DOUBT = 0.05
+_ORDERS = 999
+_NORMAL_MAD = 1.4826
+
+
+def doubts(rounds: Mapping[str, Sequence[float]], rule: Rule, seed: int = 1) -> list[str]:
+    """Say what to doubt of rounds that stopped by `rule`, given in order of execution per scenario."""
+    values = {name: _finite(given) for name, given in rounds.items()}
+    return [*_rare(values, rule), *_outlying(values, rule), *_dependent(values, rule, seed)]
+
+
+def outliers(values: Floats) -> Floats:
+    """Return the values that lie far from the others; none of fewer than `OUTLIERS_FROM`."""
+    if len(values) < OUTLIERS_FROM:
+        return values[:0]
+    away = np.abs(values - np.median(values))
+    return values[away > FAR * _NORMAL_MAD * np.median(away)] if np.median(away) > 0 else values[away > 0]
+
+
+def order_p(scenarios: Sequence[Floats], seed: int = 1) -> float:
+    """Return the p that rounds resemble their neighbours no more than in any other order of the blocks.
+
+    The statistic is von Neumann's ratio (Annals of Mathematical Statistics 12, 1941), squared steps over squared
+    deviations, added up over scenarios. Blocks are put in another order as wholes, so that what a block did to all
+    scenarios alike is no dependence. 1 where no scenario has `ORDER_FROM` rounds that differ.
+    """
+    usable = [v for v in scenarios if len(v) >= ORDER_FROM and np.ptp(v) > 0]
+    if not usable:
+        return 1.0
+    rng, longest = np.random.default_rng(seed), max(map(len, usable))
+    places = np.argsort(rng.random((_ORDERS, longest)), axis=1)
+    found = np.array([sum(_ratio(v[None, :])[0] for v in usable)])
+    others = sum(_ratio(v[np.argsort(places[:, : len(v)], axis=1)]) for v in usable)
+    return float((1 + (others <= found * (1 + 1e-12)).sum()) / (_ORDERS + 1))
+
+
+def _ratio(values: Floats) -> Floats:
+    steps = (np.diff(values, axis=1) ** 2).sum(axis=1)
+    ratios: Floats = steps / ((values - values.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    return ratios
+
+
+def _rare(values: Mapping[str, Floats], rule: Rule) -> list[str]:
+    """What the fewest rounds have most likely not seen."""
+    fewest = min(map(len, values.values()), default=0)
+    if not fewest:
+        return []
+    return [
+        "The intervals are those of a typical round. What happens in one round of 20 is missed by "
+        f"{plural(fewest, 'round')} {0.95**fewest:.0%} of the time; a larger `min` (now {rule.fewest}) finds more."
+    ]
+
+
+def _outlying(values: Mapping[str, Floats], rule: Rule) -> list[str]:
+    found = {name: far for name, given in values.items() if len(far := outliers(given))}
+    if not found:
+        return []
+    name, far = next(iter(found.items()))
+    worst = far[np.argmax(np.abs(far - np.median(values[name])))]
+    typical = quantity(rule.response, float(np.median(values[name])))
+    count = sum(map(len, found.values()))
+    return [
+        f"{plural(count, 'round')} of {plural(len(found), 'scenario')} lie far from the others (first: {name}, "
+        f"{quantity(rule.response, float(worst))} where the middle round has {typical}). The mean that counts them "
+        "in is not known to the wanted width: look for their cause, or compare medians."
+    ]
+
+
+def _dependent(values: Mapping[str, Floats], rule: Rule, seed: int) -> list[str]:
+    if max(map(len, values.values()), default=0) < ORDER_FROM:
+        return [
+            f"Whether rounds depend on the ones before them cannot be told from fewer than {ORDER_FROM} rounds; if "
+            "they do, the intervals are too narrow."
+        ]
+    if order_p(list(values.values()), seed) > _DOUBT:
+        return []
+    return [
+        "Rounds resemble the ones before them more than chance allows: the machine drifts, so the intervals are too "
+        "narrow. Differences within blocks are hardly touched by that; for means, quieten the machine or raise `min`."
+    ]
+
+
+def _finite(given: Sequence[float]) -> Floats:
+    values = np.asarray(given, dtype=float)
+    kept: Floats = values[np.isfinite(values)]
+    return kept

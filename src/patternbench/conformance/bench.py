@@ -1,0 +1,277 @@
+"""What the rules of the contract are tested with: rounds, a scripted target, and a client to run them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import httpx
+
+from patternbench.conformance.scripted_target import Play, ScriptedTarget, Step
+from patternbench.drivers.contract import OUTCOMES, Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.lab import shipped
+
+Json = dict[str, Any]
+
+EARLY_US = 1_000
+LATE_US = 50_000
+STRATEGIES = ("baseline", "retry", "circuit_breaker")
+BASELINE: Json = {"baseline": {}}
+FIXED_10MS: Json = {"fixed": {"delay_us": 10_000}}
+
+_VECTORS = shipped.folder("contracts") / "client" / "vectors"
+
+
+class RuleBrokenError(Exception):
+    """The client does not do what the rule says; the message tells what was seen."""
+
+
+class TooLateError(RuleBrokenError):
+    """The client was late; on a busy machine that is worth another try."""
+
+
+class NotApplicableError(Exception):
+    """The client says that it cannot express what the rule needs."""
+
+
+def expect(holds: bool, seen: object) -> None:
+    """Fail the rule with what was seen, unless it holds."""
+    if not holds:
+        raise RuleBrokenError(str(seen))
+
+
+class Row(NamedTuple):
+    """One row of a stream; `outcome` as it stands there."""
+
+    user: int
+    call: int
+    attempt: int
+    start_us: int
+    end_us: int
+    outcome: int | str
+
+
+@dataclass
+class Outcome:
+    """A round that has ended: its rows, when each line arrived (seconds), rows up to each, its last line."""
+
+    play: Play
+    rows: list[Row]
+    lines_at: list[float]
+    rows_so_far: list[int]
+    end: End
+
+    def of_user(self, user: int) -> list[Row]:
+        """Give the rows of one user, in order."""
+        return [row for row in self.rows if row.user == user]
+
+    @property
+    def attempts(self) -> list[Row]:
+        """Give the rows that cost an attempt."""
+        return [row for row in self.rows if row.attempt > 0]
+
+    @property
+    def rejected(self) -> list[Row]:
+        """Give the rows of rejected calls."""
+        return [row for row in self.rows if row.attempt == 0]
+
+
+def retry(max_attempts: int, backoff: Json = FIXED_10MS, jitter: str | float = "none") -> Json:
+    """Make a retry strategy."""
+    return {"retry": {"max_attempts": max_attempts, "backoff": backoff, "jitter": jitter}}
+
+
+def breaker(**changes: object) -> Json:
+    """Make a breaker that two failures open, as good as for ever."""
+    config: Json = {
+        "failure_rate": 100,
+        "slow_call": None,
+        "window": {"calls": 2},
+        "minimum_calls": 2,
+        "open_for_us": 60_000_000,
+        "half_open_calls": 1,
+        "scope": "client",
+    }
+    return {"circuit_breaker": {**config, **changes}}
+
+
+@dataclass
+class Bench:
+    """A client under test and a target for it; one round at a time."""
+
+    client: httpx.Client
+    target: ScriptedTarget
+    description: Json = field(default_factory=dict)
+
+    def round(self, play: Play | None = None, strategy: Json = BASELINE, **changes: object) -> Json:
+        """Make a round of one user and one successful call, but for the changes."""
+        body: Json = {
+            "contract": 1,
+            "target": self.target.url,
+            "request": {
+                "method": "GET",
+                "path": play.path if play else "/",
+                "headers": {},
+                "body": None,
+                "timeout_us": 5_000_000,
+            },
+            "users": 1,
+            "think_time_us": 0,
+            "successes": 1,
+            "max_attempts": None,
+            "rejected_pause_us": 1_000,
+            "time_limit_us": 10_000_000,
+            "seed": 1,
+            "strategy": strategy,
+        }
+        request = changes.pop("request", {})
+        assert isinstance(request, dict)
+        return deepcopy({**body, **changes, "request": {**body["request"], **request}})
+
+    def run(self, script: Callable[[int], Step], **changes: object) -> Outcome:
+        """Run a round to its end against a script, and read all its rows."""
+        play = self.target.play(script)
+        body = self.round(play, **changes)  # type: ignore[arg-type]
+        self.need(body)
+        with self.started(body) as response:
+            return _read(response, play, body["users"])
+
+    def need(self, body: Json) -> None:
+        """Call the rule not applicable when the client cannot express the round."""
+        problems = self.problems(body)
+        if problems:
+            raise NotApplicableError(_shown(problems))
+
+    def problems(self, body: object) -> list[Json]:
+        """Ask the client what of a round it cannot express."""
+        response = self.post("/check", body)
+        expect(response.status_code == httpx.codes.OK, f"/check answered {response.status_code}")
+        return problems_of(response)
+
+    def post(self, path: str, body: object) -> httpx.Response:
+        """Send a body to the client; bytes go as they are."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.client.post(path, content=content, headers={"Content-Type": "application/json"})
+
+    @contextmanager
+    def started(self, body: Json) -> Iterator[httpx.Response]:
+        """Start a round; it is abandoned when the context ends before the stream does."""
+        headers = {"Content-Type": "application/json"}
+        with self.client.stream("POST", "/rounds", content=json.dumps(body).encode(), headers=headers) as response:
+            if response.status_code != httpx.codes.OK:
+                response.read()
+                expect(False, f"/rounds answered {response.status_code}: {response.text[:200]}")
+            kind = response.headers.get("Content-Type", "none").split(";")[0]
+            expect(kind == "application/x-ndjson", f"the stream has Content-Type {kind}")
+            yield response
+
+
+def problems_of(response: httpx.Response) -> list[Json]:
+    """Read a list of problems from an answer, and check its form."""
+    body = json_of(response)
+    form = isinstance(body, dict) and set(body) == {"problems"} and isinstance(body["problems"], list)
+    expect(form, f'answer {response.text[:200]} is no {{"problems": [...]}}')
+    for problem in body["problems"]:
+        expect(_is_problem(problem), f"{problem} is not a problem with path, value, message and allowed")
+    return list(body["problems"])
+
+
+def _is_problem(problem: object) -> bool:
+    return (
+        isinstance(problem, dict)
+        and set(problem) == {"path", "value", "message", "allowed"}
+        and isinstance(problem["path"], str)
+        and isinstance(problem["message"], str)
+    )
+
+
+def json_of(response: httpx.Response) -> Any:
+    """Read an answer as JSON."""
+    try:
+        return response.json()
+    except ValueError:
+        raise RuleBrokenError(f"answer {response.status_code} {response.text[:200]!r} is not JSON") from None
+
+
+def vectors(name: str) -> list[Json]:
+    """Load the cases of `contracts/client/vectors`, from the installed package or the repository."""
+    cases: list[Json] = json.loads((_VECTORS / f"{name}.json").read_text())["cases"]
+    return cases
+
+
+def _read(response: httpx.Response, play: Play, users: int) -> Outcome:
+    lines_at: list[float] = []
+    stream = read_rows(_noting(split_lines(response.iter_bytes()), lines_at), users)
+    rows: list[Row] = []
+    rows_so_far = []
+    try:
+        for batch in stream:
+            rows.extend(_rows(batch))
+            rows_so_far.append(len(rows))
+    except (ContractViolation, ClientGaveUp) as error:
+        raise RuleBrokenError(str(error)) from None
+    assert stream.end is not None
+    return Outcome(play, rows, lines_at, rows_so_far, stream.end)
+
+
+def _noting(lines: Iterator[bytes], at: list[float]) -> Iterator[bytes]:
+    for line in lines:
+        at.append(time.monotonic())
+        yield line
+
+
+def _rows(batch: Batch) -> Iterator[Row]:
+    columns = (
+        batch.user,
+        batch.call,
+        batch.attempt,
+        batch.start_us,
+        batch.duration_us,
+        batch.outcome,
+        batch.status,
+    )
+    for user, call, attempt, start, duration, code, status in zip(*(c.tolist() for c in columns), strict=True):
+        yield Row(user, call, attempt, start, start + duration, status or OUTCOMES[code])
+
+
+def _shown(problems: list[Json]) -> str:
+    return "; ".join(f"{p['path']}: {p['message']}" for p in problems)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the contract, and how to see whether a client keeps it.
+
+    `check` returns what was seen, or raises `RuleBrokenError` or `NotApplicableError`.
+    """
+
+    name: str
+    expected: str
+    needs: Literal["baseline", "retry", "circuit_breaker"]
+    check: Callable[[Bench], str]
+
+
+RULES: list[Rule] = []
+
+
+def rule(
+    name: str, expected: str, needs: Literal["baseline", "retry", "circuit_breaker"] = "baseline"
+) -> Callable[[Callable[[Bench], str]], Callable[[Bench], str]]:
+    """Make a function the check of a rule."""
+
+    def register(check: Callable[[Bench], str]) -> Callable[[Bench], str]:
+        RULES.append(Rule(name, expected, needs, check))
+        return check
+
+    return register
+
+
+def require(strategy: str, bench: Bench) -> None:
+    """Call a rule not applicable when the client does not have its strategy."""
+    if strategy not in bench.description["strategies"]:
+        raise NotApplicableError(f"the client does not have {strategy}")

@@ -1,0 +1,99 @@
+"""Runs the client contract's tests against any client: `check_client` is the entrance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import httpx
+
+from patternbench.conformance import rules  # noqa: F401 - importing them registers the rules
+from patternbench.conformance.bench import (
+    RULES,
+    Bench,
+    NotApplicableError,
+    Rule,
+    RuleBrokenError,
+    TooLateError,
+    require,
+)
+from patternbench.conformance.scripted_target import ScriptedTarget
+
+Status = Literal["passed", "failed", "not applicable"]
+
+TRIES = 3
+TIMEOUT_S = 15.0
+
+
+class ClientUnreachableError(Exception):
+    """Nothing that speaks HTTP answers at the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one rule: its name, the verdict, what was expected and what was seen."""
+
+    rule: str
+    status: Status
+    expected: str
+    seen: str
+
+
+def check_client(
+    url: str, on_finding: Callable[[Finding], None] | None = None, only: Collection[str] | None = None
+) -> list[Finding]:
+    """Run every rule of the contract against the client at a URL, and say what became of each.
+
+    It takes about half a minute and sends a few thousand requests, all to a target on loopback that it starts
+    itself. `on_finding` is told of each finding as it comes. `only` names the rules to check beside the
+    description. Raises `ClientUnreachableError`.
+    """
+    with ScriptedTarget() as target, httpx.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
+        _require_answer(client, url)
+        bench = Bench(client, target)
+        findings = [_told(_finding(RULES[0], bench), on_finding)]
+        if findings[0].status == "failed":
+            return findings
+        bench.description = client.get("/client").json()
+        findings += [
+            _told(_finding(rule, bench), on_finding) for rule in RULES[1:] if only is None or rule.name in only
+        ]
+        return findings
+
+
+def _require_answer(client: httpx.Client, url: str) -> None:
+    try:
+        client.get("/client")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        why = str(error) or type(error).__name__
+        raise ClientUnreachableError(f"no client answers at {url}: {why}") from None
+
+
+def _told(finding: Finding, on_finding: Callable[[Finding], None] | None) -> Finding:
+    if on_finding is not None:
+        on_finding(finding)
+    return finding
+
+
+def _finding(rule: Rule, bench: Bench) -> Finding:
+    """Try a rule; a client that was late gets another try, since the machine may have been busy."""
+    for last_try in [False] * (TRIES - 1) + [True]:
+        try:
+            return Finding(rule.name, "passed", rule.expected, _check(rule, bench))
+        except NotApplicableError as reason:
+            return Finding(rule.name, "not applicable", rule.expected, str(reason))
+        except TooLateError as error:
+            if last_try:
+                return Finding(rule.name, "failed", rule.expected, f"{error}, in each of {TRIES} tries")
+        except RuleBrokenError as error:
+            return Finding(rule.name, "failed", rule.expected, str(error))
+        except httpx.HTTPError as error:
+            return Finding(rule.name, "failed", rule.expected, f"{type(error).__name__}: {error}")
+    raise AssertionError("every try ends in a finding")
+
+
+def _check(rule: Rule, bench: Bench) -> str:
+    if bench.description:
+        require(rule.needs, bench)
+    return rule.check(bench)

@@ -1,0 +1,191 @@
+"""Decisions and scope of a circuit breaker."""
+
+from __future__ import annotations
+
+from patternbench.conformance.bench import (
+    EARLY_US,
+    LATE_US,
+    Bench,
+    Json,
+    Outcome,
+    Row,
+    TooLateError,
+    breaker,
+    expect,
+    rule,
+    vectors,
+)
+from patternbench.conformance.reference_breaker import Decision, Result, mistakes
+from patternbench.conformance.rules.expectations import expect_counts, expect_wait
+from patternbench.conformance.scripted_target import FAIL, OK, Step, sequence
+
+
+def _breaker_rule(case: Json) -> None:
+    @rule(
+        f"breaker: {case['name']}",
+        "every call is let through or rejected as the contract's breaker would",
+        "circuit_breaker",
+    )
+    def follows(bench: Bench) -> str:
+        config, script = _slowed(case) if case["circuit_breaker"]["slow_call"] else _as_it_is(case)
+        # One call more than the vector has, so that a breaker which its last step opens is seen to be open.
+        script.append(OK)
+        got = bench.run(
+            sequence(script), strategy={"circuit_breaker": config}, successes=None, max_attempts=len(script)
+        )
+        return _expect_decisions(got, config, len(script))
+
+
+def _as_it_is(case: Json) -> tuple[Json, list[Step]]:
+    return case["circuit_breaker"], [_step(s, s["duration_us"]) for s in case["steps"] if s["admitted"]]
+
+
+def _slowed(case: Json) -> tuple[Json, list[Step]]:
+    """Make slow calls ten times slower and fast ones immediate, so that none is slow by accident."""
+    config = dict(case["circuit_breaker"])
+    slow_us = config["slow_call"]["duration_us"]
+    config["slow_call"] = {**config["slow_call"], "duration_us": slow_us * 10}
+    steps = [s for s in case["steps"] if s["admitted"]]
+    return config, [_step(s, s["duration_us"] * 10 * (s["duration_us"] > slow_us)) for s in steps]
+
+
+def _step(step: Json, delay_us: int) -> Step:
+    return Step(200 if step["success"] else 503, delay_us=delay_us)
+
+
+def _expect_decisions(got: Outcome, config: Json, attempts: int) -> str:
+    expect_counts(got, calls=len(got.rows), attempts=attempts, rejected=len(got.rows) - attempts)
+    found = mistakes(config, [_decision(row) for row in got.rows], EARLY_US, LATE_US)
+    late = [mistake for mistake in found if "was rejected" in mistake and "after it opened" in mistake]
+    expect(len(late) == len(found), "; ".join(m for m in found if m not in late))
+    if late:
+        raise TooLateError(late[0])
+    return f"{attempts} attempts and {len(got.rejected)} rejections, all as they should be"
+
+
+def _decision(row: Row) -> Decision:
+    if row.attempt == 0:
+        return Decision(row.start_us, None)
+    success = isinstance(row.outcome, int) and row.outcome in range(200, 400)
+    return Decision(row.start_us, Result(row.end_us, row.end_us - row.start_us, success))
+
+
+for _case in vectors("breaker"):
+    _breaker_rule(_case)
+
+
+@rule(
+    "breaker: time forgets",
+    "failures 2.1 s apart never open a breaker that looks at the last second",
+    "circuit_breaker",
+)
+def time_forgets(bench: Bench) -> str:
+    """Take seconds for milliseconds, and this breaker opens."""
+    strategy = breaker(window={"time_us": 1_000_000})
+    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, max_attempts=3, think_time_us=2_100_000)
+    expect_counts(got, calls=3, attempts=3, rejected=0)
+    return "3 calls, none rejected"
+
+
+@rule(
+    "breaker: percentages",
+    "a rate of 1 is one percent: a single failure in ten calls opens it",
+    "circuit_breaker",
+)
+def percentages(bench: Bench) -> str:
+    """Take percent for a share of 1, and this breaker never opens, or 100 opens at once."""
+    config = breaker(failure_rate=1, window={"calls": 10}, minimum_calls=10)
+    script = sequence([OK] * 9 + [FAIL])
+    got = bench.run(script, strategy=config, successes=None, time_limit_us=300_000)
+    expect_counts(got, calls=len(got.rows), attempts=10, rejected=len(got.rows) - 10)
+    expect(len(got.rejected) > 0, "no call was rejected")
+    return f"10 attempts, then {len(got.rejected)} rejections"
+
+
+@rule(
+    "rejected_pause_us",
+    "an open breaker never spins: 10 ms pass after every rejected call",
+    "circuit_breaker",
+)
+def rejected_pause(bench: Bench) -> str:
+    """Look at the pauses while a breaker is open."""
+    got = bench.run(
+        sequence([], FAIL),
+        strategy=breaker(),
+        successes=None,
+        rejected_pause_us=10_000,
+        time_limit_us=300_000,
+    )
+    expect_counts(got, calls=len(got.rows), attempts=2, rejected=len(got.rows) - 2)
+    expect(len(got.rejected) > 1, f"{len(got.rejected)} rejected calls in 300 ms")
+    for before, after in zip(got.rejected, got.rejected[1:], strict=False):
+        expect_wait("the pause", after.start_us - before.start_us, 10_000)
+    return f"{len(got.rejected)} rejected calls in 300 ms"
+
+
+@rule(
+    "scope user",
+    "with a breaker each, 4 users make exactly 4 x 4 attempts before all are open",
+    "circuit_breaker",
+)
+def scope_user(bench: Bench) -> str:
+    """Fail everything."""
+    got = _open_for_four(bench, "user")
+    counts = [len([r for r in got.of_user(u) if r.attempt]) for u in range(4)]
+    expect(counts == [4] * 4, f"attempts of each user: {counts}")
+    return "4 attempts of each user"
+
+
+@rule(
+    "scope client",
+    "with one breaker, 4 users make 4 attempts, and at most one more each while it opens",
+    "circuit_breaker",
+)
+def scope_client(bench: Bench) -> str:
+    """Fail everything, slowly: no user gets further than a second attempt before the breaker is open."""
+    count = len(_open_for_four(bench, "client").attempts)
+    expect(4 <= count < 16, f"{count} attempts")  # noqa: PLR2004
+    if count > 8:  # noqa: PLR2004
+        raise TooLateError(f"{count} attempts before the breaker was open")
+    return f"{count} attempts"
+
+
+def _open_for_four(bench: Bench, scope: str) -> Outcome:
+    strategy = breaker(window={"calls": 4}, minimum_calls=4, scope=scope)
+    slow = Step(503, delay_us=50_000)
+    got = bench.run(sequence([], slow), strategy=strategy, users=4, successes=None, time_limit_us=800_000)
+    expect_counts(got, calls=len(got.rows), attempts=len(got.attempts), rejected=len(got.rejected))
+    expect(all(any(r.attempt == 0 for r in got.of_user(u)) for u in range(4)), "a user was never rejected")
+    return got
+
+
+@rule(
+    "breakers are new in every round",
+    "a round begins closed although the one before ended open",
+    "circuit_breaker",
+)
+def new_breakers(bench: Bench) -> str:
+    """Open a breaker, then run the same round again."""
+    for _ in range(2):
+        got = bench.run(sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=50_000)
+        expect(len(got.attempts) == 2, f"{len(got.attempts)} attempts")  # noqa: PLR2004
+    return "2 attempts in both rounds"
+
+
+@rule(
+    "half-open probes",
+    "of 4 users at one half-open breaker, one at a time reaches the target",
+    "circuit_breaker",
+)
+def probes(bench: Bench) -> str:
+    """Fail slowly, so that probes would overlap if there were more than one."""
+    strategy = breaker(window={"calls": 4}, minimum_calls=4, open_for_us=300_000, half_open_calls=1)
+    script = sequence([FAIL] * 4, Step(503, delay_us=40_000))
+    got = bench.run(script, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
+    # Up to three calls may be under way when it opens; they end long before the first probe.
+    since = got.play.arrivals[3].received + 0.15
+    count = sum(arrival.received >= since for arrival in got.play.arrivals)
+    expect(count > 1, f"{count} probes in 1.3 s")
+    most = got.play.most_at_once(since)
+    expect(most == 1, f"{most} probes at once")
+    return f"{count} probes, one at a time"

@@ -1,0 +1,136 @@
+"""How rows reach patternbench, and how a round is abandoned."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+
+import httpx
+
+from patternbench.conformance.bench import LATE_US, Bench, TooLateError, breaker, expect, json_of, retry, rule
+from patternbench.conformance.rules.expectations import expect_counts
+from patternbench.conformance.scripted_target import FAIL, HANG, Play, Step, sequence
+
+MOST_SILENCE_S = 0.2 + LATE_US / 1e6
+ABANDON_S = 1.0
+
+
+@rule("batches come in time", "while there are rows, a line arrives at least every 200 ms")
+def batches_in_time(bench: Bench) -> str:
+    """Run for 1.2 seconds, and note when lines arrive."""
+    got = bench.run(sequence([], Step(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
+    finished = sorted(arrival.finished for arrival in got.play.arrivals if arrival.finished is not None)
+    times = [finished[0], *got.lines_at]
+    silence = max(after - before for before, after in itertools.pairwise(times))
+    if silence > MOST_SILENCE_S:
+        raise TooLateError(f"{silence * 1000:.0f} ms without a line")
+    for at, rows in zip(got.lines_at, got.rows_so_far, strict=False):
+        due = bisect_right(finished, at - MOST_SILENCE_S)
+        if rows < due:
+            raise TooLateError(f"{due - rows} rows held back for more than {MOST_SILENCE_S * 1000:.0f} ms")
+    return f"{len(got.lines_at)} lines, at most {silence * 1000:.0f} ms apart"
+
+
+@rule(
+    "a flood of rows",
+    "64 users at an open breaker, pausing 1 us, break no rule of the stream",
+    "circuit_breaker",
+)
+def flood(bench: Bench) -> str:
+    """Make rows as fast as the client can; batches stay within 10,000 rows."""
+    got = bench.run(
+        sequence([], FAIL),
+        strategy=breaker(),
+        users=64,
+        successes=None,
+        rejected_pause_us=1,
+        time_limit_us=400_000,
+    )
+    expect_counts(got, calls=len(got.rows), attempts=len(got.attempts), rejected=len(got.rejected))
+    return f"{len(got.rows)} rows in {len(got.lines_at) - 1} batches"
+
+
+@rule("the next round at once", "whoever has read the last line can start a round: 20 of them, never a 409")
+def next_round(bench: Bench) -> str:
+    """Run short rounds one right after the other."""
+    for _ in range(20):
+        bench.run(sequence([]))
+    return "20 rounds, no 409"
+
+
+@rule("one round at a time", "a second round is answered 409, while /client and /check still answer")
+def one_at_a_time(bench: Bench) -> str:
+    """Ask for a round while one hangs."""
+    play = bench.target.play(sequence([], HANG))
+    with bench.started(bench.round(play)):
+        expect(play.wait_for_arrival(2), "no request within 2 s")
+        response = bench.post("/rounds", bench.round())
+        expect(response.status_code == httpx.codes.CONFLICT, f"the second round got {response.status_code}")
+        body = json_of(response)
+        named = isinstance(body, dict) and list(body) == ["error"] and isinstance(body["error"], str)
+        expect(named, f"409 with {response.text[:200]}")
+        expect(bench.client.get("/client").status_code == httpx.codes.OK, "/client does not answer")
+        bench.problems(bench.round())
+    _expect_free(bench)
+    return "409, then free again"
+
+
+@rule("abandoned while an attempt hangs", "the client is free within a second of the stream's close")
+def abandon_hanging(bench: Bench) -> str:
+    """Close the stream while the target is silent."""
+    play = _abandon(bench, sequence([], HANG), users=3)
+    at_once = play.most_at_once(since=0)
+    left = sum(arrival.finished is None for arrival in play.arrivals)
+    expect(left == 0, f"{left} of {at_once} requests still open after {ABANDON_S} s")
+    return "free, and no request left at the target"
+
+
+@rule("abandoned under load", "no request reaches the target a second after the stream's close")
+def abandon_busy(bench: Bench) -> str:
+    """Close the stream while calls succeed."""
+    play = _abandon(bench, sequence([], Step(200, delay_us=2_000)), users=3, successes=None)
+    return f"{len(play.arrivals)} requests, none after that"
+
+
+@rule("abandoned during a back-off", "the client is free although a delay of a minute has begun", "retry")
+def abandon_backing_off(bench: Bench) -> str:
+    """Close the stream while a user waits for its second attempt."""
+    strategy = retry(2, {"fixed": {"delay_us": 60_000_000}})
+    _abandon(bench, sequence([], FAIL), strategy=strategy, time_limit_us=600_000_000)
+    return "free"
+
+
+@rule("abandoned at an open breaker", "the client is free although every call is rejected", "circuit_breaker")
+def abandon_rejecting(bench: Bench) -> str:
+    """Close the stream while no call reaches the target."""
+    _abandon(bench, sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=600_000_000)
+    return "free"
+
+
+def _abandon(bench: Bench, script: Callable[[int], Step], **changes: object) -> Play:
+    play = bench.target.play(script)
+    body = bench.round(play, **{"request": {"timeout_us": 60_000_000}, **changes})  # type: ignore[arg-type]
+    bench.need(body)
+    with bench.started(body):
+        expect(play.wait_for_arrival(2), "no request within 2 s")
+    closed = time.monotonic()
+    _expect_free(bench)
+    time.sleep(max(0.0, closed + ABANDON_S - time.monotonic()))
+    count = len(play.arrivals)
+    time.sleep(0.1)
+    expect(len(play.arrivals) == count, f"{len(play.arrivals) - count} requests in the 100 ms after that second")
+    return play
+
+
+def _expect_free(bench: Bench) -> None:
+    """Expect the client to take a new round within a second."""
+    deadline = time.monotonic() + ABANDON_S
+    while True:
+        response = bench.post("/rounds", bench.round(bench.target.play(sequence([]))))
+        if response.status_code == httpx.codes.OK:
+            return
+        expect(response.status_code == httpx.codes.CONFLICT, f"a new round got {response.status_code}")
+        expect(time.monotonic() < deadline, f"still 409 after {ABANDON_S} s")
+        time.sleep(0.02)

@@ -1,0 +1,333 @@
+"""The pictures of a run, as Vega-Lite specifications drawn with Altair; others put them on pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.intervals import median_table
+from patternbench.report.labels import HEADLINES, RESPONSES, Response, unit
+from patternbench.report.layout import Layout
+from patternbench.report.model import RunReport
+
+PAPER_FIGURES = ("AverageSuccessTime", "TotalExecutionTime")
+"""The responses of ResilienceBench's Figures 4 and 5, which are drawn first."""
+
+LIGHT = ("#68707c", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#3f51b5", "#8c564b")
+DARK = ("#aab2bd", "#56b4e9", "#f2884b", "#2fcf9f", "#e6a3c9", "#f5c84c", "#8f9bff", "#c99a8d")
+"""Colours after Okabe and Ito, told apart with any common colour vision; grey is the reference line's."""
+
+_THIN, _THICK = 1.3, 3.6
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+_FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+
+
+@dataclass(frozen=True)
+class Style:
+    """The colours that a theme gives to a figure."""
+
+    text: str
+    faint: str
+    grid: str
+    background: str
+    palette: Sequence[str]
+
+
+THEMES: Mapping[str, Style] = {
+    "light": Style("#1c2430", "#5a6472", "#e4e8ed", "#ffffff", LIGHT),
+    "dark": Style("#e6eaf0", "#9aa5b4", "#2c3541", "#161b22", DARK),
+}
+
+
+def config(theme: str) -> dict[str, Any]:
+    """Give the Vega-Lite configuration of a theme, `light` or `dark`."""
+    style = THEMES[theme]
+    words = {"labelColor": style.faint, "titleColor": style.text, "titleFontWeight": 500}
+    return {
+        "font": _FONT,
+        "background": style.background,
+        "view": {"stroke": style.grid},
+        "range": {"category": list(style.palette)},
+        "axis": {**words, "gridColor": style.grid, "domainColor": style.grid, "tickColor": style.grid},
+        "legend": {**words, "labelColor": style.text, "symbolStrokeColor": style.faint},
+        "header": {**words, "labelColor": style.text, "labelFontWeight": 600},
+        "title": {"color": style.text, "subtitleColor": style.faint},
+    }
+
+
+FEWEST = 3
+"""Rounds below which the ends of an interval say nothing: two differ by chance in any run."""
+
+
+def points(report: RunReport, arrangement: Layout, response: Response) -> pd.DataFrame:
+    """Give the points of a figure: the median of each scenario over its rounds, with its interval.
+
+    One row a scenario with any value: the columns of `Layout.scenarios`, and `median`, `low`, `high` in the
+    unit of `shown_unit`, `rounds` and `coverage` (percent). Fewer than three rounds have no interval.
+    """
+    table = median_table(report.done, ["scenario"], [response.name])
+    _, factor = unit(response.kind, table["high"].max())
+    table[["median", "low", "high"]] *= factor
+    table["coverage"] *= 100
+    table.loc[table["rounds"] < FEWEST, ["low", "high"]] = np.nan
+    merged = arrangement.scenarios.merge(table.drop(columns="response"), on="scenario")
+    return merged[merged["rounds"] > 0].reset_index(drop=True)
+
+
+def shown_unit(report: RunReport, response: Response) -> str:
+    """Name the unit that `points` are in, from the largest value of the run."""
+    largest = report.done[response.name].max()
+    return unit(response.kind, 0.0 if np.isnan(largest) else largest)[0].strip()
+
+
+def axis_title(response: Response, name: str) -> str:
+    """Title an axis: what it shows, and the unit in parentheses."""
+    return f"{response.title} ({name})" if name else response.title
+
+
+def grid(
+    arrangement: Layout, title: str, data: pd.DataFrame | str, narrow: bool = False, width: int = 250
+) -> dict[str, Any]:
+    """Draw a response over the horizontal axis in a grid of panels, one line for each strategy and detail.
+
+    `data` is a frame of `points`, or the name under which the page will provide one. `narrow` puts all panels
+    in one column.
+    """
+    base = alt.Chart().encode(x=_x(arrangement), color=_color(arrangement), detail="line:N")
+    marks = _curves(base, arrangement, title) if arrangement.axis.quantity else _ranges(base, title)
+    panels = alt.layer(*marks).properties(width=width, height=round(width * 0.72))
+    return _finished(_faceted(panels, arrangement, narrow, data).add_params(*_choices(arrangement)), data)
+
+
+def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
+    """Draw quantile curves of a scenario and its reference: time over the share of calls, with the tail
+    stretched.
+
+    `data` has `line`, `tail` (place of the quantile: log10 of 1/(1-q)), `share` (its text), `median`, `low`,
+    `high` in `ms`.
+    """
+    x = alt.X(
+        "tail:Q",
+        title="share of calls at most this slow",
+        axis=alt.Axis(values=_TAIL_TICKS, labelExpr=_TAIL_TEXT),
+    )
+    color = alt.Color(
+        "line:N",
+        title=None,
+        sort=None,
+        legend=alt.Legend(orient="top", columns=1, labelLimit=600, symbolOpacity=1),
+    )
+    base = alt.Chart().encode(x=x, color=color)
+    band = base.mark_area(opacity=0.16).encode(y=alt.Y("low:Q", title="time (ms)"), y2="high:Q")
+    line = base.mark_line(strokeWidth=2).encode(
+        y="median:Q", strokeDash=alt.StrokeDash("line:N", sort=None, legend=None)
+    )
+    dots = base.mark_point(filled=True, size=28).encode(y="median:Q", tooltip=_CURVE_TIP)
+    chart = alt.layer(band, line, dots).properties(width=width, height=280)
+    return _finished(_with_data(chart, data), data)
+
+
+def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
+    """Draw how the responses of a run move through its blocks, in percent of each scenario's own median."""
+    x = alt.X("block:O", title="block, in order of execution", axis=alt.Axis(labelAngle=0))
+    y = alt.Y("median:Q", title="deviation (%)")
+    base = alt.Chart().encode(
+        x=x,
+        color=alt.Color(
+            "response:N",
+            title=None,
+            sort=None,
+            legend=alt.Legend(orient="top", columns=2, labelLimit=300, symbolOpacity=1),
+        ),
+    )
+    band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="deviation (%)"), y2="high:Q")
+    line = base.mark_line(point=True).encode(y=y, tooltip=_DRIFT_TIP)
+    zero = alt.Chart().mark_rule(strokeDash=[3, 3], opacity=0.8, color="#8a93a0").encode(y=alt.datum(0))
+    chart = alt.layer(zero, band, line).properties(width=width, height=200)
+    return _finished(_with_data(chart, data), data)
+
+
+def tail_place(quantile: float) -> float:
+    """Place a quantile on an axis that stretches the tail: 0 the least, 1 at 90 %, 4 the greatest."""
+    return 4.0 if quantile >= 1 else float(-np.log10(1 - quantile))
+
+
+_TAIL_TEXT = (
+    "datum.value == 0 ? 'least' : datum.value == 4 ? 'greatest' :"
+    " format(100 * (1 - pow(10, -datum.value)), '.4~f') + ' %'"
+)
+_TAIL_TICKS = [0, 0.30103, 1, 2, 3, 4]
+_CURVE_TIP = [
+    alt.Tooltip("line:N", title="scenario"),
+    alt.Tooltip("share:N", title="share of calls"),
+    alt.Tooltip("median:Q", title="median over rounds (ms)", format=",.4~g"),
+    alt.Tooltip("low:Q", title="least round (ms)", format=",.4~g"),
+    alt.Tooltip("high:Q", title="greatest round (ms)", format=",.4~g"),
+]
+_DRIFT_TIP = [
+    alt.Tooltip("response:N"),
+    alt.Tooltip("block:O"),
+    alt.Tooltip("median:Q", title="deviation (%)", format="+.2f"),
+    alt.Tooltip("low:Q", title="from (%)", format="+.2f"),
+    alt.Tooltip("high:Q", title="to (%)", format="+.2f"),
+    alt.Tooltip("rounds:Q", title="rounds"),
+]
+
+
+def figure_responses(report: RunReport) -> list[Response]:
+    """List the responses that have any value in this run, the paper's two and the headlines first."""
+    order = dict.fromkeys([*PAPER_FIGURES, *HEADLINES, *RESPONSES])
+    known = [name for name in order if name in report.rounds.columns and report.done[name].notna().any()]
+    return [RESPONSES[name] for name in known]
+
+
+def _curves(base: alt.Chart, arrangement: Layout, title: str) -> list[alt.Chart]:
+    """Draw bands, lines and points; a band is only a hint, the tooltip has the numbers."""
+    faded = _faded(arrangement, 1.0, 0.07)
+    band = base.mark_area().encode(y=_y("low:Q", title), y2="high:Q", opacity=_faded(arrangement, 0.13, 0.02))
+    line = base.mark_line(strokeJoin="round").encode(y=_y("median:Q", title), opacity=faded, **_width(arrangement))
+    dots = base.mark_point(filled=True, size=34).encode(
+        y=_y("median:Q", title), opacity=faded, shape=_shape(arrangement), tooltip=_tip(arrangement, title)
+    )
+    return [band, line, dots]
+
+
+def _ranges(base: alt.Chart, title: str) -> list[alt.Chart]:
+    """Draw a point with its interval for each line, when there is no quantity to put along the axis."""
+    rule = base.mark_rule(strokeWidth=2).encode(y=_y("low:Q", title), y2="high:Q")
+    tip = [alt.Tooltip("line:N"), *_value_tip(title)]
+    return [
+        rule,
+        base.mark_point(filled=True, size=80, opacity=1).encode(y=_y("median:Q", title), tooltip=tip),
+    ]
+
+
+def _x(arrangement: Layout) -> alt.X:
+    axis = arrangement.axis
+    if not axis.quantity:
+        return alt.X("line:N", title=None, sort=list(axis.texts), axis=alt.Axis(labelAngle=-40, labelLimit=160))
+    ticks = alt.Axis(values=list(axis.places), grid=False)
+    return alt.X("x:Q", title=axis.title, axis=ticks, scale=alt.Scale(nice=False, padding=8, zero=False))
+
+
+def _y(field: str, title: str) -> alt.Y:
+    return alt.Y(field, title=title, axis=alt.Axis(tickCount=5, format=",.6~g"), scale=alt.Scale(zero=True))
+
+
+def _strategies(arrangement: Layout) -> list[str]:
+    """List the strategies with the reference first, so that it gets the grey."""
+    table = arrangement.scenarios
+    first = list(dict.fromkeys(table.loc[table["reference"], "strategy"]))
+    return [*first, *(name for name in arrangement.order("strategy") if name not in first)]
+
+
+def _color(arrangement: Layout) -> alt.Color:
+    shown = _strategies(arrangement)
+    return alt.Color("strategy:N", title=None, scale=alt.Scale(domain=shown), legend=_legend(shown))
+
+
+def _shape(arrangement: Layout) -> alt.Shape:
+    shown = _strategies(arrangement)
+    scale = alt.Scale(domain=shown, range=_cycled(_SHAPES, len(shown)))
+    return alt.Shape("strategy:N", title=None, scale=scale, legend=_legend(shown))
+
+
+def _legend(shown: Sequence[str]) -> alt.Legend | None:
+    """Explain colour and shape together: the channels of one field share one legend."""
+    return alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
+
+
+def _width(arrangement: Layout) -> dict[str, Any]:
+    """Make the lines of one strategy wider with their detail, as the paper does with the back-off delay."""
+    shown = arrangement.details
+    if not shown:
+        return {"strokeWidth": alt.value(2)}
+    names = "datum.label == '' ? 'none' : datum.label"
+    legend = alt.Legend(
+        orient="top",
+        labelExpr=names,
+        symbolType="stroke",
+        labelLimit=300,
+        symbolOpacity=1,
+        titleOrient="left",
+    )
+    # An ordinal range of widths is read as its two ends; the steps between are made of them.
+    scale = alt.Scale(domain=shown, range=[_THIN, _THICK])
+    title = detail_title(arrangement)
+    return {"strokeWidth": alt.StrokeWidth("detail:O", sort=shown, title=title, scale=scale, legend=legend)}
+
+
+def detail_title(arrangement: Layout) -> str:
+    """Name what the widths of lines show."""
+    names = arrangement.roles.detail
+    delays = all(any(word in name for word in ("delay", "initial", "open_for", "backoff", "wait")) for name in names)
+    return "back-off delay" if names and delays else "configuration"
+
+
+def _tip(arrangement: Layout, title: str) -> list[alt.Tooltip]:
+    where = [alt.Tooltip("panel:N", title="panel")] if any(arrangement.scenarios["panel"]) else []
+    axis = [alt.Tooltip("x_text:N", title=arrangement.axis.title.rsplit(" (", 1)[0])]
+    return [alt.Tooltip("line:N", title="line"), *where, *axis, *_value_tip(title)]
+
+
+def _value_tip(title: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("median:Q", title="median", format=",.4~g"),
+        alt.Tooltip("low:Q", title="from", format=",.4~g"),
+        alt.Tooltip("high:Q", title="to", format=",.4~g"),
+        alt.Tooltip("coverage:Q", title="confidence (%)", format=".3~g"),
+        alt.Tooltip("rounds:Q", title="rounds"),
+    ]
+
+
+def _choices(arrangement: Layout) -> list[alt.Parameter]:
+    """Let the legends choose strategies and details."""
+    if not arrangement.axis.quantity:
+        return []
+    chosen = [alt.selection_point(name="strategies", fields=["strategy"], bind="legend")]
+    if arrangement.details:
+        chosen.append(alt.selection_point(name="details", fields=["detail"], bind="legend"))
+    return chosen
+
+
+def _faded(arrangement: Layout, chosen: float, other: float) -> Any:
+    """Fade what the legends have not chosen; with nothing chosen, nothing fades."""
+    names = ["strategies", "details"] if arrangement.details else ["strategies"]
+    test = {"and": [{"param": name} for name in names]}
+    return {"condition": {"test": test, "value": chosen}, "value": other}
+
+
+def _faceted(panels: Any, arrangement: Layout, narrow: bool, data: pd.DataFrame | str) -> Any:
+    with_data = _with_data(panels, data)
+    rows, columns = (arrangement.order(name) for name in ("row", "column"))
+    header: Literal["top"] = "top"
+    if narrow and len(arrangement.order("panel")) > 1:
+        facet = alt.Facet("panel:N", title=None, sort=arrangement.order("panel"), header=alt.Header(labelOrient=header))
+        return with_data.facet(facet=facet, columns=1)
+    parts: dict[str, Any] = {}
+    if len(rows) > 1:
+        parts["row"] = alt.Row("row:N", title=None, sort=rows)
+    if len(columns) > 1:
+        parts["column"] = alt.Column("column:N", title=None, sort=columns)
+    return with_data.facet(**parts) if parts else with_data
+
+
+def _with_data(chart: Any, data: pd.DataFrame | str) -> Any:
+    return chart.properties(data=alt.NamedData(name=data) if isinstance(data, str) else alt.NamedData(name="points"))
+
+
+def _finished(chart: Any, data: pd.DataFrame | str) -> dict[str, Any]:
+    """Turn a chart into a plain specification that refers to nothing outside itself."""
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec: dict[str, Any] = chart.to_dict()
+    kept = {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+    if not isinstance(data, str):
+        kept["datasets"] = {"points": data.to_dict(orient="records")}
+    return kept
+
+
+def _cycled(values: Sequence[Any], count: int) -> list[Any]:
+    return [values[place % len(values)] for place in range(count)]

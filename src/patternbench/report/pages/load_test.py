@@ -1,0 +1,66 @@
+"""The section of a report on a load test."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from patternbench.analyze.load.loadtest import LoadTest, in_words
+from patternbench.report.pages.model_figures import COLOURS, Spec, spec
+from patternbench.report.pages.models import Figure, Section, environment, page_html
+
+
+def load_test_html(found: LoadTest, title: str = "Load test") -> str:
+    """Return a self-contained page on a load test."""
+    return page_html(title, (load_test_section(found),))
+
+
+def load_test_section(found: LoadTest) -> Section:
+    """Return the section: words, the table of levels, then the pictures."""
+    html = environment().get_template("load_test_section.html.j2").render(sentences=in_words(found), found=found)
+    widest = max(found.smoothed, key=lambda s: s.window)
+    figures = (
+        Figure("load-line", _line(found), "Mean response time over load; dashed: the knee, where there is one."),
+        Figure("load-status", _statuses(found), "Share of status codes at each load."),
+        Figure(
+            "load-smooth",
+            _smoothed(found),
+            f"Smoothed response time, each load from its own start. {widest.note}",
+        ),
+    )
+    return Section("load-test", "Response time under load", html, figures)
+
+
+def _line(found: LoadTest) -> Spec:
+    base = alt.Chart(found.levels).encode(x=alt.X("load:Q"), y=alt.Y("mean:Q", title="mean response time"))
+    layers: list[alt.Chart] = [base.mark_line(point=True, color=COLOURS[0])]
+    if found.knee.load is not None:
+        at = pd.DataFrame({"load": [found.knee.load]})
+        layers.append(alt.Chart(at).mark_rule(strokeDash=[4, 3], color=COLOURS[1]).encode(x="load:Q"))
+    return spec(alt.layer(*layers).properties(width=380, height=240))
+
+
+def _statuses(found: LoadTest) -> Spec:
+    table = found.shares.reset_index().melt("load", var_name="status", value_name="percent")
+    colour = alt.Color("status:N", scale=alt.Scale(range=COLOURS))
+    bars = (
+        alt.Chart(table)
+        .mark_bar()
+        .encode(
+            x=alt.X("load:O", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("percent:Q", title="% of requests"),
+            color=colour,
+        )
+    )
+    return spec(bars.encode(tooltip=["load", "status", "percent"]).properties(width=380, height=240))
+
+
+def _smoothed(found: LoadTest) -> Spec:
+    parts = [pd.DataFrame({"since": s.times - s.times.min(), "time": s.values, "load": s.load}) for s in found.smoothed]
+    colour = alt.Color("load:O", scale=alt.Scale(scheme="viridis"))
+    lines = (
+        alt.Chart(pd.concat(parts).round(4))
+        .mark_line(strokeWidth=1.4)
+        .encode(x=alt.X("since:Q", title="time since its start"), color=colour)
+    )
+    return spec(lines.encode(y=alt.Y("time:Q", title="smoothed response time")).properties(width=520, height=260))

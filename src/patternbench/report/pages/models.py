@@ -1,0 +1,182 @@
+"""Sections of a report on models: words first, then the table, then the pictures; and a page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import vl_convert
+
+from patternbench.analyze.compare.words import change, detectable, interval
+from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult
+from patternbench.analyze.models.influence import thresholds
+from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
+from patternbench.analyze.units import held, number, quantity, signed
+from patternbench.report.pages import model_figures as figures
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A Vega-Lite spec with the words under it; `name` is unique on a page."""
+
+    name: str
+    spec: Spec
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page: its anchor, its title, its HTML without figures, and its figures in order."""
+
+    anchor: str
+    title: str
+    html: str
+    figures: tuple[Figure, ...]
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the templates of analyses, with the filters that write numbers."""
+    folder = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    made = jinja2.Environment(
+        loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    made.filters.update(number=_number, p_value=_p_value, quantity=_quantity, signed=signed)
+    made.filters.update(change=change, interval=interval, detectable=detectable)
+    made.filters.update(held=lambda value, name: held(name, value))
+    return made
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else number(value)
+
+
+def _quantity(value: float | None, response: str) -> str:
+    return "" if value is None else quantity(response, value)
+
+
+def _p_value(value: float | None) -> str:
+    return "not tested" if value is None else p_value(value)
+
+
+def models_html(analysis: Analysis, title: str = "Models", over: Sequence[str] = ()) -> str:
+    """Return a self-contained page on an analysis; it opens offline and prints.
+
+    `over` names the two factors over which interactions and surfaces are drawn; without it the strongest are.
+    """
+    return page_html(title, [*side_by_side(analysis, over), *model_sections(analysis, over)])
+
+
+def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[Section]:
+    """Return a section per response that several models have in common: what each expects `over` two factors."""
+    found = []
+    for place, response in enumerate(dict.fromkeys(model.fit.response for model in analysis.models), start=1):
+        models = [model for model in analysis.models if model.fit.response == response]
+        drawn = figures.models_figure(models, over) if over and len(models) > 1 else None
+        if drawn is not None:
+            caption = f"What each model expects of {response}, its other factors at their means and reference levels."
+            anchor = f"side-by-side-{place}"
+            listed = [f"Model {i}: {model.fit.design.parsed.text}" for i, model in enumerate(models, start=1)]
+            html = environment().get_template("side_by_side.html.j2").render(listed=listed)
+            found.append(Section(anchor, f"{response}, model beside model", html, (Figure(anchor, drawn, caption),)))
+    return found
+
+
+def page_html(title: str, sections: Sequence[Section], about: Sequence[str] = ()) -> str:
+    """Return one self-contained page of `sections`, the drawing library inlined."""
+    specs = {figure.name: figure.spec for section in sections for figure in section.figures}
+    template = environment().get_template("analysis_page.html.j2")
+    return template.render(
+        title=title,
+        about=about,
+        sections=sections,
+        specs=specs,
+        bundle=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
+    )
+
+
+def model_sections(analysis: Analysis, over: Sequence[str] = ()) -> tuple[Section, ...]:
+    """Return one section per model, then one per formula with several responses."""
+    singles = [model_section(model, f"model-{i + 1}", over) for i, model in enumerate(analysis.models)]
+    together = [multivariate_section(one, f"together-{i + 1}") for i, one in enumerate(analysis.multivariate)]
+    return (*singles, *together)
+
+
+def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> Section:
+    """Return the section of one model."""
+    coefficients, kind = preferred(result)
+    html = (
+        environment()
+        .get_template("model_section.html.j2")
+        .render(
+            result=result,
+            headline=headline(result),
+            effects=effects(result),
+            doubts=doubts(result),
+            statistics=statistics(result),
+            coefficients=coefficients,
+            kind=kind,
+            references={name: levels[0] for name, levels in result.fit.design.levels.items()},
+            limits=thresholds(result.fit),
+        )
+    )
+    return Section(
+        anchor, f"{result.fit.response} by {_right(result).replace('`', '')}", html, model_figures(result, anchor, over)
+    )
+
+
+def _right(result: ModelResult) -> str:
+    return result.fit.design.parsed.text.split("~", 1)[1].strip().replace("`", "")
+
+
+def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> tuple[Figure, ...]:
+    """Return the pictures of one model that its data allow; `over` names two factors to draw it over."""
+    n = result.fit.summary.n
+    drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
+    found: list[tuple[str, Mapping[str, Any] | None, str]] = [
+        (
+            "effects",
+            figures.effects_figure(result),
+            "Effect of each factor over its measured range, others equal.",
+        ),
+        (
+            "interaction",
+            figures.interaction_figure(result, over),
+            "Measured means with 95 % intervals; lines that are not parallel interact.",
+        ),
+        (
+            "surface",
+            figures.surface_figure(result, over),
+            f"Fitted response over {'two' if over else 'the two strongest'} numeric factors, others at their means.",
+        ),
+        (
+            "observed",
+            figures.observed_over_fitted(result),
+            f"Measured against fitted: a good model follows the line.{drawn}",
+        ),
+        (
+            "fitted",
+            figures.residuals_over_fitted(result),
+            f"No shape should be left here; a funnel is unequal spread.{drawn}",
+        ),
+        ("histogram", figures.residual_histogram(result), "Residuals: a bell when they are normal."),
+        ("qq", figures.normal_qq(result), "Normal quantiles: on the line when the residuals are normal."),
+        ("influence", figures.influence_figure(result), f"High and right: rows that pull the model.{drawn}"),
+    ]
+    return tuple(Figure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in found if one is not None)
+
+
+def multivariate_section(result: MultivariateResult, anchor: str) -> Section:
+    """Return the section on several responses together."""
+    html = environment().get_template("multivariate_section.html.j2").render(result=result)
+    drawn: tuple[Figure, ...] = ()
+    if result.quantiles is not None:
+        caption = f"Chi-square quantiles: on the line when the residuals are jointly normal. {result.quantiles.rule}"
+        drawn = (Figure(f"{anchor}-qq", figures.chi_square_qq(result.quantiles), caption),)
+    return Section(anchor, f"{', '.join(result.design.responses)} together", html, drawn)

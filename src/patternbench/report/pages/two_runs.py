@@ -1,0 +1,77 @@
+"""What is compared when two runs are: which they are, and in what besides chance they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from patternbench.plan.expand import factor_name
+from patternbench.records import folder as files
+from patternbench.records.folder import RunFolder
+from patternbench.report.labels import level_text
+
+NOTED = ("patternbench", "engine", "envoy", "git_commit", "seed", "objective_s", "machine")
+"""What a manifest tells that may explain a difference."""
+ALWAYS = "machine load_at_start"
+"""What no two runs have in common."""
+SHOWN = 8
+
+
+def about(a: Path, b: Path) -> list[str]:
+    """Name the two, and say what differs between their scenarios and their manifests; a table is only named."""
+    names = [f"A is {a}, B is {b}."]
+    if not all((place / "plan.json").is_file() and (place / "manifest.json").is_file() for place in (a, b)):
+        return names
+    differences = [*_settings(a, b), *_circumstances(a, b)]
+    more = f"; and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
+    said = f"They differ in {'; '.join(differences[:SHOWN])}{more}." if differences else "Their studies ask the same."
+    return [*names, said]
+
+
+def _settings(a: Path, b: Path) -> Iterator[str]:
+    """Fields whose levels are not the same in both runs, faults and settings among them."""
+    ours, theirs = (_levels(files.read_json(RunFolder(place).plan)) for place in (a, b))
+    for name in dict.fromkeys([*ours, *theirs]):
+        if ours.get(name) != theirs.get(name):
+            yield f"{name}: {_listed(ours.get(name))} in A, {_listed(theirs.get(name))} in B"
+
+
+def _levels(plan: Mapping[str, Any]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for scenario in plan["scenarios"]:
+        for path, value in _leaves(scenario["config"]):
+            levels = found.setdefault(factor_name(path), [])
+            if value not in levels:
+                levels.append(value)
+    return found
+
+
+def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value of a stored configuration with its path."""
+    if isinstance(node, dict | list):
+        for key, part in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from _leaves(part, (*path, str(key)))
+    else:
+        yield path, node
+
+
+def _listed(levels: list[Any] | None) -> str:
+    return "none" if levels is None else ", ".join(map(level_text, levels))
+
+
+def _circumstances(a: Path, b: Path) -> Iterator[str]:
+    ours, theirs = (files.read_json(RunFolder(place).manifest) for place in (a, b))
+    for name in NOTED:
+        mine, other = (dict(_flat(name, noted.get(name))) for noted in (ours, theirs))
+        for path in dict.fromkeys([*mine, *other]):
+            if path != ALWAYS and mine.get(path) != other.get(path):
+                yield f"{path.replace('_', ' ')}: {mine.get(path)} in A, {other.get(path)} in B"
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _flat(f"{name} {key}", part)
+    else:
+        yield name, value

@@ -1,0 +1,398 @@
+"""The sections of a run's report that its study asks for: what stopping early saved, each model, what to choose.
+
+Plain words first, then tables, then pictures. What cannot be analyzed is a section that says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from patternbench.analyze.models.crossval import undo_log
+from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, fit_formulas
+from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
+from patternbench.analyze.problems import DataError
+from patternbench.analyze.recommend.objectives import parse_limit
+from patternbench.analyze.recommend.recommendation import (
+    Against,
+    Choice,
+    Recommendation,
+    configuration,
+    flips_in_words,
+    is_pattern,
+    listed,
+    recommend,
+)
+from patternbench.analyze.rounds import Scenario, label
+from patternbench.analyze.stopping import doubts as stopping_doubts
+from patternbench.analyze.stopping.rule import Decision, Rule, decide, parse_rule, saving
+from patternbench.analyze.units import held, level_text, number, quantity
+from patternbench.plan.expand import size
+from patternbench.plan.fraction import aliasing
+from patternbench.report.labels import RESPONSES, factor_title, is_percentage
+from patternbench.report.layout import detail, line
+from patternbench.report.model import Figure, RunReport, Section, Table
+from patternbench.report.pages import comparison_figures as comparison_section_figures
+from patternbench.report.pages import models as model_section
+from patternbench.report.sections.wish import DEFAULT, wish_of
+from patternbench.study.evidence import Rounds
+from patternbench.study.models import Study
+
+ALL = 100.0
+_FEW = 6
+_ASSUMED = "The study does not say what to optimise, so this is assumed; its key recommend sets another aim."
+PICTURES = {
+    "effects": "Effects",
+    "interaction": "Interaction",
+    "surface": "Response surface",
+    "observed": "Measured against fitted",
+    "fitted": "Residuals over fitted values",
+    "histogram": "Distribution of the residuals",
+    "qq": "Normal quantiles of the residuals",
+    "influence": "Influence of single rows",
+}
+
+
+def with_sections(report: RunReport, study: Study) -> RunReport:
+    """The report with the sections on its evidence after those that it has."""
+    made = [*_part(report, study), *_stopping(report, study), *_models(report, study), *_recommendation(report, study)]
+    return replace(report, sections=(*report.sections, *made), failure_limit=_failure_limit(study))
+
+
+def _failure_limit(study: Study) -> float:
+    """How many percent of calls may fail: what the study's recommendation is subject to, else the assumed limit."""
+    texts = study.recommend.subject_to if study.recommend else ()
+    for one in map(parse_limit, (*texts, *DEFAULT.limits)):
+        if one.response == "failure_rate" and one.at_most:
+            return one.bound
+        if one.response == "success_rate" and not one.at_most:
+            return ALL - one.bound
+    raise AssertionError("the assumed limits hold one on failures")
+
+
+def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
+    """The sections, or one that says why the records cannot carry them."""
+    try:
+        return make()
+    except DataError as error:
+        return [Section(anchor, title, ["This could not be computed from this run:", *map(str, error.problems)])]
+
+
+# --- a part of all combinations
+
+
+def _part(report: RunReport, study: Study) -> Sequence[Section]:
+    if study.design.fraction is None and study.design.latin_hypercube is None:
+        return []
+    levels = [{name: v for name, v in each["levels"].items() if v is not None} for each in report.scenarios]
+    kind = f"the fraction {study.design.fraction}" if study.design.fraction else "a Latin hypercube"
+    words = [
+        f"Of {size(study)} combinations {len(levels)} were run: {kind} of each strategy, the baseline whole.",
+        *(aliasing(levels) or ["No factor's effect is mixed with an interaction of two others."]),
+    ]
+    return [Section("design", "What the design mixes up", words)]
+
+
+# --- rounds that stopped by themselves
+
+
+def _stopping(report: RunReport, study: Study) -> Sequence[Section]:
+    if not isinstance(study.rounds, Rounds):
+        return []
+    rule = parse_rule(study.rounds.until.model_dump(), study.rounds.min, study.rounds.max)
+    return _or_why_not("stopping", "Rounds that stopped by themselves", lambda: [_saving(report, rule)])
+
+
+def _saving(report: RunReport, rule: Rule) -> Section:
+    values = _per_scenario(report, rule.response)
+    rows = pd.DataFrame(
+        [_decision_row(report, name, rule.response, decide(found, rule)) for name, found in values.items()]
+    )
+    width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else quantity(rule.response, rule.half_width)
+    words = [
+        saving(values, rule).words,
+        f"A scenario got rounds until the mean of {rule.response} was known to within {width}, between {rule.fewest} "
+        f"and {rule.most} rounds. Every look used a stricter confidence than {rule.confidence:.0%}, so that the "
+        "interval at stopping still covers as often as it claims.",
+        *(f"To doubt: {doubt}" for doubt in stopping_doubts.doubts(values, rule)),
+    ]
+    return Section("stopping", "Rounds that stopped by themselves", words, [Table("Rounds of each scenario", rows)])
+
+
+def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
+    done = report.done
+    if response not in done.columns:
+        return {}
+    return {str(name): list(part[response].astype(float)) for name, part in done.groupby("scenario", sort=False)}
+
+
+def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, Any]:
+    levels: Mapping[str, Any] = next((each["levels"] for each in report.scenarios if each["id"] == scenario), {})
+    ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
+    return {
+        "scenario": label({name: level for name, level in levels.items() if level is not None}),
+        "rounds": str(decision.rounds),
+        "mean": "" if decision.mean is None else quantity(response, decision.mean),
+        "known to within": "" if decision.half_width is None else quantity(response, decision.half_width),
+        "ended": ended,
+    }
+
+
+# --- models
+
+
+def _models(report: RunReport, study: Study) -> Iterator[Section]:
+    for place, formula in enumerate(study.models, start=1):
+        anchor = f"model-{place}"
+        yield from _or_why_not(anchor, f"Model: {formula}", lambda f=formula, a=anchor: _model(report, f, a))  # type: ignore[misc]
+
+
+def _model(report: RunReport, formula: str, anchor: str) -> list[Section]:
+    analysis: Analysis = fit_formulas(report.done.reset_index(drop=True), [formula])
+    several = len(analysis.models) > 1
+    singles = [
+        model_sections(one, f"{anchor}-{i}" if several else anchor) for i, one in enumerate(analysis.models, start=1)
+    ]
+    return [*singles, *(_together(one, f"{anchor}-together") for one in analysis.multivariate)]
+
+
+def model_sections(result: ModelResult, anchor: str) -> Section:
+    """The section of one model: what moves the response, what to doubt, the numbers, the pictures."""
+    words = [headline(result), *(effect.sentence for effect in effects(result))]
+    words += [f"To doubt: {doubt}" for doubt in doubts(result)]
+    drawn = [
+        Figure(PICTURES[figure.name.rsplit("-", 1)[1]], figure.spec, figure.caption)
+        for figure in model_section.model_figures(result, anchor)
+    ]
+    words += [f"Formula: {result.fit.design.parsed.text.replace('`', '')}. {statistics(result)}."]
+    return Section(
+        anchor, f"Model {anchor.removeprefix('model-')}: {result.fit.response}", words, _model_tables(result), drawn
+    )
+
+
+def _model_tables(result: ModelResult) -> list[Table]:
+    coefficients, kind = preferred(result)
+    references = ", ".join(f"{name} = {levels[0]}" for name, levels in result.fit.design.levels.items())
+    title = f"Coefficients ({kind}{f'; reference levels {references}' if references else ''})"
+    found = [Table(title, pd.DataFrame([_coefficient_row(c) for c in coefficients]))]
+    tests = pd.DataFrame([_test_row(test) for test in result.tests])
+    return [*found, Table("Prediction errors", _errors(result)), Table("Assumptions", tests), *_odd_rows(result)]
+
+
+def _coefficient_row(c: Any) -> dict[str, str]:
+    cells = {"estimate": c.estimate, "std. error": c.std_error, "from": c.ci_low, "to": c.ci_high, "t": c.t}
+    return {"term": c.name, **{name: number(value) for name, value in cells.items()}, "p": p_value(c.p)}
+
+
+def _test_row(test: Any) -> dict[str, str]:
+    verdict = {True: "holds", False: "fails", None: "not tested"}[test.holds]
+    p = "" if test.p is None else p_value(test.p)
+    return {"test": test.name, "assumption": test.assumption, "p": p, "verdict": verdict, "note": test.note}
+
+
+def _errors(result: ModelResult) -> pd.DataFrame:
+    target = undo_log(result.fit.response)[0]
+    kinds = {
+        "on the rows it was fitted on": result.errors,
+        f"on {result.cross_validation.unit} it has not seen": result.cross_validation.errors,
+    }
+    return pd.DataFrame(
+        [
+            {"": name, "MAPE (%)": _known("", e.mape), "MAE": _known(target, e.mae), "RMSE": _known(target, e.rmse)}
+            for name, e in kinds.items()
+        ]
+    )
+
+
+def _known(response: str, value: float | None) -> str:
+    return "none" if value is None else quantity(response, value)
+
+
+def _odd_rows(result: ModelResult) -> list[Table]:
+    rows = [
+        {
+            "row": str(row.row),
+            "why": "; ".join(row.why),
+            "fitted": quantity(result.fit.response, row.fitted),
+            "values": ", ".join(f"{name} {held(name, value)}" for name, value in row.values.items()),
+        }
+        for row in result.suspicious
+    ]
+    return [Table(f"Rows that stand out ({result.flagged_rows} flagged)", pd.DataFrame(rows))] if rows else []
+
+
+def _together(result: MultivariateResult, anchor: str) -> Section:
+    rows = [
+        {"term": t.term, "kind": t.kind, **{name: number(s.value) for name, s in t.statistics.items()}}
+        | {"p (Pillai)": p_value(t.statistics["pillai"].p)}
+        for t in result.tests
+    ]
+    words = [result.recommended, *(note.text for note in result.notes)]
+    tables = [Table("MANOVA", pd.DataFrame(rows))] if rows else []
+    return Section(anchor, f"{', '.join(result.design.responses)} together", words, tables)
+
+
+# --- what to choose
+
+
+def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
+    rounds = report.done.reset_index(drop=True)
+    choosable = [name for name in report.factors if is_pattern(name)]
+    if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
+        return []
+    wish = wish_of(study, report.factors)
+    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study)])
+
+
+def _chosen(found: Recommendation, study: Study) -> Section:
+    rows = pd.DataFrame([_choice_row(choice, found) for choice in found.choices])
+    words = [*_wish_words(found, study), *_summary(found), *flips_in_words(found.flips)]
+    words += [note.text for note in found.notes]
+    tables, figures = [Table("The choice", rows)], _choice_figures(found)
+    return Section("recommendation", "What to choose", words, tables, figures, choice=_at_a_glance(found, study))
+
+
+def _at_a_glance(found: Recommendation, study: Study) -> list[str]:
+    """The choice for the first screen: of few conditions where each is it, of many how often; then the aim."""
+    few = len(found.choices) <= _FEW
+    return ["\n".join(where_chosen(found)) if few else " ".join(_summary(found)), _aim(found, study)]
+
+
+def where_chosen(found: Recommendation) -> list[str]:
+    """A line for each answer, with the conditions under which it is given."""
+    places: dict[str, list[Mapping[str, object]]] = {}
+    for choice in found.choices:
+        places.setdefault(_answer(choice, found), []).append(choice.given)
+    lines = [f"{_conditions(given)}: {answer}." if given[0] else f"{answer}." for answer, given in places.items()]
+    return [text[:1].upper() + text[1:] for text in lines]
+
+
+def _answer(choice: Choice, found: Recommendation) -> str:
+    """What to choose under one condition, and what that rests on."""
+    if choice.chosen is None:
+        return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(found)}{_nearest(choice, found)}"
+    name = plainly(choice.chosen.scenario, found.given)
+    others = [plainly(one.scenario, found.given) for one in choice.ties if one is not choice.chosen]
+    if choice.verdict == "clear":
+        return f"clearly {name}"
+    if choice.verdict == "unsure":
+        return f"{name} came first, but which ones keep {_limits(found)} cannot be told"
+    if choice.chosen is not choice.ties[0]:
+        return f"{name}, as these rounds show no gain over it"
+    return f"{name}, which these rounds cannot tell apart from {listed(others)}"
+
+
+def _nearest(choice: Choice, found: Recommendation) -> str:
+    """Which configuration was nearest to the limit, where there is one."""
+    if len(found.limits) != 1:
+        return ""
+    limit = found.limits[0]
+    sign = 1 if limit.at_most else -1
+    nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
+    value = quantity(limit.response, nearest.means[limit.response])
+    return f"; measured nearest: {plainly(nearest.scenario, found.given)} with {value}"
+
+
+def _limits(found: Recommendation) -> str:
+    return " and ".join(
+        f"{_title(one.response)} {'at most' if one.at_most else 'at least'} {quantity(one.response, one.bound)}"
+        for one in found.limits
+    )
+
+
+def _title(response: str) -> str:
+    """A response as findings call it, within a sentence."""
+    title = RESPONSES[response].title if response in RESPONSES else response
+    return title if title[1:2].isdigit() else title[:1].lower() + title[1:]
+
+
+def _aim(found: Recommendation, study: Study) -> str:
+    first = found.objectives[0]
+    limits = f" with {_limits(found)}" if found.limits else ""
+    text = f"Aim: the {'lowest' if first.minimise else 'highest'} {_title(first.response)}{limits}."
+    return text if study.recommend else f"{text} {_ASSUMED}"
+
+
+def plainly(scenario: Scenario, given: Sequence[str]) -> str:
+    """Name a configuration as tables and figures do: `retry · 5 ms`."""
+    chosen = {name: _level(name, value) for name, value in scenario.levels.items() if name not in given}
+    strategy = chosen.pop("strategy", "").replace("_", " ")
+    return line(strategy, detail(chosen)) if strategy else detail(chosen)
+
+
+def _level(name: str, value: object) -> str:
+    return f"{level_text(name, value)}\u00a0%" if is_percentage(name) else level_text(name, value)
+
+
+def _conditions(given: Sequence[Mapping[str, object]]) -> str:
+    """Conditions in words, those that make a whole grid as its levels: `abort percentage 30 %, users 20 or 60`."""
+    grid = {name: _levels(name, given) for name in given[0]}
+    if math.prod(map(len, grid.values())) != len(given):
+        return "; ".join(_conditions([one]) for one in given)
+    return ", ".join(f"{factor_title(name)} {' or '.join(levels)}" for name, levels in grid.items())
+
+
+def _levels(name: str, given: Sequence[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(_level(name, one[name]) for one in given))
+
+
+def _how_surely(choice: Choice) -> str:
+    return {"clear": "clearly", "tie": f"a tie of {len(choice.ties)}"}.get(choice.verdict, "not clear")
+
+
+def _wish_words(found: Recommendation, study: Study) -> list[str]:
+    limits = f", subject to {' and '.join(one.text for one in found.limits)}" if found.limits else ""
+    text = f"Chosen to {found.objectives[0].words}{limits}."
+    if study.recommend is None:
+        text += f" {_ASSUMED}"
+    return [text]
+
+
+def _summary(found: Recommendation) -> list[str]:
+    """How often each configuration is chosen over the given conditions, and how often that is clear."""
+    names = [configuration(c.chosen.scenario, found.given) if c.chosen else "nothing" for c in found.choices]
+    total = len(names)
+    if total == 1:
+        return [found.choices[0].text]
+    clear = Counter(name for name, choice in zip(names, found.choices, strict=True) if choice.verdict == "clear")
+    return [counted(name, count, clear[name], total) for name, count in Counter(names).most_common()]
+
+
+def counted(name: str, count: int, clear: int, total: int) -> str:
+    """Say under how many conditions a configuration is the choice, and under how many of them clearly."""
+    where = f"under {count} of {total} conditions"
+    if name == "nothing":
+        return f"No configuration keeps the limits {where}."
+    sure = f"clearly under {clear}, not clear under the others" if clear else "not clear under any of them"
+    return f"{name} is the choice {where}: {'clearly under each' if clear == count else sure}."
+
+
+def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
+    where = {"condition": label(choice.given)} if choice.given else {}
+    if choice.chosen is None:
+        return {**where, "choose": "nothing keeps the limits"}
+    cells = {name: quantity(name, value) for name, value in choice.chosen.means.items()}
+    against = {f"{one.response} against the baseline": _change(one) for one in choice.against_baseline}
+    name = configuration(choice.chosen.scenario, found.given)
+    return {**where, "choose": name, "verdict": _how_surely(choice), **cells, **against}
+
+
+def _change(one: Against) -> str:
+    return one.words.removeprefix(f"{one.response} ").replace("-", "−")
+
+
+def _choice_figures(found: Recommendation) -> list[Figure]:
+    wins = Figure(
+        "How often each configuration comes first",
+        comparison_section_figures.wins_figure(found.choices, found.given),
+        "Shares of redrawn blocks: a picture of the spread. What is clear is decided by tests.",
+    )
+    last = next((choice for choice in reversed(found.choices) if choice.chosen), found.choices[-1])
+    spec = comparison_section_figures.trade_off_figure(last, found.given)
+    caption = "Each point is a configuration; the line joins those that no other beats on both; ringed: the choice."
+    return [wins, Figure(f"Trade-off at {label(last.given)}", spec, caption)] if spec else [wins]

@@ -1,0 +1,375 @@
+"""What the run says, in plain words: every line against the baseline under the same conditions, with
+intervals.
+
+Only rounds of the same condition (client, load, fault) are compared, paired by block, with the estimator of every
+other comparison (`analyze.differences`); over several conditions the mean over them. A change is called better or
+worse only if it holds after controlling the share of false discoveries among all comparisons of that response at 5 %
+(Benjamini and Hochberg, 1995). A configuration is named for a gain only where it keeps the limit on failed calls: fast
+answers that are failures are none. The words follow the levels of the axis, for a mean over them depends on
+which levels a study happens to have.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from patternbench.analyze.compare.comparison import against, percent
+from patternbench.analyze.differences import Estimate, is_relative, over
+from patternbench.analyze.intervals import CONFIDENCE
+from patternbench.analyze.rounds import Roles, Scenario, scenarios
+from patternbench.report.labels import BESIDE, HEADLINES, RESPONSES, Better, number
+from patternbench.report.layout import Layout, item
+from patternbench.report.model import RunReport, Section
+
+FALSE_DISCOVERIES = 0.05
+_NAMED = 4
+_TOLD = 2
+_CHOICE = "What to choose"
+_NO_DECIMAL = 100
+_TOO_FEW = "Too few rounds to say: at least two finished rounds of each scenario are needed."
+_GROUPS = {"scenario": ["scenario"], "level": ["item", "x"], "item": ["item"]}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Every comparison with the reference line: one table a scenario, one a line and level of the axis, one a
+    line.
+
+    The tables have `item`, `response`, `relative` (whether `change` is in percent; else in the response's
+    unit), `change`, `low`, `high`, `p` (adjusted), `conditions`, `verdict` (`better`, `worse`, `unclear`,
+    or `unknown` with too few rounds), `failed` and `rejected` (percent of calls: the most under one of its conditions,
+    and the mean), `keeps` (whether no condition exceeds the limit on failed calls, `failure_limit`) and
+    `reference_keeps`.
+    """
+
+    reference: str
+    failure_limit: float
+    by_scenario: pd.DataFrame
+    by_level: pd.DataFrame
+    by_item: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One finding in words: its title, the finding, what else to know, and what kind of news it is."""
+
+    title: str
+    lead: str
+    more: tuple[str, ...]
+    verdict: str
+
+
+def findings(report: RunReport, arrangement: Layout) -> Findings:
+    """Compare every line with the reference under the same conditions."""
+    pairs = _pairs(arrangement)
+    known = [name for name in (*HEADLINES, *BESIDE) if name in report.rounds.columns] if len(pairs) else []
+    measured = _measured(report.done, known)
+    outcomes = _outcomes(report.done)
+    failures = dict(zip(outcomes["scenario"], outcomes["failed"], strict=True))
+    pairs = pairs.merge(outcomes, on="scenario", how="left")
+    pairs["reference_failed"] = pairs["baseline"].map(failures) if len(pairs) else []
+    tables = {
+        kind: _joined([_changes(pairs, by, measured, name, report.failure_limit) for name in known])
+        for kind, by in _GROUPS.items()
+    }
+    return Findings(arrangement.reference, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
+
+
+def headlines(found: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
+    """Say what is a safe choice, then for each headline response which line gains where, and at what cost.
+
+    A section that says what to choose has the word in place of the comparison with the reference.
+    """
+    if found.by_item.empty:
+        return []
+    chosen = [_chosen(section.choice) for section in sections if section.choice]
+    known = [name for name in HEADLINES if (found.by_item["response"] == name).any()]
+    table = found.by_level if arrangement.axis.quantity else found.by_item.assign(x=0.0, x_text="")
+    return [*(chosen or [_overall(found, table)]), *(_headline(found, table, name) for name in known)]
+
+
+def change_text(row: Any) -> str:
+    """Write a change: `−41.2 %`."""
+    return "–" if np.isnan(row.change) else f"{_signed(row.change)}{_unit(row)}"
+
+
+def interval_text(row: Any) -> str:
+    """Write the interval of a change: `−44.0 to −38.1 %`."""
+    return "no interval" if np.isnan(row.low) else f"{_signed(row.low)} to {_signed(row.high)}{_unit(row)}"
+
+
+def _pairs(arrangement: Layout) -> pd.DataFrame:
+    """Match every scenario with the reference scenario of the same client and condition."""
+    keys = ["client", "condition"]
+    table = arrangement.scenarios
+    table = table.assign(item=[item(*pair) for pair in zip(table["client"], table["line"], strict=True)])
+    base = table.loc[table["reference"], [*keys, "scenario"]].drop_duplicates(keys)
+    return table[~table["reference"]].merge(base.rename(columns={"scenario": "baseline"}), on=keys)
+
+
+def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Scenario]:
+    """Give each scenario's values of the responses, with the block of each."""
+    if not responses or not len(rounds):
+        return {}
+    found = scenarios(rounds.reset_index(drop=True), Roles(("scenario",), tuple(responses)))
+    return {str(each.levels["scenario"]): each for each in found}
+
+
+def _outcomes(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Give what share of its calls each scenario failed and rejected, mean over its rounds, in percent."""
+    names = {"failure_rate": "failed", "rejected_rate": "rejected"}
+    kept = rounds.reindex(columns=["scenario", *names]).rename(columns=names)
+    return kept.astype(dict.fromkeys(names.values(), float)).groupby("scenario", as_index=False).mean()
+
+
+def _changes(
+    pairs: pd.DataFrame, by: list[str], measured: dict[str, Scenario], response: str, failure_limit: float
+) -> pd.DataFrame:
+    """Compare the groups of pairs in one response, and adjust the p values for their number."""
+    relative = is_relative(response, *(each.values[response] for each in measured.values()))
+    rows = [
+        {**_identity(part, by), **_change(part, measured, response, relative), **_kept(part, failure_limit)}
+        for _, part in pairs.groupby(by, sort=False)
+    ]
+    table = pd.DataFrame(rows).assign(response=response, relative=relative)
+    table["p"] = _adjusted(table["p"].to_numpy(float))
+    table["verdict"] = [_verdict(row, RESPONSES[response].better) for row in table.itertuples()]
+    return table
+
+
+def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, Any]:
+    failed = float(part["failed"].max())
+    return {
+        "failed": failed,
+        "rejected": float(part["rejected"].mean()),
+        "keeps": not failed > failure_limit,
+        "reference_keeps": not part["reference_failed"].max() > failure_limit,
+    }
+
+
+def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
+    first = part.iloc[0]
+    names = ["item", "line", "client"]
+    names += ["x", "x_text"] if "item" not in by or "x" in by else []
+    names += ["scenario", "condition"] if by == ["scenario"] else []
+    return {name: first[name] for name in names}
+
+
+def _change(part: pd.DataFrame, measured: dict[str, Scenario], response: str, relative: bool) -> dict[str, Any]:
+    """Average the change over the conditions of a group."""
+    matched = [
+        (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
+    ]
+    parts = [against(a, b, response, relative) for a, b in matched if a and b and _both(a, b, response)]
+    found = over(parts) if parts else Estimate(np.nan, np.nan, 1.0)
+    low, high = found.ends(CONFIDENCE)
+    return {
+        "change": _in_percent(found.value, relative),
+        "low": _in_percent(low, relative),
+        "high": _in_percent(high, relative),
+        "p": float(found.p),
+        "conditions": len(parts),
+    }
+
+
+def _both(a: Scenario, b: Scenario, response: str) -> bool:
+    return bool(len(a.values[response]) and len(b.values[response]))
+
+
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def _in_percent(value: float, relative: bool) -> float:
+    return percent(value) if relative else float(value)
+
+
+def _adjusted(p: Any) -> Any:
+    """Adjust p values after Benjamini and Hochberg, leaving out the unknown ones."""
+    known = ~np.isnan(p)
+    adjusted = np.full(len(p), np.nan)
+    if known.any():
+        adjusted[known] = stats.false_discovery_control(p[known])
+    return adjusted
+
+
+def _verdict(row: Any, better: Better) -> str:
+    if np.isnan(row.p):
+        return "unknown"
+    if row.p > FALSE_DISCOVERIES or row.change == 0 or better is Better.NEITHER:
+        return "unclear"
+    return "better" if (row.change < 0) == (better is Better.LOWER) else "worse"
+
+
+def _overall(found: Findings, table: pd.DataFrame) -> Headline:
+    """Name the lines that are clearly better somewhere, clearly worse nowhere, and keep the limit on failures."""
+    if (table["verdict"] == "unknown").all():
+        return Headline(_CHOICE, _TOO_FEW, (), "unclear")
+    every = table.groupby("item", sort=False).agg(
+        better=("verdict", lambda told: (told == "better").sum()),
+        worse=("verdict", lambda told: (told == "worse").sum()),
+        keeps=("keeps", "all"),
+    )
+    safe = every[(every["better"] > 0) & (every["worse"] == 0) & every["keeps"]].sort_values("better", ascending=False)
+    if len(safe):
+        lead = f"Better than {found.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
+        return Headline(_CHOICE, lead, (), "better")
+    if (every["better"] > 0).any():
+        lead = (
+            f"No free gain: whatever beats {found.reference} in one response or place is worse in another, "
+            f"or fails more than {number(found.failure_limit)}\u00a0% of calls."
+        )
+        return Headline(_CHOICE, lead, ("Choose by what matters most to you.",), "unclear")
+    return Headline(_CHOICE, f"No configuration is clearly better than {found.reference} in anything.", (), "unclear")
+
+
+def _chosen(words: Sequence[str]) -> Headline:
+    return Headline(_CHOICE, words[0], tuple(words[1:]), "better")
+
+
+@dataclass(frozen=True)
+class _At:
+    """What one response shows at one level of the axis: the kind of news, and the rows it is told of."""
+
+    kind: str
+    rows: pd.DataFrame
+
+    @property
+    def level(self) -> str:
+        """The level of the axis in words."""
+        return str(self.rows.iloc[0]["x_text"])
+
+    @property
+    def items(self) -> frozenset[str]:
+        """The lines that gain."""
+        return frozenset(self.rows["item"]) if self.kind == "gain" else frozenset()
+
+
+def _headline(found: Findings, table: pd.DataFrame, response: str) -> Headline:
+    """Say where which line gains most, where none does, and what stands beside each gain."""
+    mine = table[table["response"] == response].sort_values("x", kind="stable")
+    told = [_at(part, response) for _, part in mine.groupby("x", sort=True)]
+    if all(at.kind == "unknown" for at in told):
+        return Headline(RESPONSES[response].title, _TOO_FEW, (), "unclear")
+    phrases = [_phrase(found, stretch) for stretch in _stretches(told)]
+    more = [line for at in told for line in _beside(table, at)]
+    kinds = {at.kind for at in told}
+    verdict = "better" if "gain" in kinds else "worse" if kinds <= {"worse", "broken", "only"} else "unclear"
+    return Headline(RESPONSES[response].title, f"{_capital('; '.join(phrases))}.", tuple(more), verdict)
+
+
+def _at(rows: pd.DataFrame, response: str) -> _At:
+    """Judge one level: the gains of lines that keep the limit, or why there is none."""
+    sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
+    ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
+    kept = ranked[ranked["keeps"]]
+    gains = kept[kept["verdict"] == "better"]
+    if len(gains):
+        return _At("gain", gains)
+    if kept.empty:
+        least = rows.sort_values("failed", kind="stable").head(1)
+        return _At("only" if least["reference_keeps"].all() else "broken", least)
+    verdicts = set(kept["verdict"])
+    kind = "unknown" if verdicts == {"unknown"} else "worse" if verdicts == {"worse"} else "unclear"
+    return _At(kind, kept)
+
+
+def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
+    """Put neighbouring levels of the same news together."""
+    stretch: list[_At] = []
+    for at in told:
+        if stretch and (at.kind, at.items) != (stretch[0].kind, stretch[0].items):
+            yield stretch
+            stretch = []
+        stretch.append(at)
+    yield stretch
+
+
+def _phrase(found: Findings, stretch: Sequence[_At]) -> str:
+    where, rows = _levels([at.level for at in stretch]), stretch[0].rows
+    limit = f"failed calls at {number(found.failure_limit)}\u00a0% or below"
+    said = {
+        "gain": f"{_listed(rows['item'])} gain{'s' if len(rows) == 1 else ''} over {_reference(found, rows.iloc[0])}",
+        "unclear": f"nothing that keeps {limit} is clearly better than {found.reference}",
+        "worse": f"everything that keeps {limit} is worse than {found.reference}",
+        "broken": f"nothing keeps {limit}",
+        "only": f"only {found.reference} keeps {limit}",
+        "unknown": "too few rounds to say",
+    }
+    return said[stretch[0].kind] + (f" {where}" if where else "")
+
+
+def _beside(table: pd.DataFrame, at: _At) -> Iterator[str]:
+    """What stands beside a level's news: of gains their size and cost, of a broken limit who breaks it least."""
+    where = f"{_capital(_levels([at.level]))}: " if at.level else ""
+    if at.kind == "gain":
+        told = [_gain(table, row) for _, row in at.rows.head(_TOLD).iterrows()]
+        yield f"{where}{' '.join(told)}"
+    least = at.rows.iloc[0]
+    if at.kind in ("broken", "only") and least["response"] == HEADLINES[0] and not np.isnan(least["failed"]):
+        yield f"{where}{least['item']} fails least{' of the others' if at.kind == 'only' else ''}: {_calls(least)}."
+
+
+def _gain(table: pd.DataFrame, row: Any) -> str:
+    return f"{row['item']} {change_text(row)} ({interval_text(row)}), {_calls(row)}.{_cost(table, row)}"
+
+
+def _calls(row: Any) -> str:
+    return f"{_share(row['failed'])} of calls failed, {_share(row['rejected'])} rejected"
+
+
+def _share(percent_of_calls: float) -> str:
+    return "an unknown share" if np.isnan(percent_of_calls) else f"{number(percent_of_calls)}\u00a0%"
+
+
+def _reference(found: Findings, row: Any) -> str:
+    """Name the reference, which is that of the line's own client."""
+    return f"{found.reference}{' of the same client' if row['client'] else ''}"
+
+
+def _unit(row: Any) -> str:
+    """Give the unit of a change: percent, percentage points, or the unit of the response."""
+    if row.relative:
+        return "\u00a0%"
+    return {"percent": " points", "time": "\u00a0s"}.get(RESPONSES[row.response].kind, "")
+
+
+def _signed(value: float) -> str:
+    """Write a change with its sign and one decimal, or none from a hundred on."""
+    text = f"{abs(value):,.0f}" if abs(value) >= _NO_DECIMAL else f"{abs(value):.1f}"
+    return text if float(text.replace(",", "")) == 0 else f"{'+' if value > 0 else '−'}{text}"
+
+
+def _levels(texts: Sequence[str]) -> str:
+    if not texts[0]:
+        return ""
+    return f"at {texts[0]}" if len(texts) == 1 else f"from {texts[0]} to {texts[-1]}"
+
+
+def _cost(table: pd.DataFrame, best: Any) -> str:
+    """Name the other responses in which the line is clearly worse at this level."""
+    mine = table[(table["item"] == best["item"]) & (table["x"] == best["x"]) & (table["response"] != best["response"])]
+    costs = [
+        f"{_small(RESPONSES[row['response']].title)} {change_text(row)} ({interval_text(row)})"
+        for _, row in mine[mine["verdict"] == "worse"].iterrows()
+    ]
+    return f" Its cost: {'; '.join(costs)}." if costs else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Name the first few, and count the rest."""
+    every = list(names)
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return f"{', '.join(every[:_NAMED])}{more}"
+
+
+def _small(title: str) -> str:
+    return title[:1].lower() + title[1:]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

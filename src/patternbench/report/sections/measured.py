@@ -1,0 +1,46 @@
+"""What a run measured where nothing is compared: each response from the lightest load to the heaviest, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from patternbench.analyze.intervals import median_table
+from patternbench.report.figures.scenarios import FEWEST
+from patternbench.report.labels import RESPONSES, shown
+from patternbench.report.layout import Layout
+from patternbench.report.model import RunReport
+from patternbench.report.sections.findings import Headline
+
+TOLD = ("p95", "p99", "goodput", "failure_rate")
+
+
+def measured(report: RunReport, arrangement: Layout) -> list[Headline]:
+    """Say for each main response what it was at the ends of the axis; without an axis, in each scenario."""
+    names = [name for name in TOLD if name in report.rounds.columns and report.done[name].notna().any()]
+    if not names:
+        return []
+    table = median_table(report.done, ["scenario"], names).merge(arrangement.scenarios, on="scenario")
+    return [_headline(name, table[table["response"] == name]) for name in names]
+
+
+def _headline(name: str, rows: pd.DataFrame) -> Headline:
+    ends = _ends(rows)
+    parts = [_at(name, row) for row in ends]
+    between = len(rows) - len(ends)
+    more = f"{between} scenario{'' if between == 1 else 's'} between them: see the figures." if between else ""
+    return Headline(RESPONSES[name].title, f"{'; '.join(parts)}.", (more,) if more else (), "unclear")
+
+
+def _ends(rows: pd.DataFrame) -> Sequence[pd.Series]:
+    """The scenarios at the ends of the axis, of the lowest and the highest median there; one where there is one."""
+    ordered = rows.sort_values(["x", "median"])
+    return [ordered.iloc[0], ordered.iloc[-1]] if len(ordered) > 1 else [ordered.iloc[0]]
+
+
+def _at(name: str, row: pd.Series) -> str:
+    kind = RESPONSES[name].kind
+    ends = f" ({shown(row['low'], kind)} to {shown(row['high'], kind)} over {row['rounds']:.0f} rounds)"
+    where = f" at {row['condition']}" if row["condition"] else ""
+    return f"{shown(row['median'], kind)}{ends if row['rounds'] >= FEWEST else ''}{where}"

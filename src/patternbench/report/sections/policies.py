@@ -1,0 +1,59 @@
+"""The report's section on policies: how often each one of a stack acted, for studies whose load had any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from patternbench.records import journal, load_summaries
+from patternbench.records.folder import RunFolder
+from patternbench.report.labels import shown
+from patternbench.report.model import Section, Table
+from patternbench.report.sections.steps import scenario_name
+
+_WORDS = (
+    "Policies in their order, outermost first, with medians over rounds, the warm-up included. A timeout or deadline "
+    "acts when it ends something, a retry or hedge when it sends a further attempt, any other when it rejects."
+)
+_KEYS = ["scenario", "place", "policy"]
+
+
+def sections(run: RunFolder, scenarios: Sequence[Mapping[str, Any]], rounds: pd.DataFrame) -> list[Section]:
+    """The section, when some round had policies; none otherwise. ``rounds`` are those that count."""
+    files = journal.files_of_rounds(run.journal)
+    done: list[Any] = list(rounds.itertuples())
+    found = pd.DataFrame([row for each in done for row in _rows(run, each, files[each.round])])
+    if found.empty:
+        return []
+    return [Section("policies", "Policies", [_WORDS], [Table("How often each policy acted", _table(found, scenarios))])]
+
+
+def _rows(run: RunFolder, each: Any, file: str) -> list[dict[str, Any]]:
+    """A row a policy of a round."""
+    said = load_summaries.acted(run, file)
+    return [
+        {
+            "scenario": each.scenario,
+            "place": place,
+            "policy": one["policy"],
+            "acted": float(one["acted"]),
+        }
+        for place, one in enumerate(said)
+    ]
+
+
+def _table(found: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    medians = found.groupby(_KEYS, sort=False)["acted"].median().reset_index()
+    order = {str(scenario["id"]): place for place, scenario in enumerate(scenarios)}
+    medians["order"] = medians["scenario"].map(order)
+    medians = medians.sort_values(["order", "place"], kind="stable")
+    names = {str(scenario["id"]): scenario_name(scenario["levels"]) for scenario in scenarios}
+    return pd.DataFrame(
+        {
+            "scenario": medians["scenario"].map(names),
+            "policy": medians["policy"].str.replace("_", " "),
+            "acted in a round": [shown(value, "count") for value in medians["acted"]],
+        }
+    )

@@ -1,0 +1,48 @@
+"""The report's section on steps and groups of users, for studies that have several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from patternbench.analyze.metrics import STEP_RESPONSES
+from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
+from patternbench.report.model import Section, Table
+
+_KEYS = ["scenario", "group", "step"]
+_WORDS = "Medians over rounds. A call belongs to the step that made it; polling until an answer comes is one call."
+
+
+def sections(steps: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """The section, when some scenario has more than one step or group; none otherwise.
+
+    `steps` has the columns of `steps.parquet`; `scenarios` are mappings with `id` and `levels`.
+    """
+    if steps.empty or len(steps[["group", "step"]].drop_duplicates()) <= 1:
+        return []
+    return [Section("steps", "Steps", [_WORDS], [Table("Every step of every scenario", _table(steps, scenarios))])]
+
+
+def _table(steps: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    measured = ["calls_per_s", *STEP_RESPONSES]
+    medians = steps.groupby(_KEYS, sort=False, observed=True)[measured].median().reset_index()
+    order = {str(scenario["id"]): place for place, scenario in enumerate(scenarios)}
+    medians = medians.sort_values("scenario", key=lambda column: column.map(order), kind="stable")
+    names = {str(scenario["id"]): scenario_name(scenario["levels"]) for scenario in scenarios}
+    told: dict[str, Any] = {
+        "scenario": medians["scenario"].map(names),
+        "group": medians["group"],
+        "step": medians["step"],
+    }
+    told["calls per second"] = [shown(value, "rate") for value in medians["calls_per_s"]]
+    told |= {RESPONSES[name].title: [shown(v, RESPONSES[name].kind) for v in medians[name]] for name in STEP_RESPONSES}
+    return pd.DataFrame(told)
+
+
+def scenario_name(levels: Mapping[str, Any]) -> str:
+    """A scenario in words: its strategy and what else varies."""
+    varied = {name: level for name, level in levels.items() if name not in ("client", "strategy")}
+    words = [f"{factor_title(name)} {level_text(level)}" for name, level in varied.items()]
+    return ", ".join([f"{levels.get('client')} {levels.get('strategy')}", *words])

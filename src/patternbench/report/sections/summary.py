@@ -1,0 +1,91 @@
+"""The short table at the end of a run: what each scenario did, the hardest conditions first."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from patternbench.analyze.intervals import median_table
+from patternbench.report.labels import RESPONSES, shown
+from patternbench.report.layout import Layout, item, layout
+from patternbench.report.model import RunReport, warnings
+
+ROWS = 15
+_ROW = ("scenario", "condition", "client", "line", "x", "column")
+_SHOWN = {
+    "success_rate": "success",
+    "goodput": "goodput",
+    "time_to_success": "per ok",
+    "call_success_p95": "p95 (ok)",
+    "rejected_rate": "rejected",
+}
+
+
+def summary_table(report: RunReport, limit: int = ROWS) -> Table:
+    """Make the table that ends a run: at most `limit` scenarios and their medians over finished rounds.
+
+    With more scenarios than that, those of the highest level on the horizontal axis and in the last column
+    come first, so that the rows that are shown can be compared; the caption says how many more there are.
+    """
+    table = Table(
+        title=report.study_name,
+        caption=caption(report, limit),
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        show_edge=False,
+    )
+    table.title_justify = table.caption_justify = "left"
+    table.add_column("condition", overflow="fold")
+    table.add_column("configuration", overflow="fold")
+    known = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns}
+    for title in known.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    medians = _medians(report, list(known))
+    said = ""
+    for row in _hardest(layout(report), limit):
+        condition = row["condition"] if row["condition"] != said else ""
+        said = row["condition"]
+        table.add_row(condition, item(row["client"], row["line"]), *_values(medians, row["scenario"], known))
+    return table
+
+
+def caption(report: RunReport, limit: int = ROWS) -> str:
+    """Say what the table leaves out: further scenarios, failed rounds, warnings, parts of the study."""
+    doubted = sum(doubt.rounds for doubt in warnings(report))
+    parts = [
+        _more(len(report.scenarios) - limit),
+        _count(len(report.failed), "failed round"),
+        _count(len(report.not_valid), "round", after=" not valid, left out"),
+        _count(doubted, "warning"),
+        _count(len(report.left_out), "part of the study", "parts of the study", " left out"),
+    ]
+    return "medians over rounds" + "".join(f"; {part}" for part in parts if part)
+
+
+def _more(count: int) -> str:
+    return f"{count:,} more scenario{'' if count == 1 else 's'} in the report" if count > 0 else ""
+
+
+def _count(count: int, one: str, many: str = "", after: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}{after}" if count else ""
+
+
+def _hardest(arrangement: Layout, limit: int) -> list[dict[str, Any]]:
+    """Take scenarios from the end of the axis and the last column back; in the plan's order when all fit."""
+    rows = [dict(zip(_ROW, row, strict=True)) for row in arrangement.scenarios[list(_ROW)].to_numpy()]
+    if len(rows) <= limit:
+        return rows
+    columns = arrangement.order("column")
+    along = 1.0 if arrangement.axis.quantity else 0.0
+    return sorted(rows, key=lambda row: (-along * row["x"], -columns.index(row["column"])))[:limit]
+
+
+def _medians(report: RunReport, names: list[str]) -> dict[tuple[str, str], float]:
+    table = median_table(report.done, ["scenario"], names)
+    keys = zip(table["scenario"], table["response"], strict=True)
+    return dict(zip(keys, table["median"].astype(float), strict=True))
+
+
+def _values(medians: dict[tuple[str, str], float], scenario: str, names: Iterable[str]) -> list[str]:
+    return [shown(medians.get((scenario, name)), RESPONSES[name].kind) for name in names]
