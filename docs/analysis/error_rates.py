@@ -17,12 +17,12 @@ import pandas as pd
 
 from patternbench.analyze.compare.comparison import difference, judged, matched_by_block
 from patternbench.analyze.noise import scenario_floor
-from patternbench.analyze.rate_limits import Wanted, choose, clear, mean_interval, noise
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import rank
 from patternbench.analyze.rounds import Scenario
 from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import Rule, decide
+from patternbench.ratelimit.analyze.cost import Wanted, choose, clear, mean_interval, noise
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Floats]

@@ -16,11 +16,11 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from patternbench.analyze.throttling import Rule, summarize, summarize_with_scale
 from patternbench.cli.simulate_limits import simulate_limits
-from patternbench.drivers import limit_simulator
-from patternbench.drivers.limit_simulator import SimulatorError, simulate
-from patternbench.plan.limit_map import ARRIVALS, Group, Map, scenarios
+from patternbench.ratelimit.analyze.throttling import Rule, summarize, summarize_with_scale
+from patternbench.ratelimit.plan.accuracy_map import ARRIVALS, Group, Map, scenarios
+from patternbench.ratelimit.simulate import simulator
+from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
@@ -105,7 +105,7 @@ def test_a_simulator_that_ends_early_is_an_error_with_its_last_words(
 ) -> None:
     broken = tmp_path / "simulate.lua"
     broken.write_text("error('out of luck', 0)")
-    monkeypatch.setattr(limit_simulator, "_script", lambda: broken)
+    monkeypatch.setattr(simulator, "_script", lambda: broken)
     with pytest.raises(SimulatorError, match="out of luck"):
         simulate(scenarios(SMALL)[:3])
 
@@ -113,7 +113,7 @@ def test_a_simulator_that_ends_early_is_an_error_with_its_last_words(
 def test_the_simulator_ends_with_whoever_started_it_even_after_a_kill(tmp_path: Path) -> None:
     """The worker computes for much longer than this test waits."""
     endless = {**scenarios(SMALL)[0], "duration_us": 10**13}
-    script = f"from patternbench.drivers.limit_simulator import simulate; simulate([{endless!r}])"
+    script = f"from patternbench.ratelimit.simulate.simulator import simulate; simulate([{endless!r}])"
     parent = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "TMPDIR": str(tmp_path)})
     try:
         wait_until(lambda: any("simulate.lua" in line for line in mentioning(str(tmp_path))))
@@ -140,7 +140,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def test_without_luajit_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit_simulator.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(simulator.shutil, "which", lambda _name: None)
     with pytest.raises(InputError, match="apt-get install luajit2 lua-cjson"):
         simulate(scenarios(SMALL)[:1])
 

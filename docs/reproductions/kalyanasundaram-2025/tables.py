@@ -15,13 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from patternbench.drivers.limit_simulator import simulate
-from patternbench.plan.limit_map import Lease, Map, scenarios
-from patternbench.records import folder, simulated
+from patternbench.ratelimit.plan.accuracy_map import Lease, Map, scenarios
+from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.report import section, tables
+from patternbench.ratelimit.report.tables import BALANCERS, BY, PER_REQUEST
+from patternbench.ratelimit.simulate.simulator import simulate
 from patternbench.records.folder import RunFolder
-from patternbench.report import rate_limit_tables as tables
-from patternbench.report import rate_limits
-from patternbench.report.rate_limit_tables import BALANCERS, BY, PER_REQUEST
 from patternbench.study.units import Duration
 
 HERE = Path(__file__).parent
@@ -83,7 +82,7 @@ def main() -> None:
 def judged(run: RunFolder) -> pd.DataFrame:
     """The judged rounds of a run, with what was simulated of each."""
     rounds = pd.read_parquet(run.rounds)
-    rows = rate_limits.judged_rounds(run, folder.read_json(run.plan)["scenarios"], rounds)
+    rows = section.judged_rounds(run, rounds)
     found = simulated.read(run)
     answers = found.rounds if found else {}
     for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
@@ -99,7 +98,7 @@ def copy_figures(run: Path) -> None:
 
 def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
     """Every table with its title."""
-    counted, long = rate_limits.counting(rows), rate_limits.counting(leased)
+    counted, long = section.counting(rows), section.counting(leased)
     parts = {
         f"{len(rows)} rounds, {int(rows['valid'].sum())} of them valid. Latency that the limiter adds near the store "
         "(Table V), ms: ours with its 95 % interval, the paper's in brackets": latencies(counted),

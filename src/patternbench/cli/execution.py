@@ -22,7 +22,7 @@ from patternbench.cli.terminal import Plain, printable
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
 from patternbench.report.build import Built, build
-from patternbench.run import limit_simulation
+from patternbench.run import observing
 from patternbench.run.session import NONE_AGAIN, Session
 from patternbench.run.verdict import lacking
 from patternbench.study.problems import InputError, Problem, reason
@@ -88,7 +88,7 @@ def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
         hint = f"make room, then type `patternbench resume {session.folder.path} --retry-failed`"
         raise InputError(Problem(f"cannot be written: {reason(error)}", str(session.folder.path), hint=hint)) from None
     wall = time.perf_counter() - begun
-    limit_simulation.refresh(session.folder)
+    observing.derive(session.folder)
     made = build(session.folder)
     failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
     missing = lacking(session, entries)

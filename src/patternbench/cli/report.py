@@ -9,7 +9,7 @@ import click
 from patternbench.cli.execution import show
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import build
-from patternbench.run import limit_simulation
+from patternbench.run import observing
 
 
 @click.command(epilog="Example: patternbench report runs/first")
@@ -19,6 +19,6 @@ def report(folder: Path, include_invalid: bool) -> None:
     """Rebuild the report of the run in DIR, finished or not: report.html, figures, tables, rounds.parquet."""
     run = RunFolder(folder)
     run.check()
-    limit_simulation.refresh(run)
+    observing.derive(run)
     show(build(run, include_invalid))
     click.echo(f"report: {run.report}")

@@ -7,14 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from rich.table import Table
 
 from patternbench.cli import output
 from patternbench.cli.terminal import Plain
-from patternbench.drivers.limit_simulator import SimulatorError, simulate
-from patternbench.plan.limit_map import ALGORITHMS, ARRIVALS, PAPER_CLIENTS, SYNCHRONISATIONS, Group, Lease, Map
-from patternbench.plan.limit_map import left_out as combinations_left_out
-from patternbench.plan.limit_map import scenarios as scenarios_of
+from patternbench.ratelimit.plan.accuracy_map import (
+    ARRIVALS,
+    PAPER_CLIENTS,
+    SYNCHRONISATIONS,
+    Group,
+    Lease,
+    Map,
+    left_out,
+    scenarios,
+)
+from patternbench.ratelimit.report import printed
+from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
+from patternbench.study.limiter import ALGORITHMS
 from patternbench.study.units import Duration
 
 DEFAULT = Map()
@@ -122,60 +130,24 @@ def simulate_limits(
     nothing is sent. The defaults are the workload of Kalyanasundaram et al. 2025.
     """
     limit_map = Map(**declared, lease=Lease(lease_size, lease_share, lease_most, lease_expires))
-    planned = scenarios_of(limit_map)
+    planned = scenarios(limit_map)
     try:
         answers = simulate(planned, workers=os.cpu_count() or 1)
     except SimulatorError as error:
         raise click.ClickException(str(error)) from None
     rows = [{**scenario, **answer} for scenario, answer in zip(planned, answers, strict=True)]
     if json_:
-        output.as_json({"left_out": combinations_left_out(limit_map), "scenarios": rows})
+        output.as_json({"left_out": left_out(limit_map), "scenarios": rows})
     else:
         show(limit_map, rows)
 
 
-def show(limit_map: Map, rows: list[dict[str, Any]]) -> None:
-    """Print the map for people: a table for each kind of arrivals, between the ends of the judge's scale."""
+def show(limit_map: Map, rows: list[printed.Row]) -> None:
+    """Print the map for people."""
     console = Plain()
     if not console.is_terminal:  # a file has no width that a table must fit
         console.width = FILE_WIDTH
-    for arrivals in limit_map.arrivals:
-        own = [row for row in rows if row["arrivals"] == arrivals]
-        if own:
-            console.print(table(f"{arrivals} arrivals", own))
-    requests = sum(row["measured"]["requests"] for row in rows)
-    console.print(
-        f"Percent of requests decided other than by an exact log; tolerant: also with a window {limit_map.tolerance} "
-        "shorter and longer.\n+ wrongly allowed, - wrongly rejected; peak: most admitted in any window / limit."
-    )
-    for note in combinations_left_out(limit_map):
-        console.print(f"Left out: {note}.")
-    console.print(f"{len(rows)} scenarios, {requests:,} requests, {sum(row['cpu_s'] for row in rows):.1f} s of CPU.")
-
-
-HEADINGS = ("algorithm", "sync", "balancers", "staleness")
-MEASURES = ("tolerant", "exact", "+", "-", "client mean", "peak", "asked store")
-
-
-def table(title: str, rows: list[dict[str, Any]]) -> Table:
-    """The table of one kind of arrivals."""
-    printed = Table(title=title, title_justify="left", box=None)
-    for heading in HEADINGS[:2]:
-        printed.add_column(heading)
-    for heading in HEADINGS[2:] + MEASURES:
-        printed.add_column(heading, justify="right")
-    for end, summary in sorted(rows[0]["scale"].items(), reverse=True):
-        printed.add_row(end, "", "", "", *measures(summary)[:-1], "", style="dim")
-    for row in rows:
-        factors = (row["algorithm"], row["synchronisation"], str(row["balancers"]), str(Duration(row["staleness_us"])))
-        printed.add_row(*factors, *measures(row["measured"]))
-    return printed
-
-
-def measures(summary: dict[str, Any]) -> list[str]:
-    """One summary as cells."""
-    percentages = ("deviation_tolerant", "deviation", "wrongly_allowed", "wrongly_rejected", "client_mean")
-    return [f"{summary[name]:.2f}" for name in percentages] + [
-        f"{summary['peak']:.2f}",
-        f"{summary['asked_store']:.0f} %",
-    ]
+    for table in printed.tables(limit_map, rows):
+        console.print(table)
+    for note in printed.notes(limit_map, rows):
+        console.print(note)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from patternbench.observe.doubt import Doubt
 from patternbench.records.inputs import Inputs
-from patternbench.records.journal import Doubt
 from patternbench.study.models import Lateness, Strategy, System
 from patternbench.study.units import Duration
 from patternbench.study.workloads import Workload

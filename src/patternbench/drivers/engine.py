@@ -16,8 +16,8 @@ from patternbench.drivers.driver import DriverError, Measured, Progress, Task, T
 from patternbench.drivers.limits import STRATEGY
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
+from patternbench.observe.doubt import Doubt
 from patternbench.records.folder import replace_durably
-from patternbench.records.journal import Doubt
 from patternbench.study.models import Strategy, System
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.workloads import Population

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from patternbench.records import attempts, component_logs, decisions, journal, stored
+from patternbench.records import attempts, component_logs, journal, observed, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DAMAGED, DONE, Entry
 
@@ -75,9 +75,7 @@ def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
         for file in files:
             if not _unpacks(file):
                 yield f"{file.relative_to(run.path)} cannot be unpacked"
-    wrong = decisions.damage(run, entry.file)
-    if wrong:
-        yield wrong
+    yield from observed.damage(run, entry.file)
 
 
 def _unpacks(path: Path) -> bool:

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +25,7 @@ class RunFolder:
         self.path = Path(path).resolve()
         self.attempts = self.path / "attempts"
         self.component_logs = self.path / "component-logs"
+        self.observed = self.path / "observed"
         self.load = self.path / "load"
         self.inputs = self.path / "inputs"
         self.journal = self.path / "journal.jsonl"
@@ -106,11 +108,17 @@ class RunFolder:
         """The folder of what components wrote in a round, of the same name as its attempts."""
         return self.component_logs / name
 
+    def observed_of(self, name: str) -> Path:
+        """The folder of what observers kept of a round, of the same name as its attempts; one folder each in it."""
+        return self.observed / name
+
     def sweep(self) -> None:
         """Remove what an interrupted write left behind."""
         for left in self.attempts.glob("*.tmp"):
             with suppress(FileNotFoundError):
                 left.unlink()
+        for draft in (*self.component_logs.glob("*.tmp"), *self.observed.glob("*.tmp")):
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def digest(path: Path) -> str:

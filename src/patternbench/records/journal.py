@@ -11,21 +11,12 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from patternbench.observe.doubt import Doubt
 from patternbench.records.folder import sync_folder
 
 DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
 DAMAGED = "damaged"
 """A round that was finished, but whose records can no longer be read: found while reading, never in a journal."""
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Why a round's numbers may mislead, and what to do about it; ``invalidates``: they are not to be used at all."""
-
-    kind: str
-    message: str
-    remedy: str
-    invalidates: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,12 @@ from rich.table import Table
 from patternbench.analyze import derived
 from patternbench.analyze.derived import PREFIX
 from patternbench.analyze.metrics import latency_curve, round_metrics, step_metrics
-from patternbench.records import attempts, damage, stored
+from patternbench.observe.registry import observers
+from patternbench.observe.seam import Settings
+from patternbench.records import attempts, damage, observed, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, html, rate_limits, svg
+from patternbench.report import csv, html, svg
 from patternbench.report.model import RunReport, counting
 from patternbench.report.sections import declared as evidence
 from patternbench.report.sections import policies, steps, summary
@@ -47,6 +49,16 @@ class Built:
 
     table: Table
     damage: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One round that is to be read: its entry, the settings of its system, the objective in seconds."""
+
+    run: RunFolder
+    entry: Entry
+    settings: Settings
+    objective_s: float
 
 
 @dataclass(frozen=True)
@@ -117,7 +129,7 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
             *({"what": DAMAGE, "why": why} for why in damage.sentences(run, measured.entries)),
         ],
         sections=[
-            *rate_limits.sections(run, planned["scenarios"], rounds),
+            *(section for observer in observers() for section in observer.sections(run.path, rounds)),
             *policies.sections(run, planned["scenarios"], kept),
             *steps.sections(_of(kept, measured.steps), planned["scenarios"]),
         ],
@@ -137,10 +149,11 @@ def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     levels = {scenario["id"]: scenario["levels"] for scenario in stored.plan(run)["scenarios"]}
+    settings = observed.settings(run)
     noted = stored.manifest(run)
     objective_s = noted.get("objective_s") or math.inf
     entries = damage.rounds(run)
-    jobs = [(run.attempts_of(entry.file), entry.status == DONE, objective_s) for entry in entries]
+    jobs = [Reading(run, entry, settings[entry.scenario], objective_s) for entry in entries]
     found = list(_each(jobs))
     added = {PREFIX + name: derived.parse(text) for name, text in noted.get("derived", {}).items()}
     rounds = pd.DataFrame(
@@ -170,7 +183,7 @@ def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFram
     return pd.concat(kept or [empty.assign(scenario=[], round=[])], ignore_index=True)
 
 
-def _each(jobs: list[tuple[Path, bool, float]]) -> Iterator[Part]:
+def _each(jobs: list[Reading]) -> Iterator[Part]:
     if len(jobs) < MANY:
         yield from map(_measure, jobs)
         return
@@ -178,13 +191,13 @@ def _each(jobs: list[tuple[Path, bool, float]]) -> Iterator[Part]:
         yield from pool.map(_measure, jobs, chunksize=50)
 
 
-def _measure(job: tuple[Path, bool, float]) -> Part:
-    path, done, objective_s = job
-    if not done:
+def _measure(job: Reading) -> Part:
+    if job.entry.status != DONE:
         return NOTHING
-    frame = attempts.read(path)
-    metrics = round_metrics(frame, objective_s)
-    return Part(metrics, latency_curve(frame), step_metrics(frame, objective_s, metrics))
+    frame = attempts.read(job.run.attempts_of(job.entry.file))
+    metrics = round_metrics(frame, job.objective_s)
+    besides = observed.measured(job.run, job.entry.file, job.settings)
+    return Part({**metrics, **besides}, latency_curve(frame), step_metrics(frame, job.objective_s, metrics))
 
 
 def _row(

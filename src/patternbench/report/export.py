@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from patternbench.analyze.metrics import TABLE_2, user_metrics
+from patternbench.observe.registry import observers
+from patternbench.observe.seam import Observer
 from patternbench.plan.expand import STACK, factor_name
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import attempts, csv_file, damage, stored
+from patternbench.records import attempts, csv_file, damage, observed, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report.model import counting
@@ -22,7 +25,8 @@ from patternbench.study.tree import leaves
 from patternbench.study.units import Duration
 
 FORMATS = ["csv", "parquet", "resiliencebench-csv"]
-TABLES = ["rounds", "attempts"]
+TABLES = ["rounds", "attempts", *(name for observer in observers() for name in observer.tables)]
+"""The tables of a run, and what its observers have seen."""
 PAPERS_NAMES = {"baseline": "Baseline", "retry": "Retry", "circuit_breaker": "Circuit Breaker"}
 
 
@@ -41,10 +45,9 @@ def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) ->
     Rounds that failed or are not valid are left out, unless ``every_round`` is wanted: the column ``valid`` marks them.
     """
     if wanted.format == "resiliencebench-csv":
-        make, suffix, table = resiliencebench, "csv", "resiliencebench"
+        frame, suffix, table = resiliencebench(run, wanted.every_round), "csv", "resiliencebench"
     else:
-        make, suffix, table = (rounds if wanted.table == "rounds" else all_attempts), wanted.format, wanted.table
-    frame = make(run, wanted.every_round)
+        frame, suffix, table = _makers()[wanted.table](run, wanted.every_round), wanted.format, wanted.table
     path = out or run.path / "export" / f"{table}.{suffix}"
     if path.exists() and not force:
         raise InputError(Problem("is already there", file=str(path), hint="name another with --out, or add --force"))
@@ -56,6 +59,12 @@ def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) ->
     return path
 
 
+def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
+    """What makes each of ``TABLES``."""
+    seen = {name: partial(_all_seen, observer, name) for observer in observers() for name in observer.tables}
+    return {"rounds": rounds, "attempts": all_attempts, **seen}
+
+
 def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
     """One row per round that counts: scenario, factors, metrics."""
     frame = pd.read_parquet(run.rounds)
@@ -64,18 +73,32 @@ def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
 
 def all_attempts(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
     """One row per attempt of the finished rounds that count, with its round, block and scenario in front."""
-    frames = [_attempts(run, entry, every_round) for entry in _done(run, every_round)]
+    frames = [
+        _placed(attempts.read(run.attempts_of(entry.file)), entry, every_round) for entry in _done(run, every_round)
+    ]
+    return _joined(frames) if frames else pd.DataFrame(columns=attempts.SCHEMA.names)
+
+
+def _all_seen(observer: Observer[Any], table: str, run: RunFolder, every_round: bool) -> pd.DataFrame:
+    """One row per row of a table of an observer, with its round, block and scenario in front."""
+    seen = [(entry, observed.read(run, entry.file, observer)) for entry in _done(run, every_round)]
+    frames = [_placed(observer.tables[table](what), entry, every_round) for entry, what in seen if what is not None]
     if not frames:
-        return pd.DataFrame(columns=attempts.SCHEMA.names)
+        hint = f"tables of this run: {', '.join(TABLES[:2])}"
+        raise InputError(Problem(f"the run has no {table}", file=str(run.path), hint=hint))
+    return _joined(frames)
+
+
+def _placed(frame: pd.DataFrame, entry: Entry, marked: bool) -> pd.DataFrame:
+    """The rows of a round with what tells which it was."""
+    valid = {"valid": entry.valid} if marked else {}
+    return frame.assign(round=entry.round, block=entry.block, scenario=entry.scenario, **valid)
+
+
+def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
     joined = pd.concat(frames, ignore_index=True)
     front = ["round", "block", "scenario"]
     return joined[front + [name for name in joined.columns if name not in front]]
-
-
-def _attempts(run: RunFolder, entry: Entry, marked: bool) -> pd.DataFrame:
-    frame = attempts.read(run.attempts_of(entry.file))
-    valid = {"valid": entry.valid} if marked else {}
-    return frame.assign(round=entry.round, block=entry.block, scenario=entry.scenario, **valid)
 
 
 def resiliencebench(run: RunFolder, every_round: bool = False) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from patternbench.analyze.compare.words import amount
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import noise_floor, trend
 from patternbench.analyze.units import SHARES
+from patternbench.observe.section import Table
 from patternbench.records.folder import write_text
 from patternbench.report.csv import noise_tables
 from patternbench.report.figures.scenarios import (
@@ -32,7 +33,7 @@ from patternbench.report.figures.scenarios import (
 )
 from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level_text, number, shown
 from patternbench.report.layout import Layout, item, layout
-from patternbench.report.model import RunReport, Table, doubted, warnings
+from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.sections.findings import Findings, change_text, findings, headlines, interval_text
 from patternbench.report.sections.measured import measured
 

@@ -4,29 +4,10 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
-
-class Better(Enum):
-    """Which direction of a response is better; neither, when it depends."""
-
-    LOWER = "lower"
-    HIGHER = "higher"
-    NEITHER = "neither"
-
-
-@dataclass(frozen=True)
-class Response:
-    """How a response is spoken of: name in the records, title, kind of unit, direction, meaning."""
-
-    name: str
-    title: str
-    kind: str
-    better: Better
-    meaning: str
-
+from patternbench.observe.registry import responses
+from patternbench.observe.response import Better, Response
 
 _L, _H, _N = Better.LOWER, Better.HIGHER, Better.NEITHER
 _QUANTILES = {"p50": "Median", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "Longest"}
@@ -129,8 +110,8 @@ _LISTED = (
         for name, title in _QUANTILES.items()
     ),
 )
-RESPONSES: Mapping[str, Response] = {response.name: response for response in _LISTED}
-"""Every response that the report can show, those asked for most first."""
+RESPONSES: Mapping[str, Response] = {response.name: response for response in (*_LISTED, *responses())}
+"""Every response that the report can show, those asked for most first, those of observers last."""
 
 HEADLINES = ("success_rate", "goodput", "time_to_success", "call_success_p95")
 """The responses that findings speak of: what callers get, how much of it, and how fast those are who get it."""

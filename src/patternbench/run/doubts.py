@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patternbench.lab.machine import Use
-from patternbench.records.journal import Doubt
+from patternbench.observe.doubt import Doubt
 from patternbench.study.models import System
 
 BUSY_GENERATOR = 0.8
@@ -15,8 +15,6 @@ FEW_CALLS = 100
 """With fewer calls than this the 99th percentile is the slowest of them."""
 TARGET_GONE = "target_gone"
 NOTHING_SUCCEEDED = "nothing_succeeded"
-WITHOUT_STORE = 0.01
-"""Share of a balancer's decisions from which on it was not the store that limited."""
 
 
 def of_generator(cpu: float, cores: int) -> list[Doubt]:
@@ -61,15 +59,6 @@ def of_trust(system: System) -> list[Doubt]:
         return []
     text = "certificates were not verified, so anybody may have answered"
     return [Doubt("certificates_not_verified", text, "name the authority with `ca` instead of `verify: false`")]
-
-
-def of_decisions(made: int, without_store: int) -> list[Doubt]:
-    """The doubts about a rate limit, from how many decisions were made, and made while the store did not answer."""
-    if not without_store:
-        return []
-    text = f"{without_store:,} of {made:,} decisions were made without the store, which failed or was too slow"
-    remedy = "see the log of the store and raise `store_timeout`"
-    return [Doubt("store_missing", text, remedy, without_store > WITHOUT_STORE * made)]
 
 
 def of_machine(use: Use) -> list[Doubt]:

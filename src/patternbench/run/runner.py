@@ -17,12 +17,13 @@ from patternbench.drivers.library import LibraryDriver
 from patternbench.lab.bench import Bench
 from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
+from patternbench.observe.seam import ObservationError
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import component_logs, damage, decisions
+from patternbench.records import damage
 from patternbench.records.folder import RunFolder, digest
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Doubt, Entry, Journal
-from patternbench.run import doubts
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Entry, Journal
+from patternbench.run import doubts, observing
 from patternbench.run.stage import Stage
 from patternbench.run.stopping_early import stops
 from patternbench.study.models import Study, System
@@ -90,8 +91,8 @@ class Runner:
         except StartError as error:
             self._stage.drop_client(scenario.client)
             return self._failed(blank, " ".join([str(error), *self._stage.dead()]))
-        except decisions.Unreadable as error:
-            return self._failed(blank, f"what a component wrote is damaged: {error}")
+        except ObservationError as error:
+            return self._failed(blank, f"what was observed cannot be used: {error}")
         except OSError as error:
             return self._failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
@@ -116,9 +117,10 @@ class Runner:
 
     def _measure(self, driver: Driver, task: Task, bench: Bench, blank: Entry) -> Entry:
         own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
-        measured = driver.drive(task, self._folder.attempts_of(blank.file))
-        seconds = time.perf_counter() - begun
-        found = doubts.of_machine(Meter.read().since(before)) + doubts.of_trust(task.treatment.system)
+        with observing.watched(self._folder, blank.file, bench.endpoints()) as observation:
+            measured = driver.drive(task, self._folder.attempts_of(blank.file))
+            seconds, use = time.perf_counter() - begun, Meter.read().since(before)
+        found = doubts.of_machine(use) + doubts.of_trust(task.treatment.system)
         if measured.doubts is None:
             found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
             found += doubts.of_calls(measured.calls, measured.successes)
@@ -127,18 +129,9 @@ class Runner:
         if cause:
             return replace(entry, cause=cause)
         found += doubts.of_proxy(bench.own_answers() - own, measured.rows)
-        found += self._keep_logs(blank.file)
+        found += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))
         return replace(entry, status=DONE, doubts=(measured.doubts or []) + found, sha256=sha256)
-
-    def _keep_logs(self, name: str) -> list[Doubt]:
-        """Keep what components wrote in a round, where any does; the doubts that it raises."""
-        logs = self._stage.finished_logs()
-        if not logs:
-            return []
-        component_logs.keep(self._folder, name, logs)
-        made = decisions.read(self._folder, name)
-        return doubts.of_decisions(len(made.table), made.without_store) if made else []
 
     def _cause(self, measured: Measured) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""

@@ -10,7 +10,9 @@ import pytest
 from tests.integration.run.conftest import left_behind, patternbench
 
 from patternbench.lab import bench, systems
-from patternbench.records import attempts, decisions
+from patternbench.ratelimit.observer import OBSERVER
+from patternbench.ratelimit.records.decisions import Decisions
+from patternbench.records import attempts, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry, latest, read
 
@@ -98,10 +100,10 @@ def test_every_round_counts_and_nothing_is_left_running(finished: Path) -> None:
     assert left_behind(str(finished)) == []
 
 
-def limited_rounds(finished: Path) -> list[tuple[Entry, decisions.Decisions]]:
+def limited_rounds(finished: Path) -> list[tuple[Entry, Decisions]]:
     """The rounds under a limiter, each with what its balancers decided."""
     rounds = latest(list(read(finished / "journal.jsonl")))
-    found = [(entry, decisions.read(RunFolder(finished), entry.file)) for entry in rounds]
+    found = [(entry, observed.read(RunFolder(finished), entry.file, OBSERVER)) for entry in rounds]
     kept = [(entry, made) for entry, made in found if made is not None]
     assert len(kept) == SCENARIOS - 1, "all but the one without a limiter"
     return kept

@@ -14,8 +14,9 @@ from tests.support.studies import EXAMPLE, changed, study
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Recommendation
 from patternbench.analyze.rounds import Scenario
+from patternbench.observe.section import Section
 from patternbench.plan.expand import expand
-from patternbench.report.model import RunReport, Section
+from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import counted, where_chosen, with_sections
 
 RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 10}"

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from patternbench.drivers.contract import Batch
+from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.records import attempts, folder
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
+from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds
 from patternbench.report.export import Wanted, all_attempts, export_run, resiliencebench, rounds
 from patternbench.report.model import counting

@@ -13,9 +13,10 @@ from rich.console import Console
 from tests.support.synthetic_run import FAULT, REMEDY, synthetic_run
 
 from patternbench.analyze.intervals import median_interval
+from patternbench.observe.section import Figure, Section, Table
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
-from patternbench.report.model import Figure, RunReport, Section, Table, doubted, warnings
+from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.pages.models import page_html
 from patternbench.report.sections.summary import summary_table
 

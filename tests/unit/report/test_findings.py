@@ -10,9 +10,10 @@ from tests.support.synthetic_run import synthetic_run
 from patternbench.analyze.compare.comparison import How, compare_with_baseline
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.observe.section import Section
 from patternbench.report.labels import BESIDE, HEADLINES
 from patternbench.report.layout import Layout, layout
-from patternbench.report.model import RunReport, Section
+from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import Findings, Headline, findings, headlines
 
 

@@ -11,11 +11,12 @@ import pytest
 from tests.support.recorded_run import STUDY, pinned
 
 from patternbench.drivers.contract import Batch
+from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records import attempts
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, FAILED, Doubt, Entry, Journal
+from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.report import build
 from patternbench.report.html import render
 from patternbench.report.model import RunReport, counting

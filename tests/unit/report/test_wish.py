@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from patternbench.analyze.recommend.recommendation import PATTERNS, given_among
 from patternbench.analyze.units import read_level
 from patternbench.cli.recommend import recommend
+from patternbench.observe.section import Section
 from patternbench.plan.expand import Plan, expand
-from patternbench.report.model import RunReport, Section
+from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import with_sections
 from patternbench.study.load import loads
 from patternbench.study.policies import POLICIES

@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patternbench.analyze import metrics
+from patternbench.observe import registry
 from patternbench.report.labels import RESPONSES, factor_title, is_percentage, level_text, number, numeric, shown
 
 
 def test_every_response_of_the_records_has_words() -> None:
-    assert set(RESPONSES) == set(metrics.RESPONSES)
+    assert set(RESPONSES) == {*metrics.RESPONSES, *(response.name for response in registry.responses())}
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,6 @@ from patternbench.run import doubts
 from patternbench.study.models import System
 
 
-def test_decisions_that_the_store_made_raise_no_doubt() -> None:
-    assert doubts.of_decisions(1000, 0) == []
-
-
-def test_a_few_decisions_without_the_store_are_a_doubt_and_many_make_the_round_worthless() -> None:
-    fewest, few, many = (doubts.of_decisions(1000, number) for number in (1, 10, 11))
-    assert [(found[0].kind, found[0].invalidates) for found in (fewest, few)] == [("store_missing", False)] * 2
-    assert many[0].invalidates
-    assert "11 of 1,000 decisions" in many[0].message
-
-
 @pytest.mark.parametrize(("stolen", "doubted"), [(0.0, False), (0.02, False), (0.021, True), (0.09, True)])
 def test_the_cpu_time_that_other_machines_took_is_doubted_from_two_percent_on(stolen: float, doubted: bool) -> None:
     assert [doubt.kind for doubt in doubts.of_machine(Use(0.5, 0.5, stolen))] == ["cpu_stolen"] * doubted
@@ -105,7 +94,6 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         *doubts.of_calls(1, 0),
         *doubts.of_proxy(1, 10),
         *doubts.of_trust(insecure),
-        *doubts.of_decisions(10, 1),
         *doubts.of_machine(Use(1.0, 1.0, 0.1)),
         *doubts.of_machine(Use(1.0, 0.1, 0.0)),
     ]
@@ -115,7 +103,6 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         "nothing_succeeded",
         "answered_by_proxy",
         "certificates_not_verified",
-        "store_missing",
         "machine_saturated",
         "cpu_stolen",
         "machine_shared",

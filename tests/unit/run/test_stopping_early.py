@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from patternbench.observe.doubt import Doubt
 from patternbench.plan.order import Round
 from patternbench.records.inputs import Inputs
-from patternbench.records.journal import DONE, FAILED, Doubt, Entry
+from patternbench.records.journal import DONE, FAILED, Entry
 from patternbench.run import doubts, presence
 from patternbench.run.presence import TRIES, Presence
 from patternbench.run.stopping_early import stops

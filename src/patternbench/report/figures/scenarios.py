@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.intervals import median_table
-from patternbench.report.labels import HEADLINES, RESPONSES, Response, unit
+from patternbench.observe.response import Response
+from patternbench.report.labels import HEADLINES, RESPONSES, unit
 from patternbench.report.layout import Layout
 from patternbench.report.model import RunReport
 

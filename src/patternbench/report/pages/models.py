@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -43,7 +42,7 @@ class Section:
 @cache
 def environment() -> jinja2.Environment:
     """Return the templates of analyses, with the filters that write numbers."""
-    folder = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    folder = jinja2.PackageLoader("patternbench.report", "templates")
     made = jinja2.Environment(
         loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )

@@ -32,11 +32,12 @@ from patternbench.analyze.rounds import Scenario, label
 from patternbench.analyze.stopping import doubts as stopping_doubts
 from patternbench.analyze.stopping.rule import Decision, Rule, decide, parse_rule, saving
 from patternbench.analyze.units import held, level_text, number, quantity
+from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.expand import size
 from patternbench.plan.fraction import aliasing
 from patternbench.report.labels import RESPONSES, factor_title, is_percentage
 from patternbench.report.layout import detail, line
-from patternbench.report.model import Figure, RunReport, Section, Table
+from patternbench.report.model import RunReport
 from patternbench.report.pages import comparison_figures as comparison_section_figures
 from patternbench.report.pages import models as model_section
 from patternbench.report.sections.wish import DEFAULT, wish_of

@@ -21,9 +21,11 @@ from patternbench.analyze.compare.comparison import against, percent
 from patternbench.analyze.differences import Estimate, is_relative, over
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.rounds import Roles, Scenario, scenarios
-from patternbench.report.labels import BESIDE, HEADLINES, RESPONSES, Better, number
+from patternbench.observe.response import Better
+from patternbench.observe.section import Section
+from patternbench.report.labels import BESIDE, HEADLINES, RESPONSES, number
 from patternbench.report.layout import Layout, item
-from patternbench.report.model import RunReport, Section
+from patternbench.report.model import RunReport
 
 FALSE_DISCOVERIES = 0.05
 _NAMED = 4

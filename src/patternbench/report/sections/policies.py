@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from patternbench.observe.section import Section, Table
 from patternbench.records import journal, load_summaries
 from patternbench.records.folder import RunFolder
 from patternbench.report.labels import shown
-from patternbench.report.model import Section, Table
 from patternbench.report.sections.steps import scenario_name
 
 _WORDS = (

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from patternbench.analyze.metrics import STEP_RESPONSES
+from patternbench.observe.section import Section, Table
 from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
-from patternbench.report.model import Section, Table
 
 _KEYS = ["scenario", "group", "step"]
 _WORDS = "Medians over rounds. A call belongs to the step that made it; polling until an answer comes is one call."

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.records.simulated import LimitMap, Simulated
-from patternbench.report import rate_limit_simulation, rate_limit_tables, rate_limit_words
-from patternbench.report.rate_limit_tables import BALANCERS, COST
+from patternbench.ratelimit.records.simulated import LimitMap, Simulated
+from patternbench.ratelimit.report import advice, simulation, tables
+from patternbench.ratelimit.report.tables import BALANCERS, COST
 
 NAMES = ("deviation", "wrongly_allowed", "wrongly_rejected", "client_mean", "deviation_tolerant")
 MORE = ("deviation_least", "deviation_most", "peak")
@@ -32,8 +32,7 @@ def row(algorithm: str, ms: float, deviation: float, block: int = 0, **more: obj
 
 def told(rows: list[dict[str, object]], bursts: float | None = None) -> str:
     table = pd.DataFrame(rows)
-    advice = rate_limit_words.recommendation(table, rate_limit_tables.costs(table), lambda _row: bursts)
-    return "\n".join(advice.words)
+    return "\n".join(advice.recommendation(table, tables.costs(table), lambda _row: bursts).words)
 
 
 def test_among_those_that_cost_the_same_the_one_that_deviates_least_is_chosen_and_the_others_are_named() -> None:
@@ -99,9 +98,9 @@ def test_each_limit_is_compared_with_the_rounds_without_a_limiter_and_has_its_ow
             )
         ]
     )
-    costs = rate_limit_tables.costs(rows)
+    costs = tables.costs(rows)
     assert costs[costs["algorithm"] == "gcra"]["overhead"].tolist() == [1, 3]
-    table = rate_limit_tables.exactness(rows)
+    table = tables.exactness(rows)
     assert table["algorithm"].tolist() == ["no limiter", "gcra", "exact log"] * 2
     assert table["limit"].tolist() == ["5 in 1s"] * 3 + ["9 in 1s"] * 3
 
@@ -115,7 +114,7 @@ def test_what_else_varies_is_compared_with_the_round_without_a_limiter_that_is_a
             row("gcra", 52, 0, also="users 9"),
         ]
     )
-    costs = rate_limit_tables.costs(rows)
+    costs = tables.costs(rows)
     assert costs[costs["algorithm"] == "gcra"]["overhead"].tolist() == [1, 2]
 
 
@@ -123,14 +122,14 @@ def test_stores_are_compared_over_the_algorithms_that_both_have() -> None:
     rows = [row("no limiter", 10, 0)]
     for name, ms in (("gcra", 10.0), ("fixed window", 12.0), ("token bucket", 11.0)):
         rows += [row(name, ms, 0), row(name, ms + 0.5 + ms / 100, 0, store="mariadb")]
-    found = rate_limit_tables.contrasts(pd.DataFrame(rows)).set_index("choice").loc["mariadb instead of redis"]
+    found = tables.contrasts(pd.DataFrame(rows)).set_index("choice").loc["mariadb instead of redis"]
     assert found["added, ms"] == pytest.approx(0.61)
     assert (found["pairs of rounds"], found["difference"]) == (3, "clear")
 
 
 def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise() -> None:
     rows = pd.DataFrame([row("gcra", 10, 0)])
-    found = rate_limit_simulation.part(Simulated(missing="luajit is not on PATH: install it"), rows)
+    found = simulation.part(Simulated(missing="luajit is not on PATH: install it"), rows)
     assert list(found.words) == ["Nothing could be simulated beside these rounds (luajit is not on PATH: install it)."]
     assert not found.tables
 
@@ -138,7 +137,7 @@ def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise() -> 
 def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counted() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0), row("gcra", 10, 2.0, round=1, store="crdt")])
     answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
-    found = rate_limit_simulation.part(Simulated({"0": answer, "1": {**answer, "deviation": 5.0}}, [], 10, 0.1), rows)
+    found = simulation.part(Simulated({"0": answer, "1": {**answer, "deviation": 5.0}}, [], 10, 0.1), rows)
     assert "1 of 2 configurations deviate by what was measured, give or take 0.1 %" in found.words[0]
     assert found.words[1].startswith("1 over copies is apart, the most gcra over crdt at 0ms: measured 2.00 %")
 
@@ -161,7 +160,7 @@ def a_map() -> LimitMap:
 def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
     answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
-    found = rate_limit_simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
     assert [figure.title.split(",")[0] for figure in found.figures] == [
         "Measured and simulated deviation",
         "Accuracy map",
@@ -176,7 +175,7 @@ def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
 def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherwise() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
     answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
-    found = rate_limit_simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
     maps = found.figures[1:]
     assert len(maps) == 2
     for figure in maps:
@@ -187,7 +186,7 @@ def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherw
 def test_the_map_in_short_stands_between_the_ends_of_its_scale() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
     answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
-    found = rate_limit_simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
     short = found.tables[-1].frame
     assert short["algorithm"].tolist() == ["no limiter", "fixed window", "fixed window", "gcra", "exact log"]
     assert "recorded, 64 balancers" in short.columns
@@ -195,6 +194,6 @@ def test_the_map_in_short_stands_between_the_ends_of_its_scale() -> None:
 
 def test_where_no_limited_round_is_valid_nothing_is_chosen() -> None:
     table = pd.DataFrame([row("no limiter", 10, 0), row("fixed window", 10.4, 0.6, valid=False)])
-    advice = rate_limit_words.recommendation(table, rate_limit_tables.costs(table), lambda _row: None)
-    assert advice.choices == []
-    assert "there is nothing to choose from" in advice.scale
+    found = advice.recommendation(table, tables.costs(table), lambda _row: None)
+    assert found.choices == []
+    assert "there is nothing to choose from" in found.scale

@@ -6,15 +6,14 @@ import shutil
 
 import pytest
 
-from patternbench.drivers import limit_simulator
-from patternbench.records import simulated
+from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.simulate import beside, simulator
 from patternbench.records.folder import RunFolder
-from patternbench.run import limit_simulation
 
 
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
 def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFolder) -> None:
-    limit_simulation.refresh(run)
+    beside.refresh(run.path)
     found = simulated.read(run)
     assert found is not None
     assert (found.rounds["0"]["requests"], found.rounds["0"]["allowed"], found.rounds["0"]["deviation"]) == (3, 2, 0)
@@ -25,7 +24,7 @@ def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFol
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
 def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
     def made() -> list[dict[str, object]]:
-        limit_simulation.refresh(run)
+        beside.refresh(run.path)
         found = simulated.read(run)
         assert found is not None
         return [each["measured"] for each in found.maps[0].scenarios]
@@ -34,8 +33,8 @@ def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
 
 
 def test_without_luajit_the_reason_is_kept_and_nothing_fails(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit_simulator.shutil, "which", lambda _name: None)
-    limit_simulation.refresh(run)
+    monkeypatch.setattr(simulator.shutil, "which", lambda _name: None)
+    beside.refresh(run.path)
     found = simulated.read(run)
     assert found is not None
     assert found.missing == "luajit is not on PATH: install it: apt-get install luajit2 lua-cjson"
@@ -43,5 +42,5 @@ def test_without_luajit_the_reason_is_kept_and_nothing_fails(run: RunFolder, mon
 
 def test_a_run_without_decisions_is_left_as_it_is(run: RunFolder) -> None:
     shutil.rmtree(run.component_logs)
-    limit_simulation.refresh(run)
+    beside.refresh(run.path)
     assert simulated.read(run) is None

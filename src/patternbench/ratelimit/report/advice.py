@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze import rate_limits as judge
-from patternbench.analyze.rate_limits import Chosen, Noise, Wanted
-from patternbench.analyze.throttling import NO_LIMITER
-from patternbench.report.labels import number
-from patternbench.report.rate_limit_tables import (
+from patternbench.ratelimit.analyze import cost as judge
+from patternbench.ratelimit.analyze.cost import Chosen, Noise, Wanted
+from patternbench.ratelimit.analyze.throttling import NO_LIMITER
+from patternbench.ratelimit.report.tables import (
     BALANCERS,
     BY,
     COST,
@@ -25,6 +24,7 @@ from patternbench.report.rate_limit_tables import (
     PER_REQUEST,
     interval,
 )
+from patternbench.report.labels import number
 
 InBursts = Callable[[pd.Series], float | None]
 """What share of a configuration's decisions would deviate if its clients came in bursts; None when unknown."""

@@ -11,13 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from patternbench.drivers.limit_simulator import SimulatorError, simulate
-from patternbench.plan import limit_replay
-from patternbench.records import damage, decisions, simulated, stored
-from patternbench.records.decisions import Decisions
+from patternbench.ratelimit.observer import OBSERVER
+from patternbench.ratelimit.plan import replay
+from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.records.decisions import Decisions
+from patternbench.ratelimit.records.simulated import LimitMap, Simulated
+from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
+from patternbench.records import damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
-from patternbench.records.simulated import LimitMap, Simulated
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
@@ -35,25 +37,26 @@ class _Round:
     settings: Mapping[str, Any]
 
 
-def refresh(run: RunFolder) -> None:
+def refresh(path: Path) -> None:
     """Simulate every round of a run in which load balancers kept their decisions; do nothing for other runs.
 
     What can't be simulated is noted in the records and shown in the report: it is no failure of the run.
     """
+    run = RunFolder(path)
     rounds = _rounds(run)
     if rounds:
         simulated.write(run, _simulated(rounds))
 
 
 def _rounds(run: RunFolder) -> list[_Round]:
-    configs = {each["id"]: each["config"]["system"] for each in stored.plan(run)["scenarios"]}
+    settings = observed.settings(run)
     found = []
     for entry in damage.rounds(run):
-        kept = decisions.read(run, entry.file) if entry.status == DONE else None
-        if kept is not None and len(kept.table):
-            settings = configs[entry.scenario].get("settings") or {}
-            limit = limit_replay.over_all(kept.limit, settings, kept.balancers)
-            found.append(_Round(entry.round, kept, limit, settings))
+        seen = observed.read(run, entry.file, OBSERVER) if entry.status == DONE else None
+        if seen is not None and len(seen.table):
+            own = settings[entry.scenario]
+            limit = replay.over_all(seen.limit, own, seen.balancers)
+            found.append(_Round(entry.round, seen, limit, own))
     return found
 
 
@@ -87,7 +90,7 @@ def _again(each: _Round, path: Path) -> dict[str, Any]:
     _write(table.assign(holder=holder), path)
     distance = Duration.parse(str(each.settings.get("store_delay", "0ms")))
     holders = max(each.found.balancers, int(balancer.max())) * workers
-    return {"id": each.number, **limit_replay.round_scenario(each.limit, str(path), holders, workers, distance)}
+    return {"id": each.number, **replay.round_scenario(each.limit, str(path), holders, workers, distance)}
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
@@ -108,13 +111,13 @@ def _maps(rounds: list[_Round], place: Path) -> list[LimitMap]:
 def _map(each: _Round, rounds: list[_Round], path: Path) -> LimitMap:
     limit = _with_all_settings(each, rounds)
     table = each.found.table
-    length_us = limit_replay.WINDOWS * Duration.parse(str(limit["window"])).us
+    length_us = replay.WINDOWS * Duration.parse(str(limit["window"])).us
     part = table[table["time_us"] < table["time_us"].min() + length_us]
     _write(part.assign(holder=0), path)
     length = Duration(int(part["time_us"].max() - part["time_us"].min()) + 1)
     per_minute = part.groupby("client")["time_us"].size() * 60 * MICRO / length.us
     rates = [round(float(rate), DIGITS) for rate in per_minute]
-    planned, left_out = limit_replay.map_scenarios(limit, str(path), rates, length)
+    planned, left_out = replay.map_scenarios(limit, str(path), rates, length)
     answers = simulate(planned, workers=os.cpu_count() or 1)
     cells = [_joined(*pair) for pair in zip(planned, answers, strict=True)]
     return LimitMap(limit, each.number, each.found.balancers, cells, left_out)

@@ -10,15 +10,16 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.rate_limits import mean_interval
-from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER
-from patternbench.plan.limit_replay import BURSTY, GOSSIP
-from patternbench.records.simulated import LimitMap, Simulated
+from patternbench.observe.section import Figure, Table
+from patternbench.ratelimit.analyze.cost import mean_interval
+from patternbench.ratelimit.analyze.throttling import EXACT_LOG, NO_LIMITER
+from patternbench.ratelimit.plan.replay import BURSTY
+from patternbench.ratelimit.records.simulated import LimitMap, Simulated
+from patternbench.ratelimit.report.advice import ENOUGH, named
+from patternbench.ratelimit.report.figures import numbers, tips, with_data
+from patternbench.ratelimit.report.tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
 from patternbench.report.labels import number
-from patternbench.report.model import Figure, Table
-from patternbench.report.rate_limit_figures import numbers, tips, with_data
-from patternbench.report.rate_limit_tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
-from patternbench.report.rate_limit_words import ENOUGH, named
+from patternbench.study.limiter import GOSSIP
 from patternbench.study.units import Duration
 
 MATTERS = 0.1

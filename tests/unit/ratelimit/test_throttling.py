@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patternbench.analyze.throttling import (
+from patternbench.ratelimit.analyze.throttling import (
     DecisionsError,
     Rule,
     by_client,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from patternbench.plan.limit_map import ALGORITHMS, AT_ONCE, Group, Lease, Map, left_out, scenarios
+from patternbench.ratelimit.plan.accuracy_map import ALGORITHMS, AT_ONCE, Group, Lease, Map, left_out, scenarios
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 

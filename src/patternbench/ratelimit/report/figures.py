@@ -8,10 +8,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze import rate_limits as judge
-from patternbench.analyze.throttling import NO_LIMITER
-from patternbench.report.model import Figure
-from patternbench.report.rate_limit_tables import BALANCERS, COST, DEVIATION, NONE, PER_REQUEST
+from patternbench.observe.section import Figure
+from patternbench.ratelimit.analyze import cost as judge
+from patternbench.ratelimit.analyze.throttling import NO_LIMITER
+from patternbench.ratelimit.report.tables import BALANCERS, COST, DEVIATION, NONE, PER_REQUEST
 
 TITLES = {COST: "latency (ms)", DEVIATION: "deviation (% of requests)"}
 CAPTION = "Medians of the rounds with their intervals; one panel for each distance to the store (one way)."

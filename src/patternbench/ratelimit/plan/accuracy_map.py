@@ -10,24 +10,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from patternbench.study.limiter import ALGORITHMS, LEASE_SIZES, LEASES, SUB_WINDOWS, WITHOUT_LEASE
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
-ALGORITHMS = (
-    "fixed_window",
-    "sliding_window_log",
-    "sliding_window_counter",
-    "token_bucket",
-    "leaky_bucket",
-    "gcra",
-)
-SYNCHRONISATIONS = ("request", "lazy", "eager", "share")
-LEASES = ("lazy", "eager")
-#: Leases need an algorithm that counts; these two compute times.
-NOT_LEASABLE = ("leaky_bucket", "gcra")
+SYNCHRONISATIONS = ("request", *LEASES, "share")
 ARRIVALS = ("steady", "poisson", "bursty", "on_off")
 ROUTINGS = ("round_robin", "random", "sticky")
-LEASE_SIZES = ("static", "dynamic")
 MOST_BALANCERS = 64
 MOST_PER_MINUTE = 1_000_000
 #: In one scenario: minutes of CPU.
@@ -85,7 +74,7 @@ class Map:
     limit: int = 100
     window: Duration = WINDOW
     burst: int = 5
-    sub_windows: int = 5
+    sub_windows: int = SUB_WINDOWS
     duration: Duration = RUN
     tolerance: Duration = BAND
     routing: str = "round_robin"
@@ -123,7 +112,7 @@ class Map:
             hint = "give fewer clients, lower rates or a shorter --duration"
             allowed, given = f"at most {MOST_REQUESTS:,} in a scenario", f"{self.requests:,}"
             yield Problem("makes too many requests", "--clients", value=given, allowed=allowed, hint=hint)
-        if all(algorithm in NOT_LEASABLE for algorithm in self.algorithms) and set(self.synchronisations) <= {*LEASES}:
+        if all(algorithm in WITHOUT_LEASE for algorithm in self.algorithms) and set(self.synchronisations) <= {*LEASES}:
             these = ", ".join(self.algorithms)
             allowed = ", ".join(each for each in SYNCHRONISATIONS if each not in LEASES)
             yield Problem(f"leaves nothing to simulate: {these} can't be leased", "--synchronisation", allowed=allowed)
@@ -162,7 +151,7 @@ def scenarios(limit_map: Map) -> list[dict[str, Any]]:
 def left_out(limit_map: Map) -> list[str]:
     """Say in words which combinations are not in a map."""
     notes = []
-    buckets = [a for a in limit_map.algorithms if a in NOT_LEASABLE]
+    buckets = [a for a in limit_map.algorithms if a in WITHOUT_LEASE]
     leases = [s for s in limit_map.synchronisations if s in LEASES]
     if buckets and leases:
         notes.append(f"{', '.join(buckets)} with {', '.join(leases)}: they compute times and can't be leased")
@@ -174,7 +163,7 @@ def left_out(limit_map: Map) -> list[str]:
 
 
 def _has_meaning(limit_map: Map, algorithm: str, synchronisation: str, balancers: int, staleness: Duration) -> bool:
-    if synchronisation in LEASES and algorithm in NOT_LEASABLE:
+    if synchronisation in LEASES and algorithm in WITHOUT_LEASE:
         return False
     tells_nobody = synchronisation == "share" or balancers == 1
     return not tells_nobody or staleness == min(limit_map.staleness)

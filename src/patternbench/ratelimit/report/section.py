@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from patternbench.analyze import rate_limits as judge
-from patternbench.analyze.throttling import DEFAULT_TOLERANCE_US, NO_LIMITER, Rule
-from patternbench.plan import limit_replay
-from patternbench.records import attempts, decisions, journal, simulated
-from patternbench.records.decisions import Decisions
+from patternbench.observe.seam import Settings
+from patternbench.observe.section import Section, Table
+from patternbench.ratelimit.analyze import cost as judge
+from patternbench.ratelimit.analyze.throttling import NO_LIMITER, Rule
+from patternbench.ratelimit.observer import OBSERVER
+from patternbench.ratelimit.plan import replay
+from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.records.decisions import Decisions
+from patternbench.ratelimit.report import advice, figures, simulation, tables
+from patternbench.ratelimit.report.tables import BALANCERS, BY, CLIENTS, COST, GROUP, NONE, PER_REQUEST
+from patternbench.ratelimit.responses import rule_of
+from patternbench.records import attempts, journal, observed, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
-from patternbench.report import rate_limit_figures as figures
-from patternbench.report import rate_limit_simulation as simulation
-from patternbench.report import rate_limit_tables as tables
-from patternbench.report import rate_limit_words as words
 from patternbench.report.labels import factor_title, level_text
-from patternbench.report.model import Section, Table
-from patternbench.report.rate_limit_tables import BALANCERS, BY, CLIENTS, COST, GROUP, NONE, PER_REQUEST
 from patternbench.study.units import Duration
 
 MILLI = 1000.0
@@ -34,28 +36,28 @@ NAMED = ("algorithm", "store", "synchronisation", "store_delay", "limit", "windo
 """Factors that have a column of their own; all others that vary are told together."""
 
 
-def sections(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.DataFrame) -> list[Section]:
+def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
     """The section on rate limiting when load balancers kept their decisions; nothing otherwise."""
-    found = judged_rounds(run, scenarios, rounds)
+    run = RunFolder(path)
+    found = judged_rounds(run, rounds)
     return [_section(run, counting(found), found.attrs["limits"])] if len(found) else []
 
 
-def judged_rounds(run: RunFolder, scenarios: list[dict[str, Any]], rounds: pd.DataFrame) -> pd.DataFrame:
+def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
     """Judge every finished round: one row a round and limit, empty when no balancer kept its decisions.
 
-    Columns: `round`, `block`, `valid`, `limited`, the names in `rate_limit_tables.BY`, `AverageSuccessTime` (ms),
+    Columns: `round`, `block`, `valid`, `limited`, the names in `tables.BY`, `AverageSuccessTime` (ms),
     `throughput`, `missing` (percent decided without the store), SIDE.END.MEASURE for the judge's words of each side
     and end of the scale, and `group.NAME` (percent). `attrs["limits"]` has the limits that were enforced.
     """
     done = rounds[rounds["status"] == DONE] if len(rounds) else rounds
-    known = {scenario["id"]: scenario for scenario in scenarios}
+    settings, told = observed.settings(run), _also(stored.plan(run)["scenarios"])
     files = journal.files_of_rounds(run.journal)
-    found = {row.round: decisions.read(run, files[row.round]) for row in _each(done)}
-    limits = {row.round: _limit(known[row.scenario], found[row.round]) for row in _each(done)}
-    rules = list(dict.fromkeys(_rule(limit) for limit in limits.values() if limit))
-    told = _also(scenarios)
+    found = {row.round: observed.read(run, files[row.round], OBSERVER) for row in _each(done)}
+    limits = {row.round: _limit(settings[row.scenario], found[row.round]) for row in _each(done)}
+    rules = list(dict.fromkeys(rule_of(limit) for limit in limits.values() if limit))
     rows = [
-        {**_names(known[row.scenario], limits[row.round], rule), "also": told[row.scenario]}
+        {**_names(settings[row.scenario], limits[row.round], rule), "also": told[row.scenario]}
         | _row(row, attempts.read(run.attempts_of(files[row.round])), each, rule)
         for row in _each(done)
         for each, rule in _judged(found[row.round], limits[row.round], rules)
@@ -81,17 +83,11 @@ def _judged(
     found: Decisions | None, limit: dict[str, Any] | None, rules: Sequence[Rule]
 ) -> list[tuple[Decisions | None, Rule]]:
     """By which rules a round is judged: its own; a round without a limiter by all there are in the run."""
-    return [(found, _rule(limit))] if limit else [(None, rule) for rule in rules]
+    return [(found, rule_of(limit))] if limit else [(None, rule) for rule in rules]
 
 
-def _limit(scenario: Mapping[str, Any], found: Decisions | None) -> dict[str, Any] | None:
-    settings = scenario["config"]["system"].get("settings") or {}
-    return limit_replay.over_all(found.limit, settings, found.balancers) if found else None
-
-
-def _rule(limit: Mapping[str, Any]) -> Rule:
-    window = Duration.parse(str(limit["window"])).us
-    return Rule(window, int(limit["limit"]), min(DEFAULT_TOLERANCE_US, window - 1))
+def _limit(settings: Settings, found: Decisions | None) -> dict[str, Any] | None:
+    return replay.over_all(found.limit, settings, found.balancers) if found else None
 
 
 def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: Rule) -> dict[str, Any]:
@@ -106,19 +102,18 @@ def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: Rule) -> d
         for name, value in summary.items()
     }
     groups = {f"{GROUP}{name}": share for name, share in judge.by_group(sides[CLIENTS], rule).items()}
-    missing = 100 * found.without_store / max(len(found.table), 1) if found else 0.0
+    missing = 100 * found.share_without_store if found else 0.0
     cost = {COST: getattr(row, COST) * MILLI, "throughput": row.Throughput, "missing": missing}
     place = {"round": row.round, "block": row.block, "limited": found is not None, "valid": bool(row.valid)}
     return {**place, **cost, **values, **groups}
 
 
-def _names(scenario: Mapping[str, Any], limit: dict[str, Any] | None, rule: Rule) -> dict[str, str]:
+def _names(settings: Settings, limit: dict[str, Any] | None, rule: Rule) -> dict[str, str]:
     """What a configuration is called, from the limit that was enforced."""
     named = f"{rule.limit} in {Duration(rule.window_us)}"
     if limit is None:
         return {"algorithm": NO_LIMITER, "store": NONE, "synchronisation": NONE, "distance": NONE, "limit": named}
     lease = limit.get("lease")
-    settings = scenario["config"]["system"].get("settings") or {}
     return {
         "algorithm": str(limit["algorithm"]).replace("_", " "),
         "store": str(limit["store"]),
@@ -157,13 +152,13 @@ def _section(run: RunFolder, rows: pd.DataFrame, limits: list[dict[str, Any]]) -
     ]
     found = simulated.read(run)
     beside = simulation.part(found, rows)
-    advice = words.recommendation(rows, costs, partial(simulation.in_bursts, found))
+    told = advice.recommendation(rows, costs, partial(simulation.in_bursts, found))
     shown = [tables.slim(table) for table in (*made, *beside.tables) if len(table.frame)]
     return Section(
         "rate-limiting",
         "Rate limiting",
-        [*advice.words, *beside.words],
+        [*told.words, *beside.words],
         [configured, *shown],
         [*figures.of_paper(rows), *beside.figures],
-        [*advice.choices, REJECTED] if advice.choices else [],
+        [*told.choices, REJECTED] if told.choices else [],
     )

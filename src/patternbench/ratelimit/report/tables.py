@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze import rate_limits as judge
-from patternbench.analyze.rate_limits import MEASURED, MeanInterval
-from patternbench.analyze.throttling import EXACT_LOG, NO_LIMITER
+from patternbench.observe.section import Table
+from patternbench.ratelimit.analyze import cost as judge
+from patternbench.ratelimit.analyze.cost import MEASURED, MeanInterval
+from patternbench.ratelimit.analyze.throttling import EXACT_LOG, NO_LIMITER
 from patternbench.report.labels import number
-from patternbench.report.model import Table
 from patternbench.study.units import Duration
 
 BY = ["algorithm", "store", "synchronisation", "distance", "limit", "also"]

@@ -20,7 +20,7 @@ from scipy import stats
 from patternbench.analyze.differences import Estimate
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
 from patternbench.analyze.recommend.recommendation import shown_below
-from patternbench.analyze.throttling import Rule, by_client, summarize_with_scale
+from patternbench.ratelimit.analyze.throttling import Rule, by_client, summarize_with_scale
 
 REJECTED = 429
 MEASURED = "measured"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,11 +13,10 @@ from typing import Annotated, Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, Field, PositiveInt
 
-from patternbench.records import component_logs
-from patternbench.records.folder import RunFolder
+from patternbench.observe.seam import Kept, ObservationError
 from patternbench.study.units import PositiveDuration
 
-PLAN = "plan.json.gz"
+LOG, PLAN = "decisions-", "plan.json.gz"
 POLICY = "policy_"
 _KINDS = {
     "time_us": "int64",
@@ -29,10 +28,6 @@ _KINDS = {
 }
 
 _Read = TypeVar("_Read")
-
-
-class Unreadable(Exception):  # noqa: N818 - a state of the records, named as one
-    """A file of a round is no log of decisions, or no plan of a balancer: which, and why."""
 
 
 class _Lease(BaseModel):
@@ -73,27 +68,28 @@ class Decisions:
         """How many were made by the policy for a store that does not answer."""
         return int(self.table["decided_by"].str.startswith(POLICY).sum())
 
+    @property
+    def share_without_store(self) -> float:
+        """The share of them, 0 to 1; 0 of none."""
+        return self.without_store / max(len(self.table), 1)
 
-def read(run: RunFolder, round_name: str) -> Decisions | None:
-    """The decisions of a round; None when no balancer kept any. Raises Unreadable when a file is damaged."""
-    kept = component_logs.kept_of(run, round_name)
-    parts = [_table(name, file) for name, files in kept.items() for file in files if file.name.startswith("decisions-")]
-    plans = [_plan(file) for files in kept.values() for file in files if file.name == PLAN]
+
+def read(kept: Kept) -> Decisions | None:
+    """The decisions of a round; None when no balancer kept any. Raises ObservationError when a file is damaged."""
+    logs = {balancer: [file for file in files if file.name.startswith(LOG)] for balancer, files in kept.logs.items()}
+    parts = [_table(balancer, file) for balancer, files in logs.items() for file in files]
+    plans = [_plan(file) for files in kept.logs.values() for file in files if file.name == PLAN]
     if parts and not plans:
-        raise Unreadable(f"{run.component_logs_of(round_name).relative_to(run.path)} has decisions without a {PLAN}")
+        raise ObservationError(f"{_folder_of(logs)} has decisions without a {PLAN}")
     if not plans:
         return None
     rows = pd.concat(parts, ignore_index=True) if parts else _nothing()
     return Decisions(rows.astype({"allowed": bool}), plans[0]["limits"][0], plans[0].get("balancers", 1))
 
 
-def damage(run: RunFolder, round_name: str) -> str:
-    """What is wrong with the decisions of a round; empty when nothing is."""
-    try:
-        read(run, round_name)
-    except Unreadable as error:
-        return str(error)
-    return ""
+def _folder_of(logs: Mapping[str, list[Path]]) -> str:
+    """The folder of the round's logs, from the run's folder on."""
+    return "/".join(next(file for files in logs.values() for file in files).parts[-4:-2])
 
 
 def _table(balancer: str, file: Path) -> pd.DataFrame:
@@ -123,9 +119,9 @@ def _checked_plan(file: Path) -> dict[str, Any]:
 
 
 def _parsed(file: Path, parse: Callable[[Path], _Read]) -> _Read:
-    """What a reader makes of a file; raises Unreadable, naming the file, when it makes nothing of it."""
+    """What a reader makes of a file; raises ObservationError, naming the file, when it makes nothing of it."""
     try:
         return parse(file)
     except (ValueError, OverflowError, RecursionError, OSError, EOFError, zlib.error) as error:
         place = "/".join(file.parts[-4:])
-        raise Unreadable(f"{place} cannot be read ({str(error).splitlines()[0]})") from None
+        raise ObservationError(f"{place} cannot be read ({str(error).splitlines()[0]})") from None

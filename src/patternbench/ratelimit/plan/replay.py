@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from patternbench.plan import limit_map
-from patternbench.plan.limit_map import BAND, Group, Map
+from patternbench.ratelimit.plan import accuracy_map
+from patternbench.ratelimit.plan.accuracy_map import BAND, Group, Map
+from patternbench.study.limiter import GOSSIP, LEASE_EXPIRES, LEASE_MOST, LEASE_SHARE, LEASE_SIZE, SUB_WINDOWS
 from patternbench.study.units import Duration
 
 COPIES, OWN = "crdt", "memory"
-#: How often a sidecar tells its peers, before the distance between them is added (lab/crdt_sidecar.py).
-GOSSIP = Duration.parse("10ms")
-#: The filter's own defaults for a lease (filters/nginx-ratelimit).
-LEASE = {"size": "static", "share": 0.5, "most": 1_000_000, "expires": "1s"}
+LEASE = {"size": LEASE_SIZE, "share": LEASE_SHARE, "most": LEASE_MOST, "expires": str(LEASE_EXPIRES)}
+"""What the filter assumes of a lease that says nothing else."""
 #: How many windows of a round's requests a map is made of, and what it varies.
 WINDOWS = 10
 BALANCERS = (1, 2, 4, 8, 16, 32, 64)
@@ -70,10 +69,10 @@ def map_scenarios(
     """
     declared = _declared(limit, rates, length)
     as_recorded = replace(declared, arrivals=("steady",))
-    first = [{**each, **_recorded(recorded), "arrivals": RECORDED} for each in limit_map.scenarios(as_recorded)]
-    second = limit_map.scenarios(replace(declared, arrivals=(BURSTY,)))
+    first = [{**each, **_recorded(recorded), "arrivals": RECORDED} for each in accuracy_map.scenarios(as_recorded)]
+    second = accuracy_map.scenarios(replace(declared, arrivals=(BURSTY,)))
     together = [{**each, "id": place} for place, each in enumerate([*first, *second])]
-    return together, limit_map.left_out(declared)
+    return together, accuracy_map.left_out(declared)
 
 
 def _declared(limit: Mapping[str, Any], rates: list[float], length: Duration) -> Map:
@@ -86,10 +85,10 @@ def _declared(limit: Mapping[str, Any], rates: list[float], length: Duration) ->
         limit=int(limit["limit"]),
         window=window,
         burst=int(limit.get("burst", limit["limit"])),
-        sub_windows=int(limit.get("sub_windows", 5)),
+        sub_windows=int(limit.get("sub_windows", SUB_WINDOWS)),
         duration=length,
         tolerance=min(BAND, Duration(window.us - 1)),
-        lease=limit_map.Lease(lease["size"], lease["share"], lease["most"], Duration.parse(str(lease["expires"]))),
+        lease=accuracy_map.Lease(lease["size"], lease["share"], lease["most"], Duration.parse(str(lease["expires"]))),
     )
 
 
@@ -100,7 +99,7 @@ def _rule(limit: Mapping[str, Any]) -> dict[str, Any]:
         "limit": int(limit["limit"]),
         "window_us": window_us,
         "burst": int(limit.get("burst", limit["limit"])),
-        "sub_windows": int(limit.get("sub_windows", 5)),
+        "sub_windows": int(limit.get("sub_windows", SUB_WINDOWS)),
         "tolerance_us": min(BAND.us, window_us - 1),
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.plan.limit_replay import RECORDED, map_scenarios, over_all, round_scenario
+from patternbench.ratelimit.plan.replay import RECORDED, map_scenarios, over_all, round_scenario
 from patternbench.study.units import Duration
 
 AT_ONCE, FAR = Duration(0), Duration.parse("25ms")

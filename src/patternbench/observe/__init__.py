@@ -1,0 +1,1 @@
+"""The seam of observers, and the values that cross it: doubts, responses, sections."""

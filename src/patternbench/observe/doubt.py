@@ -1,0 +1,15 @@
+"""Doubt as data: a condition of a round under which its numbers may mislead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a round's numbers may mislead, and what to do about it; ``invalidates``: they are not to be used at all."""
+
+    kind: str
+    message: str
+    remedy: str
+    invalidates: bool = False

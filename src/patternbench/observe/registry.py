@@ -1,0 +1,32 @@
+"""Which observers there are: one for each folder of the package with a file ``observer.py``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import patternbench
+from patternbench.observe.response import Response
+from patternbench.observe.seam import Observer
+
+MODULE = "observer"
+
+
+@cache
+def observers() -> tuple[Observer[Any], ...]:
+    """The ``OBSERVER`` of each such folder, in the folders' alphabetical order; loaded when first asked for."""
+    return tuple(importlib.import_module(f"{folder}.{MODULE}").OBSERVER for folder in folders())
+
+
+def folders() -> list[str]:
+    """The packages of the observers."""
+    packages = [f"patternbench.{each.name}" for each in pkgutil.iter_modules(patternbench.__path__) if each.ispkg]
+    return sorted(name for name in packages if find_spec(f"{name}.{MODULE}"))
+
+
+def responses() -> list[Response]:
+    """The responses of all observers."""
+    return [response for observer in observers() for response in observer.responses]

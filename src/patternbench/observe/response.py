@@ -1,0 +1,28 @@
+"""How a response is spoken of, whoever measures it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Better(Enum):
+    """Which direction of a response is better; neither, when it depends."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Response:
+    """How a response is spoken of: name in the records, title, kind of unit, direction, meaning.
+
+    ``kind`` is one of time (seconds in the records), percent, rate (per second), factor, share and count.
+    """
+
+    name: str
+    title: str
+    kind: str
+    better: Better
+    meaning: str

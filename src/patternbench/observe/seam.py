@@ -1,0 +1,92 @@
+"""The seam of observers: what watches a round besides its attempts, and what it contributes.
+
+Decisions of a limiter, spans of a trace, series of a monitoring system: each is one folder of the package with a file
+``observer.py`` (observe/registry.py). The rooms loop over all observers and know none by name:
+
+- the runner has each watch the round, keeps what it wrote, and stores the doubts that it raises;
+- the records count a round as damaged when what was kept of it cannot be read any more;
+- the table of rounds gets the responses that each computes, which models, comparisons and recommendations take;
+- the report shows the sections, and the export writes the tables.
+
+Where the data come from is the observer's own affair. There are three ways: the logs that components wrote, which are
+kept for every observer (``Kept.logs``); an endpoint of the system that it empties or asks when the load is over
+(``Watched.endpoints``: a receiver that components send to, a server that holds series).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pandas as pd
+
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.response import Response
+from patternbench.observe.section import Section
+
+Seen = TypeVar("Seen")
+"""What an observer makes of the files that were kept with a round."""
+Settings = Mapping[str, Any]
+"""The settings of the system that a round was measured on, as the plan holds them."""
+
+
+class ObservationError(Exception):
+    """What an observer keeps of a round is damaged, or could not be had: which file, or whom it asked, and why."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A round that is about to be measured, with its system up.
+
+    ``endpoints`` are the URLs of the components by name. ``folder`` is the observer's own: it does not exist yet, and
+    what is in it when the watch ends is kept with the round.
+    """
+
+    endpoints: Mapping[str, str]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was kept with a round: the compressed files that components wrote, by component, and an observer's own."""
+
+    logs: Mapping[str, Sequence[Path]]
+    folder: Path
+
+
+class Observer(ABC, Generic[Seen]):
+    """What watches a round besides its attempts. Only its name and ``read`` are needed; it overrides what it can."""
+
+    name: ClassVar[str]
+    """Its folder within what is kept with a round: letters, digits and hyphens."""
+    responses: ClassVar[Sequence[Response]] = ()
+    """The columns that it adds to the table of rounds."""
+    tables: ClassVar[Mapping[str, Callable[[Any], pd.DataFrame]]] = {}
+    """The tables that ``export`` writes of what it has seen in a round, by name."""
+
+    def watch(self, watched: Watched) -> AbstractContextManager[object]:
+        """Watch from before the load until after it; raise ObservationError when that is not possible."""
+        return nullcontext()
+
+    @abstractmethod
+    def read(self, kept: Kept) -> Seen | None:
+        """What was seen in a round; None when there was nothing to see. Raises ObservationError for damaged files."""
+
+    def doubts(self, seen: Seen) -> Sequence[Doubt]:
+        """Why the round's numbers may mislead."""
+        return ()
+
+    def measured(self, seen: Seen, settings: Settings) -> Mapping[str, float]:
+        """The ``responses`` of a round, by name; one that is missing or undefined is NaN. Pure."""
+        return {}
+
+    def derive(self, run: Path) -> None:
+        """Work out, and keep in the run's folder, what sections need and what takes processes; before each report."""
+
+    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
+        """The sections of the report of a run's folder; ``rounds`` has the columns of contracts/records."""
+        return ()

@@ -1,0 +1,42 @@
+"""What a report shows of one subject, as plain data: words, tables, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a section: its title and its rows."""
+
+    title: str
+    frame: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture of a section: its title, a Vega-Lite specification with its data, how to read it."""
+
+    title: str
+    spec: Mapping[str, Any]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A further section of the report: plain words first, then tables, then pictures.
+
+    `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files. `choice` is what it
+    says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
+    """
+
+    anchor: str
+    title: str
+    words: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    choice: Sequence[str] = ()

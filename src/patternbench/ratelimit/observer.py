@@ -1,0 +1,64 @@
+"""The observer of rate limiting: it reads what load balancers logged, judges it, and simulates what others would do."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+
+import pandas as pd
+
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.seam import Kept, Observer, Settings
+from patternbench.observe.section import Section
+from patternbench.ratelimit.records import decisions
+from patternbench.ratelimit.records.decisions import Decisions
+from patternbench.ratelimit.responses import RESPONSES, of_decisions
+
+MOST_WITHOUT_STORE = 0.01
+"""Share of a round's decisions from which on it was not the store that limited."""
+
+
+class RateLimits(Observer[Decisions]):
+    """Watches every balancer that logs its decisions: the log is the component's, so nothing is started or asked."""
+
+    name = "rate-limits"
+    responses = RESPONSES
+    tables = MappingProxyType({"decisions": attrgetter("table")})
+
+    def read(self, kept: Kept) -> Decisions | None:
+        """The decisions of a round, when a balancer kept any."""
+        return decisions.read(kept)
+
+    def doubts(self, seen: Decisions) -> list[Doubt]:
+        """Whether it was the store that limited."""
+        return store_doubts(len(seen.table), seen.without_store)
+
+    def measured(self, seen: Decisions, settings: Settings) -> dict[str, float]:
+        """How exact the limit was."""
+        return of_decisions(seen, settings)
+
+    def derive(self, run: Path) -> None:
+        """Decide the requests of each round again in simulated time, and map what other limiters would do."""
+        # Loaded when it is needed: the simulator starts processes, and the pictures need a drawing library.
+        importlib.import_module("patternbench.ratelimit.simulate.beside").refresh(run)
+
+    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
+        """The section on rate limiting."""
+        section = importlib.import_module("patternbench.ratelimit.report.section")
+        found: Sequence[Section] = section.sections(run, rounds)
+        return found
+
+
+def store_doubts(made: int, without_store: int) -> list[Doubt]:
+    """The doubts about a rate limit, from how many decisions were made, and made while the store did not answer."""
+    if not without_store:
+        return []
+    text = f"{without_store:,} of {made:,} decisions were made without the store, which failed or was too slow"
+    remedy = "see the log of the store and raise `store_timeout`"
+    return [Doubt("store_missing", text, remedy, without_store > MOST_WITHOUT_STORE * made)]
+
+
+OBSERVER = RateLimits()

@@ -1,0 +1,1 @@
+"""What is kept of rate limiting: the decisions of a round, and what was simulated beside a run."""

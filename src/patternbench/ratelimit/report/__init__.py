@@ -1,0 +1,1 @@
+"""The section on rate limiting of a run's report."""

@@ -1,0 +1,73 @@
+"""The responses of rate limiting: what the decisions of a round come to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from patternbench.observe.response import Better, Response
+from patternbench.observe.seam import Settings
+from patternbench.ratelimit.analyze.throttling import DEFAULT_TOLERANCE_US, Rule, summarize
+from patternbench.ratelimit.plan import replay
+from patternbench.ratelimit.records.decisions import Decisions
+from patternbench.study.units import Duration
+
+ALL = 100.0
+FROM_SUMMARY = {
+    "throttling_deviation": "deviation",
+    "throttling_deviation_by_client": "client_mean",
+    "throttling_deviation_beyond_20ms": "deviation_tolerant",
+    "wrongly_allowed": "wrongly_allowed",
+    "wrongly_rejected": "wrongly_rejected",
+    "throttling_peak": "peak",
+}
+"""What each response is called in the judge's summary."""
+WITHOUT_STORE = "decided_without_store"
+_L = Better.LOWER
+RESPONSES = (
+    Response(
+        "throttling_deviation",
+        "Throttling deviation",
+        "percent",
+        _L,
+        "requests that an exact sliding log would have answered otherwise, by the balancers' own clocks",
+    ),
+    Response(
+        "throttling_deviation_by_client",
+        "Throttling deviation, mean over clients",
+        "percent",
+        _L,
+        "the same for each client, and then the mean",
+    ),
+    Response(
+        "throttling_deviation_beyond_20ms",
+        "Throttling deviation beyond 20 ms",
+        "percent",
+        _L,
+        "requests that every log whose window is within 20 ms of the limit's would have answered otherwise",
+    ),
+    Response("wrongly_allowed", "Wrongly allowed requests", "percent", _L, "requests let through beyond the limit"),
+    Response("wrongly_rejected", "Wrongly rejected requests", "percent", _L, "requests rejected within the limit"),
+    Response(
+        "throttling_peak",
+        "Most in any window, over the limit",
+        "factor",
+        _L,
+        "the most that any client was allowed in a window, as a multiple of the limit",
+    ),
+    Response(WITHOUT_STORE, "Decided without the store", "percent", _L, "decisions while the store did not answer"),
+)
+
+
+def rule_of(limit: Mapping[str, Any]) -> Rule:
+    """The rule that a limit stands for, over all balancers, with the judge's usual band of tolerance."""
+    window = Duration.parse(str(limit["window"])).us
+    return Rule(window, int(limit["limit"]), min(DEFAULT_TOLERANCE_US, window - 1))
+
+
+def of_decisions(seen: Decisions, settings: Settings) -> dict[str, float]:
+    """The responses of a round by name, from its decisions and the settings of the system that made them."""
+    limit = replay.over_all(seen.limit, settings, seen.balancers)
+    summary = summarize(seen.table, rule_of(limit))
+    found = {name: float(summary[own]) for name, own in FROM_SUMMARY.items()}
+    return {**found, WITHOUT_STORE: seen.share_without_store * ALL}

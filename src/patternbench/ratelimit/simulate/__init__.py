@@ -1,0 +1,1 @@
+"""Runs the filter's own code in simulated time."""

@@ -1,0 +1,64 @@
+"""What observers keep with a round, and what they make of it afterwards (observe/seam.py)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.registry import observers
+from patternbench.observe.seam import Kept, ObservationError, Observer, Seen, Settings
+from patternbench.records import component_logs, stored
+from patternbench.records.folder import RunFolder, replace_durably
+
+
+def draft(run: RunFolder, round_name: str) -> Path:
+    """Where observers write while a round is measured: one folder each, none of which exists yet."""
+    folder = run.observed_of(f"{round_name}.tmp")
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
+
+
+def keep(run: RunFolder, round_name: str) -> None:
+    """Keep what observers wrote in the draft of a round, if any did; raises OSError when the disk is full."""
+    written, kept = run.observed_of(f"{round_name}.tmp"), run.observed_of(round_name)
+    if written.is_dir():
+        shutil.rmtree(kept, ignore_errors=True)
+        replace_durably(written, kept)
+
+
+def read(run: RunFolder, round_name: str, observer: Observer[Seen]) -> Seen | None:
+    """What an observer saw in a round; None when there was nothing to see. Raises ObservationError."""
+    kept = Kept(component_logs.kept_of(run, round_name), run.observed_of(round_name) / observer.name)
+    return observer.read(kept)
+
+
+def doubts(run: RunFolder, round_name: str) -> list[Doubt]:
+    """Why the numbers of a round may mislead, as its observers say. Raises ObservationError."""
+    seen = [(observer, read(run, round_name, observer)) for observer in observers()]
+    return [doubt for observer, what in seen if what is not None for doubt in observer.doubts(what)]
+
+
+def measured(run: RunFolder, round_name: str, settings: Settings) -> dict[str, float]:
+    """The responses of the observers that saw something in a round, by name. Raises ObservationError."""
+    values: dict[str, float] = {}
+    for observer in observers():
+        what = read(run, round_name, observer)
+        if what is not None:
+            values |= observer.measured(what, settings)
+    return values
+
+
+def damage(run: RunFolder, round_name: str) -> Iterator[str]:
+    """What is wrong with what observers kept of a round."""
+    for observer in observers():
+        try:
+            read(run, round_name, observer)
+        except ObservationError as error:
+            yield str(error)
+
+
+def settings(run: RunFolder) -> dict[str, Settings]:
+    """The settings of the system under test in each scenario of a run's plan, by the scenario's id."""
+    return {each["id"]: each["config"]["system"].get("settings") or {} for each in stored.plan(run)["scenarios"]}

@@ -1,0 +1,51 @@
+"""Has every observer watch a round, and keeps what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.registry import observers
+from patternbench.observe.seam import Watched
+from patternbench.records import component_logs, observed
+from patternbench.records.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What observers saw of a round that has been driven, not kept yet."""
+
+    run: RunFolder
+    round_name: str
+
+    def keep(self, logs: Mapping[str, Sequence[Path]]) -> list[Doubt]:
+        """Keep it with the files that components wrote, and say which doubts it raises.
+
+        Raises ObservationError when what was written cannot be read, OSError when it cannot be kept.
+        """
+        if logs:
+            component_logs.keep(self.run, self.round_name, logs)
+        observed.keep(self.run, self.round_name)
+        return observed.doubts(self.run, self.round_name)
+
+
+@contextmanager
+def watched(run: RunFolder, round_name: str, endpoints: Mapping[str, str]) -> Iterator[Observation]:
+    """Have every observer watch what is done within; ``endpoints`` are the components' URLs by name.
+
+    Raises ObservationError when one cannot.
+    """
+    draft = observed.draft(run, round_name)
+    with ExitStack() as watches:
+        for observer in observers():
+            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name)))
+        yield Observation(run, round_name)
+
+
+def derive(run: RunFolder) -> None:
+    """Have every observer work out what its sections need beyond the records; nothing here makes a run fail."""
+    for observer in observers():
+        observer.derive(run.path)

@@ -1,0 +1,49 @@
+"""What Python knows of the filter is what the filter's contract says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.support.studies import ROOT
+
+from patternbench.lab import systems
+from patternbench.study import limiter
+from patternbench.study.units import Duration
+
+LIMIT: dict[str, Any] = json.loads((ROOT / "contracts/ratelimit/plan.schema.json").read_text())["$defs"]["limit"]
+
+
+def without(field: str) -> set[str]:
+    """The algorithms whose limits have no such field."""
+    rules = [rule for rule in LIMIT["allOf"] if rule["then"]["properties"].get(field) is False]
+    return {name for rule in rules for name in rule["if"]["properties"]["algorithm"]["enum"]}
+
+
+def test_the_algorithms_are_those_of_the_contract_in_its_order() -> None:
+    assert list(limiter.ALGORITHMS) == LIMIT["properties"]["algorithm"]["enum"]
+
+
+def test_which_algorithms_have_a_burst_and_which_a_lease_is_what_the_contract_says() -> None:
+    assert set(limiter.WITHOUT_LEASE) == without("lease")
+    assert set(limiter.ALGORITHMS) - set(limiter.WITH_BURST) == without("burst")
+
+
+def test_what_is_assumed_of_a_limit_that_says_nothing_else_is_what_the_contract_says() -> None:
+    lease = LIMIT["properties"]["lease"]["properties"]
+    assert LIMIT["properties"]["sub_windows"]["default"] == limiter.SUB_WINDOWS
+    assert list(limiter.LEASES) == lease["mode"]["enum"]
+    assert list(limiter.LEASE_SIZES) == lease["size"]["enum"]
+    assert lease["size"]["default"] == limiter.LEASE_SIZE
+    assert lease["share"]["default"] == limiter.LEASE_SHARE
+    assert lease["most"]["default"] == limiter.LEASE_MOST
+    assert Duration.parse(lease["expires"]["default"]) == limiter.LEASE_EXPIRES
+
+
+def test_a_system_with_the_filter_offers_the_algorithms_and_defaults_of_the_contract() -> None:
+    settings = systems.load("shop-behind-two-balancers").settings
+    assert settings["algorithm"].allowed == ["no_limiter", *limiter.ALGORITHMS]
+    assert settings["synchronisation"].allowed == ["per_request", *limiter.LEASES]
+    assert settings["sub_windows"].default == limiter.SUB_WINDOWS
+    assert settings["lease_share"].default == limiter.LEASE_SHARE
+    assert Duration.parse(str(settings["lease_expires"].default)) == limiter.LEASE_EXPIRES

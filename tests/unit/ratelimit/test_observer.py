@@ -1,0 +1,72 @@
+"""What the observer of rate limiting contributes to a round: doubts and responses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tests.support.studies import study
+
+from patternbench.plan.expand import expand
+from patternbench.ratelimit.analyze.throttling import summarize
+from patternbench.ratelimit.observer import OBSERVER, store_doubts
+from patternbench.ratelimit.records.decisions import Decisions
+from patternbench.ratelimit.responses import FROM_SUMMARY, RESPONSES, rule_of
+from patternbench.run import evidence
+
+LIMIT = {"algorithm": "fixed_window", "limit": 2, "window": "1s", "store": "redis"}
+
+
+def decided(*times_ms: int, allowed: int = 99, limit: dict[str, Any] | None = None, by: str = "store") -> Decisions:
+    """One client's requests, of which the first few were allowed."""
+    count = len(times_ms)
+    columns = {
+        "client": ["ann"] * count,
+        "time_us": np.array(times_ms, dtype=np.int64) * 1000,
+        "allowed": [place < allowed for place in range(count)],
+        "cost": np.ones(count, dtype=np.int64),
+        "decided_by": [by] * count,
+    }
+    return Decisions(pd.DataFrame(columns), limit or LIMIT, 2)
+
+
+def test_decisions_that_the_store_made_raise_no_doubt() -> None:
+    assert store_doubts(1000, 0) == []
+
+
+def test_a_few_decisions_without_the_store_are_a_doubt_and_many_make_the_round_worthless() -> None:
+    fewest, few, many = (store_doubts(1000, number) for number in (1, 10, 11))
+    assert [(found[0].kind, found[0].invalidates) for found in (fewest, few)] == [("store_missing", False)] * 2
+    assert many[0].invalidates
+    assert "11 of 1,000 decisions" in many[0].message
+    assert len(many[0].remedy.split()) > 4
+
+
+def test_the_doubt_about_the_store_counts_what_was_decided_by_policy() -> None:
+    (doubt,) = OBSERVER.doubts(decided(0, 10, by="policy_local"))
+    assert "2 of 2 decisions" in doubt.message
+
+
+def test_the_responses_of_a_round_are_those_of_the_judge_and_each_is_declared() -> None:
+    seen = decided(0, 300, 600, 900)
+    found = OBSERVER.measured(seen, {})
+    summary = summarize(seen.table, rule_of(LIMIT))
+    assert {name: found[name] for name in FROM_SUMMARY} == {name: summary[own] for name, own in FROM_SUMMARY.items()}
+    assert found["throttling_deviation"] == found["wrongly_allowed"] == 50
+    assert found["throttling_peak"] == 2
+    assert list(found) == [response.name for response in RESPONSES]
+
+
+def test_a_round_is_judged_by_the_limit_over_all_balancers_when_each_enforces_its_part() -> None:
+    halved = {**LIMIT, "limit": 1, "store": "memory"}
+    found = OBSERVER.measured(decided(0, 300, 600, allowed=2, limit=halved), {"limit": 2})
+    assert found["throttling_deviation"] == 0
+
+
+def test_a_study_may_aim_at_each_response_and_derive_from_it() -> None:
+    for response in RESPONSES:
+        aimed = study(recommend=f"{{objectives: [minimise {response.name}], subject_to: [{response.name} <= 1]}}")
+        evidence.check(aimed, expand(aimed))
+        derived = study(derived=f"{{twice: {response.name} * 2}}")
+        evidence.check(derived, expand(derived))
