@@ -34,7 +34,9 @@ class Listener:
 
 def stage(folder: Path) -> Any:
     """A stage on which everything is there and nothing happens."""
-    bench = SimpleNamespace(targets=["http://127.0.0.1:1"], inject=lambda _: None, own_answers=lambda: 0)
+    bench = SimpleNamespace(
+        targets=["http://127.0.0.1:1"], inject=lambda _: None, own_answers=lambda: 0, endpoints=dict
+    )
     return SimpleNamespace(
         bench=lambda _: bench,
         inputs=Inputs(folder),
