@@ -8,12 +8,13 @@
 #![forbid(unsafe_code)]
 
 mod line;
+mod threads;
 
 use line::Line;
 use patternbench_timing::{Nanos, sharpen};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread;
+use threads::start;
 
 /// How a delaying proxy works.
 pub struct Settings {
@@ -59,14 +60,4 @@ fn pass_on(caller: TcpStream, settings: &Settings) {
     if let Err(error) = told {
         eprintln!("a connection was dropped: {error}");
     }
-}
-
-/// Starts a thread with a stack as small as its work.
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    const STACK: usize = 256 * 1024;
-    thread::Builder::new()
-        .name(name.to_owned())
-        .stack_size(STACK)
-        .spawn(work)
-        .map(drop)
 }

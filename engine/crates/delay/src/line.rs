@@ -1,6 +1,6 @@
 //! One direction of a connection: what is read now is written after the delay.
 
-use crate::start;
+use crate::threads::start;
 use patternbench_timing::{Nanos, now, sleep_until};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

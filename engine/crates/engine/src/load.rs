@@ -1,9 +1,9 @@
 //! The verb `load`.
 
-use patternbench_load::{CommandError, command};
-use serde_json::json;
+use patternbench_load::{CommandError, check, command, listed};
+use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 /// The job is JSON as in contracts/load/job.schema.json. The folder receives attempts.parquet, histograms.json and
 /// summary.json. Standard output carries one line of JSON four times a second, and a last one with the summary or with
 /// what is wrong. Exits with 0 when the load was driven, 2 when the job is wrong, 1 when something else went wrong.
+/// With --check nothing is driven: one line of JSON lists what is wrong with the job, nothing or everything at once.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub struct Arguments {
@@ -20,29 +21,46 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     job: PathBuf,
     /// The folder for what comes of it; it is made when it isn't there.
-    #[arg(long, value_name = "FOLDER")]
-    out: PathBuf,
+    #[arg(long, value_name = "FOLDER", required_unless_present = "check")]
+    out: Option<PathBuf>,
+    /// List what is wrong with the job, and drive no load.
+    #[arg(long, conflicts_with = "out")]
+    check: bool,
 }
 
 const EXAMPLE: &str = "Example:
-  patternbench-engine load --job job.json --out results";
+  patternbench-engine load --job job.json --out results
+  patternbench-engine load --job job.json --check";
 
-/// Runs the job to its end.
+/// Checks the job, or runs it to its end.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+    match &arguments.out {
+        Some(out) => drive(&arguments.job, out),
+        None => Ok(told(check(&arguments.job).map(|()| listed(&[])))),
+    }
+}
+
+fn drive(job: &Path, out: &Path) -> Result<ExitCode, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())
             .map_err(|error| format!("signals can't be watched: {error}"))?;
     }
-    match command(&arguments.job, &arguments.out, std::io::stdout(), &stop) {
-        Ok(summary) => {
-            println!("{}", json!({"end": summary}));
-            Ok(ExitCode::SUCCESS)
+    let summary = command(job, out, std::io::stdout(), &stop);
+    Ok(told(summary.map(|summary| json!({"end": summary}))))
+}
+
+/// Says what came of it in the last line; the exit code.
+fn told(came: Result<Value, CommandError>) -> ExitCode {
+    match came {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
         }
         Err(error) => {
             println!("{}", error.to_json());
             explain(&error);
-            Ok(ExitCode::from(error.exit_code()))
+            ExitCode::from(error.exit_code())
         }
     }
 }

@@ -164,7 +164,7 @@ fn the_request_is_sent_as_described() {
             request.starts_with(&format!("{method} /x?y=1 HTTP/1.1\r\n")),
             "{request}"
         );
-        assert!(request.contains("\r\nx-a: b c\r\n"), "{request}");
+        assert!(request.contains("\r\nX-A: b c\r\n"), "{request}");
         assert!(
             request.ends_with(&format!("\r\n\r\n{}", body.as_str().unwrap_or(""))),
             "{request}"
@@ -478,7 +478,7 @@ fn a_name_that_is_not_known_is_said_in_the_last_line() {
         last["error"]
             .as_str()
             .unwrap()
-            .starts_with("cannot resolve no-such-host.invalid"),
+            .contains("no-such-host.invalid can't be resolved"),
         "{last}"
     );
 }

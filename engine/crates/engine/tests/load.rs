@@ -127,3 +127,56 @@ fn a_signal_ends_the_load_with_everything_written() {
     assert_eq!(end["end"]["interrupted"], true);
     assert!(folder.path().join("out/attempts.parquet").exists());
 }
+
+/// Has a job checked: its exit code, and what it says.
+fn checked(folder: &Path, job: &Value) -> (Option<i32>, Vec<Value>) {
+    let file = folder.join("job.json");
+    std::fs::write(&file, job.to_string()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_patternbench-engine"));
+    let output = command
+        .args(["load", "--check", "--job"])
+        .arg(file)
+        .output()
+        .unwrap();
+    (output.status.code(), lines(&output.stdout))
+}
+
+#[test]
+fn a_check_lists_everything_that_is_wrong_and_drives_no_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let mut job = job(&json!({"calls": 10}));
+    job["targets"][0]["url"] = json!(format!("http://{}", listener.local_addr().unwrap()));
+    assert_eq!(
+        checked(folder.path(), &job),
+        (Some(0), vec![json!({"problems": []})])
+    );
+    job["seed"] = json!("x");
+    job["groups"][0]["workload"]["closed"]["users"] = json!(0);
+    let (code, said) = checked(folder.path(), &job);
+    let paths: Vec<_> = said[0]["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        (code, paths),
+        (Some(2), vec!["seed", "groups[0].workload.closed.users"])
+    );
+    assert!(listener.accept().is_err(), "nobody has connected");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "nothing but the job itself");
+}
+
+#[test]
+fn a_check_wants_no_folder_and_a_run_does() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_patternbench-engine"));
+        let output = command.args(arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(run(&["load", "--job", "x"]).contains("--out"));
+    assert!(run(&["load", "--check", "--job", "x", "--out", "y"]).contains("cannot be used with"));
+}

@@ -4,6 +4,7 @@ use crate::doubts::{Doubt, doubts};
 use crate::job::{Job, Workload, folder_of};
 use crate::limits::descriptors;
 use crate::progress::Progress;
+use crate::run::clock::process_cpu;
 use crate::run::{Finished, run};
 use crate::summary::{Frame, histograms, summary};
 use patternbench_attemptlog::{AttemptLog, Settings};
@@ -33,10 +34,7 @@ impl CommandError {
     pub fn to_json(&self) -> Value {
         match self {
             Self::Failed(message) => json!({"error": message}),
-            Self::Problems(problems) => {
-                let problem = |problem: &Problem| json!({"path": problem.path, "value": problem.value, "allowed": problem.allowed, "message": problem.message});
-                json!({"problems": problems.iter().map(problem).collect::<Vec<_>>()})
-            }
+            Self::Problems(problems) => listed(problems),
         }
     }
 
@@ -45,6 +43,29 @@ impl CommandError {
     pub fn exit_code(&self) -> u8 {
         if matches!(self, Self::Problems(_)) { 2 } else { 1 }
     }
+}
+
+/// Problems as one line of JSON, in the same form whether there are any or not.
+#[must_use]
+pub fn listed(problems: &[Problem]) -> Value {
+    let problem = |problem: &Problem| json!({"path": problem.path, "value": problem.value, "allowed": problem.allowed, "message": problem.message});
+    json!({"problems": problems.iter().map(problem).collect::<Vec<_>>()})
+}
+
+/// Reads the job in a file as [`command`] does, and starts nothing.
+///
+/// # Errors
+/// When the job is wrong, or can't be read.
+pub fn check(job: &Path) -> Result<(), CommandError> {
+    read(job).map(drop)
+}
+
+/// The job in a file, and how many file descriptors it may use.
+fn read(job: &Path) -> Result<(Job, u64), CommandError> {
+    let text = read_text(job, LARGEST_JOB).map_err(|error| failed(job, "read", &error))?;
+    let parsed = Job::parse(&text, &folder_of(job)).map_err(CommandError::Problems)?;
+    let descriptors = descriptors(&parsed).map_err(CommandError::Problems)?;
+    Ok((parsed, descriptors))
 }
 
 /// Runs the job in a file, writes `attempts.parquet`, `histograms.json` and `summary.json` into a folder, and lines of
@@ -58,9 +79,7 @@ pub fn command(
     progress: impl Write + Send + 'static,
     stop: &AtomicBool,
 ) -> Result<Value, CommandError> {
-    let text = read_text(job, LARGEST_JOB).map_err(|error| failed(job, "read", &error))?;
-    let parsed = Job::parse(&text, &folder_of(job)).map_err(CommandError::Problems)?;
-    let descriptors = descriptors(&parsed).map_err(CommandError::Problems)?;
+    let (parsed, descriptors) = read(job)?;
     fs::create_dir_all(out).map_err(|error| failed(out, "created", &error))?;
     let groups: Vec<String> = parsed.groups.iter().map(|group| group.name.clone()).collect();
     let steps = parsed.step_names.clone();
@@ -82,7 +101,7 @@ pub fn command(
         groups: &groups,
         steps: &steps,
         descriptors,
-        process_cpu: process_cpu() - before,
+        process_cpu: process_cpu().saturating_sub(before).as_secs_f64(),
     };
     let doubts = doubts(&finished, &finished.written.tally.counts(), open, allowed);
     write_results(out, &finished, &frame, &doubts)
@@ -109,9 +128,4 @@ fn write(path: &Path, value: &Value) -> Result<(), CommandError> {
 
 fn failed(path: &Path, what: &str, error: &std::io::Error) -> CommandError {
     CommandError::Failed(format!("{} can't be {what}: {error}", path.display()))
-}
-
-fn process_cpu() -> f64 {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
 }

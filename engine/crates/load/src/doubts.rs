@@ -70,7 +70,7 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool, allowed: Latenes
 /// The share of one CPU that the thread which drives the load has used.
 #[must_use]
 pub fn cpu_share(finished: &Finished) -> f64 {
-    finished.loop_cpu.as_secs_f64() / finished.elapsed.as_secs_f64().max(1e-9)
+    finished.generator.cpu.as_secs_f64() / finished.elapsed.as_secs_f64().max(1e-9)
 }
 
 /// A closed workload without pauses goes as fast as the generator can, which is no reason for doubt unless there is no limit but it.

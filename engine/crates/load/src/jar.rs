@@ -1,6 +1,6 @@
 //! A user's cookies, each for the host that set it or for the domain that it names (RFC 6265).
 
-use crate::job::Nanos;
+use crate::units::Nanos;
 use cookie::{Cookie, Expiration, time};
 use patternbench_wire::headers_of;
 use std::net::IpAddr;

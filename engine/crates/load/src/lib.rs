@@ -3,6 +3,7 @@
 //! [`job::Job::parse`] checks everything that can be known beforehand, [`run()`] drives the load in one thread with an
 //! event loop, and [`command`] does both for `patternbench-engine load`, with the files of `contracts/load/README.md`.
 
+pub mod contract;
 pub mod job;
 
 mod command;
@@ -14,8 +15,11 @@ mod redirect;
 mod run;
 mod summary;
 mod template;
+mod units;
 
-pub use command::{CommandError, command};
+pub use command::{CommandError, check, command, listed};
 pub use doubts::Doubt;
+pub use patternbench_schedule::Problem;
 pub use redirect::Refusal;
-pub use run::{Finished, RunError, run};
+pub use run::{Epoll, Exchange, Finished, RunError, World, run, run_in};
+pub use units::Nanos;

@@ -135,14 +135,14 @@ fn policies(finished: &Finished) -> Vec<Value> {
 fn generator(finished: &Finished, frame: &Frame<'_>) -> Value {
     json!({
         "cpu_share": cpu_share(finished),
-        "core": finished.placement.core,
-        "niceness": finished.placement.niceness,
-        "loop_cpu_s": finished.loop_cpu.as_secs_f64(),
+        "core": finished.generator.placement.core,
+        "niceness": finished.generator.placement.niceness,
+        "loop_cpu_s": finished.generator.cpu.as_secs_f64(),
         "log_cpu_s": finished.written.cpu.as_secs_f64(),
         "log_rows": finished.written.rows,
         "log_bytes": finished.written.bytes,
         "log_stalled_ms": finished.written.stalled.as_secs_f64() * 1000.0,
-        "began_us": finished.began.as_micros() as u64,
+        "began_us": finished.generator.began.as_micros() as u64,
         "elapsed_s": finished.elapsed.as_secs_f64(),
         "connections": finished.connections,
         "descriptor_limit": frame.descriptors,

@@ -127,6 +127,12 @@ pub struct Values<'a, R> {
 }
 
 impl Template {
+    /// A text in which nothing is a place.
+    #[must_use]
+    pub fn literal(text: &str) -> Self {
+        Self(vec![Piece::Text(text.to_owned())])
+    }
+
     /// Parses a text; `$${` stands for `${` itself.
     ///
     /// # Errors

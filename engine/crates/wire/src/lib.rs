@@ -21,7 +21,7 @@ pub use file::{read_file, read_text};
 pub use head::{Framing, Head, headers_of};
 pub use poller::{Poller, Readiness};
 pub use request::{Method, Request};
-pub use target::{Endpoint, Target, TargetError, hostname, origin};
+pub use target::{Endpoint, Target, TargetError, hostname, is_origin, origin};
 pub use tls::{TlsError, TlsSettings};
 
 /// Why an exchange on a connection failed.

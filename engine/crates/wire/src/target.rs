@@ -62,6 +62,13 @@ pub fn hostname(authority: &str) -> String {
     bare.trim_matches(['[', ']']).to_ascii_lowercase()
 }
 
+/// Whether a URL is plain HTTP, host and port and nothing else; the host is not looked up.
+#[must_use]
+pub fn is_origin(url: &str) -> bool {
+    let authority = url.strip_prefix("http://");
+    authority.is_some_and(|rest| host_and_port(rest.strip_suffix('/').unwrap_or(rest), 80).is_ok())
+}
+
 const ALLOWED: &str = "http://HOST[:PORT][/PATH], https://..., or unix:/path/of/socket[:/PATH]";
 
 impl Target {
@@ -303,6 +310,30 @@ mod tests {
                 .err()
                 .unwrap_or_else(|| panic!("{url} is taken for a URL"));
             assert!(!error.allowed.is_empty() && !error.message.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_origin_is_plain_http_with_host_and_port_and_nothing_else() {
+        for url in [
+            "http://h",
+            "http://h:80/",
+            "http://127.0.0.1:8080",
+            "http://[::1]:1",
+        ] {
+            assert!(is_origin(url), "{url}");
+        }
+        for url in [
+            "https://h",
+            "h:80",
+            "http://",
+            "http://h/path",
+            "http://h?x",
+            "http://u@h",
+            "http://h#top",
+            "http://h:x",
+        ] {
+            assert!(!is_origin(url), "{url}");
         }
     }
 

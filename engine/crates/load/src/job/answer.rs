@@ -1,6 +1,6 @@
 //! What is expected of answers, and what is kept of them.
 
-use super::fields::{Node, all};
+use super::fields::{Node, all, status_range};
 use crate::jar;
 use crate::template::{Kind, Names, Typed};
 use patternbench_wire::headers_of;
@@ -270,20 +270,6 @@ fn statuses(node: &Node<'_>) -> Option<(u16, u16)> {
         );
     }
     range
-}
-
-/// The first and the last status of a range, or one status twice.
-pub fn status_range(value: &Value) -> Option<(u16, u16)> {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let (low, high) = text.split_once('-').unwrap_or((&text, &text));
-    let status = |text: &str| {
-        text.trim()
-            .parse()
-            .ok()
-            .filter(|status| (100..=999).contains(status))
-    };
-    let range = (status(low)?, status(high)?);
-    (range.0 <= range.1).then_some(range)
 }
 
 fn regex(node: &Node<'_>) -> Option<Regex> {

@@ -1,6 +1,6 @@
 //! Values from a CSV file, a line for every journey.
 
-use super::Context;
+use super::context::Context;
 use super::fields::Node;
 
 /// The lines of a feeder.

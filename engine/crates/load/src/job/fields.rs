@@ -1,29 +1,42 @@
 //! Reading JSON so that everything that is wrong with it is listed at once.
 
+use crate::units::Nanos;
 use patternbench_schedule::Problem;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+/// The longest time that is accepted, in microseconds: thirty days.
+pub const LONGEST_US: u64 = 30 * 24 * 3600 * 1_000_000;
+/// How many entries a list may have.
+const MANY: usize = 1000;
+
 /// Where problems are collected.
 #[derive(Default)]
-pub struct Problems(RefCell<Vec<Problem>>);
+pub struct Problems {
+    list: RefCell<Vec<Problem>>,
+    /// Whether every field must be there, as nothing has a default.
+    complete: bool,
+}
 
 impl Problems {
+    /// Of a document in which every field must be there, though some may be null.
+    pub fn of_complete() -> Self {
+        Self {
+            complete: true,
+            ..Self::default()
+        }
+    }
+
     /// Adds a problem.
     pub fn add(&self, problem: Problem) {
-        self.0.borrow_mut().push(problem);
+        self.list.borrow_mut().push(problem);
     }
 
     /// All that were added.
     pub fn into_list(self) -> Vec<Problem> {
-        self.0.into_inner()
-    }
-
-    /// How many there are so far.
-    pub fn count(&self) -> usize {
-        self.0.borrow().len()
+        self.list.into_inner()
     }
 }
 
@@ -85,7 +98,7 @@ impl<'a> Node<'a> {
             self.problems.add(Problem::new(
                 path,
                 shown(value),
-                known.join(", "),
+                one_of(known),
                 "no field has this name here",
             ));
         }
@@ -98,26 +111,25 @@ impl<'a> Node<'a> {
 
     /// An object with exactly one key, out of these: which one, and its value.
     pub fn choice(&self, known: &[&'static str]) -> Option<(&'static str, Node<'a>)> {
-        let allowed = format!("an object with one of {}", known.join(", "));
-        let Value::Object(map) = self.value else {
-            self.wrong(allowed, "this is no object");
+        let entries = self.object(known)?.map;
+        let chosen: Vec<_> = known.iter().filter(|name| entries.contains_key(**name)).collect();
+        let [name] = chosen[..] else {
+            // What is there under another name has been told already.
+            if entries.len() == chosen.len() {
+                let allowed = format!("an object with one of {}", known.join(", "));
+                self.wrong(allowed, "exactly one must be chosen");
+            }
             return None;
         };
-        let chosen = map.iter().next().filter(|_| map.len() == 1);
-        let Some((key, value)) = chosen else {
-            self.wrong(allowed, "exactly one must be chosen");
-            return None;
-        };
-        let Some(name) = known.iter().find(|name| *name == key) else {
-            self.wrong(allowed, format!("there is no {key} here"));
-            return None;
-        };
-        Some((
+        let value = &entries[*name];
+        let path = join(&self.path, name);
+        let problems = self.problems;
+        (entries.len() == 1).then_some((
             name,
             Node {
                 value,
-                path: join(&self.path, key),
-                problems: self.problems,
+                path,
+                problems,
             },
         ))
     }
@@ -146,7 +158,7 @@ impl<'a> Node<'a> {
 
     /// A whole number within a range.
     pub fn whole(&self, range: RangeInclusive<u64>) -> Option<u64> {
-        let number = self.value.as_u64().filter(|number| range.contains(number));
+        let number = whole(self.value).filter(|number| range.contains(number));
         if number.is_none() {
             self.wrong(within(&range, "a whole number"), "this is no such number");
         }
@@ -245,32 +257,104 @@ impl<'a> Object<'a> {
     pub fn require(&self, key: &str) -> Option<Node<'a>> {
         let node = self.get(key);
         if node.is_none() {
-            let path = join(&self.path, key);
-            self.problems.add(Problem::new(
-                path,
-                "nothing",
-                "a value",
-                format!("{key} is missing"),
-            ));
+            self.missing(key);
         }
         node
     }
 
     /// The value of a field as `read` reads it, or a default when it is missing; `None` when it is wrong.
     pub fn or<T>(&self, key: &str, default: T, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<T> {
+        if self.problems.complete {
+            return self.require(key).and_then(|node| read(&node));
+        }
         self.get(key).map_or(Some(default), |node| read(&node))
     }
 
-    /// A field that may be missing, as `read` reads it; the outer `None` when it is wrong.
+    /// A field that may be missing or null, as `read` reads it; the outer `None` when it is wrong.
     pub fn maybe<T>(&self, key: &str, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<Option<T>> {
+        if self.problems.complete && !self.map.contains_key(key) {
+            self.missing(key);
+            return None;
+        }
         self.get(key).map_or(Some(None), |node| read(&node).map(Some))
     }
+
+    fn missing(&self, key: &str) {
+        let (path, message) = (join(&self.path, key), format!("{key} is missing"));
+        let value = self.map.get(key).map_or_else(|| "nothing".to_owned(), shown);
+        self.problems.add(Problem::new(path, value, "a value", message));
+    }
+}
+
+/// A list that is not too long.
+pub fn few<'a>(node: &Node<'a>) -> Option<Vec<Node<'a>>> {
+    let nodes = node.list()?;
+    if nodes.len() > MANY {
+        node.wrong(
+            format!("at most {MANY} entries"),
+            format!("there are {}", nodes.len()),
+        );
+        return None;
+    }
+    Some(nodes)
+}
+
+/// A length of time in microseconds, possibly zero.
+pub fn time_us(node: &Node<'_>) -> Option<u64> {
+    node.whole(0..=LONGEST_US)
+}
+
+/// A length of time in microseconds above zero.
+pub fn positive_us(node: &Node<'_>) -> Option<u64> {
+    node.whole(1..=LONGEST_US)
+}
+
+/// A length of time in microseconds, possibly zero, as nanoseconds.
+pub fn time(node: &Node<'_>) -> Option<Nanos> {
+    time_us(node).map(|us| us * 1000)
+}
+
+/// A length of time in microseconds above zero, as nanoseconds.
+pub fn positive_time(node: &Node<'_>) -> Option<Nanos> {
+    positive_us(node).map(|us| us * 1000)
+}
+
+/// The first and the last status of a range, or one status twice.
+pub fn status_range(value: &Value) -> Option<(u16, u16)> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let (low, high) = text.split_once('-').unwrap_or((&text, &text));
+    let status = |text: &str| {
+        text.trim()
+            .parse()
+            .ok()
+            .filter(|status| (100..=999).contains(status))
+    };
+    let range = (status(low)?, status(high)?);
+    (range.0 <= range.1).then_some(range)
 }
 
 /// Everything that was read, when all of it could be; nothing is left unread, so that all that is wrong is listed.
 pub fn all<T>(read: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
     let read: Vec<Option<T>> = read.collect();
     read.into_iter().collect()
+}
+
+/// A whole number; 3 and 3.0 are the same one, as in JSON Schema.
+fn whole(value: &Value) -> Option<u64> {
+    const EXACT: f64 = (1u64 << 53) as f64;
+    let float = || {
+        let number = value.as_f64()?;
+        (number.fract() == 0.0 && (0.0..EXACT).contains(&number)).then_some(number as u64)
+    };
+    value.as_u64().or_else(float)
+}
+
+/// The names of fields as what is allowed instead of another.
+fn one_of(known: &[&str]) -> String {
+    if known.is_empty() {
+        return "no field".to_owned();
+    }
+    known.join(", ")
 }
 
 fn join(path: &str, key: &str) -> String {

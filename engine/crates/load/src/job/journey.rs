@@ -1,11 +1,12 @@
 //! What users do: journeys of steps.
 
 use super::answer::{Capture, Expectation, captures, expectation};
+use super::context::Context;
 use super::feeder::Feeder;
-use super::fields::{Node, Object, all};
+use super::fields::{Node, Object, all, few, positive_time, time};
 use super::request::{StepRequest, request};
-use super::{Context, Nanos, few, positive_time, time};
 use crate::template::{Kind, Names, Typed};
+use crate::units::Nanos;
 use patternbench_wire::Expected;
 
 /// How often a step may be repeated.

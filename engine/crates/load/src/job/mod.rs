@@ -1,11 +1,12 @@
 //! A job: what `contracts/load/job.schema.json` describes, parsed and checked before anything starts.
 
 mod answer;
+mod context;
 mod feeder;
 pub mod fields;
 mod journey;
-mod policies;
-mod request;
+pub(crate) mod policies;
+pub(crate) mod request;
 mod workload;
 
 pub use answer::{Capture, Expectation, Kept};
@@ -14,23 +15,18 @@ pub use journey::{Journey, Poll, Step};
 pub use request::{Filled, StepRequest};
 pub use workload::{Arrivals, Closed, Late, Open, Pace, Until, Workload};
 
-use fields::{Node, Problems, all};
+use crate::units::Nanos;
+use context::Context;
+use fields::{LONGEST_US, Node, Problems, all, few, positive_time, time};
 use patternbench_policies::stack::Policy;
 use patternbench_schedule::Problem;
-use patternbench_wire::{Limits, Target, TlsSettings, read_text};
+use patternbench_wire::{Limits, Target, TlsSettings};
 use std::path::{Path, PathBuf};
 
-/// The longest time that a job accepts, in microseconds: thirty days.
-const LONGEST_US: u64 = 30 * 24 * 3600 * 1_000_000;
-/// The largest file that a job may name, as a feeder or a trace, in bytes.
-const LARGEST_FILE: u64 = 256 << 20;
-/// How many groups or targets a job may have.
-const MANY: usize = 1000;
+/// How often somebody is told how a job's round is going, in nanoseconds.
+const TICK: Nanos = 250_000_000;
 /// How many attempts may be told one by one.
 const MOST_TRACED: u64 = 10_000;
-
-/// Nanoseconds, from the round's start or as a length of time.
-pub type Nanos = u64;
 
 /// All that one round of load needs to know.
 pub struct Job {
@@ -66,6 +62,10 @@ pub struct Job {
     pub log_attempts: bool,
     /// How many attempts are told one by one.
     pub trace: usize,
+    /// How often somebody is told how the round is going.
+    pub tick: Nanos,
+    /// Whether the round is over when this machine has no socket left, since it then says nothing about the targets.
+    pub ends_without_sockets: bool,
 }
 
 /// How late the generator itself may send, at a percentile: a share of the service time there, but never less than a floor.
@@ -105,49 +105,6 @@ pub struct Group {
     pub journeys: Vec<Journey>,
     /// Where journeys take values from.
     pub feeder: Feeder,
-}
-
-/// What parsing carries along.
-pub struct Context<'a> {
-    /// The folder that relative paths start from.
-    pub folder: &'a Path,
-    /// Names of steps so far.
-    pub step_names: Vec<String>,
-    /// Names and values that templates may use.
-    pub constants: Vec<(String, String)>,
-    /// Names of counters so far.
-    pub counters: Vec<String>,
-    /// Whether a policy looks into the heads of answers.
-    pub keep_heads: bool,
-    /// The targets, for requests that can be rendered before the start.
-    pub targets: Vec<(Target, u32)>,
-}
-
-impl Context<'_> {
-    /// The number of a step's name; equal names are one step in the records.
-    pub fn step(&mut self, name: &str) -> u16 {
-        let known = self.step_names.iter().position(|known| known == name);
-        let index = known.unwrap_or_else(|| {
-            self.step_names.push(name.to_owned());
-            self.step_names.len() - 1
-        });
-        u16::try_from(index).unwrap_or(u16::MAX)
-    }
-
-    /// A file's text.
-    pub fn read(&self, node: &Node<'_>) -> Option<String> {
-        let path = self.folder.join(node.text()?);
-        match read_text(&path, LARGEST_FILE) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                node.wrong(
-                    "a regular file of at most 256 MiB, as UTF-8",
-                    format!("{} can't be read: {error}", path.display()),
-                );
-                None
-            }
-        }
-    }
 }
 
 impl Job {
@@ -249,6 +206,8 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         step_names: context.step_names,
         log_attempts: log_attempts?,
         trace: usize::try_from(trace?).ok()?,
+        tick: TICK,
+        ends_without_sockets: false,
     })
 }
 
@@ -374,28 +333,6 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
         journeys,
         feeder: feeder?,
     })
-}
-
-fn few<'a>(node: &Node<'a>) -> Option<Vec<Node<'a>>> {
-    let nodes = node.list()?;
-    if nodes.len() > MANY {
-        node.wrong(
-            format!("at most {MANY} entries"),
-            format!("there are {}", nodes.len()),
-        );
-        return None;
-    }
-    Some(nodes)
-}
-
-/// A length of time in microseconds, possibly zero, as nanoseconds.
-pub fn time(node: &Node<'_>) -> Option<Nanos> {
-    node.whole(0..=LONGEST_US).map(|us| us * 1000)
-}
-
-/// A length of time in microseconds above zero, as nanoseconds.
-pub fn positive_time(node: &Node<'_>) -> Option<Nanos> {
-    node.whole(1..=LONGEST_US).map(|us| us * 1000)
 }
 
 /// The folder that a job file's relative paths start from.

@@ -1,8 +1,6 @@
 //! What the client does about slow and failing calls: a list of policies, outermost first.
 
-use super::answer::status_range;
-use super::fields::{Node, Object, all};
-use super::{LONGEST_US, few};
+use super::fields::{Node, Object, all, few, positive_us, status_range, time_us};
 use patternbench_policies::backoff::{Backoff, Jitter};
 use patternbench_policies::retry::Retried;
 use patternbench_policies::shared::Scope;
@@ -61,14 +59,6 @@ fn policy(node: &Node<'_>) -> Option<Policy> {
     }
 }
 
-fn time_us(node: &Node<'_>) -> Option<u64> {
-    node.whole(0..=LONGEST_US)
-}
-
-fn positive_us(node: &Node<'_>) -> Option<u64> {
-    node.whole(1..=LONGEST_US)
-}
-
 fn count(node: &Node<'_>) -> Option<u32> {
     u32::try_from(node.whole(1..=MOST)?).ok()
 }
@@ -106,19 +96,33 @@ fn after(node: &Node<'_>) -> Option<u64> {
 
 fn retry(node: &Node<'_>) -> Option<Policy> {
     let object = node.object(&["max_attempts", "backoff", "jitter", "on", "retry_after_max_us"])?;
-    let max_attempts = need(&object, "max_attempts", attempts);
-    let backoff = need(&object, "backoff", backoff);
-    let jitter = object.or("jitter", Jitter::None, jitter);
+    let plain = plain(&object);
     let on = object.or("on", Retried::all(), retried);
     let retry_after = object.or("retry_after_max_us", RETRY_AFTER_MAX_US, time_us);
     Some(Policy::Retry(retry::Config {
-        max_attempts: max_attempts?,
-        backoff: backoff?,
-        jitter: jitter?,
         on: on?,
         // Zero is how a job says that wishes are not heard.
         retry_after_max_us: retry_after.map(|max| (max > 0).then_some(max))?,
+        ..plain?
     }))
+}
+
+/// A retry of everything that fails, which hears no wishes of servers.
+pub fn plain_retry(node: &Node<'_>) -> Option<Policy> {
+    plain(&node.object(&["max_attempts", "backoff", "jitter"])?).map(Policy::Retry)
+}
+
+fn plain(object: &Object<'_>) -> Option<retry::Config> {
+    let max_attempts = need(object, "max_attempts", attempts);
+    let backoff = need(object, "backoff", backoff);
+    let jitter = object.or("jitter", Jitter::None, jitter);
+    Some(retry::Config {
+        max_attempts: max_attempts?,
+        backoff: backoff?,
+        jitter: jitter?,
+        on: Retried::all(),
+        retry_after_max_us: None,
+    })
 }
 
 fn backoff(node: &Node<'_>) -> Option<Backoff> {
@@ -220,7 +224,7 @@ fn retry_budget(node: &Node<'_>) -> Option<Policy> {
     Some(Policy::RetryBudget(scope?, config))
 }
 
-fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
+pub fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
     let object = node.object(&[
         "failure_rate",
         "slow_call",

@@ -1,6 +1,6 @@
 //! What a step sends.
 
-use super::Context;
+use super::context::Context;
 use super::fields::{Node, Object, all};
 use crate::template::{Names, Place, Template, Values, query_text};
 use patternbench_wire::{Method, Request, Target};
@@ -24,6 +24,23 @@ struct Parts {
 }
 
 impl StepRequest {
+    /// A request in which nothing varies, whatever its texts look like.
+    pub fn literal(filled: &Filled, targets: &[(Target, u32)]) -> Self {
+        let header = |(name, value): &(String, String)| (name.clone(), Template::literal(value));
+        let rendered = targets.iter().map(|(target, _)| filled.render(target, None));
+        Self {
+            rendered: Some(rendered.collect()),
+            parts: Parts {
+                method: filled.method,
+                path: Some(Template::literal(&filled.path)),
+                query: Vec::new(),
+                headers: filled.headers.iter().map(header).collect(),
+                body: Template::literal(&filled.body),
+                body_place: Place::Raw,
+            },
+        }
+    }
+
     /// Whether the method is HEAD.
     pub fn is_head(&self) -> bool {
         self.parts.method == Method::Head
@@ -140,10 +157,7 @@ pub fn request(object: &Object<'_>, context: &Context<'_>, names: &mut Names) ->
             .iter()
             .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
     }) {
-        headers.push((
-            "Content-Type".to_owned(),
-            Template::parse(kind, &mut Names::default()).ok()?,
-        ));
+        headers.push(("Content-Type".to_owned(), Template::literal(kind)));
     }
     let parts = Parts {
         method: method?,
@@ -190,14 +204,30 @@ fn template(node: &Node<'_>, names: &mut Names) -> Option<Template> {
 fn path(node: &Node<'_>, names: &mut Names) -> Option<Template> {
     let text = node.text()?;
     let begins = text.starts_with('/') || text.starts_with("${");
-    if !begins || text.bytes().any(|byte| !byte.is_ascii_graphic()) {
-        node.wrong(
-            "/ and then visible ASCII characters, others as %XX",
-            "this is no path of a request",
-        );
+    if !begins || !is_visible(text) {
+        node.wrong(PATHS, "this is no path of a request");
         return None;
     }
     template(node, names)
+}
+
+/// What a path may be.
+pub const PATHS: &str = "/ and then visible ASCII characters, others as %XX";
+
+/// Whether all of a text is visible ASCII.
+pub fn is_visible(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Whether a text can be the name of a header (a token of RFC 9110).
+pub fn is_header_name(name: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(token)
+}
+
+/// Whether a text can be the value of a header: it holds no line break, nor any other control character but a tab.
+pub fn is_header_value(value: &str) -> bool {
+    !value.bytes().any(|byte| byte < 32 && byte != 9 || byte == 127)
 }
 
 fn query(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>> {
@@ -210,11 +240,7 @@ fn query(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>> 
 fn headers(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>> {
     let mut header = |(name, node): (String, Node<'_>)| {
         let text = node.text()?;
-        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        if name.is_empty()
-            || !name.bytes().all(token)
-            || text.bytes().any(|byte| byte < 32 && byte != 9 || byte == 127)
-        {
+        if !is_header_name(&name) || !is_header_value(text) {
             node.wrong(
                 "a header's name, and a value without line breaks",
                 "this is no header",
@@ -239,13 +265,13 @@ fn body(object: &Object<'_>, context: &Context<'_>, names: &mut Names) -> Option
         return None;
     }
     let Some((key, node)) = given.first() else {
-        return Some((Template::parse("", names).ok()?, Place::Raw, None));
+        return Some((Template::literal(""), Place::Raw, None));
     };
     match *key {
         "body" => Some((template(node, names)?, Place::Raw, None)),
         "json" => json(node, names),
         "form" => form(node, names),
-        _ => Some((literal(&context.read(node)?, names)?, Place::Raw, None)),
+        _ => Some((Template::literal(&context.read(node)?), Place::Raw, None)),
     }
 }
 
@@ -295,9 +321,4 @@ fn encoded_around_places(text: &str) -> String {
         rest = after;
     }
     encoded + &query_text(rest)
-}
-
-/// A file's text, in which nothing is a place.
-fn literal(text: &str, names: &mut Names) -> Option<Template> {
-    Template::parse(&text.replace("${", "$${"), names).ok()
 }

@@ -1,7 +1,8 @@
 //! When calls begin: closed and open workloads.
 
-use super::fields::{Node, all};
-use super::{Context, Nanos, positive_time, time};
+use super::context::Context;
+use super::fields::{Node, all, positive_time, time};
+use crate::units::Nanos;
 use patternbench_schedule::{Curve, Schedule, Spacing, Trace};
 
 /// How many users a group may have.
@@ -25,8 +26,8 @@ pub struct Closed {
     pub pace: Option<Pace>,
     /// The time over which the users begin, evenly.
     pub start_over: Nanos,
-    /// What ends the load before the time does.
-    pub until: Option<Until>,
+    /// What ends the load before the time does, whichever comes first.
+    pub until: Vec<Until>,
 }
 
 /// A constant rate per user.
@@ -56,6 +57,8 @@ pub enum Until {
     CallsPerUser(u64),
     /// So many good calls of each user.
     SuccessesPerUser(u64),
+    /// So many attempts of each user, looked at before each call.
+    AttemptsPerUser(u64),
 }
 
 /// Arrivals on a schedule.
@@ -82,7 +85,7 @@ impl Workload {
     /// Whether it comes to an end by itself.
     pub fn ends(&self) -> bool {
         match self {
-            Self::Closed(closed) => closed.until.is_some(),
+            Self::Closed(closed) => !closed.until.is_empty(),
             Self::Open(Open {
                 arrivals: Arrivals::Trace(..),
                 ..
@@ -129,7 +132,7 @@ fn closed(node: &Node<'_>) -> Option<Closed> {
         think,
         pace,
         start_over: start_over?,
-        until: until?,
+        until: until?.into_iter().collect(),
     })
 }
 

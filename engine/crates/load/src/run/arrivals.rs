@@ -1,15 +1,10 @@
 //! Arrivals of open workloads: due when their schedule says, whoever waits.
 
-use super::Runner;
-use super::session::Session;
-use crate::job::{Arrivals, Job, Nanos, Open, Workload};
-use patternbench_attemptlog::{Outcome, Row};
+use crate::job::{Arrivals, Job, Open, Workload};
+use crate::units::Nanos;
 use patternbench_schedule::{Schedule, Trace};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
-
-/// Arrivals that are handled before sockets are looked at again, so that a burst doesn't keep answers waiting.
-const AT_ONCE: usize = 64;
 
 /// Where arrivals come from.
 enum Source {
@@ -22,15 +17,15 @@ enum Source {
 pub struct Due {
     pub at: Nanos,
     user: Option<u32>,
-    step: Option<u16>,
+    pub step: Option<u16>,
 }
 
 /// The arrivals of one group.
 pub struct Arriving {
-    group: usize,
+    pub group: usize,
     source: Source,
     users: u32,
-    max_in_flight: u32,
+    pub max_in_flight: u32,
     left: u64,
     count: u64,
     pub next: Option<Due>,
@@ -79,14 +74,14 @@ impl Arriving {
     }
 
     /// Draws the next arrival, or none when the time or the count is over.
-    fn advance(&mut self, end: Nanos) {
+    pub fn advance(&mut self, end: Nanos) {
         let due = if self.left == 0 { None } else { self.source.next() };
         self.left = self.left.saturating_sub(1);
         self.next = due.filter(|due| due.at < end);
     }
 
     /// The user that an arrival comes as.
-    fn user(&mut self, due: Due) -> u32 {
+    pub fn user(&mut self, due: Due) -> u32 {
         self.count += 1;
         due.user
             .unwrap_or(((self.count - 1) % u64::from(self.users)) as u32)
@@ -112,70 +107,5 @@ impl Source {
                 })
             }
         }
-    }
-}
-
-impl Runner {
-    /// Lets everything arrive that is due.
-    pub(super) fn arrive(&mut self, job: &Job, now: Nanos) {
-        for index in 0..self.arriving.len() {
-            for _ in 0..AT_ONCE {
-                let Some(due) = self.arriving[index].next.filter(|due| due.at <= now) else {
-                    break;
-                };
-                let end = self.end;
-                self.arriving[index].advance(end);
-                self.arrive_one(job, index, due);
-            }
-        }
-    }
-
-    fn arrive_one(&mut self, job: &Job, index: usize, due: Due) {
-        let arriving = &mut self.arriving[index];
-        let user = arriving.user(due);
-        let (group, room) = (arriving.group, arriving.max_in_flight);
-        let journey = self.journey_for(job, group, due.step);
-        if self.groups[group].in_flight >= room {
-            return self.drop_arrival(job, group, journey, due.at, user);
-        }
-        let session = self.add_session(Session::arrival(group, user, journey));
-        self.begin_journey(job, session, Some(journey));
-        self.begin_call(job, session, due.at, due.at);
-    }
-
-    fn journey_for(&mut self, job: &Job, group: usize, step: Option<u16>) -> usize {
-        let begins_with = |name: u16| {
-            job.groups[group]
-                .journeys
-                .iter()
-                .position(|journey| journey.steps[0].name == name)
-        };
-        step.and_then(begins_with)
-            .unwrap_or_else(|| self.groups[group].journeys.next())
-    }
-
-    fn drop_arrival(&mut self, job: &Job, group: usize, journey: usize, due: Nanos, user: u32) {
-        let call = self.groups[group].next_call(user);
-        let moment = (due / 1000) as i64;
-        self.log.push(Row {
-            user,
-            group: group as u16,
-            step: job.groups[group].journeys[journey].steps[0].name,
-            call,
-            attempt: 0,
-            status: 0,
-            outcome: Outcome::Dropped,
-            success: false,
-            warm_up: due < self.warm_up,
-            intended_us: moment,
-            start_us: moment,
-            first_byte_us: -1,
-            end_us: moment,
-            bytes: Row::NO_BYTES,
-            lateness_us: 0,
-            call_response_us: 0,
-            call_success: false,
-            redirects: 0,
-        });
     }
 }

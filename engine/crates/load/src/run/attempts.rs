@@ -1,18 +1,19 @@
 //! Attempts: sent over a connection, watched, ended and logged.
 
-use super::Runner;
-use super::redirects::Trip;
+use super::runner::Runner;
 use super::session::{Session, journey_of, microseconds, step_of};
 use super::timers::Alarm;
 use super::trace::keeping;
 use super::verdict::{Ended, Verdict, judge};
-use super::wires::{Attempt, Key};
-use crate::job::{Job, Nanos, Step};
+use super::wires::{Attempt, Key, Trip};
+use super::world::World;
+use crate::job::{Job, Step};
 use crate::template::Values;
+use crate::units::Nanos;
 use patternbench_attemptlog::Row;
 use patternbench_wire::Failure;
 
-impl Runner {
+impl<W: World> Runner<W> {
     pub(super) fn send_attempt(
         &mut self,
         job: &Job,
@@ -24,6 +25,7 @@ impl Runner {
         let target = self.spread.next();
         let session = &mut self.sessions[index];
         session.attempts = session.attempts.saturating_add(1);
+        session.sent += 1;
         let step = step_of(job, session);
         let start = self.now();
         let attempt = Attempt {
@@ -93,7 +95,8 @@ impl Runner {
         let Some(mut memory) = self.sessions[attempt.session].memory.take() else {
             // Without a memory nothing varies: see `Journey::is_scripted`.
             let bytes = step.request.fixed(target).unwrap_or_default();
-            return self.wires.send(key, bytes, step.expected, attempt, None);
+            let request = (bytes, step.expected);
+            return self.wires.send(&mut self.world, key, request, attempt, None);
         };
         let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
         let (request, expected) = match &step.poll {
@@ -119,7 +122,9 @@ impl Runner {
         let expected = if traced { keeping(expected) } else { expected };
         let lasting = traced || cookies || step.max_redirects > 0;
         let sent = match request.fixed(target).filter(|_| !lasting) {
-            Some(bytes) => self.wires.send(key, bytes, expected, attempt, None),
+            Some(bytes) => self
+                .wires
+                .send(&mut self.world, key, (bytes, expected), attempt, None),
             None => {
                 let request = request.fill(&job.targets[target].0, &mut values);
                 let jar = cookies.then_some(&memory.jar);
@@ -140,7 +145,7 @@ impl Runner {
                 None => {}
             }
         }
-        self.wires.take(target)
+        self.wires.take(&mut self.world, target)
     }
 
     /// Makes sure that somebody looks when an attempt is overdue. One timer per connection is enough: when it is

@@ -11,7 +11,7 @@ const AUTOGROUP: &str = "/proc/self/autogroup";
 const TERMINAL: &str = "/dev/tty";
 
 /// What came of the wishes for a core and for priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Placement {
     /// The only core that the thread may run on, when it is bound to one.
     pub core: Option<usize>,

@@ -1,20 +1,15 @@
 //! Attempts that are sent on: each stays one attempt, from its first send to its final answer.
 
-use super::Runner;
+use super::runner::Runner;
 use super::session::{journey_of, step_of};
 use super::verdict::Verdict;
-use super::wires::{Attempt, Key};
+use super::wires::{Attempt, Key, Trip};
+use super::world::World;
 use crate::jar::{Asked, Jar, Moment};
-use crate::job::{Filled, Job, Nanos};
+use crate::job::{Filled, Job};
 use crate::redirect::{Refusal, location, redirected};
-use patternbench_wire::{Answer, Expected, Failure, Target, hostname};
-use std::time::SystemTime;
-
-/// A request that is still wanted when its answer comes: to be sent on, or for the path of its cookies.
-pub struct Trip {
-    pub request: Filled,
-    pub expected: Expected,
-}
+use crate::units::Nanos;
+use patternbench_wire::{Answer, Failure, Target, hostname};
 
 /// Where a request goes next, and to which target.
 type Hop = (Trip, usize);
@@ -27,7 +22,7 @@ fn asked<'a>(request: &'a Filled, target: &Target, host: &'a str) -> Asked<'a> {
     }
 }
 
-impl Runner {
+impl<W: World> Runner<W> {
     /// Sends a request that was filled in, with the cookies that belong to it.
     pub(super) fn send_trip(
         &mut self,
@@ -45,8 +40,9 @@ impl Runner {
         let cookie = jar.and_then(|jar| jar.header(asked(&trip.request, target, &host), self.now()));
         let bytes = trip.request.render(target, cookie);
         let expected = trip.expected;
+        let trip = Some(Box::new(trip));
         self.wires
-            .send(key, &bytes, expected, attempt, Some(Box::new(trip)))
+            .send(&mut self.world, key, (&bytes, expected), attempt, trip)
     }
 
     /// Keeps the cookies of an answer, final or not.
@@ -63,10 +59,8 @@ impl Runner {
         let session = &mut self.sessions[attempt.session];
         let keeps = journey_of(job, session).cookies;
         if let Some(memory) = session.memory.as_mut().filter(|_| keeps) {
-            let moment = Moment {
-                now,
-                today: SystemTime::now(),
-            };
+            let today = self.world.today();
+            let moment = Moment { now, today };
             let asked = asked(&trip.request, target, &host);
             memory.jar.keep(wire.parser().head(), asked, moment);
         }
@@ -126,7 +120,7 @@ impl Runner {
             (true, false) => self.wires.release(key),
             (false, _) => self.wires.close(key),
         }
-        self.wires.take(target)
+        self.wires.take(&mut self.world, target)
     }
 
     /// Counts a redirect that is not followed; its answer is none that anybody wanted.

@@ -1,6 +1,6 @@
 //! What is to happen when.
 
-use crate::job::Nanos;
+use crate::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,12 +1,9 @@
 //! Attempts told one by one, for whoever tries a journey out: what was sent, what came back, what was missed.
 
-use super::Runner;
-use super::session::step_of;
-use super::verdict::{Ended, Verdict, judge};
-use super::wires::{Attempt, Key};
-use crate::job::{Filled, Job, Kept, Nanos, Poll, Step};
-use patternbench_wire::{Answer, Expected, Target};
-use serde_json::{Map, Value, json};
+use super::verdict::Verdict;
+use crate::job::{Filled, Kept, Poll, Step};
+use patternbench_wire::{Expected, Target};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// How many bytes of every body are kept, so that an answer that was not as expected can be shown.
@@ -41,6 +38,21 @@ impl Trace {
     pub fn into_told(self) -> Vec<Value> {
         self.told
     }
+
+    /// Whether there is room to tell of another attempt.
+    pub fn has_room(&self) -> bool {
+        self.told.len() < self.most
+    }
+
+    /// What a session sent last: method and URL.
+    pub fn sent_by(&self, session: usize) -> Option<&(&'static str, String)> {
+        self.sent.get(&session)
+    }
+
+    /// Tells of an attempt.
+    pub fn tell(&mut self, attempt: Value) {
+        self.told.push(attempt);
+    }
 }
 
 /// What is kept of an answer whose attempt is told.
@@ -54,107 +66,17 @@ pub fn keeping(expected: Expected) -> Expected {
 
 /// What came back over the wire, as far as it is told.
 #[derive(Default)]
-struct Heard {
-    status: Option<u16>,
-    outcome: &'static str,
-    success: bool,
-    missed: Option<String>,
-    captured: Map<String, Value>,
-    body: Option<String>,
-}
-
-impl Runner {
-    /// Tells of a redirect that is followed.
-    pub(super) fn trace_hop(&mut self, job: &Job, attempt: Attempt, answer: Answer, now: Nanos) {
-        let heard = Heard {
-            status: Some(answer.status),
-            outcome: "redirected",
-            success: true,
-            ..Heard::default()
-        };
-        self.tell(job, attempt, heard, now);
-    }
-
-    /// Tells of an answer, while it can still be looked at.
-    pub(super) fn trace_answer(
-        &mut self,
-        job: &Job,
-        attempt: Attempt,
-        key: Key,
-        (answer, verdict): (Answer, Verdict),
-        refused: Option<String>,
-        now: Nanos,
-    ) {
-        if self.trace.is_none() {
-            return;
-        }
-        let session = &self.sessions[attempt.session];
-        let step = step_of(job, session);
-        let polling = session.memory.as_ref().is_some_and(|memory| memory.polling);
-        let Some(parser) = self.wires.get(key).map(super::wires::Wire::parser) else {
-            return;
-        };
-        let kept = Kept {
-            status: answer.status,
-            head: parser.head(),
-            body: parser.body(),
-        };
-        let (outcome, success) = judge(Ended::Answer(answer, verdict));
-        let heard = Heard {
-            status: Some(answer.status),
-            outcome: outcome.name(),
-            success,
-            missed: refused.or_else(|| missed(step, &kept, verdict, polling)),
-            captured: if success && !polling {
-                captured(step, &kept)
-            } else {
-                Map::new()
-            },
-            body: (!success).then(|| shown(kept.body)),
-        };
-        self.tell(job, attempt, heard, now);
-    }
-
-    /// Tells of an attempt without an answer.
-    pub(super) fn trace_failure(&mut self, job: &Job, attempt: Attempt, ended: Ended, now: Nanos) {
-        let missed = match ended {
-            Ended::Answer(..) => return,
-            Ended::Failure(patternbench_wire::Failure::Tls) => self.tls_reason.clone(),
-            Ended::Failure(failure) => Some(failure.name().to_owned()),
-            Ended::Timeout => Some("timeout".to_owned()),
-            Ended::Abandoned => None,
-        };
-        let heard = Heard {
-            outcome: judge(ended).0.name(),
-            missed,
-            ..Heard::default()
-        };
-        self.tell(job, attempt, heard, now);
-    }
-
-    fn tell(&mut self, job: &Job, attempt: Attempt, heard: Heard, now: Nanos) {
-        let session = &self.sessions[attempt.session];
-        let (group, step) = (&job.groups[session.group].name, step_of(job, session).name);
-        let Some(trace) = self
-            .trace
-            .as_deref_mut()
-            .filter(|trace| trace.told.len() < trace.most)
-        else {
-            return;
-        };
-        let sent = trace.sent.get(&attempt.session);
-        trace.told.push(json!({
-            "group": group, "step": job.step_names[usize::from(step)], "user": session.user, "call": session.call,
-            "attempt": attempt.number, "method": sent.map(|sent| sent.0), "url": sent.map(|sent| &sent.1),
-            "start_us": attempt.start / 1000, "end_us": now / 1000, "status": heard.status,
-            "outcome": heard.outcome, "success": heard.success, "missed": heard.missed,
-            "captured": heard.captured, "body": heard.body,
-        }));
-    }
+pub struct Heard {
+    pub status: Option<u16>,
+    pub outcome: &'static str,
+    pub success: bool,
+    pub missed: Option<String>,
+    pub captured: Map<String, Value>,
+    pub body: Option<String>,
 }
 
 /// What of an answer was not as expected, or, where the call asks again, what it waits for.
-fn missed(step: &Step, kept: &Kept<'_>, verdict: Verdict, polling: bool) -> Option<String> {
+pub fn missed(step: &Step, kept: &Kept<'_>, verdict: Verdict, polling: bool) -> Option<String> {
     match (&step.poll, polling) {
         (Some(poll), true) => missed_by_poll(poll, kept),
         (poll, _) => step
@@ -173,7 +95,7 @@ fn missed_by_poll(poll: &Poll, kept: &Kept<'_>) -> Option<String> {
     poll.expect.missed(kept).or_else(awaited)
 }
 
-fn captured(step: &Step, kept: &Kept<'_>) -> Map<String, Value> {
+pub fn captured(step: &Step, kept: &Kept<'_>) -> Map<String, Value> {
     let values = step.captures.iter();
     values
         .filter_map(|capture| Some((capture.name.clone(), Value::from(capture.find(kept)?))))
@@ -181,6 +103,6 @@ fn captured(step: &Step, kept: &Kept<'_>) -> Map<String, Value> {
 }
 
 /// The beginning of a body as text.
-fn shown(body: &[u8]) -> String {
+pub fn shown(body: &[u8]) -> String {
     String::from_utf8_lossy(&body[..body.len().min(SHOWN_BODY)]).into_owned()
 }

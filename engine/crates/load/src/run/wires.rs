@@ -1,20 +1,30 @@
 //! The connections of a round: which are idle, and which carry an attempt of whom.
 
-use super::redirects::Trip;
-use crate::job::Nanos;
-use patternbench_wire::{
-    AnswerParser, Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target,
-};
+use super::world::{Exchange, World};
+use crate::job::Filled;
+use crate::units::Nanos;
+use patternbench_wire::{AnswerParser, Expected, Failure, Progress, Readiness, Target};
 use slab::Slab;
-
-/// Scratch space for reading.
-const BUFFER: usize = 64 * 1024;
 
 /// A place in a slab, and a number that tells whether it is still the same that was meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     pub index: usize,
     pub epoch: u32,
+}
+
+impl Key {
+    /// As one number: the lower half is the place, the upper half the epoch.
+    fn packed(self) -> u64 {
+        u64::from(self.epoch) << 32 | self.index as u64
+    }
+
+    fn unpacked(number: u64) -> Self {
+        Self {
+            index: (number & 0xFFFF_FFFF) as usize,
+            epoch: (number >> 32) as u32,
+        }
+    }
 }
 
 /// An attempt on its way.
@@ -35,9 +45,15 @@ pub struct Attempt {
     pub hops: u8,
 }
 
+/// A request that is still wanted when its answer comes: to be sent on, or for the path of its cookies.
+pub struct Trip {
+    pub request: Filled,
+    pub expected: Expected,
+}
+
 /// A connection, and what it is used for.
-pub struct Wire {
-    connection: Connection,
+pub struct Wire<C> {
+    connection: C,
     pub target: usize,
     epoch: u32,
     pub attempt: Option<Attempt>,
@@ -49,7 +65,7 @@ pub struct Wire {
     pooled: bool,
 }
 
-impl Wire {
+impl<C: Exchange> Wire<C> {
     /// Why TLS failed on it, when it did.
     pub fn reason(&self) -> Option<&str> {
         self.connection.reason()
@@ -62,77 +78,64 @@ impl Wire {
 }
 
 /// All connections.
-pub struct Wires {
+pub struct Wires<C> {
     targets: Vec<Target>,
-    limits: Limits,
-    poller: Poller,
-    wires: Slab<Wire>,
+    wires: Slab<Wire<C>>,
     idle: Vec<Vec<Key>>,
     epoch: u32,
-    buffer: Vec<u8>,
     /// How many were opened.
     pub opened: u64,
 }
 
-impl Wires {
-    pub fn new(targets: Vec<Target>, limits: Limits) -> std::io::Result<Self> {
+impl<C: Exchange> Wires<C> {
+    pub fn new(targets: Vec<Target>) -> Self {
         let idle = targets.iter().map(|_| Vec::new()).collect();
-        let (poller, buffer) = (Poller::new()?, vec![0; BUFFER]);
-        Ok(Self {
+        Self {
             targets,
-            limits,
-            poller,
             wires: Slab::new(),
             idle,
             epoch: 0,
-            buffer,
             opened: 0,
-        })
-    }
-
-    /// Waits for sockets, and puts what is ready into `ready`.
-    pub fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
-        ready.clear();
-        ready.extend(self.poller.wait(std::time::Duration::from_nanos(timeout))?);
-        Ok(())
+        }
     }
 
     /// The connection that an event is for, unless it is gone.
     pub fn of_event(&self, event: Readiness) -> Option<Key> {
-        // The lower half of the number is the place, the upper half the epoch: see `open`.
-        let key = Key {
-            index: (event.key & 0xFFFF_FFFF) as usize,
-            epoch: (event.key >> 32) as u32,
-        };
+        let key = Key::unpacked(event.key);
         self.get(key).map(|_| key)
     }
 
-    pub fn get(&self, key: Key) -> Option<&Wire> {
+    pub fn get(&self, key: Key) -> Option<&Wire<C>> {
         self.wires.get(key.index).filter(|wire| wire.epoch == key.epoch)
     }
 
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut Wire> {
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut Wire<C>> {
         self.wires
             .get_mut(key.index)
             .filter(|wire| wire.epoch == key.epoch)
     }
 
     /// An idle connection to a target, or a new one.
-    pub fn take(&mut self, target: usize) -> Result<Key, Failure> {
+    pub fn take(&mut self, world: &mut impl World<Connection = C>, target: usize) -> Result<Key, Failure> {
         while let Some(key) = self.idle[target].pop() {
             if let Some(wire) = self.get_mut(key) {
                 wire.pooled = false;
                 return Ok(key);
             }
         }
-        self.open(target)
+        self.open(world, target)
     }
 
-    fn open(&mut self, target: usize) -> Result<Key, Failure> {
-        let connection = Connection::open(&self.targets[target], self.limits)?;
+    fn open(&mut self, world: &mut impl World<Connection = C>, target: usize) -> Result<Key, Failure> {
         self.epoch = self.epoch.wrapping_add(1);
+        let place = self.wires.vacant_entry();
+        let key = Key {
+            index: place.key(),
+            epoch: self.epoch,
+        };
+        let connection = world.connect(&self.targets[target], key.packed())?;
         self.opened += 1;
-        let wire = Wire {
+        place.insert(Wire {
             connection,
             target,
             epoch: self.epoch,
@@ -140,17 +143,8 @@ impl Wires {
             trip: None,
             alarm: None,
             pooled: false,
-        };
-        let index = self.wires.insert(wire);
-        let key = u64::from(self.epoch) << 32 | index as u64;
-        if self.poller.add(&self.wires[index].connection, key).is_err() {
-            self.wires.remove(index);
-            return Err(Failure::Exhausted);
-        }
-        Ok(Key {
-            index,
-            epoch: self.epoch,
-        })
+        });
+        Ok(key)
     }
 
     /// Puts a connection back for anybody.
@@ -172,9 +166,9 @@ impl Wires {
     /// Sends an attempt's request over a connection.
     pub fn send(
         &mut self,
+        world: &mut impl World<Connection = C>,
         key: Key,
-        request: &[u8],
-        expected: Expected,
+        (request, expected): (&[u8], Expected),
         attempt: Attempt,
         trip: Option<Box<Trip>>,
     ) -> Result<(), Failure> {
@@ -183,13 +177,17 @@ impl Wires {
         };
         wire.attempt = Some(attempt);
         wire.trip = trip;
-        wire.connection.send(request, expected)
+        world.send(&mut wire.connection, request, expected)
     }
 
-    /// Goes on with a connection that is ready.
-    pub fn progress(&mut self, key: Key, event: Readiness) -> Result<Progress, Failure> {
-        let Self { wires, buffer, .. } = self;
-        wires[key.index].connection.ready(event, buffer)
+    /// Goes on with a connection that something was reported about.
+    pub fn progress(
+        &mut self,
+        world: &mut impl World<Connection = C>,
+        key: Key,
+        event: Readiness,
+    ) -> Result<Progress, Failure> {
+        world.receive(&mut self.wires[key.index].connection, event)
     }
 
     /// What a connection kept of its last answer.

@@ -1,7 +1,7 @@
 //! A call, and what can happen to it.
 
-use super::Layer;
 use super::decision::{Turn, Why};
+use super::layers::Layer;
 use crate::breaker::Ticket;
 use crate::outcome::{Kind, Outcome};
 use rand_core::Rng;

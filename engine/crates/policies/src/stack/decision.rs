@@ -1,6 +1,6 @@
 //! What a call is told, and what it decides.
 
-use super::Stack;
+use super::layers::Stack;
 use crate::outcome::Outcome;
 
 /// What the caller is to do.
@@ -29,15 +29,6 @@ pub enum Why {
     TimedOut,
     /// Another attempt of the same call was faster.
     Superseded,
-}
-
-/// A call that waits in a bulkhead: the caller's number for it, and the place in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waiter {
-    /// The caller's number for the call.
-    pub who: u64,
-    /// What to hand to [`Call::granted`].
-    pub frame: u32,
 }
 
 /// What a call needs to decide: the moment, what it shares with others, chance, and room for decisions.

@@ -1,8 +1,8 @@
 //! How what a policy guards ends, and what the policy makes of it.
 
-use super::Layer;
 use super::call::{Call, Frame, State};
-use super::decision::{Decision, Turn, Waiter, Why};
+use super::decision::{Decision, Turn, Why};
+use super::layers::{Layer, Waiter};
 use crate::breaker::{Breaker, Ticket};
 use crate::outcome::{Failure, Outcome};
 use rand_core::Rng;

@@ -1,8 +1,8 @@
 //! How a call goes into the next policy, and what that says to it.
 
-use super::Layer;
 use super::call::{Call, Frame, State};
-use super::decision::{Decision, Turn, Waiter};
+use super::decision::{Decision, Turn};
+use super::layers::{Layer, Waiter};
 use crate::breaker::Admission;
 use crate::budget::Budget;
 use crate::bulkhead::Entry;

@@ -1,8 +1,5 @@
 //! The HTTP side of the contract.
 
-use crate::fields::Problem;
-use crate::round::{self, MOST_USERS, Round};
-use crate::running::{self, Audience};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::{Body, Frame, Incoming};
@@ -10,6 +7,8 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use patternbench_load::Problem;
+use patternbench_load::contract::{self, Audience, Round};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -17,7 +16,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -25,8 +24,6 @@ use tokio::sync::mpsc;
 
 /// The most bytes of a round: 16 MB, most of it the body of its request.
 const MOST_BYTES: usize = 16 << 20;
-/// Lines that may wait for the other side to read.
-const LINES: usize = 16;
 
 /// Serves the client contract until the process is ended.
 ///
@@ -90,9 +87,10 @@ async fn answer(request: Request<Incoming>, busy: Arc<AtomicBool>) -> Result<Ans
 
 /// As many users as there may be connections, with some file descriptors left for the client itself.
 fn most_users() -> u64 {
-    const OWN_FILES: u64 = 32;
+    const OWN_FILES: u64 = 64;
+    const MOST: u64 = 1_000_000;
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    files.saturating_sub(OWN_FILES).clamp(1, MOST_USERS)
+    files.saturating_sub(OWN_FILES).clamp(1, MOST)
 }
 
 fn description() -> Value {
@@ -110,7 +108,7 @@ async fn check(request: Request<Incoming>) -> Answer {
     match read(request).await {
         Ok(text) => plain(
             StatusCode::OK,
-            &problem_list(round::read(&text, most_users()).err().unwrap_or_default()),
+            &problem_list(contract::read(&text, most_users()).err().unwrap_or_default()),
         ),
         Err(answer) => answer,
     }
@@ -121,7 +119,7 @@ async fn start(request: Request<Incoming>, busy: Arc<AtomicBool>) -> Answer {
         Ok(text) => text,
         Err(answer) => return answer,
     };
-    match round::read(&text, most_users()) {
+    match contract::read(&text, most_users()) {
         Err(problems) => plain(StatusCode::UNPROCESSABLE_ENTITY, &problem_list(problems)),
         Ok(round) if !busy.swap(true, Ordering::AcqRel) => run(round, busy),
         Ok(_) => failure(
@@ -133,16 +131,22 @@ async fn start(request: Request<Incoming>, busy: Arc<AtomicBool>) -> Answer {
 
 /// Runs the round in a thread of its own; the place is free again when that ends, however it does.
 fn run(round: Round, busy: Arc<AtomicBool>) -> Answer {
-    let (sender, receiver) = mpsc::channel(LINES);
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let lines = Lines {
+        receiver,
+        waiting: waiting.clone(),
+    };
     let place = Place(busy);
     let thread = std::thread::Builder::new().name("round".into()).spawn(move || {
-        let stream = Stream(sender);
-        running::run(round, &stream);
-        // Free before the stream ends: who has read the last line may start the next round at once.
+        let stream = Stream { sender, waiting };
+        let last = contract::run(round, &stream);
+        // Free before the last line is out: who has read it may start the next round at once.
         drop(place);
+        stream.send(last, 0);
     });
     match thread {
-        Ok(_) => stream(receiver),
+        Ok(_) => stream(lines),
         Err(error) => failure(
             StatusCode::INTERNAL_SERVER_ERROR,
             &format!("cannot start a round: {error}"),
@@ -170,7 +174,19 @@ async fn read(request: Request<Incoming>) -> Result<Bytes, Answer> {
 }
 
 fn problem_list(problems: Vec<Problem>) -> Value {
-    json!({"problems": problems.iter().map(Problem::to_json).collect::<Vec<_>>()})
+    json!({"problems": problems.iter().map(as_json).collect::<Vec<_>>()})
+}
+
+/// A problem as the contract has it: its value as JSON, not as a text of it.
+fn as_json(problem: &Problem) -> Value {
+    let Problem {
+        path,
+        value,
+        message,
+        allowed,
+    } = problem;
+    let value: Value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+    json!({"path": path, "value": value, "message": message, "allowed": allowed})
 }
 
 fn plain(status: StatusCode, value: &Value) -> Answer {
@@ -194,29 +210,42 @@ fn not_allowed(method: &'static str) -> Answer {
     answer
 }
 
-fn stream(receiver: mpsc::Receiver<String>) -> Answer {
-    let mut answer = Response::new(Either::Right(Lines(receiver)));
+fn stream(lines: Lines) -> Answer {
+    let mut answer = Response::new(Either::Right(lines));
     answer
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     answer
 }
 
-/// The end of the stream that the round writes to.
-struct Stream(mpsc::Sender<String>);
+/// The end of the stream that the round writes to. It never waits: a round that waits for its reader would lie about times.
+#[derive(Clone)]
+struct Stream {
+    sender: mpsc::UnboundedSender<(String, usize)>,
+    waiting: Arc<AtomicUsize>,
+}
 
 impl Audience for Stream {
-    fn send(&self, line: String) -> bool {
-        self.0.blocking_send(line).is_ok()
+    fn send(&self, line: String, rows: usize) {
+        self.waiting.fetch_add(rows, Ordering::Relaxed);
+        // An audience that has left is noticed when the round looks for it.
+        let _ = self.sender.send((line, rows));
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     fn has_left(&self) -> bool {
-        self.0.is_closed()
+        self.sender.is_closed()
     }
 }
 
 /// The end of the stream that is sent out. It is dropped when the connection closes, which the round notices.
-struct Lines(mpsc::Receiver<String>);
+struct Lines {
+    receiver: mpsc::UnboundedReceiver<(String, usize)>,
+    waiting: Arc<AtomicUsize>,
+}
 
 impl Body for Lines {
     type Data = Bytes;
@@ -226,8 +255,12 @@ impl Body for Lines {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0
-            .poll_recv(cx)
-            .map(|line| line.map(|line| Ok(Frame::data(Bytes::from(line)))))
+        let next = self.receiver.poll_recv(cx);
+        next.map(|line| {
+            line.map(|(line, rows)| {
+                self.waiting.fetch_sub(rows, Ordering::Relaxed);
+                Ok(Frame::data(Bytes::from(line)))
+            })
+        })
     }
 }

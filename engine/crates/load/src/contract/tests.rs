@@ -1,8 +1,10 @@
 //! What rounds are read, and what is refused.
 
-use super::{MOST_USERS, read};
+use super::read;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+const MOST_USERS: u64 = 2_000;
 
 fn contract(name: &str) -> Value {
     let path = format!("{}/../../../contracts/client/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -146,7 +148,7 @@ fn what_breaks_a_bound_of_the_schema_is_refused() {
 fn a_whole_number_may_be_written_as_a_float() {
     let mut round = round(&json!({"baseline": {}}));
     round["users"] = json!(3.0);
-    assert_eq!(read(round.to_string().as_bytes(), MOST_USERS).unwrap().users, 3);
+    assert_eq!(problems(&round), [""; 0]);
 }
 
 #[test]
@@ -155,11 +157,23 @@ fn a_breaker_that_could_never_open_is_refused() {
         "failure_rate": 50, "slow_call": null, "window": {"calls": 2}, "minimum_calls": 3,
         "open_for_us": 1, "half_open_calls": 1, "scope": "user",
     }});
-    let problem = read(round(&breaker).to_string().as_bytes(), MOST_USERS)
-        .unwrap_err()
-        .remove(0);
+    let refused = read(round(&breaker).to_string().as_bytes(), MOST_USERS);
+    let problem = refused.err().unwrap().remove(0);
     assert_eq!(problem.path, "strategy.circuit_breaker.minimum_calls");
-    assert_eq!(problem.allowed, "a whole number from 1 to 2");
+    assert_eq!(problem.allowed, "at most window.calls, 2");
+}
+
+#[test]
+fn a_text_that_looks_like_a_template_is_sent_as_it_is() {
+    let mut round = round(&json!({"baseline": {}}));
+    round["request"]["path"] = json!("/${user}");
+    round["request"]["body"] = json!("${nothing}");
+    let round = read(round.to_string().as_bytes(), MOST_USERS).ok().unwrap();
+    let job = round.into_job().ok().unwrap();
+    let request = job.groups[0].journeys[0].steps[0].request.fixed(0).unwrap();
+    let request = String::from_utf8(request.to_vec()).unwrap();
+    assert!(request.starts_with("GET /${user} HTTP/1.1\r\n"), "{request}");
+    assert!(request.ends_with("\r\n\r\n${nothing}"), "{request}");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -1,5 +1,7 @@
 //! The verb `client`.
 
+mod server;
+
 use std::net::IpAddr;
 use std::process::ExitCode;
 
@@ -23,6 +25,6 @@ const EXAMPLE: &str = "Example:
 
 /// Serves until it is ended.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
-    patternbench_client::serve(arguments.host, arguments.port)?;
+    server::serve(arguments.host, arguments.port)?;
     Ok(ExitCode::SUCCESS)
 }

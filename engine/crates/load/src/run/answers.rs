@@ -1,0 +1,118 @@
+//! Answers, as they come in over connections.
+
+use super::runner::Runner;
+use super::session::step_of;
+use super::verdict::{Ended, Verdict, judge_answer, judge_first, judge_poll};
+use super::wires::{Attempt, Key};
+use super::world::World;
+use crate::job::{Job, Kept, Poll};
+use crate::units::Nanos;
+use patternbench_wire::{Answer, Failure, Progress, Readiness};
+
+impl<W: World> Runner<W> {
+    pub(super) fn handle(&mut self, job: &Job, event: Readiness) {
+        let Some(key) = self.wires.of_event(event) else {
+            return;
+        };
+        let progress = self.wires.progress(&mut self.world, key, event);
+        let now = self.now();
+        match progress {
+            Ok(Progress::Waiting) => {}
+            Ok(Progress::Begun) => self.begun(key, now),
+            Ok(Progress::More) => {
+                self.begun(key, now);
+                self.unread.push(event);
+            }
+            Ok(Progress::Done(answer)) => self.answered(job, key, answer, now),
+            Ok(Progress::Gone) => self.wires.close(key),
+            Err(failure) => self.failed(job, key, failure, now),
+        }
+    }
+
+    fn begun(&mut self, key: Key, now: Nanos) {
+        if let Some(attempt) = self.wires.get_mut(key).and_then(|wire| wire.attempt.as_mut()) {
+            attempt.first_byte.get_or_insert(now);
+        }
+    }
+
+    fn answered(&mut self, job: &Job, key: Key, answer: Answer, now: Nanos) {
+        let Some(mut attempt) = self.wires.get_mut(key).and_then(|wire| wire.attempt.take()) else {
+            return;
+        };
+        attempt.first_byte.get_or_insert(now);
+        self.keep_cookies(job, attempt, key, now);
+        let (verdict, refused) = match self.next_hop(job, attempt, key, answer) {
+            Some(Ok(hop)) => {
+                self.trace_hop(job, attempt, answer, now);
+                return self.follow(job, attempt, key, answer, hop);
+            }
+            Some(Err(refusal)) => {
+                let why = refusal.to_string();
+                (self.refuse(refusal), Some(why))
+            }
+            None => (self.examine(job, attempt, key, answer, now), None),
+        };
+        self.trace_answer(job, attempt, key, (answer, verdict), refused, now);
+        self.listen(attempt, key, answer);
+        if !answer.keep_alive {
+            self.wires.close(key);
+        }
+        let kept = answer.keep_alive.then_some(key);
+        self.attempt_ended(job, attempt, Ended::Answer(answer, verdict), now, kept);
+    }
+
+    fn failed(&mut self, job: &Job, key: Key, failure: Failure, now: Nanos) {
+        let attempt = self.wires.get_mut(key).and_then(|wire| wire.attempt.take());
+        if failure == Failure::Tls && self.tls_reason.is_none() {
+            self.tls_reason = self
+                .wires
+                .get(key)
+                .and_then(|wire| wire.reason().map(str::to_owned));
+        }
+        self.wires.close(key);
+        if let Some(attempt) = attempt {
+            self.attempt_ended(job, attempt, Ended::Failure(failure), now, None);
+        }
+    }
+
+    /// What an answer means, as far as the step looks into it.
+    pub(super) fn examine(
+        &mut self,
+        job: &Job,
+        attempt: Attempt,
+        key: Key,
+        answer: Answer,
+        now: Nanos,
+    ) -> Verdict {
+        let session = &mut self.sessions[attempt.session];
+        let step = step_of(job, session);
+        let memory = session.memory.as_deref_mut();
+        if memory.is_none() && step.expected.keep_body == 0 {
+            return if step.expect.allows(answer.status) {
+                Verdict::Good
+            } else {
+                Verdict::BadStatus
+            };
+        }
+        let Some(parser) = self.wires.parser(key) else {
+            return Verdict::Unexpected;
+        };
+        let kept = Kept {
+            status: answer.status,
+            head: parser.head(),
+            body: parser.body(),
+        };
+        let Some(memory) = memory else {
+            return judge_answer(&step.expect, &kept);
+        };
+        let too_late = |poll: &Poll| now + poll.every > session.intended.saturating_add(poll.limit);
+        match &step.poll {
+            Some(poll) if memory.polling => judge_poll(poll, &kept, too_late(poll)),
+            poll => match (judge_first(step, &kept, memory), poll) {
+                (Verdict::Good, Some(poll)) if too_late(poll) => Verdict::Unexpected,
+                (Verdict::Good, Some(_)) => Verdict::Again,
+                (verdict, _) => verdict,
+            },
+        }
+    }
+}

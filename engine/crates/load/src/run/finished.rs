@@ -1,0 +1,68 @@
+//! What comes of a round, or why nothing does.
+
+use super::placement::Placement;
+use crate::redirect::Refusal;
+use patternbench_attemptlog::{LogError, Written};
+use patternbench_wire::Failure;
+use std::time::Duration;
+
+/// Why a round could not go on, in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunError(pub String);
+
+impl From<LogError> for RunError {
+    fn from(LogError(message): LogError) -> Self {
+        Self(message)
+    }
+}
+
+impl From<std::io::Error> for RunError {
+    fn from(error: std::io::Error) -> Self {
+        Self(format!(
+            "the operating system refuses to wait for sockets: {error}"
+        ))
+    }
+}
+
+/// What came of a round.
+pub struct Finished {
+    /// What was logged.
+    pub written: Written,
+    /// From the end of the warm-up to the end of the last attempt.
+    pub duration: Duration,
+    /// Wall-clock time of the whole round.
+    pub elapsed: Duration,
+    /// How long the round went on after its planned end and all waiting for answers.
+    pub overrun: Duration,
+    /// Failures of connections by kind, in the order of [`Failure::ALL`], warm-up included.
+    pub failures: [u64; Failure::ALL.len()],
+    /// The same without the warm-up.
+    pub measured_failures: [u64; Failure::ALL.len()],
+    /// The thread that drove the load, where it ran on a machine.
+    pub generator: Generator,
+    /// Connections that were opened.
+    pub connections: u64,
+    /// Attempts that were given up because the time for waiting was over.
+    pub abandoned: u64,
+    /// Redirects that were not followed, one of each kind with how many there were, warm-up included.
+    pub refused: Vec<(Refusal, u64)>,
+    /// Why TLS failed for the first time, when it did.
+    pub tls_reason: Option<String>,
+    /// What is told of the first attempts, where the job asks for that.
+    pub told: Option<Vec<serde_json::Value>>,
+    /// How often each policy acted, outermost first.
+    pub acted: Vec<(&'static str, u64)>,
+    /// Whether it was stopped from outside.
+    pub interrupted: bool,
+}
+
+/// The thread that drove a round's load; nothing of it in simulated time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Generator {
+    /// CPU time that it used.
+    pub cpu: Duration,
+    /// Where and how urgently it ran.
+    pub placement: Placement,
+    /// When the round began, on the machine's monotonic clock.
+    pub began: Duration,
+}

@@ -1,0 +1,99 @@
+//! Tells attempts one by one while they end.
+
+use super::runner::Runner;
+use super::session::step_of;
+use super::trace::{Heard, captured, missed, shown};
+use super::verdict::{Ended, Verdict, judge};
+use super::wires::{Attempt, Key, Wire};
+use super::world::World;
+use crate::job::{Job, Kept};
+use crate::units::Nanos;
+use patternbench_wire::{Answer, Failure};
+use serde_json::{Map, json};
+
+impl<W: World> Runner<W> {
+    /// Tells of a redirect that is followed.
+    pub(super) fn trace_hop(&mut self, job: &Job, attempt: Attempt, answer: Answer, now: Nanos) {
+        let heard = Heard {
+            status: Some(answer.status),
+            outcome: "redirected",
+            success: true,
+            ..Heard::default()
+        };
+        self.tell(job, attempt, heard, now);
+    }
+
+    /// Tells of an answer, while it can still be looked at.
+    pub(super) fn trace_answer(
+        &mut self,
+        job: &Job,
+        attempt: Attempt,
+        key: Key,
+        (answer, verdict): (Answer, Verdict),
+        refused: Option<String>,
+        now: Nanos,
+    ) {
+        if self.trace.is_none() {
+            return;
+        }
+        let session = &self.sessions[attempt.session];
+        let step = step_of(job, session);
+        let polling = session.memory.as_ref().is_some_and(|memory| memory.polling);
+        let Some(parser) = self.wires.get(key).map(Wire::parser) else {
+            return;
+        };
+        let kept = Kept {
+            status: answer.status,
+            head: parser.head(),
+            body: parser.body(),
+        };
+        let (outcome, success) = judge(Ended::Answer(answer, verdict));
+        let heard = Heard {
+            status: Some(answer.status),
+            outcome: outcome.name(),
+            success,
+            missed: refused.or_else(|| missed(step, &kept, verdict, polling)),
+            captured: if success && !polling {
+                captured(step, &kept)
+            } else {
+                Map::new()
+            },
+            body: (!success).then(|| shown(kept.body)),
+        };
+        self.tell(job, attempt, heard, now);
+    }
+
+    /// Tells of an attempt without an answer.
+    pub(super) fn trace_failure(&mut self, job: &Job, attempt: Attempt, ended: Ended, now: Nanos) {
+        let missed = match ended {
+            Ended::Answer(..) => return,
+            Ended::Failure(Failure::Tls) => self.tls_reason.clone(),
+            Ended::Failure(failure) => Some(failure.name().to_owned()),
+            Ended::Timeout => Some("timeout".to_owned()),
+            Ended::Abandoned => None,
+        };
+        let heard = Heard {
+            outcome: judge(ended).0.name(),
+            missed,
+            ..Heard::default()
+        };
+        self.tell(job, attempt, heard, now);
+    }
+
+    fn tell(&mut self, job: &Job, attempt: Attempt, heard: Heard, now: Nanos) {
+        let session = &self.sessions[attempt.session];
+        let (group, step) = (&job.groups[session.group].name, step_of(job, session).name);
+        let Some(trace) = self.trace.as_deref_mut().filter(|trace| trace.has_room()) else {
+            return;
+        };
+        let sent = trace.sent_by(attempt.session);
+        let told = json!({
+            "group": group, "step": job.step_names[usize::from(step)], "user": session.user, "call": session.call,
+            "attempt": attempt.number, "method": sent.map(|sent| sent.0), "url": sent.map(|sent| &sent.1),
+            "start_us": attempt.start / 1000, "end_us": now / 1000, "status": heard.status,
+            "outcome": heard.outcome, "success": heard.success, "missed": heard.missed,
+            "captured": heard.captured, "body": heard.body,
+        });
+        trace.tell(told);
+    }
+}

@@ -1,0 +1,230 @@
+//! What users and arrivals do: begin calls, pause, take the next step, and end.
+
+use super::guarded::Guarded;
+use super::runner::Runner;
+use super::session::{Session, journey_of};
+use super::timers::Alarm;
+use super::wires::Key;
+use super::world::World;
+use crate::job::{Closed, Job, Late, Pace, Until, Workload};
+use crate::units::Nanos;
+
+impl<W: World> Runner<W> {
+    pub(super) fn begin_users(&mut self, job: &Job, group: usize) {
+        let Workload::Closed(closed) = &job.groups[group].workload else {
+            return;
+        };
+        for user in 0..closed.users {
+            let at = u128::from(closed.start_over) * u128::from(user) / u128::from(closed.users);
+            let at = at as Nanos;
+            let mut session = Session::user(group, user);
+            session.paced = at;
+            let index = self.add_session(session);
+            self.begin_journey(job, index, None);
+            self.go_on_at(job, index, None, at);
+        }
+    }
+
+    pub(super) fn add_session(&mut self, mut session: Session) -> usize {
+        self.epochs = self.epochs.wrapping_add(1);
+        session.epoch = self.epochs;
+        let group = &mut self.groups[session.group];
+        group.in_flight += u32::from(!session.is_user);
+        session.memory = group.scripted.then(Box::default);
+        let who = Key {
+            index: self.sessions.vacant_key(),
+            epoch: session.epoch,
+        };
+        let policies = self.policies.as_ref();
+        session.guarded = policies.map(|_| Guarded::new(who, session.group, session.user));
+        self.sessions.insert(session)
+    }
+
+    /// Puts a session before the first step of a journey: the given one, or the next in turn.
+    pub(super) fn begin_journey(&mut self, job: &Job, index: usize, journey: Option<usize>) {
+        let session = &mut self.sessions[index];
+        let group = &mut self.groups[session.group];
+        session.step = 0;
+        session.journey = journey.unwrap_or_else(|| group.journeys.next());
+        if let Some(memory) = &mut session.memory {
+            let group_job = &job.groups[session.group];
+            memory.captured.clear();
+            memory
+                .captured
+                .resize(group_job.journeys[session.journey].captured, String::new());
+            memory.line = group.feed(&group_job.feeder, &mut self.random);
+        }
+    }
+
+    fn pause_until(&mut self, index: usize, at: Nanos) {
+        let epoch = self.sessions[index].epoch;
+        self.timers.set(at, Alarm::Session { index, epoch });
+    }
+
+    pub(super) fn wake_session(&mut self, job: &Job, index: usize, epoch: u32, at: Nanos) {
+        if self
+            .sessions
+            .get(index)
+            .is_some_and(|session| session.epoch == epoch)
+        {
+            if self.sessions[index]
+                .memory
+                .as_ref()
+                .is_some_and(|memory| memory.polling)
+            {
+                self.ask(job, index, at, at);
+            } else {
+                self.begin_call(job, index, at, at);
+            }
+        }
+    }
+
+    /// Begins the call that a session stands before; `possible` is when it could have begun, to know the generator's lateness.
+    pub(super) fn begin_call(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
+        let now = self.now();
+        if self.sessions[index].is_user {
+            if !self.wants_more(job, index, now) {
+                return self.end_session(index);
+            }
+            self.count_call(index, intended);
+        }
+        let session = &mut self.sessions[index];
+        let group = &mut self.groups[session.group];
+        session.intended = intended;
+        session.attempts = 0;
+        if session.is_user {
+            group.in_flight += 1;
+        } else {
+            session.call = group.next_call(session.user);
+        }
+        self.ask(job, index, intended, possible);
+    }
+
+    /// Sends a request of a call, through the policies when there are any.
+    fn ask(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
+        if self.sessions[index].guarded.is_some() {
+            self.ask_policies(job, index, intended, possible);
+        } else {
+            self.send_attempt(job, index, 0, intended, possible);
+        }
+    }
+
+    /// Whether a user may begin another call.
+    fn wants_more(&self, job: &Job, index: usize, now: Nanos) -> bool {
+        let session = &self.sessions[index];
+        let Workload::Closed(closed) = &job.groups[session.group].workload else {
+            return true;
+        };
+        let left = |until: &Until| match until {
+            Until::Calls(_) => self.groups[session.group].calls_left > 0,
+            Until::CallsPerUser(calls) => session.calls < *calls,
+            Until::SuccessesPerUser(successes) => session.successes < *successes,
+            Until::AttemptsPerUser(attempts) => session.sent < *attempts,
+        };
+        now < self.end && closed.until.iter().all(left)
+    }
+
+    /// Counts a call that a user begins; those of the warm-up end nothing.
+    fn count_call(&mut self, index: usize, intended: Nanos) {
+        if intended >= self.warm_up {
+            let session = &mut self.sessions[index];
+            session.calls += 1;
+            let left = &mut self.groups[session.group].calls_left;
+            *left = left.saturating_sub(1);
+        }
+    }
+
+    /// A call has ended, and its session goes on.
+    pub(super) fn call_ended(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
+        let session = &mut self.sessions[index];
+        session
+            .memory
+            .iter_mut()
+            .for_each(|memory| memory.polling = false);
+        if session.is_user {
+            self.groups[session.group].in_flight -= 1;
+        }
+        if success && session.intended >= self.warm_up {
+            session.successes += 1;
+        }
+        self.go_on(job, index, success, rejected, now);
+    }
+
+    pub(super) fn ask_again(&mut self, index: usize, at: Nanos) {
+        self.sessions[index]
+            .memory
+            .iter_mut()
+            .for_each(|memory| memory.polling = true);
+        self.pause_until(index, at);
+    }
+
+    /// After a call: the next step, or the next journey, or the end.
+    fn go_on(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
+        if self.sessions[index].is_user && !self.wants_more(job, index, now) {
+            return self.end_session(index);
+        }
+        let session = &mut self.sessions[index];
+        // What costs nothing would else be done again at once, and for ever.
+        let (moment, rest) = if rejected {
+            (None, rejected_pause(job, session))
+        } else {
+            (Some(now), 0)
+        };
+        session.call = session.call.wrapping_add(1);
+        session.step += 1;
+        let journey = journey_of(job, session);
+        if let Some(step) = journey
+            .step(session.step)
+            .filter(|_| success || !journey.stop_on_failure)
+        {
+            let at = now + step.pause + rest;
+            return self.go_on_at(job, index, moment, at);
+        }
+        if !session.is_user {
+            return self.end_session(index);
+        }
+        let at = next_journey(job, session, now) + rest;
+        self.begin_journey(job, index, None);
+        self.go_on_at(job, index, moment, at);
+    }
+
+    /// Lets a session's next call begin at a moment: now, when it has come, or later. No user waits beyond the load's end.
+    fn go_on_at(&mut self, job: &Job, index: usize, now: Option<Nanos>, at: Nanos) {
+        match now {
+            _ if at >= self.end && self.sessions[index].is_user => self.pause_until(index, self.end),
+            Some(now) if at <= now => self.begin_call(job, index, at, now),
+            _ => self.pause_until(index, at),
+        }
+    }
+
+    fn end_session(&mut self, index: usize) {
+        let session = self.sessions.remove(index);
+        self.groups[session.group].in_flight -= u32::from(!session.is_user);
+        if let Some(key) = session.wire {
+            self.wires.release(key);
+        }
+    }
+}
+
+/// How much longer a user waits after a rejected call; one that keeps a pace is held back by that.
+fn rejected_pause(job: &Job, session: &Session) -> Nanos {
+    match &job.groups[session.group].workload {
+        Workload::Closed(Closed { pace: None, .. }) => job.rejected_pause,
+        _ => 0,
+    }
+}
+
+/// When a user's next journey is intended to begin.
+fn next_journey(job: &Job, session: &mut Session, now: Nanos) -> Nanos {
+    let Workload::Closed(closed) = &job.groups[session.group].workload else {
+        return now;
+    };
+    let Some(Pace { every, late }) = closed.pace else {
+        return now + closed.think;
+    };
+    session.paced += every;
+    if late == Late::Shift && session.paced < now {
+        session.paced = now;
+    }
+    session.paced
+}

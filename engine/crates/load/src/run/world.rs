@@ -1,0 +1,66 @@
+//! The world that users and calls live in: a clock, connections, and sleep until something happens.
+//!
+//! Everything that users do is written against [`World`]. The real one is [`super::Epoll`]: sockets and the kernel's
+//! clock. In another time jumps from one event to the next and nothing is sent anywhere, while users, policies,
+//! schedules and records are the same code.
+
+use crate::units::Nanos;
+use patternbench_wire::{AnswerParser, Expected, Failure, Progress, Readiness, Target};
+use std::time::SystemTime;
+
+/// What a round needs of the world around it. All times are nanoseconds from the round's start.
+pub trait World {
+    /// A connection to a target.
+    type Connection: Exchange;
+
+    /// Starts the clock: the round begins now.
+    fn begin(&mut self);
+
+    /// How long ago the round began.
+    fn now(&self) -> Nanos;
+
+    /// The time of day, which the dates of servers are held against.
+    fn today(&self) -> SystemTime;
+
+    /// Begins to connect; what happens on the connection is reported under `key`.
+    ///
+    /// # Errors
+    /// When the connection is refused at once.
+    fn connect(&mut self, target: &Target, key: u64) -> Result<Self::Connection, Failure>;
+
+    /// Sends a request, now or as soon as the connection is there.
+    ///
+    /// # Errors
+    /// When the server has gone.
+    fn send(
+        &mut self,
+        connection: &mut Self::Connection,
+        request: &[u8],
+        expected: Expected,
+    ) -> Result<(), Failure>;
+
+    /// Goes on with a connection that something was reported about.
+    ///
+    /// # Errors
+    /// When the exchange has failed; the connection is of no use afterwards.
+    fn receive(
+        &mut self,
+        connection: &mut Self::Connection,
+        readiness: Readiness,
+    ) -> Result<Progress, Failure>;
+
+    /// Sleeps until something happens on a connection or the alarm goes off, and puts what happened into `ready`.
+    ///
+    /// # Errors
+    /// When the world refuses to go on.
+    fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()>;
+}
+
+/// What a connection knows of its exchanges.
+pub trait Exchange {
+    /// The parser, for what it kept of the last answer.
+    fn parser(&self) -> &AnswerParser;
+
+    /// Why TLS failed, in its own words, when it did.
+    fn reason(&self) -> Option<&str>;
+}

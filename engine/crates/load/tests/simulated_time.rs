@@ -1,0 +1,298 @@
+//! The same users, policies and schedules in a world without sockets, in which time jumps from one event to the next.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Server, job, ok, run, status, with};
+use patternbench_attemptlog::{AttemptLog, Observer, Outcome, Row, Settings};
+use patternbench_load::job::Job;
+use patternbench_load::{Exchange, Finished, Nanos, World, run_in};
+use patternbench_wire::{AnswerParser, Expected, Failure, Limits, Progress, Readiness, Target};
+use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+const URL: &str = "http://127.0.0.1:1";
+const MS: Nanos = 1_000_000;
+const HOUR_US: i64 = 3_600_000_000;
+
+/// How long the answer to a request takes, and its status; no answer at all for none.
+type Service = fn(u64) -> Option<(Nanos, u16)>;
+
+/// A world in which only time passes.
+struct Simulated {
+    now: Nanos,
+    service: Service,
+    requests: u64,
+    /// When which answer is due, in the order of times and then of requests.
+    due: BinaryHeap<Reverse<(Nanos, u64, u64)>>,
+    statuses: HashMap<u64, u16>,
+}
+
+struct Link {
+    key: u64,
+    parser: AnswerParser,
+    /// The request whose answer is awaited.
+    request: u64,
+}
+
+impl Exchange for Link {
+    fn parser(&self) -> &AnswerParser {
+        &self.parser
+    }
+
+    fn reason(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Simulated {
+    fn new(service: Service) -> Self {
+        Self {
+            now: 0,
+            service,
+            requests: 0,
+            due: BinaryHeap::new(),
+            statuses: HashMap::new(),
+        }
+    }
+}
+
+impl World for Simulated {
+    type Connection = Link;
+
+    fn begin(&mut self) {
+        self.now = 0;
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn today(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(self.now)
+    }
+
+    fn connect(&mut self, _: &Target, key: u64) -> Result<Link, Failure> {
+        Ok(Link {
+            key,
+            parser: AnswerParser::new(Limits::default()),
+            request: 0,
+        })
+    }
+
+    fn send(&mut self, link: &mut Link, _: &[u8], expected: Expected) -> Result<(), Failure> {
+        link.parser.begin(expected);
+        link.request = self.requests;
+        if let Some((lasting, status)) = (self.service)(self.requests) {
+            self.due
+                .push(Reverse((self.now + lasting, self.requests, link.key)));
+            self.statuses.insert(self.requests, status);
+        }
+        self.requests += 1;
+        Ok(())
+    }
+
+    fn receive(&mut self, link: &mut Link, _: Readiness) -> Result<Progress, Failure> {
+        let answer = format!(
+            "HTTP/1.1 {} X\r\nContent-Length: 0\r\n\r\n",
+            self.statuses[&link.request]
+        );
+        Ok(link
+            .parser
+            .feed(answer.as_bytes())?
+            .map_or(Progress::Waiting, Progress::Done))
+    }
+
+    fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        let next = self.due.peek().map(|Reverse((at, ..))| *at);
+        match next.filter(|at| *at <= alarm) {
+            Some(at) => {
+                self.now = self.now.max(at);
+                let Some(Reverse((_, _, key))) = self.due.pop() else {
+                    return Ok(());
+                };
+                ready.push(Readiness {
+                    key,
+                    readable: true,
+                    writable: false,
+                    hangup: false,
+                });
+            }
+            None => self.now = self.now.max(alarm),
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Default)]
+struct Rows(Arc<Mutex<Vec<Row>>>);
+
+impl Observer for Rows {
+    fn rows(&mut self, rows: &[Row]) {
+        self.0.lock().unwrap().extend_from_slice(rows);
+    }
+
+    fn tick(&mut self, _: u64, _: u64) {}
+}
+
+/// Runs a job in simulated time.
+fn simulate(job: &Value, service: Service) -> (Vec<Row>, Finished) {
+    let job = Job::parse(&job.to_string(), Path::new("/nowhere")).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let rows = Rows::default();
+    let settings = Settings {
+        file: None,
+        groups: job.groups.iter().map(|group| group.name.clone()).collect(),
+        steps: job.step_names.clone(),
+        observer: Some(Box::new(rows.clone())),
+    };
+    let log = AttemptLog::start(settings).unwrap();
+    let finished = run_in(Simulated::new(service), job, log, &AtomicBool::new(false)).unwrap();
+    let rows = rows.0.lock().unwrap().clone();
+    (rows, finished)
+}
+
+#[test]
+fn hours_of_thinking_pass_at_once_and_to_the_microsecond() {
+    let closed = json!({"closed": {"users": 3, "think_us": HOUR_US, "until": {"calls_per_user": 20}}});
+    let (rows, finished) = simulate(&job(URL, closed, json!([{}])), |_| Some((10 * MS, 200)));
+    assert_eq!(rows.len(), 60);
+    for row in &rows {
+        let start = i64::from(row.call) * (HOUR_US + 10_000);
+        assert_eq!(
+            (row.start_us, row.end_us, row.success),
+            (start, start + 10_000, true)
+        );
+    }
+    // Nobody thinks after the last call.
+    assert_eq!(
+        finished.elapsed.as_micros() as i64,
+        19 * (HOUR_US + 10_000) + 10_000
+    );
+}
+
+#[test]
+fn arrivals_of_a_day_come_when_their_schedule_says() {
+    let open = json!({"open": {"schedule": {"constant": {"rate": 0.5}}, "max_in_flight": 2}});
+    let day = with(job(URL, open, json!([{}])), json!({"duration_us": 24 * HOUR_US}));
+    let (rows, _) = simulate(&day, |number| {
+        Some(if number % 1000 == 7 {
+            (5_000 * MS, 200)
+        } else {
+            (MS, 200)
+        })
+    });
+    assert_eq!(rows.len(), 43_200);
+    let dropped = rows.iter().filter(|row| row.outcome == Outcome::Dropped).count();
+    assert_eq!(
+        dropped, 0,
+        "two are in flight only while one takes five seconds, and the third comes after it"
+    );
+    let late = rows.iter().filter(|row| row.start_us != row.intended_us).count();
+    assert_eq!(late, 0, "whoever waits");
+}
+
+#[test]
+fn a_back_off_lasts_exactly_as_long_as_it_says() {
+    let retry = json!([{"retry": {"max_attempts": 4, "backoff": {"exponential": {"initial_us": 50_000, "multiplier": 3}}}}]);
+    let closed = json!({"closed": {"users": 1, "until": {"calls": 1}}});
+    let failing = with(job(URL, closed, json!([{}])), json!({"policies": retry}));
+    let (rows, _) = simulate(&failing, |_| Some((MS, 503)));
+    let starts: Vec<i64> = rows.iter().map(|row| row.start_us).collect();
+    assert_eq!(starts, [0, 51_000, 202_000, 653_000]);
+}
+
+#[test]
+fn a_silent_server_is_a_timeout_at_its_very_moment() {
+    let closed = json!({"closed": {"users": 2, "until": {"calls_per_user": 2}}});
+    let (rows, _) = simulate(&job(URL, closed, json!([{"timeout_us": 250_000}])), |_| None);
+    let mut times: Vec<_> = rows
+        .iter()
+        .map(|row| (row.user, row.start_us, row.end_us, row.outcome))
+        .collect();
+    times.sort_unstable_by_key(|(user, start, ..)| (*user, *start));
+    let wanted = |user| {
+        [
+            (user, 0, 250_000, Outcome::Timeout),
+            (user, 250_000, 500_000, Outcome::Timeout),
+        ]
+    };
+    assert_eq!(times, [wanted(0), wanted(1)].concat());
+}
+
+#[test]
+fn the_same_job_and_seed_give_the_same_rows() {
+    let poisson =
+        json!({"open": {"schedule": {"constant": {"rate": 200}}, "spacing": "poisson", "max_in_flight": 5}});
+    let policies = json!([
+        {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay_us": 20_000}}, "jitter": "full"}},
+        {"circuit_breaker": {"failure_rate": 50, "window": {"calls": 10}, "minimum_calls": 5, "open_for_us": 200_000, "half_open_calls": 2}},
+        {"hedge": {"max_attempts": 2, "delay_us": 15_000}},
+    ]);
+    let job = with(
+        job(URL, poisson, json!([{}])),
+        json!({"policies": policies, "duration_us": 20_000_000}),
+    );
+    let service: Service = |number| {
+        Some((
+            MS * (1 + number * 7 % 31),
+            if number % 3 == 0 { 503 } else { 200 },
+        ))
+    };
+    let (once, _) = simulate(&job, service);
+    let (twice, _) = simulate(&job, service);
+    assert!(once.len() > 3_000 && once == twice);
+    let other = with(job, json!({"seed": 8}));
+    assert_ne!(
+        once,
+        simulate(&other, service).0,
+        "another seed, other arrivals and jitter"
+    );
+}
+
+#[test]
+fn users_do_in_simulated_time_what_they_do_on_sockets() {
+    let retry = json!([
+        {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay_us": 1_000}}}},
+        {"circuit_breaker": {"failure_rate": 100, "window": {"calls": 4}, "minimum_calls": 4, "open_for_us": 1_000_000, "half_open_calls": 1}},
+    ]);
+    let steps = json!([{"name": "a", "path": "/a"}, {"name": "b", "path": "/b", "repeat": 2}]);
+    let closed = json!({"closed": {"users": 1, "think_us": 500, "until": {"calls_per_user": 16}}});
+    let server = Server::start(|seen| {
+        if fails(seen.number) {
+            status(503, "", "")
+        } else {
+            ok("")
+        }
+    });
+    let job = |url: &str| {
+        with(
+            job(url, closed.clone(), steps.clone()),
+            json!({"policies": retry, "rejected_pause_us": 1_100_000}),
+        )
+    };
+    let real = run(&job(&server.url()));
+    let (rows, _) = simulate(&job(URL), |number| {
+        Some((MS, if fails(number) { 503 } else { 200 }))
+    });
+    let simulated: Vec<_> = rows
+        .iter()
+        .map(|row| (row.call, row.attempt, row.outcome.name(), row.success))
+        .collect();
+    let measured: Vec<_> = real
+        .attempts
+        .iter()
+        .map(|row| (row.call, row.attempt, row.outcome.as_str(), row.success))
+        .collect();
+    assert_eq!(simulated, measured);
+    assert!(rows.iter().any(|row| row.outcome == Outcome::Rejected) && rows.len() > 16);
+}
+
+/// Most answers of a stretch are failures, so that retries and the breaker have something to do.
+fn fails(number: u64) -> bool {
+    number % 12 < 5
+}
