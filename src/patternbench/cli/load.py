@@ -20,6 +20,7 @@ from patternbench.cli.load_view import History, ending, live
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
+from patternbench.drivers.origins import From, TracedJob, throughout, traced
 from patternbench.lab.processes import absolute
 from patternbench.study.files import problem_of
 from patternbench.study.parts import per_second
@@ -43,16 +44,6 @@ TOLD = (
     "generator_cpu_s",
 )
 """What ``--json`` ends with, and how often policies acted if any; the whole summary is in ``--out``'s folder."""
-FLAGS = {
-    "targets": "URL",
-    "tls.ca_file": "--ca",
-    "rate": "--rate",
-    "users": "--users",
-    "headers": "--header",
-    "body": "--body",
-    "duration_us": "--duration",
-}
-"""Where a part of the job comes from, by a part of its path."""
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
@@ -221,25 +212,32 @@ def check_out(out: Path | None) -> None:
         raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
 
 
-def job_of(options: Options, log: bool) -> dict[str, Any]:
-    """The engine's job (contracts/load) for what the command line asks; raises InputError."""
+def job_of(options: Options, log: bool) -> TracedJob:
+    """The engine's job (contracts/load) for what the command line asks, each field with its flag; raises InputError."""
     if options.rate is not None and options.users is not None:
         hint = "choose: --rate is an open workload, --users a closed one"
         raise InputError(Problem("--rate and --users do not go together", hint=hint))
     duration = options.duration or (None if options.requests else Duration.parse("10s"))
     job: dict[str, Any] = {
         "contract": 1,
-        "seed": options.seed,
-        "targets": _targets(options),
-        "tls": {"ca_file": options.ca and _file(options.ca, "--ca"), "verify": not options.insecure},
-        "warm_up_us": options.warm_up.us,
-        "duration_us": duration.us if duration else None,
-        "drain_us": options.timeout.us,
+        "seed": From(options.seed, "--seed"),
+        "targets": From(_targets(options), "URL"),
+        "tls": {
+            "ca_file": From(options.ca and _file(options.ca, "--ca"), "--ca"),
+            "verify": From(not options.insecure, "--insecure"),
+        },
+        "warm_up_us": From(options.warm_up.us, "--warm-up"),
+        "duration_us": From(duration.us if duration else None, "--duration"),
+        "drain_us": From(options.timeout.us, "--timeout"),
         "log_attempts": log,
-        "groups": [{"workload": _workload(options), "journeys": [{"steps": [_step(options)]}]}],
+        "groups": From(_groups(options), "--users" if options.rate is None else "--in-flight"),
     }
     stack = load_policies.read(options.policies, options.deadline, options.retry, options.hedge)
-    return job | ({"policies": stack} if stack else {})
+    return traced(job | ({"policies": stack} if stack else {}))
+
+
+def _groups(options: Options) -> list[dict[str, Any]]:
+    return [{"workload": _workload(options), "journeys": [{"steps": [_step(options)]}]}]
 
 
 def _targets(options: Options) -> list[dict[str, Any]]:
@@ -248,7 +246,10 @@ def _targets(options: Options) -> list[dict[str, Any]]:
         allowed = f"a number for each of the {len(options.urls)} URLs"
         raise InputError(Problem("are too few or too many", path="--weights", value=weights, allowed=allowed))
     urls = [_at_socket(options.unix_socket, url) if options.unix_socket else url for url in options.urls]
-    return [{"url": url, "weight": weight} for url, weight in zip(urls, weights, strict=True)]
+    return [
+        {"url": From(url, "URL"), "weight": From(weight, "--weights")}
+        for url, weight in zip(urls, weights, strict=True)
+    ]
 
 
 def _file(path: str, flag: str) -> str:
@@ -270,31 +271,32 @@ def _at_socket(path: str, url: str) -> str:
 
 
 def _workload(options: Options) -> dict[str, Any]:
+    calls = From(options.requests, "--requests")
     if options.rate is None:
-        until = {"until": {"calls": options.requests}} if options.requests else {}
-        return {"closed": {"users": options.users or USERS, **until}}
+        until = {"until": {"calls": calls}} if options.requests else {}
+        return {"closed": {"users": From(options.users or USERS, "--users"), **until}}
     return {
         "open": {
-            "schedule": {"constant": {"rate": options.rate}},
-            "spacing": "poisson" if options.poisson else "regular",
-            "max_in_flight": options.in_flight,
-            "calls": options.requests,
+            "schedule": From({"constant": {"rate": From(options.rate, "--rate")}}, "--rate"),
+            "spacing": From("poisson" if options.poisson else "regular", "--poisson"),
+            "max_in_flight": From(options.in_flight, "--in-flight"),
+            "calls": calls,
         }
     }
 
 
 def _step(options: Options) -> dict[str, Any]:
     step: dict[str, Any] = {
-        "method": options.method.upper(),
-        "headers": _headers(options),
-        "timeout_us": options.timeout.us,
+        "method": From(options.method.upper(), "--method"),
+        "headers": throughout(_headers(options), "--header"),
+        "timeout_us": From(options.timeout.us, "--timeout"),
     }
     if options.redirects:
-        step["max_redirects"] = options.redirects
+        step["max_redirects"] = From(options.redirects, "--redirects")
     if options.body is not None and options.body.startswith("@"):
-        step["body_file"] = _file(options.body[1:], "--body")
+        step["body_file"] = From(_file(options.body[1:], "--body"), "--body")
     elif options.body is not None:
-        step["body"] = options.body
+        step["body"] = From(options.body, "--body")
     return step
 
 
@@ -319,20 +321,20 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def drive(job: dict[str, Any], out: Path, logs: Path, options: Options, quiet: bool) -> dict[str, Any]:
+def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) -> dict[str, Any]:
     """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
     console = Plain(stderr=True)
     history = History()
     shown = not quiet and console.is_terminal
-    view = Live(live(history, options.urls, length(job)), console=console, refresh_per_second=8, transient=True)
+    view = Live(live(history, options.urls, length(job.job)), console=console, refresh_per_second=8, transient=True)
     try:
-        with Load(job, out, logs) as load, view if shown else nullcontext():
+        with Load(job.job, out, logs) as load, view if shown else nullcontext():
             on_interrupt(load.stop)
             for progress in load.progress():
                 history.add(progress)
-                view.update(live(history, options.urls, length(job)))
+                view.update(live(history, options.urls, length(job.job)))
     except JobError as error:
-        raise InputError([_problem(problem) for problem in error.problems]) from None
+        raise InputError([as_problem(problem, job.origin(problem["path"])) for problem in error.problems]) from None
     except DriverError as error:
         raise click.ClickException(str(error)) from None
     assert load.summary is not None
@@ -354,14 +356,6 @@ def on_interrupt(stop: Callable[[], None]) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, first)
-
-
-def _problem(problem: dict[str, Any]) -> Problem:
-    """The engine's problem under the name of the flag that it comes from."""
-    if problem["path"].startswith("policies["):
-        return as_problem(problem, f"--{problem['path']}".replace("_us", ""))
-    flag = next((flag for part, flag in FLAGS.items() if part in problem["path"]), problem["path"])
-    return as_problem(problem, flag)
 
 
 def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from patternbench.drivers import jobs
+from patternbench.drivers.origins import From, plain, throughout
 from patternbench.study.document import Document, parse
 from patternbench.study.files import read_text
 from patternbench.study.load import validated
@@ -18,18 +19,21 @@ BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
 """The pauses of ``--retry``, drawn anew from nothing to each of these (full jitter)."""
 
 
-def of_flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[dict[str, Any]]:
+def of_flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[From]:
     """The engine's stack for the flags, in their one order: deadline, retry, hedge."""
-    wanted = [
-        {"deadline": deadline} if deadline else {},
-        {"retry": {"max_attempts": retry, "backoff": BACKOFF, "jitter": "full"}} if retry else {},
-        {"hedge": {"delay": hedge}} if hedge else {},
-    ]
-    stack = [policy for policy in wanted if policy]
-    return _job(Stack.model_validate({"stack": stack})) if stack else []
+    wanted = {
+        "--deadline": {"deadline": deadline} if deadline else {},
+        "--retry": {"retry": {"max_attempts": retry, "backoff": BACKOFF, "jitter": "full"}} if retry else {},
+        "--hedge": {"hedge": {"delay": hedge}} if hedge else {},
+    }
+    flags = [flag for flag, policy in wanted.items() if policy]
+    if not flags:
+        return []
+    stack = Stack.model_validate({"stack": [wanted[flag] for flag in flags]}).stack
+    return [throughout(plain(jobs.policy(policy, flag)), flag) for policy, flag in zip(stack, flags, strict=True)]
 
 
-def of_file(path: str) -> list[dict[str, Any]]:
+def of_file(path: str) -> list[From]:
     """The engine's stack for a YAML or JSON file in a study's words; raises InputError naming each line."""
     document = parse(read_text(path), path)
     if isinstance(document.value, list):
@@ -39,12 +43,10 @@ def of_file(path: str) -> list[dict[str, Any]]:
     if count(stack.stack) > 1:
         hint = "give each field one value, or write a study to compare several"
         raise InputError(Problem("a list of levels makes several stacks of one", file=path, hint=hint))
-    return _job(stack)
+    return jobs.stacked(stack.stack, "--policies")
 
 
-def read(
-    path: Path | None, deadline: Duration | None, retry: int | None, hedge: Duration | None
-) -> list[dict[str, Any]]:
+def read(path: Path | None, deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[From]:
     """The engine's stack, which comes from the file or from flags."""
     if path is None:
         return of_flags(deadline, retry, hedge)
@@ -54,7 +56,3 @@ def read(
             hint = f"put it into {path}, where its place in the order is clear"
             raise InputError(Problem(f"does not go with {flag}", path="--policies", hint=hint))
     return of_file(str(path))
-
-
-def _job(stack: Stack) -> list[dict[str, Any]]:
-    return jobs.stacked(stack.stack)

@@ -6,21 +6,19 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from patternbench.drivers import jobs
-from patternbench.drivers.driver import DriverError, Measured, Progress, Task, Treatment
-from patternbench.drivers.limits import STRATEGY
+from patternbench.drivers.driver import DriverError, Measured, Progress, Task
+from patternbench.drivers.origins import Job
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
 from patternbench.observe.doubt import Doubt
 from patternbench.records.folder import replace_durably
-from patternbench.study.models import Strategy, System
 from patternbench.study.problems import InputError, Problem
-from patternbench.study.workloads import Population
 
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
@@ -38,33 +36,32 @@ class JobError(Exception):
         self.problems = problems
 
 
+def _said(line: bytes) -> dict[str, Any]:
+    said = json.loads(line)
+    if not isinstance(said, dict):
+        raise TypeError(f"{said!r} is not an object")
+    return said
+
+
 class Load:
     """One run of the engine: iterate over its progress, then read its summary. Use as a context."""
 
-    def __init__(self, job: jobs.Job, out: Path, logs: Path) -> None:
-        # The job may hold secrets from the environment, so it never lies in a run's folder.
-        self._scratch = tempfile.TemporaryDirectory(prefix="patternbench-job-")
-        file = Path(self._scratch.name) / "job.json"
-        file.write_text(json.dumps(job, ensure_ascii=False))
-        out.mkdir(parents=True, exist_ok=True)
-        command = [engine.binary(), "load", "--job", str(file), "--out", absolute(out)]
-        self.process = Process("load", command, logs)
+    def __init__(self, job: Job, out: Path, logs: Path) -> None:
+        with ExitStack() as stack:
+            file = stack.enter_context(_job_file(job))
+            out.mkdir(parents=True, exist_ok=True)
+            command = [engine.binary(), "load", "--job", file, "--out", absolute(out)]
+            self.process = stack.enter_context(Process("load", command, logs))
+            self._stack = stack.pop_all()
         self.summary: Summary | None = None
 
     def progress(self) -> Iterator[Progress]:
         """What the engine says while it runs; raises JobError or DriverError when it does not come to an end."""
-        try:
-            for line in self.process.lines(SILENCE_S):
-                said = json.loads(line)
-                if "progress" in said:
-                    yield said["progress"]
-                else:
-                    self._ended(said)
-                    return
-        except Silence:
-            raise DriverError(f"the load engine hung: it said nothing for {SILENCE_S:.0f} s") from None
-        except (ValueError, TypeError) as error:
-            raise DriverError(f"the load engine broke its contract: {error}") from None
+        for said in _lines(self.process):
+            if "progress" not in said:
+                self._ended(said)
+                return
+            yield said["progress"]
         raise DriverError(f"the load engine died: {self.process.why_not()}")
 
     def _ended(self, said: dict[str, Any]) -> None:
@@ -83,12 +80,11 @@ class Load:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.close()
-        self._scratch.cleanup()
+        self._stack.close()
 
 
 def run(
-    job: jobs.Job,
+    job: Job,
     out: Path,
     logs: Path,
     died: Callable[[], list[str]] = list,
@@ -107,18 +103,34 @@ def run(
     return load.summary
 
 
-def problems_of(job: jobs.Job, logs: Path) -> list[dict[str, Any]]:
-    """What the engine finds wrong with a job, without any load: paths as in the job.
+def problems_of(job: Job, logs: Path) -> list[dict[str, Any]]:
+    """What the engine finds wrong with a job, without any load: paths as in the job; raises DriverError."""
+    with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
+        said = _lines(process)
+        line = next(said, {})
+    if "problems" not in line:
+        raise DriverError(f"the load engine can't check its job: {line.get('error', process.why_not())}")
+    problems: list[dict[str, Any]] = line["problems"]
+    return problems
 
-    The engine starts nothing when anything is wrong, and lists everything. So it is given the job without its seed,
-    which is always wrong, and what it says of the seed is left out.
-    """
-    with tempfile.TemporaryDirectory(prefix="patternbench-check-") as out:
-        try:
-            run({name: value for name, value in job.items() if name != "seed"}, Path(out), logs)
-        except JobError as error:
-            return [problem for problem in error.problems if problem["path"] not in ("", "seed")]
-    raise DriverError("the load engine took a job without a seed")
+
+@contextmanager
+def _job_file(job: Job) -> Iterator[str]:
+    """A file with a job. It may hold secrets from the environment, so it never lies in a run's folder."""
+    with tempfile.TemporaryDirectory(prefix="patternbench-job-") as scratch:
+        file = Path(scratch) / "job.json"
+        file.write_text(json.dumps(job, ensure_ascii=False))
+        yield str(file)
+
+
+def _lines(process: Process) -> Iterator[dict[str, Any]]:
+    """What the engine says, line by line; raises DriverError when it falls silent or says what is no JSON."""
+    try:
+        yield from map(_said, process.lines(SILENCE_S))
+    except Silence:
+        raise DriverError(f"the load engine hung: it said nothing for {SILENCE_S:.0f} s") from None
+    except (ValueError, TypeError) as error:
+        raise DriverError(f"the load engine broke its contract: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -132,7 +144,7 @@ class EngineDriver:
         """Drive one round; its attempts become the file ``into``."""
         out = self.summaries / into.stem
         try:
-            summary = run(jobs.job(task), out, self.logs, task.died, task.told)
+            summary = run(jobs.job(task).job, out, self.logs, task.died, task.told)
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {error}") from None
         _take(out / ATTEMPTS, into)
@@ -200,60 +212,11 @@ def as_problem(found: dict[str, Any], path: str) -> Problem:
     return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
 
 
-def study_path(path: str, treatment: Treatment) -> str:
-    """Where a path of the job stands in the study."""
-    workload = treatment.workload
-    head, _, rest = path.partition(".")
-    if head.startswith(("targets", "tls")):
-        return _system_path(path, treatment.system)
-    if head.startswith("policies"):
-        return _policy_path(head, rest, treatment.strategy)
-    if not head.startswith("groups["):
-        return f"workload.{path}"
-    place = int(head.removeprefix("groups[").rstrip("]"))
-    own = bool(workload.groups)
-    start = f"workload.groups[{place}]" if own else "workload"
-    if rest.startswith("journeys["):
-        return _journey_path(rest, workload.groups[place] if workload.groups else workload, start)
-    inner = rest.removeprefix("workload.")
-    inner = inner if not own else inner.removeprefix("closed.")
-    for new, old in (("_us", ""), ("max_in_flight", "in_flight"), ("trace.file", "trace")):
-        inner = inner.replace(new, old)
-    return f"{start}.{inner}"
-
-
-def _system_path(path: str, system: System) -> str:
-    """The path of something about where load goes."""
-    head, _, rest = path.partition(".")
-    if head == "tls":
-        return f"system.{rest.removesuffix('_file')}"
-    place = head.removeprefix("targets")
-    return f"system.urls{place}" if system.urls else "system.url"
-
-
-def _policy_path(entry: str, rest: str, strategy: Strategy) -> str:
-    """The path of something in a policy, which a study may write as an entry of a stack, or as the only pattern."""
-    stacked = f".stack{entry.removeprefix('policies')}" if strategy.stack else ""
-    return ".".join(filter(None, (STRATEGY + stacked, rest.removesuffix(".after_us").replace("_us", ""))))
-
-
-def _journey_path(rest: str, sends: Population, start: str) -> str:
-    """The path of something in a journey, which a study may write as one request, one journey or several."""
-    journey, _, inner = rest.partition(".")
-    step, _, field = inner.partition(".")
-    field = field.replace("_us", "").replace("max_redirects", "redirects")
-    if sends.journeys:
-        return ".".join(filter(None, (start, journey, step, field)))
-    if sends.journey:
-        return ".".join(filter(None, (f"{start}.journey{step.removeprefix('steps')}", field)))
-    return ".".join(filter(None, ("workload" if not sends.request else start, "request", field)))
-
-
 def check(task: Task, logs: Path) -> list[Problem]:
     """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
+    made = jobs.job(task)
     try:
-        found = problems_of(jobs.job(task), logs)
-        return [as_problem(problem, study_path(problem["path"], task.treatment)) for problem in found]
+        return [as_problem(problem, made.origin(problem["path"])) for problem in problems_of(made.job, logs)]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 

@@ -1,14 +1,19 @@
-"""From a scenario to the job that the load engine is given (contracts/load): the same configuration in its units."""
+"""From a scenario to the job that the load engine is given (contracts/load): the same configuration in its units.
+
+Every field says where the study has it (``drivers.origins``), so that a problem of the job is told as one of the study.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from patternbench.drivers import rounds
 from patternbench.drivers.driver import GRACE, Task, Treatment
+from patternbench.drivers.limits import STRATEGY
+from patternbench.drivers.origins import From, Job, TracedJob, in_us, throughout, traced
 from patternbench.study.journeys import Expect, Journey, Poll, Request, Step
 from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
@@ -20,38 +25,42 @@ CONTRACT = 1
 REQUEST = "request"
 """The name of the only step of a workload without a journey."""
 ALL_SHARES = 100
+WORKLOAD = "workload"
 MOST_TOLD = 10_000
 """How many attempts of a journey the engine tells one by one, at most."""
-
-Job = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """A group of users or arrivals as the engine knows it: a workload without groups is one that is called ``all``."""
+    """A group of users or arrivals as the engine knows it: a workload without groups is one that is called ``all``.
+
+    ``origin`` is where it stands in the study.
+    """
 
     name: str
     group: Group | None = None
     users: int | None = None
+    origin: str = WORKLOAD
 
 
-def job(task: Task) -> Job:
+def job(task: Task) -> TracedJob:
     """The job of one round; times in whole microseconds, files as absolute paths."""
     workload = task.treatment.workload
-    groups = [_group(crowd, workload, task) for crowd in crowds(workload)]
-    return {
-        "contract": CONTRACT,
-        "seed": task.seed,
-        "targets": [asdict(target) for target in task.targets],
-        **_tls(task),
-        "constants": {**rounds.parameters(workload), "round": str(task.number)},
-        "warm_up_us": task.warm_up.us,
-        "duration_us": duration(workload, task).us,
-        "drain_us": _drain(workload, task, groups),
-        "groups": groups,
-        **_client(task.treatment),
-        **_generator(task),
-    }
+    made = traced(
+        {
+            "contract": CONTRACT,
+            "seed": From(task.seed, "seed"),
+            "targets": _targets(task),
+            **_tls(task),
+            "constants": _constants(task),
+            "warm_up_us": From(task.warm_up.us, "warm_up"),
+            "duration_us": From(duration(workload, task).us, _lasting(workload)),
+            "groups": From([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
+            **_client(task.treatment),
+            **_generator(task),
+        }
+    )
+    return TracedJob({**made.job, "drain_us": _drain(workload, task, made.job["groups"])}, made.origins)
 
 
 def once(made: Job, duration_us: int) -> Iterator[Job]:
@@ -65,11 +74,35 @@ def once(made: Job, duration_us: int) -> Iterator[Job]:
             yield {**rest, **alone, "groups": [{**group, **walked}]}
 
 
+def _targets(task: Task) -> list[Job]:
+    """Where load goes; a system of one URL is written as that, and several as a list."""
+    several = bool(task.treatment.system.urls)
+    origins = [f"system.urls[{number}]" if several else "system.url" for number in range(len(task.targets))]
+    return [
+        {"url": From(target.url, origin), "weight": From(target.weight, f"{origin}.weight")}
+        for target, origin in zip(task.targets, origins, strict=True)
+    ]
+
+
+def _constants(task: Task) -> Job:
+    known = rounds.parameters(task.treatment.workload)
+    given = {name: From(text, f"{WORKLOAD}.parameters.{name}") for name, text in known.items()}
+    return {**given, "round": str(task.number)}
+
+
+def _lasting(workload: Workload) -> str:
+    """Where a study says how long calls begin."""
+    return f"{WORKLOAD}.duration" if workload.groups else f"{WORKLOAD}.{workload.kind}.duration"
+
+
 def _generator(task: Task) -> Job:
     """How late the generator may be, and where it runs; what is not said is the engine's default."""
     lateness, core = task.lateness, task.core
-    allowed = {"percent": lateness.percentage, "floor_us": lateness.floor.us} if lateness else None
-    return ({"lateness": allowed} if allowed else {}) | ({"core": core} if core is not None else {})
+    made: Job = {"core": core} if core is not None else {}
+    if lateness:
+        percent = From(lateness.percentage, "lateness.percentage")
+        made["lateness"] = {"percent": percent, "floor_us": From(lateness.floor.us, "lateness.floor")}
+    return made
 
 
 def _tls(task: Task) -> Job:
@@ -77,34 +110,48 @@ def _tls(task: Task) -> Job:
     system = task.treatment.system
     if not any(target.url.startswith("https:") for target in task.targets):
         return {}
-    said = {"verify": system.verify, "server_name": system.server_name}
-    said |= {"ca_file": _path(system.ca, task) if system.ca else None}
-    return {"tls": {name: value for name, value in said.items() if value is not None}}
+    said = {
+        "verify": From(system.verify, "system.verify"),
+        "server_name": From(system.server_name, "system.server_name"),
+        "ca_file": From(_path(system.ca, task) if system.ca else None, "system.ca"),
+    }
+    return {"tls": _said(said)}
+
+
+def _said(fields: Mapping[str, From]) -> dict[str, From]:
+    """The fields that a study does not leave open."""
+    return {name: field for name, field in fields.items() if field.value is not None}
 
 
 def _client(treatment: Treatment) -> Job:
     """What the client does about slow and failing calls; nothing for the baseline."""
     strategy, closed = treatment.strategy, treatment.workload.closed
-    stack = stacked(strategy.stack or []) or alone(strategy.retry or strategy.circuit_breaker, strategy.kind)
-    pause = {"rejected_pause_us": closed.rejected_pause.level.us} if closed else {}
-    return ({"policies": stack} if stack else {}) | pause
+    pattern = strategy.retry or strategy.circuit_breaker
+    stack = stacked(strategy.stack or [], f"{STRATEGY}.stack") or alone(pattern, strategy.kind)
+    pause = closed and From(closed.rejected_pause.level.us, f"{WORKLOAD}.closed.rejected_pause")
+    return ({"policies": stack} if stack else {}) | ({"rejected_pause_us": pause} if pause else {})
 
 
-def stacked(stack: list[Policy]) -> list[Job]:
-    """Policies as the engine's stack, every parameter said."""
-    return [_policy(policy.kind, policy.chosen) for policy in stack]
+def stacked(stack: Sequence[Policy], origin: str) -> list[From]:
+    """Policies as the engine's stack, every parameter said; ``origin`` is the list that they stand in."""
+    return [policy(entry, f"{origin}[{number}]") for number, entry in enumerate(stack)]
 
 
-def alone(pattern: Any, kind: str) -> list[Job]:
+def policy(entry: Policy, origin: str) -> From:
+    """A policy as an entry of the engine's stack."""
+    chosen, below = entry.chosen, f"{origin}.{entry.kind}"
+    if isinstance(chosen, Levels):
+        return From({entry.kind: From({"after_us": From(chosen.level.us, below)}, below)}, origin)
+    return From({entry.kind: From(in_us(chosen, below), below)}, origin)
+
+
+def alone(pattern: Any, kind: str) -> list[From]:
     """A pattern by itself as the engine's stack; a retry alone hears no ``Retry-After``, as everywhere."""
     if pattern is None:
         return []
     unheard = {"retry_after_max_us": 0} if isinstance(pattern, Retry) else {}
-    return [{kind: rounds.in_us(pattern) | unheard}]
-
-
-def _policy(kind: str, given: Any) -> Job:
-    return {kind: {"after_us": given.level.us} if isinstance(given, Levels) else rounds.in_us(given)}
+    origin = f"{STRATEGY}.{kind}"
+    return [From({kind: From(in_us(pattern, origin) | unheard, origin)}, STRATEGY)]
 
 
 def duration(workload: Workload, task: Task) -> Duration:
@@ -126,8 +173,13 @@ def crowds(workload: Workload) -> list[Crowd]:
     shares = [group.share for group in workload.groups if group.share is not None]
     counts = iter(apportioned(only(workload.users) or 0, shares) if shares else [])
     return [
-        Crowd(group.name, group, next(counts) if group.share is not None else only(group.users))
-        for group in workload.groups
+        Crowd(
+            group.name,
+            group,
+            next(counts) if group.share is not None else only(group.users),
+            f"{WORKLOAD}.groups[{number}]",
+        )
+        for number, group in enumerate(workload.groups)
     ]
 
 
@@ -141,115 +193,151 @@ def apportioned(users: int, shares: list[float]) -> list[int]:
     return whole
 
 
-def _group(crowd: Crowd, workload: Workload, task: Task) -> Job:
+def _group(crowd: Crowd, workload: Workload, task: Task) -> From:
     group = crowd.group
-    feeder = (group.feeder if group else None) or workload.feeder
     headers = {**task.treatment.system.headers, **((group.headers if group else None) or {})}
+    sends, origin = (group, crowd.origin) if group and group.sends else (workload, WORKLOAD)
     made = {
-        "name": crowd.name,
+        "name": From(crowd.name, f"{crowd.origin}.name"),
         "workload": _calls(crowd, workload, task),
-        "journeys": _journeys(group if group and group.sends else workload, headers, task),
+        "journeys": _journeys(sends, origin, headers, task),
+        **_feeder(crowd, workload, task),
     }
-    return made | ({"feeder": rounds.in_us(feeder) | {"file": _path(feeder.file, task)}} if feeder else {})
+    return From(made, crowd.origin)
+
+
+def _feeder(crowd: Crowd, workload: Workload, task: Task) -> Job:
+    """Where journeys take values from, in a group of its own or for all groups."""
+    own = crowd.group and crowd.group.feeder
+    feeder, origin = own or workload.feeder, f"{crowd.origin if own else WORKLOAD}.feeder"
+    if feeder is None:
+        return {}
+    file = From(_path(feeder.file, task), f"{origin}.file")
+    return {"feeder": From(in_us(feeder, origin) | {"file": file}, origin)}
 
 
 def _calls(crowd: Crowd, workload: Workload, task: Task) -> Job:
     """When the calls of a group begin."""
     arrivals = workload.open or (crowd.group.open if crowd.group else None)
     if arrivals:
-        return {"open": _open(arrivals, task)}
+        origin = f"{crowd.origin}.open"
+        return {"open": From(_open(arrivals, origin, task), origin)}
     if workload.closed:
-        return {"closed": _closed(workload.closed)}
+        origin = f"{crowd.origin}.closed"
+        return {"closed": From(_closed(workload.closed, origin), origin)}
     assert crowd.group is not None
-    return {"closed": _paced(crowd.group, crowd.users or 0)}
+    return {"closed": From(_paced(crowd.group, crowd), crowd.origin)}
 
 
-def _closed(closed: Closed) -> Job:
-    ends = {"successes_per_user": only(closed.successes), "calls_per_user": only(closed.requests)}
-    until = {name: count for name, count in ends.items() if count is not None}
-    made = {"users": closed.users.level, "think_us": closed.think_time.level.us}
+def _closed(closed: Closed, origin: str) -> Job:
+    ends = {
+        "successes_per_user": From(only(closed.successes), f"{origin}.successes"),
+        "calls_per_user": From(only(closed.requests), f"{origin}.requests"),
+    }
+    made = {
+        "users": From(closed.users.level, f"{origin}.users"),
+        "think_us": From(closed.think_time.level.us, f"{origin}.think_time"),
+    }
+    until = _said(ends)
     return made | ({"until": until} if until else {})
 
 
-def _paced(group: Group, users: int) -> Job:
-    made: Job = {"users": users}
+def _paced(group: Group, crowd: Crowd) -> Job:
+    said_by = "users" if group.users else "share"
+    made: Job = {"users": From(crowd.users or 0, f"{crowd.origin}.{said_by}")}
     rate = only(group.rate)
     if rate:
-        made["pace"] = {"every_us": max(round(1e6 / rate), 1), "late": only(group.late) or "catch_up"}
-    for name, pause in (("think_us", only(group.think_time)), ("start_over_us", only(group.start_over))):
+        every = From(max(round(1e6 / rate), 1), f"{crowd.origin}.rate")
+        made["pace"] = {"every_us": every, "late": From(only(group.late) or "catch_up", f"{crowd.origin}.late")}
+    for name, written in (("think_us", "think_time"), ("start_over_us", "start_over")):
+        pause = only(getattr(group, written))
         if pause is not None:
-            made[name] = pause.us
+            made[name] = From(pause.us, f"{crowd.origin}.{written}")
     return made
 
 
-def _open(arrivals: Arrivals, task: Task) -> Job:
-    schedule, spacing = _schedule(arrivals, task)
+def _open(arrivals: Arrivals, origin: str, task: Task) -> Job:
+    schedule, spacing = _schedule(arrivals, origin, task)
     calls = only(arrivals.arrivals) if isinstance(arrivals, Open) else None
     made = {
         "schedule": schedule,
-        "spacing": spacing,
-        "users": arrivals.users.level,
-        "max_in_flight": arrivals.in_flight.level,
+        "spacing": From(spacing, f"{origin}.spacing"),
+        "users": From(arrivals.users.level, f"{origin}.users"),
+        "max_in_flight": From(arrivals.in_flight.level, f"{origin}.in_flight"),
     }
-    return made | ({"calls": calls} if calls is not None else {})
+    return made | _said({"calls": From(calls, f"{origin}.arrivals")})
 
 
-def _schedule(arrivals: Arrivals, task: Task) -> tuple[Job, str]:
+def _schedule(arrivals: Arrivals, origin: str, task: Task) -> tuple[Job, str]:
     """The schedule and how arrivals are placed on it."""
     spacing = only(arrivals.spacing) or "regular"
     if arrivals.schedule is None:
-        return {"constant": {"rate": only(arrivals.rate)}}, spacing
-    return _curve(arrivals.schedule, task), "poisson" if arrivals.schedule.poisson else spacing
+        rate = f"{origin}.rate"
+        return {"constant": From({"rate": From(only(arrivals.rate), rate)}, rate)}, spacing
+    schedule, origin = arrivals.schedule, f"{origin}.schedule"
+    return _curve(schedule, origin, task), "poisson" if schedule.poisson else spacing
 
 
-def _curve(schedule: Schedule, task: Task) -> Job:
+def _curve(schedule: Schedule, origin: str, task: Task) -> Job:
+    below = f"{origin}.{schedule.kind}"
     if schedule.poisson:
-        return {"constant": rounds.in_us(schedule.poisson)}
+        return {"constant": From(in_us(schedule.poisson, below), below)}
     if schedule.trace:
-        return {"trace": {"file": _path(schedule.trace.file.level, task)}}
-    return {schedule.kind: rounds.in_us(schedule.chosen)}
+        return {"trace": {"file": From(_path(schedule.trace.file.level, task), below)}}
+    return {schedule.kind: From(in_us(schedule.chosen, below), below)}
 
 
-def _journeys(sends: Population, headers: Mapping[str, str], task: Task) -> list[Job]:
+def _journeys(sends: Population, origin: str, headers: Mapping[str, str], task: Task) -> list[Any]:
     if sends.request:
-        return [{"steps": [_step(sends.request, REQUEST, headers, task)]}]
-    journeys = sends.journeys or ([sends.journey] if sends.journey else [])
-    return [_journey(journey, headers, task) for journey in journeys]
+        return [{"steps": [_step(sends.request, REQUEST, f"{origin}.request", headers, task)]}]
+    if sends.journey:
+        return [_journey(sends.journey, f"{origin}.journey", headers, task)]
+    several = enumerate(sends.journeys or [])
+    return [_journey(journey, f"{origin}.journeys[{number}]", headers, task) for number, journey in several]
 
 
-def _journey(journey: Journey, headers: Mapping[str, str], task: Task) -> Job:
-    steps = [_step(step, step.name or step.path.level, headers, task) for step in journey.steps]
-    return {**rounds.in_us(journey, without=("steps",)), "steps": steps}
+def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Task) -> From:
+    steps = [
+        _step(step, step.name or step.path.level, f"{origin}.steps[{number}]", headers, task)
+        for number, step in enumerate(journey.steps)
+    ]
+    return From({**in_us(journey, origin, without=("steps",)), "steps": From(steps, f"{origin}.steps")}, origin)
 
 
-def _step(step: Step | Request, name: str, headers: Mapping[str, str], task: Task) -> Job:
+def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> From:
     # A JSON body is the user's own: nothing in it is a field of ours.
-    wire = rounds.in_us(step, without=("json", "redirects"))
-    made = {field: value for field, value in wire.items() if value is not None}
-    made |= {"name": name, "headers": _headers(headers, step.headers)}
-    made |= {"query": _texts(step.query)} if step.query is not None else {}
-    return made | (_of_journeys(step, headers, task) if isinstance(step, Step) else {})
+    made = _said(in_us(step, origin, without=("json", "redirects")))
+    made |= {
+        "name": From(name, f"{origin}.name"),
+        "headers": From(_headers(headers, step.headers), f"{origin}.headers"),
+    }
+    made |= {"query": From(_texts(step.query), f"{origin}.query")} if step.query is not None else {}
+    return From(made | (_of_journeys(step, origin, headers, task) if isinstance(step, Step) else {}), origin)
 
 
-def _of_journeys(step: Step, headers: Mapping[str, str], task: Task) -> Job:
+def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, From]:
     """What only a step of a journey has."""
     known = rounds.parameters(task.treatment.workload)
     given = {
-        "json": step.json_,
-        "max_redirects": only(step.redirects),
-        "form": _texts(step.form) if step.form is not None else None,
-        "body_file": _path(step.body_file, task) if step.body_file else None,
-        "expect": _expect(step.expect, known) if step.expect else None,
-        "poll": _poll(step.poll, headers, known) if step.poll else None,
+        "json": From(step.json_, f"{origin}.json"),
+        "max_redirects": From(only(step.redirects), f"{origin}.redirects"),
+        "form": From(_texts(step.form) if step.form is not None else None, f"{origin}.form"),
+        "body_file": From(_path(step.body_file, task) if step.body_file else None, f"{origin}.body_file"),
+        "expect": From(_expect(step.expect, f"{origin}.expect", known) if step.expect else None, f"{origin}.expect"),
+        "poll": From(_poll(step.poll, f"{origin}.poll", headers, known) if step.poll else None, f"{origin}.poll"),
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return _said(given)
 
 
-def _poll(poll: Poll, headers: Mapping[str, str], known: Mapping[str, str]) -> Job:
-    made: Job = rounds.in_us(poll, without=("expect", "until", "query"))
-    made |= {"headers": _headers(headers, poll.headers), "until": _expect(poll.until, known)}
-    made |= {"expect": _expect(poll.expect, known)} if poll.expect else {}
-    return made | ({"query": _texts(poll.query)} if poll.query is not None else {})
+def _poll(poll: Poll, origin: str, headers: Mapping[str, str], known: Mapping[str, str]) -> Job:
+    made: Job = in_us(poll, origin, without=("expect", "until", "query"))
+    made |= {
+        "headers": From(_headers(headers, poll.headers), f"{origin}.headers"),
+        "until": From(_expect(poll.until, f"{origin}.until", known), f"{origin}.until"),
+    }
+    expect = poll.expect and From(_expect(poll.expect, f"{origin}.expect", known), f"{origin}.expect")
+    made |= {"expect": expect} if expect else {}
+    return made | ({"query": From(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {})
 
 
 def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[str, str]:
@@ -257,14 +345,15 @@ def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[s
     return {name: rounds.resolved(text) for name, text in {**shared, **(own or {})}.items()}
 
 
-def _expect(expect: Expect, known: Mapping[str, str]) -> Job:
+def _expect(expect: Expect, origin: str, known: Mapping[str, str]) -> Job:
     """What is expected, with the workload's parameters filled in; a pattern matches them as they are written."""
     literal = {name: re.escape(value) for name, value in known.items()}
     made: Job = filled(rounds.in_us(expect, without=("json", "has", "body_matches")), known)
     made |= {"body_matches": filled(expect.body_matches, literal)} if expect.body_matches else {}
     wanted = filled(expect.json_ or {}, known).items()
-    values: list[Job] = [{"path": path, "equals": value} for path, value in wanted]
-    there: list[Job] = [{"path": path} for path in filled(expect.has or [], known)]
+    values = [throughout({"path": path, "equals": value}, f"{origin}.json.{path}") for path, value in wanted]
+    paths = enumerate(filled(expect.has or [], known))
+    there = [throughout({"path": path}, f"{origin}.has[{number}]") for number, path in paths]
     return made | ({"json": values + there} if values or there else {})
 
 

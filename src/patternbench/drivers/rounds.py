@@ -8,13 +8,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from pydantic import BaseModel
-
+from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
 from patternbench.study.journeys import Request
-from patternbench.study.levels import Levels, only
+from patternbench.study.levels import only
 from patternbench.study.problems import InputError, Problem
-from patternbench.study.tree import fields
 from patternbench.study.units import Duration
 from patternbench.study.workloads import Workload
 
@@ -78,23 +76,7 @@ def in_us(node: Any, without: Collection[str] = ()) -> Any:
 
     Fields of the part itself that are named in ``without`` are left out.
     """
-    if isinstance(node, Levels):
-        return in_us(node.level)
-    if isinstance(node, list):
-        return [in_us(entry) for entry in node]
-    if not isinstance(node, (BaseModel, dict)):
-        return node
-    named = ((name, value.level if isinstance(value, Levels) else value) for name, value in fields(node))
-    return {_name(name, value): _time(value) for name, value in named if name not in without}
-
-
-def _name(key: str, value: Any) -> str:
-    # `max` is the one duration that may be left open, and null has no type to tell it by.
-    return f"{key}_us" if isinstance(value, Duration) or (key == "max" and value is None) else key
-
-
-def _time(value: Any) -> Any:
-    return value.us if isinstance(value, Duration) else in_us(value)
+    return origins.plain(origins.in_us(node, "", without))
 
 
 def resolved(text: str) -> str:

@@ -62,7 +62,7 @@ class Rig:
         limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.warm_up
         task = Task(self._at(rate), self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
         out = self.folder / f"{self.number:03d}"
-        summary = engine.run(jobs.job(task), out, self.folder, task.died)
+        summary = engine.run(jobs.job(task).job, out, self.folder, task.died)
         return self._round(rate, out, summary)
 
     def _at(self, rate: float) -> Scenario:

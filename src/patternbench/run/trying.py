@@ -12,6 +12,7 @@ from typing import Any
 
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Target, Task, direct_targets
+from patternbench.drivers.origins import Job
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
@@ -50,13 +51,13 @@ def trials(study_file: str) -> Iterator[Trial]:
     study, inputs = loads(text, study_file), Inputs(Path(study_file).resolve().parent)
     with _ready(study, inputs, text, study_file) as (task, folder):
         numbers: dict[str, int] = {}
-        for job in jobs.once(jobs.job(task), task.time_limit.us):
+        for job in jobs.once(jobs.job(task).job, task.time_limit.us):
             group = str(job["groups"][0]["name"])
             numbers[group] = numbers.get(group, 0) + 1
             yield Trial(group, numbers[group], _told(job, task, folder))
 
 
-def _told(job: jobs.Job, task: Task, folder: Path) -> list[dict[str, Any]]:
+def _told(job: Job, task: Task, folder: Path) -> list[dict[str, Any]]:
     engine.run(job, folder, folder, task.died)
     told: list[dict[str, Any]] = json.loads((folder / engine.TRACE).read_text())["attempts"]
     return told

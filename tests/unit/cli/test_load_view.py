@@ -43,7 +43,7 @@ DEFAULTS: dict[str, Any] = {
 
 def job(**given: Any) -> dict[str, Any]:
     """The job of some flags; asserts that the contract allows it."""
-    made = job_of(Options(**{**DEFAULTS, **given}), log=True)
+    made = job_of(Options(**{**DEFAULTS, **given}), log=True).job
     jsonschema.validate(made, SCHEMA)
     return made
 
@@ -227,3 +227,23 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
 def test_what_makes_no_sense_is_refused(flags: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         job_of(Options(**{**DEFAULTS, **flags}), log=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "flag"),
+    [
+        ("targets[0].url", "URL"),
+        ("targets[0].weight", "--weights"),
+        ("tls.ca_file", "--ca"),
+        ("groups[0].workload.open.schedule.constant.rate", "--rate"),
+        ("groups[0].workload.open.max_in_flight", "--in-flight"),
+        ("groups[0].journeys[0].steps[0].headers.X-Rate", "--header"),
+        ("groups[0].journeys[0].steps[0].body", "--body"),
+        ("duration_us", "--duration"),
+        ("policies[0].deadline.after_us", "--deadline"),
+        ("policies[1].retry.max_attempts", "--retry"),
+    ],
+)
+def test_a_problem_of_the_engine_is_told_at_the_flag_that_it_comes_from(path: str, flag: str) -> None:
+    given = {"rate": 5.0, "headers": ("X-Rate: 1",), "body": "x", "deadline": Duration.parse("1s"), "retry": 3}
+    assert job_of(Options(**{**DEFAULTS, **given}), log=True).origin(path) == flag

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from tests.support.studies import ROOT
 
 from patternbench.drivers import choice, jobs
 from patternbench.drivers.driver import Target, Task
-from patternbench.drivers.engine import in_study, shortfall, study_path
+from patternbench.drivers.engine import in_study, shortfall
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
@@ -89,7 +90,7 @@ def task(text: str, limit: str = "20m", warm_up: str = "0s") -> Task:
 
 def rendered(text: str, **more: str) -> dict[str, Any]:
     """The job of a workload; asserts that the contract allows it."""
-    job = jobs.job(task(text, **more))
+    job = jobs.job(task(text, **more)).job
     jsonschema.validate(job, SCHEMA)
     return job
 
@@ -219,24 +220,92 @@ def test_apportioned_users_are_all_users_and_none_is_off_by_one(users: int, weig
     assert all(abs(count - users * share / 100) < 1 + 1e-6 for count, share in zip(counts, shares, strict=True))
 
 
+PAUSES = """\
+workload:
+  open: {rate: 1, duration: 1s}
+  journey:
+    - {name: status, capture: {delay_us: {json: $.a}, max_redirects: {json: $.b}}, expect: {has: [$.c]}}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "path", "wanted"),
     [
-        (JOURNEY, "groups[0].journeys[0].steps[2].timeout_us", "workload.journey[2].timeout"),
-        (GROUPS, "groups[1].workload.closed.users", "workload.groups[1].users"),
-        (GROUPS, "groups[0].workload.open.max_in_flight", "workload.groups[0].open.in_flight"),
+        (JOURNEY, "groups[0].journeys[0].steps[2].timeout_us", "workload.journey.steps[2].timeout"),
+        (JOURNEY, "groups[0].journeys[0].steps[0].max_redirects", "workload.journey.steps[0].redirects"),
+        (JOURNEY, "groups[0].journeys[0].steps[2].poll.every_us", "workload.journey.steps[2].poll.every"),
+        (
+            JOURNEY,
+            "groups[0].journeys[0].steps[2].expect.json[0].path",
+            "workload.journey.steps[2].expect.json.$.accepted",
+        ),
+        (JOURNEY, "groups[0].journeys[0].steps[2].json", "workload.journey.steps[2].json"),
+        (JOURNEY, "groups[0].feeder.file", "workload.feeder.file"),
+        (
+            PAUSES,
+            "groups[0].journeys[0].steps[0].capture.delay_us.json",
+            "workload.journey.steps[0].capture.delay_us.json",
+        ),
+        (
+            PAUSES,
+            "groups[0].journeys[0].steps[0].capture.max_redirects",
+            "workload.journey.steps[0].capture.max_redirects",
+        ),
+        (PAUSES, "groups[0].journeys[0].steps[0].expect.json[0].path", "workload.journey.steps[0].expect.has[0]"),
+        (GROUPS, "groups[1].workload.closed.users", "workload.groups[1].share"),
+        (GROUPS, "groups[1].workload.closed.pace.every_us", "workload.groups[1].rate"),
+        (GROUPS, "groups[1].journeys[0].steps[0].path", "workload.request.path"),
+        (
+            "workload: {open: {rate: 1, duration: 1s}}",
+            "groups[0].workload.open.max_in_flight",
+            "workload.open.in_flight",
+        ),
+        (
+            "workload: {open: {rate: 1, duration: 1s}}",
+            "groups[0].workload.open.schedule.constant.rate",
+            "workload.open.rate",
+        ),
         ("workload: {open: {rate: 1, duration: 1s}}", "groups[0].journeys[0].steps[0].path", "workload.request.path"),
+        ("workload: {open: {rate: 1, duration: 1s}}", "duration_us", "workload.open.duration"),
         (
             "workload: {open: {schedule: {trace: t}}}",
             "groups[0].workload.open.schedule.trace.file.line 3",
             "workload.open.schedule.trace.line 3",
         ),
         (STACK, "policies[3].circuit_breaker.minimum_calls", "strategy.stack[3].circuit_breaker.minimum_calls"),
+        (STACK, "policies[3].circuit_breaker.window.time_us", "strategy.stack[3].circuit_breaker.window.time"),
         (STACK, "policies[0].deadline.after_us", "strategy.stack[0].deadline"),
+        (STACK, "", ""),
     ],
 )
 def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: str) -> None:
-    assert study_path(path, scenario(text)) == wanted
+    assert jobs.job(task(text)).origin(path) == wanted
+
+
+@pytest.mark.parametrize("text", [JOURNEY, GROUPS, STACK, PAUSES, "workload: {closed: {users: 1, requests: 1}}"])
+def test_every_field_that_a_study_says_has_an_origin_in_it(text: str) -> None:
+    made = jobs.job(task(text))
+    own = {"contract", "drain_us", "constants.round"}
+    for path in leaves(made.job):
+        assert path in own or made.origin(path).partition(".")[0] in (
+            "seed",
+            "system",
+            "warm_up",
+            "workload",
+            "strategy",
+        )
+
+
+def leaves(tree: Any, path: str = "") -> Iterator[str]:
+    """The paths of a job's values."""
+    if isinstance(tree, dict):
+        for name, value in tree.items():
+            yield from leaves(value, f"{path}.{name}" if path else name)
+    elif isinstance(tree, list):
+        for number, value in enumerate(tree):
+            yield from leaves(value, f"{path}[{number}]")
+    else:
+        yield path
 
 
 @pytest.mark.parametrize(
@@ -327,8 +396,8 @@ def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
     (scenario,) = expand(study).scenarios
     second = Duration.parse("1s")
     task = Task(scenario, (Target("http://h"),), second, second, 1, 0, Inputs(tmp_path))
-    assert not {"lateness", "core"} & set(jobs.job(task))
-    made = jobs.job(replace(task, lateness=study.lateness, core=3))
+    assert not {"lateness", "core"} & set(jobs.job(task).job)
+    made = jobs.job(replace(task, lateness=study.lateness, core=3)).job
     jsonschema.validate(made, SCHEMA)
     assert (made["lateness"], made["core"]) == ({"percent": 25, "floor_us": 3000}, 3)
 

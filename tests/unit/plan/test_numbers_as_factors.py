@@ -102,7 +102,7 @@ def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> 
         lateness=None,
         core=None,
     )
-    job = jobs.job(task)
+    job = jobs.job(task).job
     assert job["constants"] == {"size": "1000", "kind": "small", "round": "7"}
     (step,) = job["groups"][0]["journeys"][0]["steps"]
     assert step["query"] == {"limit": "25", "q": "a b", "deep": "true"}

@@ -1,0 +1,100 @@
+"""A job of the load engine together with where each of its fields was written.
+
+Whoever makes a job writes ``From(value, origin)`` where a value comes from the user; ``traced`` takes the job and its
+origins apart again. So a problem that the engine finds at a path of its job is told at the place that the user knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from patternbench.study.levels import Levels
+from patternbench.study.tree import fields
+from patternbench.study.units import Duration
+
+Job = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class From:
+    """A value of a job, and where the user wrote it: a path in the study, or a flag."""
+
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True)
+class TracedJob:
+    """A job as plain data, and for paths in it where the user wrote what stands there."""
+
+    job: Job
+    origins: Mapping[str, str]
+
+    def origin(self, path: str) -> str:
+        """Where a path of the job was written; a part without an origin stands below the nearest one around it."""
+        around = path
+        while around and around not in self.origins:
+            around = around[: max(around.rfind("."), around.rfind("["), 0)]
+        return f"{self.origins.get(around, '')}{path[len(around) :]}"
+
+
+def traced(tree: Mapping[str, Any]) -> TracedJob:
+    """The job that a tree of values with their origins stands for."""
+    return TracedJob(plain(tree), dict(_origins(tree, "")))
+
+
+def throughout(tree: Any, origin: str) -> From:
+    """A tree all of whose parts were written in one place."""
+    if isinstance(tree, Mapping):
+        return From({name: throughout(value, origin) for name, value in tree.items()}, origin)
+    return From([throughout(entry, origin) for entry in tree] if isinstance(tree, list) else tree, origin)
+
+
+def plain(tree: Any) -> Any:
+    """A tree without its origins."""
+    if isinstance(tree, From):
+        return plain(tree.value)
+    if isinstance(tree, Mapping):
+        return {name: plain(value) for name, value in tree.items()}
+    return [plain(entry) for entry in tree] if isinstance(tree, list) else tree
+
+
+def _origins(tree: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(tree, From):
+        yield path, tree.origin
+        yield from _origins(tree.value, path)
+    elif isinstance(tree, Mapping):
+        for name, value in tree.items():
+            yield from _origins(value, f"{path}.{name}" if path else str(name))
+    elif isinstance(tree, list):
+        for place, entry in enumerate(tree):
+            yield from _origins(entry, f"{path}[{place}]")
+
+
+def in_us(node: Any, origin: str, without: Collection[str] = ()) -> Any:
+    """A part of a study as the contracts write it, each field and entry with its origin below ``origin``.
+
+    Every duration is a whole number of microseconds under a name ending in ``_us``. Fields of the part itself that are
+    named in ``without`` are left out.
+    """
+    if isinstance(node, Levels):
+        return in_us(node.level, origin)
+    if isinstance(node, list):
+        return [_part(entry, f"{origin}[{place}]") for place, entry in enumerate(node)]
+    if not isinstance(node, (BaseModel, dict)):
+        return node.us if isinstance(node, Duration) else node
+    named = ((name, value.level if isinstance(value, Levels) else value) for name, value in fields(node))
+    return {_name(name, value): _part(value, f"{origin}.{name}") for name, value in named if name not in without}
+
+
+def _part(node: Any, origin: str) -> From:
+    return From(in_us(node, origin), origin)
+
+
+def _name(key: str, value: Any) -> str:
+    # `max` is the one duration that may be left open, and null has no type to tell it by.
+    return f"{key}_us" if isinstance(value, Duration) or (key == "max" and value is None) else key
