@@ -345,7 +345,7 @@ fn what_can_be_known_to_be_wrong_with_a_journey_is_said_before_the_start() {
         at(1, "json"),
         at(1, "expect.body_matches"),
         at(2, "capture.user"),
-        at(2, "capture.later"),
+        at(2, "capture.later.xpath"),
         at(2, "body_file"),
         at(2, "poll.limit_us"),
         at(2, "poll.until"),

@@ -539,7 +539,8 @@ fn what_is_wrong_with_policies_is_listed_at_once() {
         "policies[1].retry.jitter",
         "policies[1].retry.on[0]",
         "policies[2].circuit_breaker.failure_rate",
-        "policies[3]",
+        "policies[2].circuit_breaker.minimum_calls",
+        "policies[3].hope",
         "policies[4].timeout.after_us",
     ] {
         assert!(

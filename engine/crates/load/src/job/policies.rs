@@ -241,6 +241,7 @@ pub fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
     let open_for_us = need(&object, "open_for_us", positive_us);
     let half_open_calls = need(&object, "half_open_calls", count);
     let scope = scope(&object);
+    fits_window(&object, window, minimum_calls)?;
     let config = breaker::Config {
         failure_rate: failure_rate?,
         slow_call: slow_call?,
@@ -249,14 +250,17 @@ pub fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
         open_for_us: open_for_us?,
         half_open_calls: half_open_calls?,
     };
-    fits_window(&object, &config)?;
     Some(Policy::CircuitBreaker(scope?, config))
 }
 
 /// With fewer results in the window than it takes to judge, a breaker would never open.
-fn fits_window(object: &Object<'_>, config: &breaker::Config) -> Option<()> {
-    match config.window {
-        breaker::Window::Calls(calls) if calls < config.minimum_calls => {
+fn fits_window(
+    object: &Object<'_>,
+    window: Option<breaker::Window>,
+    minimum_calls: Option<u32>,
+) -> Option<()> {
+    match (window, minimum_calls) {
+        (Some(breaker::Window::Calls(calls)), Some(minimum)) if calls < minimum => {
             object
                 .get("minimum_calls")?
                 .wrong(format!("at most window.calls, {calls}"), "it would never open");
