@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+from patternbench.plan.expand import Plan
 from patternbench.study.load import loads
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
@@ -51,3 +52,8 @@ def problems(text: str, name: str = "study.yaml") -> list[Problem]:
     except InputError as error:
         return error.problems
     raise AssertionError("the study was accepted")
+
+
+def levels(plan: Plan) -> dict[str, list[object]]:
+    """The levels of each factor of a plan."""
+    return {name: list(factor.levels) for name, factor in plan.factors.items()}

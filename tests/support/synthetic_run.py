@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from tests.support.factors import factors
 
 from patternbench.analyze.metrics import CURVE, RESPONSES
 from patternbench.report.model import RunReport
@@ -19,7 +20,7 @@ DELAYS = ("20ms", "40ms", "60ms")
 FAULT = "faults.abort.percentage"
 RETRY = "retry.backoff.exponential.initial"
 BREAKER = "circuit_breaker.open_for"
-FACTORS: Mapping[str, Sequence[Any]] = {
+LEVELS: Mapping[str, Sequence[Any]] = {
     FAULT: [0, 20, 40, 60, 80],
     "users": [50, 100, 150],
     "client": ["resilience4j", "native"],
@@ -39,18 +40,18 @@ workload:
 
 def synthetic_run(rounds: int = 10, seed: int = 7, **levels: Sequence[Any]) -> RunReport:
     """Make a run of 210 scenarios; `levels` shortens a factor (`users=[50]`, `fault=[0]`)."""
-    factors = {
-        **FACTORS,
+    levels_of = {
+        **LEVELS,
         **{FAULT if name == "fault" else name: list(found) for name, found in levels.items()},
     }
-    scenarios = [{"id": f"s{place:03d}", "levels": each} for place, each in enumerate(_scenarios(factors))]
+    scenarios = [{"id": f"s{place:03d}", "levels": each} for place, each in enumerate(_scenarios(levels_of))]
     generator = np.random.default_rng(seed)
     table = pd.DataFrame(_rounds(scenarios, rounds, generator))
     return RunReport(
         study_name="retry-and-circuit-breaker",
         study_text=STUDY,
         manifest=MANIFEST,
-        factors=factors,
+        factors=factors(levels_of),
         scenarios=scenarios,
         rounds=_with_troubles(table),
         latencies=_latencies(table, generator),
@@ -74,12 +75,12 @@ MANIFEST: Mapping[str, Any] = {
 }
 
 
-def _scenarios(factors: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    for fault, users, client in product(factors[FAULT], factors["users"], factors["client"]):
+def _scenarios(levels: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    for fault, users, client in product(levels[FAULT], levels["users"], levels["client"]):
         common = {FAULT: fault, "users": users, "client": client}
-        for strategy in factors["strategy"]:
+        for strategy in levels["strategy"]:
             own = {"retry": RETRY, "circuit_breaker": BREAKER}.get(strategy)
-            for delay in factors[own] if own else [None]:
+            for delay in levels[own] if own else [None]:
                 yield {**common, "strategy": strategy, **({own: delay} if own else {})}
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from patternbench.analyze.derived import PREFIX
+from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.problems import DataError, Problem, did_you_mean, raise_if_any
-from patternbench.analyze.units import SECONDS, level_text, read_level
+from patternbench.analyze.units import SECONDS, level_text
 
 #: Columns of a run's rounds that are neither factor nor response (contracts/records).
 BOOKKEEPING = (
@@ -30,34 +31,37 @@ Key = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Roles:
-    """Factor columns and response columns of a table of rounds."""
+    """Factor columns and response columns of a table of rounds, and what is known of the factors."""
 
     factors: tuple[str, ...]
     responses: tuple[str, ...]
+    known: FactorTable = NOTHING_KNOWN
 
 
-def roles(table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] = ()) -> Roles:
-    """Tell factors from responses: by the names a run uses, or as `by` and `responses` say.
+def roles(
+    table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] = (), known: FactorTable = NOTHING_KNOWN
+) -> Roles:
+    """Tell factors from responses: as a run's factors are `known`, else by the names of responses, or as `by` says.
 
     Raises `DataError` when a name is no column, a response is not numeric, or nothing tells the scenarios
     apart.
     """
-    known = [str(name) for name in table.columns]
-    raise_if_any(_unknown(known, "--by", by) + _unknown(known, "--response", responses))
-    chosen = tuple(responses) or _usual(known) or _numeric_rest(table, by)
-    factors = tuple(by) or tuple(name for name in known if _is_factor(name, chosen))
+    columns = [str(name) for name in table.columns]
+    raise_if_any(_unknown(columns, "--by", by) + _unknown(columns, "--response", responses))
+    chosen = tuple(responses) or _usual(columns) or _numeric_rest(table, by)
+    factors = tuple(by) or tuple(name for name in columns if _is_factor(name, chosen, known))
     if not chosen:
         raise DataError(Problem("no response is known in this table.", "", "Name one: --response p95."))
-    if not factors and "scenario" not in known:
+    if not factors and "scenario" not in columns:
         raise DataError(Problem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy."))
     raise_if_any(_not_numeric(table, chosen))
-    return Roles(factors, chosen)
+    return Roles(factors, chosen, known)
 
 
 def varying(table: pd.DataFrame, found: Roles) -> Roles:
     """Leave out factors of a single level, which tell nothing apart in this table, unless that leaves none."""
     kept = tuple(name for name in found.factors if table[name].nunique(dropna=False) > 1)
-    return Roles(kept or found.factors, found.responses)
+    return replace(found, factors=kept or found.factors)
 
 
 def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[Problem]:
@@ -77,7 +81,9 @@ def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(name) for name in numeric if name not in by and name not in BOOKKEEPING)
 
 
-def _is_factor(name: str, responses: Sequence[str]) -> bool:
+def _is_factor(name: str, responses: Sequence[str], known: FactorTable) -> bool:
+    if known:
+        return name in known and name not in responses
     return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses} and not name.startswith(PREFIX)
 
 
@@ -108,7 +114,7 @@ def scenarios(table: pd.DataFrame, found: Roles) -> list[Scenario]:
 
 def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, found: Roles) -> Scenario:
     parts = key if isinstance(key, tuple) else (key,)
-    levels = {name: _plain(v) for name, v in zip(keys, parts, strict=True) if not _is_missing(v)}
+    levels = {n: found.known.level(n, _plain(v)) for n, v in zip(keys, parts, strict=True) if not _is_missing(v)}
     values = {name: finite(rows[name]) for name in found.responses}
     return Scenario(label(levels), levels, values, _blocks(rows, found))
 
@@ -140,7 +146,7 @@ def finite(column: pd.Series) -> Floats:
 
 def label(levels: Mapping[str, object]) -> str:
     """Name a scenario by its levels: `users=80, strategy=retry, initial=20ms`."""
-    parts = (f"{_short_name(name, levels)}={level_text(name, value)}" for name, value in levels.items())
+    parts = (f"{_short_name(name, levels)}={level_text(value)}" for name, value in levels.items())
     return ", ".join(parts) or "all"
 
 
@@ -158,7 +164,7 @@ def key(levels: Mapping[str, object]) -> Key:
     return tuple(sorted((name, f"{v:g}" if isinstance(v, float) else str(v)) for name, v in levels.items()))
 
 
-def level_of(text: str, table: pd.DataFrame, option: str) -> tuple[str, object]:
+def level_of(text: str, table: pd.DataFrame, option: str, factors: FactorTable = NOTHING_KNOWN) -> tuple[str, object]:
     """Read `factor=level` and find that level in `table`; raises `DataError` with the levels there are."""
     name, sign, value = text.partition("=")
     name, value = name.strip(), value.strip()
@@ -167,14 +173,14 @@ def level_of(text: str, table: pd.DataFrame, option: str) -> tuple[str, object]:
         raise DataError(Problem(f"'{text}' names no level.", option, remedy))
     known = [_plain(v) for v in table[name].dropna().unique()]
     for one in known:
-        if value in (level_text(name, one), str(one)) or _same_number(name, one, value):
+        if value in (factors.text(name, one), str(one)) or _same_number(name, one, value, factors):
             return name, one
-    texts = [level_text(name, one) for one in known]
+    texts = [factors.text(name, one) for one in known]
     raise DataError(Problem(f"{name} has no level {value}.", option, did_you_mean(value, texts)))
 
 
-def _same_number(name: str, level: object, text: str) -> bool:
+def _same_number(name: str, level: object, text: str, factors: FactorTable) -> bool:
     try:
-        return isinstance(level, (int, float)) and bool(np.isclose(float(level), read_level(name, text), rtol=1e-9))
+        return isinstance(level, (int, float)) and bool(np.isclose(float(level), factors.read(name, text), rtol=1e-9))
     except ValueError:
         return False

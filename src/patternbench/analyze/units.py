@@ -5,8 +5,6 @@ A table that is no run but names a column like a run's response is taken to use 
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 #: Responses whose unit is the second.
@@ -23,22 +21,9 @@ SECONDS = frozenset(
 )
 #: Responses in percent of calls. They live near zero or a hundred, so their differences are told in points.
 SHARES = frozenset(["failure_rate", "success_rate", "rejected_rate"])
-#: How the paths end of factors that a study writes as durations; their levels are seconds in a table of rounds.
-DURATIONS = frozenset(
-    [
-        *("delay", "duration", "every", "for", "at", "over", "period", "increment", "initial", "limit", "max"),
-        *("open_for", "pause", "rejected_pause", "start_over", "think_time", "time", "timeout"),
-        *("deadline", "max_wait", "per", "retry_after_max"),
-    ]
-)
-#: Durations of a workload, which a study may name without a path.
-_ALONE = frozenset(["think_time", "rejected_pause", "start_over"])
-#: Paths below which names are the user's own, so that they say nothing of units.
-_OF_THE_USER = re.compile(r"(^|\.)(parameters|query|form)$")
 #: How many seconds a unit of time holds.
-UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _OTHER = {**dict.fromkeys(SHARES, "%"), "goodput": "/s", "Throughput": "/s"}
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(us|ms|s|m)$")
 _SMALL = 1e-4
 _LARGE = 1e6
 _LONGEST_IN_MS = 2.0
@@ -95,28 +80,20 @@ def titled(response: str, largest: float) -> tuple[str, float]:
     return (f"{response} ({unit})" if unit else response), factor
 
 
-def is_duration(factor: str) -> bool:
-    """Say whether a factor's levels are durations, by the path a study gives it."""
-    path, _, last = factor.rpartition(".")
-    if _OF_THE_USER.search(path):
-        return False
-    return last in (DURATIONS if path else _ALONE)
+class Seconds(float):
+    """A level that is a duration, in seconds; its text is as a study writes it."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """The duration with its unit: `20ms`."""
+        return duration_text(float(self))
 
 
-def level_text(factor: str, level: object) -> str:
-    """Write a level of a factor: durations as a study writes them (`20ms`), other numbers plainly."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)):
-        return str(level)
-    if is_duration(factor):
-        return duration_text(float(level))
-    return f"{level:g}" if isinstance(level, float) else str(level)
-
-
-def held(name: str, value: object) -> str:
-    """Write what a row holds in a column, a response or a factor."""
-    if not isinstance(value, float):
-        return str(value)
-    return level_text(name, value) if is_duration(name) else quantity(name, value)
+def level_text(level: object) -> str:
+    """Write a level: durations as a study writes them (`20ms`), other numbers plainly."""
+    plain = isinstance(level, float) and not isinstance(level, Seconds)
+    return f"{level:g}" if plain else str(level)
 
 
 def duration_text(seconds: float) -> str:
@@ -127,9 +104,3 @@ def duration_text(seconds: float) -> str:
     """
     unit = next((u for u in ("s", "ms") if seconds >= UNITS[u]), "us") if seconds else "s"
     return f"{seconds / UNITS[unit]:.6g}{unit}"
-
-
-def read_level(factor: str, text: str) -> float:
-    """Read a level as a number; durations may carry their unit. Raises ValueError for anything else."""
-    match = _DURATION.match(text.strip()) if is_duration(factor) else None
-    return float(match[1]) * UNITS[match[2]] if match else float(text)

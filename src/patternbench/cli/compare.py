@@ -25,6 +25,7 @@ from patternbench.cli.shared import (
     bad_input_exits,
     by_option,
     console,
+    factors,
     json_options,
     level_option,
     read,
@@ -47,7 +48,7 @@ _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
     "--baseline",
     multiple=True,
     metavar="FACTOR=LEVEL",
-    help="Compare RUN_A's scenarios with this one of its own.",
+    help="Compare RUN_A's scenarios with this one of its own [default without RUN_B: every pattern at none].",
 )
 @click.option(
     "--fail-if",
@@ -69,9 +70,10 @@ def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **option
     Each is a run folder, CSV or Parquet with one row a round.
     """
     conditions = [parse_condition(text) for text in options["conditions"]]
-    how = How(options["level"], options["by"], options["responses"])
+    paths = [path for path in (run_a, run_b) if path is not None]
+    tables = [read(path) for path in paths]
+    how = How(options["level"], options["by"], options["responses"], factors(*paths))
     how = _with_gated(how, [c.response for c in conditions])
-    tables = [read(path) for path in (run_a, run_b) if path is not None]
     comparison = _compared(tables, baseline, how)
     verdicts: Sequence[Verdict] = ()
     if conditions:
@@ -89,13 +91,11 @@ def _with_gated(how: How, gated: Sequence[str]) -> How:
 
 
 def _compared(tables: Sequence[pd.DataFrame], baseline: tuple[str, ...], how: How) -> Comparison:
-    if len(tables) == 1 and not baseline:
-        raise DataError(
-            Problem("one run is compared with nothing.", "", "Name a second run, or --baseline strategy=baseline.")
-        )
-    if len(tables) > 1 and baseline:
+    if len(tables) == 1:
+        return compare_with_baseline(tables[0], baseline, how)
+    if baseline:
         raise DataError(Problem("--baseline compares inside one run.", "", "Leave out the second run, or --baseline."))
-    return compare_with_baseline(tables[0], baseline, how) if baseline else compare_runs(tables[0], tables[1], how)
+    return compare_runs(tables[0], tables[1], how)
 
 
 def _show(

@@ -19,6 +19,7 @@ from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
     console,
+    factors,
     json_options,
     level_option,
     names_of,
@@ -69,7 +70,7 @@ def fit(
 
     Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
     """
-    analysis = fit_formulas(read(data), formulas, Settings(**how))
+    analysis = fit_formulas(read(data), formulas, Settings(**how, factors=factors(data)))
     _known_factors(over, analysis)
     json.fulfil(lambda: analysis_json(analysis))
     if html is not None:

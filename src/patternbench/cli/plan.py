@@ -14,7 +14,7 @@ from patternbench.cli.shared import no_commands_option
 from patternbench.cli.terminal import Plain
 from patternbench.drivers import choice
 from patternbench.plan import estimate, fraction
-from patternbench.plan.expand import Plan, expand, size
+from patternbench.plan.expand import Plan, size
 from patternbench.records.inputs import Inputs
 from patternbench.run import evidence, inspection, preflight
 from patternbench.study.evidence import fewest
@@ -40,10 +40,11 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
     text = read_text(study_file)
     study = loads(text, study_file)
     with placed(text, study_file):
-        expanded = expand(study)
+        inputs = Inputs(Path(study_file).resolve().parent)
+        expanded = preflight.expanded(study, inputs)
         evidence.check(study, expanded)
         choice.check(expanded.scenarios)
-        _check(study, expanded, Inputs(Path(study_file).resolve().parent), no_commands)
+        _check(study, expanded, inputs, no_commands)
     for sentence in inspection.warnings_of(parse_study(text, study_file)):
         output.note(sentence)
     if json_:
@@ -94,11 +95,13 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
     console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
     for sentence in described_part(study, expanded).get("aliasing", []):
         console.print(f"! {sentence}")
+    for sentence in expanded.left_out:
+        console.print(f"! left out: {sentence}")
     for client, words in inspection.commands(study.clients).items():
         console.print(f"! the study starts a command of its author as client {client}: {' '.join(words)}")
     factors = Table("factor", "levels", box=None)
-    for name, levels in expanded.factors.items():
-        factors.add_row(name, ", ".join(map(str, levels)))
+    for factor in expanded.factors.values():
+        factors.add_row(factor.name, ", ".join(map(str, factor.levels)))
     console.print(factors)
     listed = expanded.scenarios if everything else expanded.scenarios[:SHOWN]
     scenarios = Table("scenario", "levels", box=None)

@@ -17,6 +17,7 @@ from patternbench.cli.shared import (
     bad_input_exits,
     by_option,
     console,
+    factors,
     json_options,
     level_option,
     names_of,
@@ -51,14 +52,16 @@ from patternbench.report.sections.wish import wish_of_run
 @bad_input_exits
 def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], **options: Any) -> None:
     """Recommend a configuration from RUN (a run folder, CSV or Parquet with one row a round)."""
+    table = read(run)
     wish = replace(
         _asked(run, objectives, limits, options["by"]),
         given=options["given"] or None,
         baseline=options["baseline"],
         seed=options["seed"],
         level=options["level"],
+        factors=factors(run),
     )
-    found = choose(read(run), wish)
+    found = choose(table, wish)
     options["json"].fulfil(lambda: recommendation_json(found))
     if options["html"] is not None:
         _write_html(options["html"], found)

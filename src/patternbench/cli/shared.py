@@ -14,10 +14,14 @@ import click
 import orjson
 import pandas as pd
 
+from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.problems import DataError
 from patternbench.cli.output import note
 from patternbench.cli.terminal import Plain, printable
+from patternbench.records import tables
+from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
+from patternbench.report.sections.wish import factors_of_run
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 #: Exit code for input that cannot be used; 1 is kept for a release gate that fails.
@@ -48,6 +52,15 @@ def read(path: Path) -> pd.DataFrame:
     if left:
         note(f"left out of {path}: {left} of {left + len(table)} rounds, which are not valid")
     return table
+
+
+def factors(*paths: Path) -> FactorTable:
+    """What is known of the factors of runs; nothing of tables that no run wrote.
+
+    An older run's table of rounds says nothing of them: its plan does.
+    """
+    rows = [row for path in paths for row in tables.factors_of(path) or factors_of_run(RunFolder(path))]
+    return FactorTable.of(rows)
 
 
 def console() -> Plain:

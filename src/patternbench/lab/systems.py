@@ -14,29 +14,22 @@ from patternbench.lab import shipped
 from patternbench.study.document import parse
 from patternbench.study.files import read_text
 from patternbench.study.load import validated
-from patternbench.study.models import Model, Name, Setting
+from patternbench.study.models import Name
 from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.study.roles import Unit
+from patternbench.study.settings import Settable, is_duration
 
 FOLDER = shipped.folder("systems")
 WHEN, UNLESS = "when", "unless"
 REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
 
 
-class SettingSpec(Model):
-    """A setting of a system: its default, what it means, and the values allowed when they are few."""
-
-    default: Setting
-    about: str
-    allowed: list[Setting] | None = None
-
-
-class SystemFile(Model):
+class SystemFile(Settable):
     """A system file, version 1."""
 
     patternbench_system: Annotated[Literal[1], Field(alias="patternbench-system")]
     name: Name
     about: str
-    settings: dict[str, SettingSpec] = Field(default_factory=dict)
     components: Annotated[list[dict[str, dict[str, Any]]], Field(min_length=1)]
     endpoint: str | list[str]
 
@@ -101,6 +94,9 @@ class SystemFile(Model):
         if spec.allowed and value not in spec.allowed:
             allowed = ", ".join(map(str, spec.allowed))
             return [Problem("is not allowed here", path=f"system.settings.{name}", value=value, allowed=allowed)]
+        if spec.unit is Unit.DURATION and not is_duration(value):
+            allowed = "a number and a unit: `20ms`, `3s` (us, ms, s, m, h)"
+            return [Problem("is not a duration", path=f"system.settings.{name}", value=value, allowed=allowed)]
         return []
 
 

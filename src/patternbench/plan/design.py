@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from patternbench.plan import fraction
-from patternbench.plan.scenarios import Level, Scenario
+from patternbench.plan.factors import Factors, Level
+from patternbench.plan.scenarios import Scenario
 from patternbench.study.models import Design
 from patternbench.study.problems import InputError, Problem, did_you_mean
 from patternbench.study.units import Duration
 
-Factors = dict[str, list[Level]]
 SMALLEST_ZIP = 2
 
 
@@ -26,7 +26,7 @@ def select(scenarios: list[Scenario], factors: Factors, design: Design, seed: in
         raise InputError(problems)
     tests = [_moves_together(group, factors) for group in design.zip]
     tests += [_not_excluded(rule) for rule in design.exclude]
-    chosen = fraction.reduced([scenario.levels for scenario in scenarios], design, seed)
+    chosen = fraction.reduced([scenario.levels for scenario in scenarios], factors, design, seed)
     pairs = zip(scenarios, chosen, strict=True)
     kept = [scenario for scenario, keep in pairs if keep and all(test(scenario.levels) for test in tests)]
     if not kept:
@@ -36,7 +36,7 @@ def select(scenarios: list[Scenario], factors: Factors, design: Design, seed: in
 
 def _moves_together(group: list[str], factors: Factors) -> Callable[[dict[str, Level]], bool]:
     def test(levels: dict[str, Level]) -> bool:
-        places = {factors[name].index(levels[name]) for name in group if name in levels}
+        places = {factors[name].levels.index(levels[name]) for name in group if name in levels}
         return len(places) <= 1
 
     return test
@@ -71,7 +71,7 @@ def _zip_problems(groups: list[list[str]], factors: Factors) -> list[Problem]:
             if name in seen:
                 problems.append(Problem(f"`{name}` is zipped twice (a cycle)", path=path, allowed="each factor once"))
             seen.add(name)
-        counts = {name: len(factors[name]) for name in group if name in factors}
+        counts = {name: len(factors[name].levels) for name in group if name in factors}
         if len(set(counts.values())) > 1:
             text = ", ".join(f"{name} has {number}" for name, number in counts.items())
             problems.append(Problem(f"levels cannot move together: {text}", path=path, allowed="as many levels each"))
@@ -86,9 +86,9 @@ def _exclude_problems(rules: list[dict[str, Any]], factors: Factors) -> list[Pro
             problems.append(Problem("is empty", path=path, allowed="factor: level, or factor: [levels]"))
         problems += _unknown(list(rule), factors, path)
         for name, value in rule.items():
-            wrong = [level for level in _levels(value) if level not in factors.get(name, [level])]
+            wrong = [level for level in _levels(value) if name in factors and level not in factors[name].levels]
             if wrong:
-                allowed = ", ".join(str(level) for level in factors[name])
+                allowed = ", ".join(str(level) for level in factors[name].levels)
                 problems.append(Problem("is no level of it", path=f"{path}.{name}", value=wrong[0], allowed=allowed))
     return problems
 

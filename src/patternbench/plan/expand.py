@@ -7,34 +7,49 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from patternbench.plan import design
-from patternbench.plan.scenarios import Level, Scenario, content_id
+from patternbench.plan.factors import (
+    NOTHING_DECLARED,
+    UNKNOWN,
+    Factor,
+    Factors,
+    Known,
+    Level,
+    factor_name,
+    factor_of,
+    known_fields,
+    with_levels,
+)
+from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.study.levels import Levels
 from patternbench.study.models import Study
 from patternbench.study.parts import FileName
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.settings import Rule, Settable
 from patternbench.study.tree import Path, count, fields, plain, variants
 
 MOST_SCENARIOS = 100_000
-SHORT_NAMES = ("workload.closed.", "workload.open.", "workload.", "strategy.", "system.settings.")
-"""Prefixes that a factor's name leaves out; what is left is unambiguous."""
-
-STACK = ("strategy", "stack")
-"""Where a stack's policies stand: their factors are called as those of a strategy alone (``retry.max_attempts``)."""
+ALWAYS = ("client", "strategy")
+"""What is a factor of every study, however few levels it has."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study asks for: its factors with their levels, and its scenarios in the paper's order."""
+    """What a study asks for: its factors by name, and its scenarios in the paper's order.
 
-    factors: dict[str, list[Level]]
+    ``left_out`` says which combinations the system cannot have, so that they are no scenarios.
+    """
+
+    factors: Factors
     scenarios: tuple[Scenario, ...]
+    left_out: tuple[str, ...] = ()
 
     def files(self) -> list[str]:
         """The names of all files that some scenario reads, each once."""
@@ -43,19 +58,38 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data."""
-        return {"factors": self.factors, "scenarios": [scenario.as_json() for scenario in self.scenarios]}
+        factors = [factor.as_json() for factor in self.factors.values()]
+        left_out = {"left_out": list(self.left_out)} if self.left_out else {}
+        return {"factors": factors, "scenarios": [scenario.as_json() for scenario in self.scenarios], **left_out}
 
 
-def expand(study: Study) -> Plan:
-    """All scenarios of a study in declared order; raises InputError for a test space that makes no sense."""
+def expand(study: Study, system: Settable = NOTHING_DECLARED) -> Plan:
+    """All scenarios of a study in declared order; raises InputError for a test space that makes no sense.
+
+    ``system`` is what the system that the study names says of its settings.
+    """
     _check_faults(study)
     _check_size(study)
     every = list(_scenarios(study))
-    factors = factors_of(every, _declared(study))
+    factors = factors_of(every, _declared(study), known_fields(study, study.strategies, system))
     leveled = [replace(scenario, levels=levels_of(scenario, factors)) for scenario in every]
-    scenarios = tuple(design.select(leveled, factors, study.design, study.seed))
+    selected = design.select(leveled, factors, study.design, study.seed)
+    scenarios, left_out = _possible(selected, system)
     _check_unique(scenarios)
-    return Plan(_used(factors, scenarios), scenarios)
+    return Plan(_used(factors, scenarios), scenarios, left_out)
+
+
+def factors_of_stored(planned: Mapping[str, Any]) -> dict[str, Factor]:
+    """The factors of a plan's plain data; of an older plan, which held their levels alone, as its scenarios tell."""
+    stored = planned["factors"]
+    if not isinstance(stored, dict):
+        return {factor.name: factor for factor in map(Factor.from_json, stored)}
+    known: dict[str, Known] = {}
+    for each in planned["scenarios"]:
+        if not set(stored) <= set(known):
+            scenario = Scenario.from_json(each)
+            known |= known_fields(scenario, [scenario.strategy], NOTHING_DECLARED)
+    return {name: factor_of(name, levels, known.get(name, UNKNOWN)) for name, levels in stored.items()}
 
 
 def size(study: Study) -> int:
@@ -64,27 +98,16 @@ def size(study: Study) -> int:
     return shared * sum(count(strategy) for strategy in study.strategies)
 
 
-def factor_name(path: Path) -> str:
-    """The short name under which a path of a configuration is a factor: ``users``, ``abort.percentage``."""
-    if path[:2] == STACK:
-        path = (path[2], *path[4:])  # a policy's name, and not its kind once more
-    name = ".".join(path)
-    for prefix in ("faults.", *SHORT_NAMES):
-        if name.startswith(prefix):
-            return name.removeprefix(prefix)
-    return name
-
-
-def factors_of(scenarios: Iterable[Scenario], declared: set[str]) -> dict[str, list[Level]]:
-    """Every field with several levels over the scenarios, or given as a list: name to levels in order."""
+def factors_of(scenarios: Iterable[Scenario], declared: set[str], known: Mapping[str, Known]) -> dict[str, Factor]:
+    """Every field with several levels over the scenarios, or given as a list, by name, its levels in order."""
     seen: dict[str, list[Level]] = {}
     for scenario in scenarios:
         for name, value in _named_levels(scenario):
             levels = seen.setdefault(name, [])
             if value not in levels:
                 levels.append(value)
-    always = {"client", "strategy"}
-    return {name: levels for name, levels in seen.items() if len(levels) > 1 or name in declared | always}
+    varied = {name: levels for name, levels in seen.items() if len(levels) > 1 or name in declared.union(ALWAYS)}
+    return {name: factor_of(name, levels, known[name]) for name, levels in varied.items()}
 
 
 def levels_of(scenario: Scenario, factors: Iterable[str]) -> dict[str, Level]:
@@ -122,9 +145,37 @@ def _varied(node: Any, path: Path) -> Iterator[Path]:
             yield from _varied(value, (*path, name))
 
 
-def _used(factors: dict[str, list[Level]], scenarios: tuple[Scenario, ...]) -> dict[str, list[Level]]:
+def _possible(scenarios: Iterable[Scenario], system: Settable) -> tuple[tuple[Scenario, ...], tuple[str, ...]]:
+    """The scenarios whose settings go together, and of the others how many there are by which rule."""
+    refused: Counter[str] = Counter()
+    kept = []
+    for scenario in scenarios:
+        rule = system.refused(plain(scenario.system.settings))
+        if rule is None:
+            kept.append(scenario)
+        else:
+            refused[_in_words(rule)] += 1
+    if not kept:
+        message = f"the system does not combine {'; nor '.join(refused)}"
+        raise InputError(Problem(message, path="system.settings", hint="choose other levels"))
+    told = (
+        f"{number} combinations with {words}: the system does not combine them" for words, number in refused.items()
+    )
+    return tuple(kept), tuple(told)
+
+
+def _in_words(rule: Rule) -> str:
+    """A rule as a reader says it: ``algorithm: gcra with synchronisation: lazy or eager``."""
+    sides = ((name, levels if isinstance(levels, list) else [levels]) for name, levels in rule.items())
+    return " with ".join(f"{name}: {' or '.join(map(str, levels))}" for name, levels in sides)
+
+
+def _used(factors: Factors, scenarios: tuple[Scenario, ...]) -> dict[str, Factor]:
     used = {name: {repr(s.levels.get(name)) for s in scenarios if name in s.levels} for name in factors}
-    return {name: [level for level in levels if repr(level) in used[name]] for name, levels in factors.items()}
+    return with_levels(
+        factors,
+        {name: [level for level in factor.levels if repr(level) in used[name]] for name, factor in factors.items()},
+    )
 
 
 def _check_faults(study: Study) -> None:

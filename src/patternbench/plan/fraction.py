@@ -1,6 +1,6 @@
 """Cheaper designs than every combination: a balanced fraction, or a Latin hypercube, and what they mix up.
 
-Both are taken of each strategy by itself, over the factors that vary for it; the baseline is kept whole, so that
+Both are taken of each strategy by itself, over the factors that vary for it; what is no pattern is kept whole, so that
 every scenario still meets the one it is compared with.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pydoe
 
-from patternbench.plan.scenarios import Level
+from patternbench.plan.factors import Factors, Level, is_baseline
 from patternbench.study.models import Design
 from patternbench.study.problems import InputError, Problem
 
@@ -39,18 +39,20 @@ def problems(design: Design) -> list[Problem]:
     return found
 
 
-def reduced(every: Sequence[Levels], design: Design, seed: int) -> list[bool]:
+def reduced(every: Sequence[Levels], factors: Factors, design: Design, seed: int) -> list[bool]:
     """Whether the design keeps each of ``every`` combination of levels; raises InputError where it cannot be made."""
     if design.fraction is None and design.latin_hypercube is None:
         return [True] * len(every)
-    kept = [False] * len(every)
-    groups = grouped(every)
-    for place, members in enumerate(groups.values()):
+    whole = _references(every, factors)
+    kept = list(whole)
+    for place, members in enumerate(grouped(every).values()):
+        if all(whole[i] for i in members):
+            continue
         names = varying([every[i] for i in members])
-        whole = len(names) < FEWEST_FACTORS or _is_reference(every[members[0]], groups)
-        chosen = None if whole else _chosen([every[i] for i in members], names, design, seed + place)
+        few = len(names) < FEWEST_FACTORS
+        chosen = set() if few else _chosen([every[i] for i in members], names, design, seed + place)
         for i in members:
-            kept[i] = chosen is None or tuple(every[i][name] for name in names) in chosen
+            kept[i] |= few or tuple(every[i][name] for name in names) in chosen
     return kept
 
 
@@ -67,8 +69,10 @@ def varying(every: Sequence[Levels]) -> list[str]:
     return [name for name in every[0] if name not in WHO and len({levels[name] for levels in every}) > 1]
 
 
-def _is_reference(levels: Levels, groups: Mapping[tuple[Any, ...], Any]) -> bool:
-    return levels.get("strategy") == "baseline" and any(key[1] != "baseline" for key in groups)
+def _references(every: Sequence[Levels], factors: Factors) -> list[bool]:
+    """Which combinations others are compared with; none where there is nothing but such."""
+    found = [is_baseline(levels, factors) for levels in every]
+    return [False] * len(every) if all(found) else found
 
 
 def _chosen(every: Sequence[Levels], names: Sequence[str], design: Design, seed: int) -> set[tuple[Level, ...]]:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from patternbench.plan.factors import Level
 from patternbench.study.models import Fault, Strategy, System
 from patternbench.study.tree import Path, leaves, plain
 from patternbench.study.workloads import Workload
-
-Level = str | int | float | bool | None
 
 
 @dataclass(frozen=True)

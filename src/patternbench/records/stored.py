@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 from patternbench.records.folder import RunFolder, read_json
 from patternbench.study.load import dotted
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.roles import Role, Unit
 
 HINT = "put it back from a copy of the run; its raw records (attempts, journal.jsonl) are as they were"
 
@@ -25,10 +26,20 @@ class _Round(BaseModel):
     scenario: str
 
 
+class _Factor(BaseModel):
+    name: str
+    path: list[str]
+    role: Role
+    unit: Unit
+    none: str | int | float | bool | None = None
+    levels: list[str | int | float | bool | None]
+
+
 class _Plan(BaseModel):
-    factors: dict[str, list[Any]]
+    factors: list[_Factor] | dict[str, list[Any]]
     scenarios: list[_Scenario]
     rounds: list[_Round]
+    left_out: list[str] = []
 
 
 class _Copy(BaseModel):

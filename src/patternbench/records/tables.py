@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pandas as pd
 import pyarrow as pa
@@ -17,11 +18,33 @@ from patternbench.study.files import problem_of
 
 #: The table of a run folder that analyses read.
 ROUNDS = "rounds.parquet"
+_FACTORS = b"patternbench.factors"
+"""The key of the factors, as ``plan.json`` holds them, in the metadata of a table of rounds."""
 _NAMED_AT_MOST = 3
 
 
 class TableError(ValueError):
     """The path holds no table that can be read; the message says why and what to do."""
+
+
+def write_rounds(rounds: pd.DataFrame, factors: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write a table of rounds with what is known of its factors, as plain rows."""
+    table = pa.Table.from_pandas(rounds, preserve_index=False)
+    noted = {**(table.schema.metadata or {}), _FACTORS: json.dumps(list(factors)).encode()}
+    pq.write_table(table.replace_schema_metadata(noted), path)
+
+
+def factors_of(path: Path) -> list[dict[str, Any]]:
+    """What a table of rounds says of its factors: plain rows; none in a table that no run wrote."""
+    file = path / ROUNDS if path.is_dir() else path
+    if file.suffix.lower() not in {".parquet", ".pq"}:
+        return []
+    try:
+        noted = (pq.read_schema(file).metadata or {}).get(_FACTORS, b"[]")
+    except (pa.ArrowInvalid, OSError) as cause:
+        raise TableError(f"{file} is not a Parquet file: {str(cause).splitlines()[0]}") from None
+    found: list[dict[str, Any]] = json.loads(noted)
+    return found
 
 
 def read_table(path: Path) -> pd.DataFrame:

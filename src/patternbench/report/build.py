@@ -20,10 +20,13 @@ from patternbench.analyze.derived import PREFIX
 from patternbench.analyze.metrics import latency_curve, round_metrics, step_metrics
 from patternbench.observe.registry import observers
 from patternbench.observe.seam import Settings
-from patternbench.records import attempts, damage, observed, stored
+from patternbench.plan.expand import factors_of_stored
+from patternbench.plan.factors import Factors
+from patternbench.records import attempts, damage, observed, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, html, svg
+from patternbench.report.labels import numeric
 from patternbench.report.model import RunReport, counting
 from patternbench.report.sections import declared as evidence
 from patternbench.report.sections import policies, steps, summary
@@ -32,7 +35,7 @@ from patternbench.study.files import read_text
 from patternbench.study.load import loads, parse_study
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, reason
-from patternbench.study.units import Duration
+from patternbench.study.roles import Unit
 
 DAMAGE = "damaged records"
 MANY = 200
@@ -110,6 +113,7 @@ def writing(run: RunFolder, path: Path | None = None) -> Iterator[None]:
 def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
     """Everything that a report shows, read from the records; writes rounds.parquet on the way."""
     planned, noted = stored.plan(run), stored.manifest(run)
+    factors = factors_of_stored(planned)
     measured = refresh_rounds(run)
     if measured.rounds.empty:
         hint = f"type `patternbench resume {run.path}` first"
@@ -120,12 +124,13 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
         study_name=noted["study"] + (WITH_INVALID if include_invalid else ""),
         study_text=_shown(run),
         manifest=noted,
-        factors=planned["factors"],
+        factors=factors,
         scenarios=planned["scenarios"],
         rounds=rounds,
         latencies=_of(kept, measured.latencies),
         left_out=[
             *({"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()),
+            *({"what": "combinations", "why": why} for why in planned.get("left_out", ())),
             *({"what": DAMAGE, "why": why} for why in damage.sentences(run, measured.entries)),
         ],
         sections=[
@@ -148,7 +153,9 @@ def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
-    levels = {scenario["id"]: scenario["levels"] for scenario in stored.plan(run)["scenarios"]}
+    planned = stored.plan(run)
+    factors = factors_of_stored(planned)
+    levels = {each["id"]: _in_table(each["levels"], factors) for each in planned["scenarios"]}
     settings = observed.settings(run)
     noted = stored.manifest(run)
     objective_s = noted.get("objective_s") or math.inf
@@ -160,9 +167,10 @@ def refresh_rounds(run: RunFolder) -> Measured:
         [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
     )
     by_step = _joined(entries, [part.steps for part in found], NOTHING.steps)
-    for frame, path in ((rounds, run.rounds), (by_step, run.steps)):
-        with writing(run, path):
-            frame.to_parquet(path, index=False)
+    with writing(run, run.rounds):
+        tables.write_rounds(rounds, [factor.as_json() for factor in factors.values()], run.rounds)
+    with writing(run, run.steps):
+        by_step.to_parquet(run.steps, index=False)
     return Measured(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
 
 
@@ -204,7 +212,7 @@ def _row(
     entry: Entry, levels: dict[str, Any], measured: dict[str, float], added: Mapping[str, ast.expr]
 ) -> dict[str, Any]:
     """One row of rounds.parquet (contracts/records); ``added`` are the responses that the study derives."""
-    known = {**{name: _number(level) for name, level in levels.items()}, **measured}
+    known = {**levels, **measured}
     return {
         "round": entry.round,
         "block": entry.block,
@@ -221,9 +229,7 @@ def _row(
     }
 
 
-def _number(level: Any) -> Any:
-    """A duration level in seconds, as tables hold it; other levels as they are."""
-    try:
-        return Duration.parse(level).seconds if isinstance(level, str) else level
-    except ValueError:
-        return level
+def _in_table(levels: dict[str, Any], factors: Factors) -> dict[str, Any]:
+    """Levels as tables hold them: durations in seconds."""
+    timed = {name for name, factor in factors.items() if factor.unit is Unit.DURATION}
+    return {name: numeric(level, Unit.DURATION) if name in timed else level for name, level in levels.items()}

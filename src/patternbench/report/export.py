@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,9 @@ import pandas as pd
 from patternbench.analyze.metrics import TABLE_2, user_metrics
 from patternbench.observe.registry import observers
 from patternbench.observe.seam import Observer
-from patternbench.plan.expand import STACK, factor_name
+from patternbench.plan.factors import STACK, factor_name
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import attempts, csv_file, damage, observed, stored
+from patternbench.records import attempts, csv_file, damage, observed, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report.model import counting
@@ -53,7 +53,7 @@ def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) ->
         raise InputError(Problem("is already there", file=str(path), hint="name another with --out, or add --force"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(frame, path, suffix)
+        _write(frame, path, suffix, tables.factors_of(run.rounds) if table == "rounds" else ())
     except OSError as error:
         raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
     return path
@@ -160,8 +160,8 @@ def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
     return (entry for entry in entries if entry.counts or (every_round and entry.status == DONE))
 
 
-def _write(frame: pd.DataFrame, path: Path, suffix: str) -> None:
+def _write(frame: pd.DataFrame, path: Path, suffix: str, factors: Sequence[Mapping[str, Any]]) -> None:
     if suffix == "parquet":
-        frame.to_parquet(path, index=False)
+        tables.write_rounds(frame, factors, path)
     else:
         csv_file.write(frame, path)

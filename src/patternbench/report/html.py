@@ -102,7 +102,8 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
         "facts": _facts(report),
         "machine": _flat(report.manifest),
         "factors": {
-            factor_title(name): [level_text(level) for level in levels] for name, levels in report.factors.items()
+            factor_title(name): [level_text(level) for level in factor.levels]
+            for name, factor in report.factors.items()
         },
         "noise": _noise(report),
         "few_rounds": _few_rounds(report),

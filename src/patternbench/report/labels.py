@@ -8,6 +8,9 @@ from typing import Any
 
 from patternbench.observe.registry import responses
 from patternbench.observe.response import Better, Response
+from patternbench.study.roles import Unit
+from patternbench.study.settings import is_duration
+from patternbench.study.units import Duration
 
 _L, _H, _N = Better.LOWER, Better.HIGHER, Better.NEITHER
 _QUANTILES = {"p50": "Median", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "Longest"}
@@ -126,23 +129,8 @@ _UNITS = {
     "share": ("", 1.0),
     "count": ("", 1.0),
 }
-_DURATION = re.compile(r"^\s*([0-9.]+)\s*(us|µs|ms|s|m|h)\s*$")
-_IN_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LONGEST_IN_MS = 2.0
 _MOST_DIGITS = 7
-_FILLER = {
-    "faults",
-    "fault",
-    "strategies",
-    "strategy",
-    "workload",
-    "closed",
-    "open",
-    "request",
-    "parameters",
-    "backoff",
-    "design",
-}
 
 
 def unit(kind: str, largest: float) -> tuple[str, float]:
@@ -174,30 +162,17 @@ def number(value: float) -> str:
 
 
 def factor_title(name: str) -> str:
-    """Turn a factor's name into words: the last parts of its path, without the ones that every path has."""
-    parts = [part for part in re.split(r"[.\[\]]+", name) if part and not part.isdigit()]
-    told = [part for part in parts[:-1] if part not in _FILLER][-1:] if parts[-1:] else []
-    return " ".join([*told, *parts[-1:]]).replace("_", " ")
+    """Turn a factor's name into words: the last two parts of its path, such as `retry max attempts`."""
+    parts = [part for part in name.split(".") if not part.isdigit()]
+    return " ".join(parts[-2:]).replace("_", " ")
 
 
-def is_percentage(name: str) -> bool:
-    """Say whether a factor counts in percent, by its name."""
-    return "percent" in name.lower()
-
-
-def numeric(level: Any) -> float | None:
-    """Read a level as a number (a duration such as `20ms` in seconds), or None when it is none."""
-    if isinstance(level, bool) or level is None:
-        return None
-    if isinstance(level, int | float):
-        return None if math.isnan(level) else float(level)
-    found = _DURATION.match(level) if isinstance(level, str) else None
-    return float(found[1]) * _IN_SECONDS[found[2]] if found else None
-
-
-def is_duration(level: Any) -> bool:
-    """Say whether a level is written as a duration."""
-    return isinstance(level, str) and _DURATION.match(level) is not None
+def numeric(level: Any, unit: Unit) -> float | None:
+    """Read a level as a number (a duration in seconds), or None when it is none."""
+    if unit is Unit.DURATION and isinstance(level, str) and is_duration(level):
+        return Duration.parse(level).seconds
+    number_ = isinstance(level, int | float) and not isinstance(level, bool) and not math.isnan(level)
+    return float(level) if number_ else None
 
 
 def level_text(level: Any) -> str:

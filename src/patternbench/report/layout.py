@@ -7,11 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from patternbench.report.labels import factor_title, is_duration, is_percentage, level_text, numeric
+from patternbench.plan.factors import Factor, Factors, Level, is_baseline
+from patternbench.report.labels import factor_title, level_text, numeric
 from patternbench.report.model import RunReport
-from patternbench.report.roles import CLIENT, Roles, roles
+from patternbench.report.roles import Roles, roles
+from patternbench.study.roles import Role, Unit
 
-_BASELINE = re.compile(r"^(baseline|none|no pattern)$", re.IGNORECASE)
+Levels = Mapping[str, Level]
 _MOST_WIDTHS = 6
 
 
@@ -31,10 +33,11 @@ class Layout:
 
     `scenarios` has one row a scenario, in the plan's order: `scenario`, `row`, `column`, `panel`, `x` (place
     on the axis), `x_text`, `strategy`, `detail` (what tells apart the lines of a strategy, "" when nothing),
-    `line`, `client` ("" when the study has one), `condition` and `reference` (whether other lines are
-    compared with it).
+    `line`, `client` ("" when the study has one), `condition`, `reference` (whether other lines are
+    compared with it) and `baseline` (the scenario that it is compared with, None when there is none).
     """
 
+    factors: Factors
     roles: Roles
     axis: Axis
     scenarios: pd.DataFrame
@@ -63,14 +66,15 @@ def layout(report: RunReport) -> Layout:
     given = roles(report.factors, partial)
     axis = _axis(report.factors, given)
     table = pd.DataFrame([_placed(each, report.factors, given, axis) for each in report.scenarios])
-    table["detail"] = _details(levels, table["strategy"].tolist(), given.detail)
+    table["detail"] = _details(levels, table["strategy"].tolist(), [report.factors[name] for name in given.detail])
     table["line"] = [line(*pair) for pair in zip(table["strategy"], table["detail"], strict=True)]
     if given.x is None:
         table["x_text"] = table["line"]
         table["x"] = pd.factorize(table["line"])[0]
         axis = _of_lines(table)
-    table["reference"] = _references(table)
-    return Layout(given, axis, table)
+    table["reference"] = _references(table, levels, report.factors)
+    table["baseline"] = _baselines(table, levels, report.factors)
+    return Layout(report.factors, given, axis, table)
 
 
 def item(client: str, line: str) -> str:
@@ -78,13 +82,12 @@ def item(client: str, line: str) -> str:
     return f"{line} ({client})" if client else line
 
 
-def _placed(
-    scenario: Mapping[str, Any], factors: Mapping[str, Sequence[Any]], given: Roles, axis: Axis
-) -> dict[str, Any]:
+def _placed(scenario: Mapping[str, Any], factors: Factors, given: Roles, axis: Axis) -> dict[str, Any]:
     levels = scenario["levels"]
-    row, column = (_panel(name, levels) for name in (given.row, given.column))
-    place = list(factors[given.x]).index(levels[given.x]) if given.x else 0
-    client = next((name for name in given.outside if CLIENT.search(name)), None)
+    row, column = (_panel(factors[name], levels) if name else "" for name in (given.row, given.column))
+    place = list(factors[given.x].levels).index(levels[given.x]) if given.x else 0
+    conditions = _conditions(factors, given)
+    client = next((name for name in conditions if factors[name].role is Role.CLIENT), None)
     return {
         "scenario": scenario["id"],
         "row": row,
@@ -94,40 +97,48 @@ def _placed(
         "x_text": axis.texts[place] if axis.texts else "",
         "strategy": _words(levels.get(given.color)) if given.color else "all",
         "client": level_text(levels[client]) if client else "",
-        "condition": ", ".join(_named(name, levels[name]) for name in given.outside if name != client),
+        "condition": ", ".join(
+            _named(factors[name], levels[name])
+            for name in conditions
+            if name != client and levels.get(name) is not None
+        ),
     }
 
 
-def _panel(name: str | None, levels: Mapping[str, Any]) -> str:
-    if name is None:
-        return ""
-    return level_text(levels[name]) if CLIENT.search(name) else _named(name, levels[name])
+def _conditions(factors: Factors, given: Roles) -> list[str]:
+    """The factors that are the same for whatever pattern is compared: those outside, and what else is no pattern."""
+    return [*given.outside, *(name for name in given.detail if factors[name].role is not Role.PATTERN)]
 
 
-def _named(name: str, level: Any) -> str:
+def _panel(factor: Factor, levels: Levels) -> str:
+    level = levels[factor.name]
+    return level_text(level) if factor.role is Role.CLIENT else _named(factor, level)
+
+
+def _named(factor: Factor, level: Level) -> str:
     """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`."""
-    title, text = factor_title(name), level_text(level)
-    if is_percentage(name):
-        return f"{title} {text}\u00a0%"
-    return f"{text} {title}" if numeric(level) is not None and title.endswith("s") else f"{title} {text}"
+    title, text = factor_title(factor.name), level_with_unit(factor, level)
+    counted = factor.unit is not Unit.PERCENT and numeric(level, factor.unit) is not None and title.endswith("s")
+    return f"{text} {title}" if counted else f"{title} {text}"
 
 
-def _words(level: Any) -> str:
-    return level_text(level).replace("_", " ")
+def level_with_unit(factor: Factor, level: Level) -> str:
+    """Write a level with its unit where a study leaves that out: `40 %`."""
+    return f"{level_text(level)}\u00a0%" if factor.unit is Unit.PERCENT else level_text(level)
 
 
-def _axis(factors: Mapping[str, Sequence[Any]], given: Roles) -> Axis:
+def _words(level: Level) -> str:
+    return "none" if level is None else level_text(level).replace("_", " ")
+
+
+def _axis(factors: Factors, given: Roles) -> Axis:
     if given.x is None:
         return Axis("", (), (), quantity=False)
-    levels = factors[given.x]
-    values = [numeric(level) or 0.0 for level in levels]
-    title = factor_title(given.x)
-    if is_percentage(given.x):
-        return Axis(f"{title} (%)", tuple(values), tuple(f"{level_text(level)}\u00a0%" for level in levels), True)
-    if any(is_duration(level) for level in levels):
-        in_ms = tuple(1000 * value for value in values)
-        return Axis(f"{title} (ms)", in_ms, tuple(level_text(level) for level in levels), True)
-    return Axis(title, tuple(values), tuple(level_text(level) for level in levels), True)
+    factor = factors[given.x]
+    values = [numeric(level, factor.unit) or 0.0 for level in factor.levels]
+    texts = tuple(level_with_unit(factor, level) for level in factor.levels)
+    unit, scale = {Unit.PERCENT: (" (%)", 1.0), Unit.DURATION: (" (ms)", 1000.0)}.get(factor.unit, ("", 1.0))
+    return Axis(f"{factor_title(factor.name)}{unit}", tuple(scale * value for value in values), texts, quantity=True)
 
 
 def _of_lines(table: pd.DataFrame) -> Axis:
@@ -135,29 +146,28 @@ def _of_lines(table: pd.DataFrame) -> Axis:
     return Axis("", tuple(float(place) for place in range(len(lines))), lines, quantity=False)
 
 
-def _details(levels: Sequence[Mapping[str, Any]], strategies: Sequence[str], names: Sequence[str]) -> list[str]:
+def _details(levels: Sequence[Levels], strategies: Sequence[str], factors: Sequence[Factor]) -> list[str]:
     """Say what tells each scenario's line apart from the others of its strategy."""
-    varying = {strategy: _varying(levels, strategies, strategy, names) for strategy in strategies}
+    varying = {strategy: _varying(levels, strategies, strategy, factors) for strategy in strategies}
     return [
-        detail({name: level.get(name) for name in varying[strategy]})
+        detail([(factor, level.get(factor.name)) for factor in varying[strategy]])
         for level, strategy in zip(levels, strategies, strict=True)
     ]
 
 
 def _varying(
-    levels: Sequence[Mapping[str, Any]], strategies: Sequence[str], strategy: str, names: Sequence[str]
-) -> list[str]:
+    levels: Sequence[Levels], strategies: Sequence[str], strategy: str, factors: Sequence[Factor]
+) -> list[Factor]:
     mine = [level for level, theirs in zip(levels, strategies, strict=True) if theirs == strategy]
-    return [name for name in names if len({level_text(level.get(name)) for level in mine}) > 1]
+    return [factor for factor in factors if len({level_text(level.get(factor.name)) for level in mine}) > 1]
 
 
-def detail(levels: Mapping[str, Any]) -> str:
+def detail(levels: Sequence[tuple[Factor, Level]]) -> str:
     """Name a configuration by its levels: a lone duration needs no name."""
-    given = {name: level for name, level in levels.items() if level is not None}
-    if len(given) == 1:
-        name, level = next(iter(given.items()))
-        return level_text(level) if is_duration(level) else _named(name, level)
-    return ", ".join(_named(name, level) for name, level in given.items())
+    given = [(factor, level) for factor, level in levels if level is not None]
+    if len(given) == 1 and given[0][0].unit is Unit.DURATION:
+        return level_text(given[0][1])
+    return ", ".join(_named(factor, level) for factor, level in given)
 
 
 def line(strategy: str, detail: str) -> str:
@@ -165,10 +175,28 @@ def line(strategy: str, detail: str) -> str:
     return f"{strategy} · {detail}" if detail else strategy
 
 
-def _references(table: pd.DataFrame) -> "pd.Series[bool]":
-    """Mark the baseline; in a study without one, the first line that was declared."""
-    found = table["strategy"].map(lambda text: bool(_BASELINE.match(text)))
+def _references(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> "pd.Series[bool]":
+    """Mark the baseline, every pattern at none; in a study without one, the first line that was declared."""
+    found = pd.Series([is_baseline(each, factors) for each in levels], index=table.index)
     return found if found.any() else table["line"] == table["line"].iloc[0]
+
+
+def _baselines(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> list[str | None]:
+    """The reference of each scenario under its own condition: of several the one that is most like it."""
+    places: dict[tuple[str, str], list[int]] = {}
+    keys = list(zip(table["client"], table["condition"], strict=True))
+    for place in table.index[table["reference"]]:
+        places.setdefault(keys[place], []).append(place)
+    patterns = [name for name, factor in factors.items() if factor.role is Role.PATTERN]
+
+    def unlike(reference: int, scenario: int) -> int:
+        return sum(levels[reference].get(name) != levels[scenario].get(name) for name in patterns)
+
+    def nearest(scenario: int) -> int | None:
+        return min(places.get(keys[scenario], []), key=lambda one: unlike(one, scenario), default=None)
+
+    found = map(nearest, range(len(keys)))
+    return [None if place is None else str(table["scenario"].iloc[place]) for place in found]
 
 
 def _by_number(text: str) -> tuple[float, str]:

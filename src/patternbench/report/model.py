@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from patternbench.observe.section import Section
+from patternbench.plan.factors import Factors
 
 _NO_LATENCIES = ("scenario", "round", "kind", "quantile", "seconds")
 
@@ -16,7 +17,7 @@ _NO_LATENCIES = ("scenario", "round", "kind", "quantile", "seconds")
 class RunReport:
     """Everything that the report of one run shows.
 
-    - `factors`: each factor's levels, in declared order. `scenarios`: mappings with `id` and `levels` (factor
+    - `factors`: the plan's, by name. `scenarios`: mappings with `id` and `levels` (factor
       to level; a factor that does not apply is missing or None), in the plan's order.
     - `rounds`: the columns of `contracts/records`; `warnings`, when present, holds for each round a list of
       mappings (or its JSON) with `message` and `remedy`, and optionally `kind` and `invalidates`.
@@ -28,7 +29,7 @@ class RunReport:
     study_name: str
     study_text: str
     manifest: Mapping[str, Any]
-    factors: Mapping[str, Sequence[Any]]
+    factors: Factors
     scenarios: Sequence[Mapping[str, Any]]
     rounds: pd.DataFrame
     latencies: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_NO_LATENCIES)))

@@ -1,21 +1,18 @@
 """Which factor goes where in a figure: rows, columns, the horizontal axis, and what tells lines apart.
 
+Lines are patterns: the strategies of clients, the settings of the system that are patterns, and what configures either.
 For ResilienceBench's study this gives the arrangement of its Figures 4 and 5: client by users, over the fault
 percentage, a line for each strategy and back-off delay. Other studies get the nearest arrangement that their
 factors allow.
 """
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from patternbench.plan.factors import Factor, Factors
 from patternbench.report.labels import numeric
+from patternbench.study.roles import Role
 
-_FAULT = re.compile(r"percent|fault|abort|outage|loss", re.IGNORECASE)
-_LOAD = re.compile(r"users|rate\b|load|rps|arrival|concurren|connections", re.IGNORECASE)
-CLIENT = re.compile(r"client|librar|\blib\b|platform|implementation|language", re.IGNORECASE)
-_STRATEGY = re.compile(r"(^|[._\s])(strategy|pattern|algorithm)$", re.IGNORECASE)
 _MOST_PANELS = 6
 
 
@@ -31,24 +28,27 @@ class Roles:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The factors that make a condition: the same for whatever strategy is compared."""
+        """The factors that make a condition: the same for whatever pattern is compared."""
         return tuple(name for name in (self.row, self.column, self.x) if name is not None)
 
 
-def roles(factors: Mapping[str, Sequence[Any]], partial: Collection[str] = ()) -> Roles:
+def roles(factors: Factors, partial: Collection[str] = ()) -> Roles:
     """Give every factor with several levels a role.
 
-    `factors` maps names to levels; `partial` names those that do not apply to every scenario (a retry's delay
-    does not apply to a breaker), which can only tell lines apart.
+    `partial` names those that do not apply to every scenario (a retry's delay does not apply to a breaker), which can
+    only tell lines apart.
     """
-    free = [name for name, levels in factors.items() if len(levels) > 1]
-    color = _take(free, [name for name in free if _STRATEGY.search(name)])
-    whole = [name for name in free if name not in partial]
-    x = _take(free, _numeric(factors, _matching(whole, _FAULT)) + _numeric(factors, _matching(whole, _LOAD)))
-    x = x or _take(free, sorted(_numeric(factors, whole), key=lambda name: -len(factors[name])))
-    panels = [name for name in free if name in whole and len(factors[name]) <= _MOST_PANELS]
-    column = _take(free, _matching(panels, _LOAD))
-    row = _take(free, _matching(panels, CLIENT))
+    free = [name for name, factor in factors.items() if factor.varies]
+    patterns = [name for name in free if factors[name].role is Role.PATTERN]
+    color = _take(free, main_patterns(factors, partial))
+    whole = [name for name in free if name not in partial and name not in patterns]
+    x = _take(free, _numeric(factors, [*_of(Role.FAULT, factors, whole), *_of(Role.LOAD, factors, whole)]))
+    x = x or _take(free, sorted(_numeric(factors, whole), key=lambda name: -len(factors[name].levels)))
+    if x is None and len(patterns) == 1 and color and _is_curve(factors[color]):
+        x, color = color, None
+    panels = [name for name in free if name in whole and len(factors[name].levels) <= _MOST_PANELS]
+    column = _take(free, _of(Role.LOAD, factors, panels))
+    row = _take(free, _of(Role.CLIENT, factors, panels))
     left = [name for name in panels if name in free]
     column = column or _take(free, left)
     row = row or _take(free, [name for name in left if name in free])
@@ -58,12 +58,24 @@ def roles(factors: Mapping[str, Sequence[Any]], partial: Collection[str] = ()) -
     return Roles(row, column, x, color, tuple(free))
 
 
-def _matching(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
-    return [name for name in names if pattern.search(name)]
+def main_patterns(factors: Factors, partial: Collection[str] = ()) -> list[str]:
+    """The patterns that vary, those first by which a configuration is best known: a pattern that may also be none."""
+    found = [factor for factor in factors.values() if factor.varies and factor.role is Role.PATTERN]
+    ordered = sorted(found, key=lambda f: (f.name in partial, f.none is None, f.path != ("strategy",)))
+    return [factor.name for factor in ordered]
 
 
-def _numeric(factors: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
-    return [name for name in names if all(numeric(level) is not None for level in factors[name])]
+def _is_curve(factor: Factor) -> bool:
+    """Whether a factor is a quantity that is compared with nothing."""
+    return factor.none is None and all(numeric(level, factor.unit) is not None for level in factor.levels)
+
+
+def _of(role: Role, factors: Factors, names: Sequence[str]) -> list[str]:
+    return [name for name in names if factors[name].role is role]
+
+
+def _numeric(factors: Factors, names: Sequence[str]) -> list[str]:
+    return [n for n in names if all(numeric(level, factors[n].unit) is not None for level in factors[n].levels)]
 
 
 def _take(free: list[str], wanted: Sequence[str]) -> str | None:

@@ -18,7 +18,8 @@ from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
 from patternbench.lab.systems import SystemFile
-from patternbench.plan.expand import Plan
+from patternbench.plan.expand import Plan, expand
+from patternbench.plan.factors import with_levels
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
 from patternbench.run import inspection
@@ -143,11 +144,15 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
     """The plan without the scenarios of clients that are left out."""
     gone = set(left_out)
     kept = tuple(scenario for scenario in plan.scenarios if scenario.client not in gone)
-    factors = {
-        name: [level for level in levels if any(s.levels.get(name) == level for s in kept)]
-        for name, levels in plan.factors.items()
-    }
-    return replace(plan, scenarios=kept, factors={name: levels for name, levels in factors.items() if levels})
+    left = {name: [s.levels[name] for s in kept if name in s.levels] for name in plan.factors}
+    return replace(plan, scenarios=kept, factors=with_levels(plan.factors, left))
+
+
+def expanded(study: Study, inputs: Inputs) -> Plan:
+    """The plan of a study, with what the system that it names says of its settings."""
+    if not study.system.name:
+        return expand(study)
+    return expand(study, systems.load(str(study.system.name), inputs.beside))
 
 
 def check_system(study: Study, inputs: Inputs) -> None:

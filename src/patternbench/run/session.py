@@ -10,7 +10,7 @@ from typing import Any
 
 from patternbench.drivers import choice
 from patternbench.lab import machine
-from patternbench.plan.expand import Plan, expand
+from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round, rounds_of
 from patternbench.records import damage, stored
 from patternbench.records import folder as files
@@ -126,7 +126,7 @@ def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
 
 
 def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:
-    plan = expand(study)
+    plan = preflight.expanded(study, inputs)
     evidence.check(study, plan)
     choice.check(plan.scenarios)
     cast = preflight.cast_of(study, plan, skip_unavailable)

@@ -13,7 +13,6 @@ from typing import Any
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Target, Task, direct_targets
 from patternbench.drivers.origins import Job
-from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
 from patternbench.run import preflight
@@ -69,7 +68,7 @@ def _ready(study: Study, inputs: Inputs, text: str, file: str) -> Iterator[tuple
     with TemporaryDirectory(prefix="patternbench-try-") as name, Stage(Path(name), {}, inputs) as stage:
         folder = Path(name)
         with placed(text, file):
-            plan = expand(study)
+            plan = preflight.expanded(study, inputs)
             _refuse(preflight.described_problems(study, plan, inputs))
             task = _task(study, plan.scenarios[0], (preflight.NOWHERE,), stage)
             _refuse(engine.check(task, folder))

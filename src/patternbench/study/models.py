@@ -17,6 +17,7 @@ from patternbench.study.journeys import Weight
 from patternbench.study.levels import Levels
 from patternbench.study.parts import FileName, Model, Name, OneOf, Setting, Status, misplaced
 from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
+from patternbench.study.roles import Role
 from patternbench.study.units import Duration, Number, Percentage, PositiveDuration
 from patternbench.study.workloads import Workload
 
@@ -43,6 +44,8 @@ def _has_a_port(url: str) -> bool:
 Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|unix:/[^\s:]+)", max_length=2000), AfterValidator(_reachable)]
 DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]
+ALWAYS_THERE = "native"
+"""The client that needs no library: our own."""
 TLS = ("ca", "verify", "server_name")
 """Fields about certificates: whom to trust, whether to, and under which name."""
 
@@ -163,7 +166,7 @@ class Fault(OneOf):
 class Strategy(OneOf):
     """A client and the pattern that it uses; a stack of policies may have a ``name`` to be known by."""
 
-    client: Levels[Name]
+    client: Annotated[Levels[Name], Role.CLIENT]
     name: Name | None = None
     baseline: Baseline | None = None
     retry: Retry | None = None
@@ -194,6 +197,11 @@ class Strategy(OneOf):
             message = f"the name `{self.name}` is that of a pattern"
             raise PydanticCustomError("name", message, {"allowed": f"any other than {', '.join(taken)}"})
         return self
+
+
+def _no_pattern() -> list[Strategy]:
+    """Who calls where a study names no strategy: the client that is always there, without a pattern."""
+    return [Strategy(client=Levels.one(ALWAYS_THERE), baseline=Baseline())]
 
 
 class ClientAt(OneOf):
@@ -231,10 +239,10 @@ class Study(Model):
     patternbench: Literal[1]
     name: Name
     description: str = ""
-    system: System
-    faults: list[Fault] = Field(default_factory=list)
-    workload: Workload
-    strategies: Annotated[list[Strategy], Field(min_length=1)]
+    system: Annotated[System, Role.WORLD]
+    faults: Annotated[list[Fault], Role.FAULT] = Field(default_factory=list)
+    workload: Annotated[Workload, Role.LOAD]
+    strategies: Annotated[list[Strategy], Field(min_length=1), Role.PATTERN] = Field(default_factory=_no_pattern)
     rounds: RoundsOrRule = 10
     derived: dict[DerivedName, Expression] = Field(default_factory=dict)
     models: list[str] = Field(default_factory=list)

@@ -16,6 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
+from patternbench.study.roles import Unit
 from patternbench.study.units import Number
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=80)]
@@ -50,8 +51,8 @@ _AS_WRITTEN = WithJsonSchema(
         ]
     }
 )
-Rate = Annotated[Number, Field(ge=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN]
-PositiveRate = Annotated[Number, Field(gt=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN]
+Rate = Annotated[Number, Field(ge=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN, Unit.RATE]
+PositiveRate = Annotated[Number, Field(gt=0, le=FASTEST), BeforeValidator(per_second), _AS_WRITTEN, Unit.RATE]
 """Per second: a number, or text with its unit (``120/m``)."""
 
 

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
+from patternbench.study.roles import Unit
+
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 _PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s?(us|ms|s|m|h)")
 LONGEST_US = 24 * _UNITS["h"]
@@ -86,5 +88,5 @@ def _whole_when_it_is(number: float) -> float:
 PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
 Number = Annotated[float, AfterValidator(_whole_when_it_is)]
 """A number that keeps no trace of how it was typed: 20 and 20.0 are one level."""
-Percentage = Annotated[float, Field(ge=0, le=100), AfterValidator(_whole_when_it_is)]
-PositivePercentage = Annotated[float, Field(gt=0, le=100), AfterValidator(_whole_when_it_is)]
+Percentage = Annotated[float, Field(ge=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]
+PositivePercentage = Annotated[float, Field(gt=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from patternbench.study.journeys import Feeder, Journey, Parameter, Request, Step
 from patternbench.study.levels import Levels
 from patternbench.study.parts import Count, FileName, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
+from patternbench.study.roles import Role
 from patternbench.study.units import Duration, Percentage, PositiveDuration
 
 ALL_SHARES = 100
@@ -175,10 +176,10 @@ class Open(Arrivals):
 class Population(Sparse):
     """What users send: one request, or a journey, or several of which each is taken as often as its weight says."""
 
-    request: Request | None = None
-    journey: Journey | None = None
-    journeys: Annotated[list[Journey], Field(min_length=1)] | None = None
-    feeder: Feeder | None = None
+    request: Annotated[Request | None, Role.WORLD] = None
+    journey: Annotated[Journey | None, Role.WORLD] = None
+    journeys: Annotated[Annotated[list[Journey], Field(min_length=1)] | None, Role.WORLD] = None
+    feeder: Annotated[Feeder | None, Role.WORLD] = None
 
     @property
     def sends(self) -> bool:
@@ -249,8 +250,8 @@ class Workload(OneOf, Population):
     groups: Annotated[list[Group], Field(min_length=1)] | None = None
     users: Levels[Users] | None = None
     duration: Levels[PositiveDuration] | None = None
-    request: Request | None = None
-    parameters: dict[ParameterName, Levels[Parameter]] | None = None
+    request: Annotated[Request | None, Role.WORLD] = None
+    parameters: Annotated[dict[ParameterName, Levels[Parameter]] | None, Role.WORLD] = None
 
     @model_validator(mode="before")
     @classmethod

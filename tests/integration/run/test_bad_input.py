@@ -181,7 +181,7 @@ def test_plan_starts_nothing(tmp_path: Path, tiny: Path) -> None:
     done = patternbench("plan", str(tiny), "--json", PATTERNBENCH_ENGINE="/nowhere/engine")
     assert done.returncode == 0
     told = json.loads(done.stdout)
-    assert told["factors"]["users"] == [2, 4]
+    assert {one["name"]: one["levels"] for one in told["factors"]}["users"] == [2, 4]
     assert len(told["scenarios"]) == 8
     assert {"id", "levels"} <= told["scenarios"][0].keys()
     assert [entry.name for entry in tmp_path.iterdir()] == ["tiny.yaml"]

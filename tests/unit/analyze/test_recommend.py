@@ -1,12 +1,22 @@
 """The choice, how sure it is, and where it flips."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.factors import table_of
 
 from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend.objectives import parse_limit
 from patternbench.analyze.recommend.recommendation import Wish, pareto_front, recommend, resampled_centres
+
+FACTORS = table_of({"strategy": ["baseline", "retry", "breaker"], "users": [10, 80]})
+
+
+def wish(*asked: tuple[str, ...], **more: Any) -> Wish:
+    """A wish of a run whose factors are known."""
+    return Wish(*asked, **{"factors": FACTORS, **more})
 
 
 def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:
@@ -29,7 +39,7 @@ def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:
 
 
 def test_the_best_at_each_load_is_chosen_and_the_flip_between_them_named() -> None:
-    found = recommend(run(), Wish(("minimise p95",)))
+    found = recommend(run(), wish(("minimise p95",)))
     assert [c.chosen.scenario.levels["strategy"] for c in found.choices if c.chosen] == ["retry", "breaker"]
     assert found.given == ("users",)
     assert found.flips[0].between == (10, 80)
@@ -38,18 +48,18 @@ def test_the_best_at_each_load_is_chosen_and_the_flip_between_them_named() -> No
 
 
 def test_a_limit_changes_the_choice() -> None:
-    found = recommend(run(), Wish(("minimise p95",), ("failure_rate <= 1%",)))
+    found = recommend(run(), wish(("minimise p95",), ("failure_rate <= 1%",)))
     assert [c.chosen.scenario.levels["strategy"] for c in found.choices if c.chosen] == ["retry", "retry"]
 
 
 def test_limits_that_nothing_keeps_choose_nothing_and_say_so() -> None:
-    choice = recommend(run(), Wish(("minimise p95",), ("failure_rate <= 0.1%",))).choices[0]
+    choice = recommend(run(), wish(("minimise p95",), ("failure_rate <= 0.1%",))).choices[0]
     assert choice.chosen is None
     assert choice.text == "At users=10: no configuration keeps failure_rate <= 0.1%."
 
 
 def test_a_clear_winner_is_called_so_with_its_lead_over_the_next() -> None:
-    choice = recommend(run(), Wish(("minimise p95",))).choices[0]
+    choice = recommend(run(), wish(("minimise p95",))).choices[0]
     assert (choice.verdict, choice.chosen.wins) == ("clear", 1.0)
     assert choice.text.startswith("At users=10: clearly strategy=retry: p95 -")
     assert choice.text.endswith("against the next, strategy=breaker.")
@@ -58,7 +68,7 @@ def test_a_clear_winner_is_called_so_with_its_lead_over_the_next() -> None:
 def test_configurations_that_cannot_be_told_apart_are_a_tie_and_the_baseline_is_preferred() -> None:
     table = run()
     table["p95"] = np.random.default_rng(3).normal(1, 0.2, len(table))
-    choice = recommend(table, Wish(("minimise p95",), baseline=("strategy=baseline",))).choices[0]
+    choice = recommend(table, wish(("minimise p95",), baseline=("strategy=baseline",))).choices[0]
     assert choice.verdict == "tie"
     assert choice.chosen.scenario.levels["strategy"] == "baseline"
     assert "cannot tell them apart" in choice.text
@@ -67,7 +77,7 @@ def test_configurations_that_cannot_be_told_apart_are_a_tie_and_the_baseline_is_
 def test_where_nothing_can_differ_the_baseline_is_the_choice() -> None:
     table = run()
     table["p95"] = table.groupby("users").cumcount() // 3 + 1.0
-    choices = recommend(table, Wish(("minimise p95",))).choices
+    choices = recommend(table, wish(("minimise p95",))).choices
     assert [c.verdict for c in choices] == ["tie", "tie"]
     assert {c.chosen.scenario.levels["strategy"] for c in choices} == {"baseline"}
     assert "preferred" not in choices[0].text or "nothing shows a gain over it" in choices[0].text
@@ -77,7 +87,7 @@ def test_a_choice_that_may_break_the_limit_is_not_clear() -> None:
     table = run()
     retries = table["strategy"] == "retry"
     table.loc[retries, "failure_rate"] = 0.3 + 1.3 * (table[retries].groupby("users").cumcount() % 2)
-    choice = recommend(table, Wish(("minimise p95",), ("failure_rate <= 1%",))).choices[0]
+    choice = recommend(table, wish(("minimise p95",), ("failure_rate <= 1%",))).choices[0]
     assert choice.verdict == "unsure"
     assert choice.text.endswith("which ones keep failure_rate <= 1% cannot be told.")
 
@@ -90,18 +100,18 @@ def test_rounds_are_paired_by_block_so_that_a_noisy_machine_hides_no_winner() ->
         for strategy, factor in (("baseline", 1.0), ("retry", 0.9))
     ]
     table = pd.DataFrame(rows, columns=["block", "strategy", "p95"])
-    paired, apart = (recommend(t, Wish(("minimise p95",))).choices[0] for t in (table, table.drop(columns="block")))
+    paired, apart = (recommend(t, wish(("minimise p95",))).choices[0] for t in (table, table.drop(columns="block")))
     assert (paired.verdict, apart.verdict) == ("clear", "tie")
 
 
 def test_shares_of_wins_and_of_infeasible_resamples_add_up() -> None:
-    choice = recommend(run(spread=0.5), Wish(("minimise p95",), ("failure_rate <= 3%",))).choices[0]
+    choice = recommend(run(spread=0.5), wish(("minimise p95",), ("failure_rate <= 3%",))).choices[0]
     assert 0.99 < sum(c.wins for c in choice.candidates) <= 1 + 1e-12
 
 
 def test_the_cost_against_the_baseline_has_an_interval() -> None:
     choice = recommend(
-        run(), Wish(("minimise p95",), ("failure_rate <= 1%",), baseline=("strategy=baseline",))
+        run(), wish(("minimise p95",), ("failure_rate <= 1%",), baseline=("strategy=baseline",))
     ).choices[1]
     p95 = choice.against_baseline[0]
     assert p95.relative == pytest.approx(50, abs=5)
@@ -114,7 +124,7 @@ def test_the_front_keeps_what_no_other_beats() -> None:
 
 
 def test_without_given_factors_all_scenarios_compete() -> None:
-    found = recommend(run(), Wish(("minimise p95",), given=()))
+    found = recommend(run(), wish(("minimise p95",), given=()))
     assert len(found.choices) == 1
     assert found.choices[0].chosen.scenario.levels == {"strategy": "retry", "users": 10}
 
@@ -128,7 +138,7 @@ def test_resampled_means_scatter_like_the_standard_error() -> None:
 def test_the_order_of_the_rounds_does_not_change_the_choice() -> None:
     table = run()
     shuffled = table.sample(frac=1, random_state=4)
-    a, b = (recommend(t, Wish(("minimise p95",))) for t in (table, shuffled))
+    a, b = (recommend(t, wish(("minimise p95",))) for t in (table, shuffled))
     assert {c.text.split(":")[0] for c in a.choices} == {c.text.split(":")[0] for c in b.choices}
     assert {c.chosen.scenario.name for c in a.choices} == {c.chosen.scenario.name for c in b.choices}
 
@@ -140,35 +150,44 @@ def test_a_time_limit_needs_a_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("asked", "said"),
     [
-        (Wish(("fastest",)), "Write 'minimise p95'"),
-        (Wish(("minimise p59",)), "Did you mean p95"),
-        (Wish(("minimise p95",), ("failure_rate under 1",)), "Write 'failure_rate <= 1%'"),
-        (Wish(("minimise p95",), given=("user",)), "Did you mean users"),
-        (Wish(("minimise p95",), baseline=("strategy=none",)), "strategy has no level none"),
+        (wish(("fastest",)), "Write 'minimise p95'"),
+        (wish(("minimise p59",)), "Did you mean p95"),
+        (wish(("minimise p95",), ("failure_rate under 1",)), "Write 'failure_rate <= 1%'"),
+        (wish(("minimise p95",), given=("user",)), "Did you mean users"),
+        (wish(("minimise p95",), baseline=("strategy=none",)), "strategy has no level none"),
     ],
 )
-def test_a_wish_that_cannot_be_read_says_what_to_type(wish: Wish, said: str) -> None:
+def test_a_wish_that_cannot_be_read_says_what_to_type(asked: Wish, said: str) -> None:
     with pytest.raises(DataError, match=said):
-        recommend(run(), wish)
+        recommend(run(), asked)
+
+
+def test_of_a_table_that_is_no_run_everything_is_chosen_and_that_is_said() -> None:
+    found = recommend(run(), Wish(("minimise p95",)))
+    assert found.given == ()
+    (note,) = found.notes
+    assert "Nothing says which of strategy, users are given, so all were chosen" in note.text
+    named = recommend(run(), Wish(("minimise p95",), given=("users",)))
+    assert (named.given, named.notes, len(named.choices)) == (("users",), (), 2)
 
 
 def test_all_that_is_wrong_with_a_wish_is_said_at_once() -> None:
     with pytest.raises(DataError) as raised:
-        recommend(run(), Wish(("fastest",), ("failure_rate under 1", "p95 < 3"), baseline=("strategy=none",)))
+        recommend(run(), wish(("fastest",), ("failure_rate under 1", "p95 < 3"), baseline=("strategy=none",)))
     assert [p.where for p in raised.value.problems] == ["--objective", "--subject-to", "--subject-to", "--baseline"]
 
 
 def test_equal_configurations_share_the_resamples_that_they_lead() -> None:
     table = run()
     table["p95"] = table.groupby(["strategy", "users"]).cumcount() + 1.0
-    choice = recommend(table, Wish(("minimise p95",))).choices[0]
+    choice = recommend(table, wish(("minimise p95",))).choices[0]
     assert [c.wins for c in choice.candidates] == pytest.approx([1 / 3] * 3)
 
 
 def test_a_flip_to_nothing_is_sure_where_nothing_ever_keeps_the_limits() -> None:
     table = run()
     table.loc[table["users"] == 80, "failure_rate"] = 50.0
-    found = recommend(table, Wish(("minimise p95",), ("failure_rate <= 1%",))).flips
+    found = recommend(table, wish(("minimise p95",), ("failure_rate <= 1%",))).flips
     assert [(flip.choices, flip.sure) for flip in found] == [(("strategy=retry", "nothing"), True)]

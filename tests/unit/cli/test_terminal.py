@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from rich.table import Table
+from tests.support.factors import factors
 from tests.support.studies import ROOT, study
 
 from patternbench.cli import plan
@@ -40,7 +42,7 @@ def test_cells_of_tables_are_printed_as_they_stand() -> None:
 def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
     read = study().model_copy(update={"name": "[/x]"})
     planned = expand(study())
-    planned.factors["path"] = ["/[/x]", "/[bold]"]
+    planned = replace(planned, factors={**planned.factors, **factors({"path": ["/[/x]", "/[bold]"]})})
     plan.show(read, planned, everything=True)
     said = capsys.readouterr().out
     assert said.startswith("[/x]: ")

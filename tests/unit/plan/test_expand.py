@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.studies import EXAMPLE, ROOT, changed, study
+from tests.support.studies import EXAMPLE, ROOT, changed, levels, study
 
 from patternbench.plan.expand import expand, size
 from patternbench.plan.scenarios import Scenario, content_id
@@ -78,14 +78,14 @@ def test_ids_are_unique_and_every_level_stands_in_equally_many_scenarios(
 ) -> None:
     plan = expand(loads(text_of(users, faults, confs), "x.yaml"))
     assert len({s.id for s in plan.scenarios}) == len(plan.scenarios)
-    for name, levels in (("users", users), ("abort.percentage", faults)):
+    for name, listed in (("users", users), ("abort.percentage", faults)):
         counts = Counter(s.levels[name] for s in plan.scenarios)
-        assert sorted(counts) == sorted(levels)
+        assert sorted(counts) == sorted(listed)
         assert len(set(counts.values())) == 1, name
 
 
 def test_the_examples_factors_are_what_varies() -> None:
-    assert expand(study()).factors == {
+    assert levels(expand(study())) == {
         "abort.percentage": [0, 20, 40, 60, 80],
         "users": [50, 100, 150],
         "client": ["resilience4j"],
@@ -97,7 +97,7 @@ def test_the_examples_factors_are_what_varies() -> None:
 
 def test_a_field_that_two_strategies_give_differently_is_a_factor_too() -> None:
     text = EXAMPLE + "  - {client: resilience4j, retry: {max_attempts: 3, backoff: {fixed: {delay: 1ms}}}}\n"
-    assert expand(study(text)).factors["retry.max_attempts"] == [6, 3]
+    assert levels(expand(study(text)))["retry.max_attempts"] == [6, 3]
 
 
 def test_ids_and_order_are_golden() -> None:
@@ -163,8 +163,8 @@ def test_zip_makes_levels_move_together() -> None:
 
 def test_exclude_leaves_combinations_out_and_their_levels_with_them() -> None:
     plan = expand(study(changed(design="{exclude: [{users: [50, 100]}, {strategy: retry}]}")))
-    assert plan.factors["users"] == [150]
-    assert "retry.backoff.exponential.initial" not in {n for n, levels in plan.factors.items() if levels}
+    assert levels(plan)["users"] == [150]
+    assert "retry.backoff.exponential.initial" not in plan.factors
 
 
 @pytest.mark.parametrize(

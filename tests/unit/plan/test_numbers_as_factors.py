@@ -12,8 +12,8 @@ import pytest
 from tests.support.studies import ROOT, problems, study
 
 from patternbench.analyze import derived
+from patternbench.analyze.factors import NOTHING_KNOWN
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.units import is_duration
 from patternbench.drivers import jobs, rounds
 from patternbench.plan.expand import Plan, expand
 from patternbench.run import evidence
@@ -76,8 +76,8 @@ def test_a_journey_with_queries_and_forms_keeps_its_scenario_ids() -> None:
 
 def test_numbers_in_queries_and_parameters_are_factors_with_numeric_levels() -> None:
     plan = planned()
-    assert plan.factors["request.query.limit"] == [10, 25]
-    assert plan.factors["parameters.size"] == [100, 1000]
+    assert plan.factors["request.query.limit"].levels == (10, 25)
+    assert plan.factors["parameters.size"].levels == (100, 1000)
     assert len(plan.scenarios) == 4
 
 
@@ -106,11 +106,6 @@ def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> 
     assert job["constants"] == {"size": "1000", "kind": "small", "round": "7"}
     (step,) = job["groups"][0]["journeys"][0]["steps"]
     assert step["query"] == {"limit": "25", "q": "a b", "deep": "true"}
-
-
-def test_what_a_user_calls_limit_is_no_duration() -> None:
-    assert not is_duration("parameters.limit") and not is_duration("journey.list.query.limit")
-    assert is_duration("journey.order.poll.limit")
 
 
 @pytest.mark.parametrize("name", ["user", "round", "Size", "a b"])
@@ -150,7 +145,7 @@ def test_a_derived_response_of_unknown_names_is_refused_before_the_run() -> None
 def test_derived_responses_are_columns_of_the_rounds_and_no_factors(tmp_path: Path) -> None:
     from patternbench.analyze.rounds import _is_factor  # noqa: PLC0415
 
-    assert not _is_factor("derived.items_per_s", ()) and _is_factor("parameters.size", ())
+    assert not _is_factor("derived.items_per_s", (), NOTHING_KNOWN) and _is_factor("parameters.size", (), NOTHING_KNOWN)
 
 
 def test_levels_of_a_url_are_reached_in_one_way() -> None:

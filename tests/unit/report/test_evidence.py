@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.factors import factors
 from tests.support.studies import EXAMPLE, changed, study
 
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
@@ -19,6 +20,8 @@ from patternbench.plan.expand import expand
 from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import counted, where_chosen, with_sections
 
+STRATEGIES = ["baseline", "retry", "hedge", "circuit_breaker"]
+FACTORS = factors({"abort.percentage": [0, 30], "users": [9, 20, 60], "strategy": STRATEGIES})
 RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 10}"
 FORMULA = "['p95 ~ users + C(strategy)']"
 SMALL = EXAMPLE.replace("[0, 20, 40, 60, 80]", "[0, 40]").replace("[50, 100, 150]", "[50, 150]")
@@ -139,7 +142,7 @@ def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
     ],
 )
 def test_each_verdict_has_words_of_its_own_on_the_first_screen(made: Choice, said: str) -> None:
-    assert where_chosen(recommended([made])) == [f"Abort percentage 0\xa0%, users 9: {said}."]
+    assert where_chosen(recommended([made]), FACTORS) == [f"Abort percentage 0\xa0%, users 9: {said}."]
 
 
 def recommended(choices: list[Choice]) -> Recommendation:
@@ -151,8 +154,10 @@ def recommended(choices: list[Choice]) -> Recommendation:
 
 def test_conditions_with_one_answer_share_a_line_and_a_whole_grid_is_named_by_its_levels() -> None:
     same = [choice(fault, users, "clear", ["retry"]) for fault in (0, 30) for users in (20, 60)]
-    assert where_chosen(recommended(same)) == ["Abort percentage 0\xa0% or 30\xa0%, users 20 or 60: clearly retry."]
-    assert where_chosen(recommended(same[1:3])) == [
+    assert where_chosen(recommended(same), FACTORS) == [
+        "Abort percentage 0\xa0% or 30\xa0%, users 20 or 60: clearly retry."
+    ]
+    assert where_chosen(recommended(same[1:3]), FACTORS) == [
         "Abort percentage 0\xa0%, users 60; abort percentage 30\xa0%, users 20: clearly retry."
     ]
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from markupsafe import escape
 from rich.console import Console
+from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, REMEDY, synthetic_run
 
 from patternbench.analyze.intervals import median_interval
@@ -144,7 +145,7 @@ def test_a_level_cannot_end_the_script_that_holds_the_data_of_the_page(small: Ru
 def with_client(report: RunReport, name: str) -> RunReport:
     """The report of the same run with another client."""
     scenarios = [{**each, "levels": {**each["levels"], "client": name}} for each in report.scenarios]
-    return replace(report, scenarios=scenarios, factors={**report.factors, "client": [name]})
+    return replace(report, scenarios=scenarios, factors={**report.factors, **factors({"client": [name]})})
 
 
 def test_further_sections_are_shown_and_written(small: RunReport, tmp_path: Path) -> None:

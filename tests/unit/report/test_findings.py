@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.factors import factors
 from tests.support.synthetic_run import synthetic_run
 
 from patternbench.analyze.compare.comparison import How, compare_with_baseline
@@ -15,6 +16,7 @@ from patternbench.report.labels import BESIDE, HEADLINES
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import Findings, Headline, findings, headlines
+from patternbench.report.sections.wish import known_of
 
 
 def run_with(
@@ -42,7 +44,7 @@ def run_with(
     scenarios = [{"id": name, "levels": {"strategy": name}} for name in medians]
     empty = synthetic_run(rounds=1, users=[50], fault=[0])
     return replace(
-        empty, factors={"strategy": list(medians)}, scenarios=scenarios, rounds=pd.DataFrame(rows),
+        empty, factors=factors({"strategy": list(medians)}), scenarios=scenarios, rounds=pd.DataFrame(rows),
         latencies=empty.latencies.iloc[:0],
     )  # fmt: skip
 
@@ -120,8 +122,9 @@ def test_comparison_recommendation_and_report_tell_one_difference_alike() -> Non
     report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}, rounds=5, noise=0.2)
     table = report.rounds.assign(strategy=report.rounds["scenario"])
     how = How(by=("strategy",), responses=("call_success_p95",))
+    known = known_of(report.factors)
     (compared,) = compare_with_baseline(table, ["strategy=baseline"], how).differences
-    (choice,) = recommend(table, Wish(("minimise call_success_p95",), by=("strategy",))).choices
+    (choice,) = recommend(table, Wish(("minimise call_success_p95",), by=("strategy",), factors=known)).choices
     (recommended,) = choice.against_baseline
     row = next(said(report)[0].by_scenario.query("response == 'call_success_p95'").itertuples())
     expected = pytest.approx((compared.relative, compared.relative_interval.low, compared.relative_interval.high))

@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 
+from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, synthetic_run
 
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 
 
-def run_of(factors: dict[str, list[object]], *levels: dict[str, object]) -> RunReport:
+def run_of(varied: dict[str, list[object]], *levels: dict[str, object]) -> RunReport:
     """Make a run of these scenarios, with rounds that nobody looks at."""
     scenarios = [{"id": f"s{place}", "levels": each} for place, each in enumerate(levels)]
-    return replace(synthetic_run(rounds=1, users=[50], fault=[0]), factors=factors, scenarios=scenarios)
+    return replace(
+        synthetic_run(rounds=1, users=[50], fault=[0]), factors=factors(varied, patterns=["delay"]), scenarios=scenarios
+    )
 
 
 def test_no_two_scenarios_share_a_place() -> None:
@@ -55,9 +58,9 @@ def test_without_a_baseline_the_first_declared_line_is_the_reference() -> None:
 
 
 def test_durations_run_along_the_axis_in_milliseconds() -> None:
-    levels = [{"delay": text, "strategy": name} for text in ("20ms", "1s") for name in ("a", "b")]
-    found = layout(run_of({"delay": ["20ms", "1s"], "strategy": ["a", "b"]}, *levels))
-    assert found.axis.title == "delay (ms)"
+    levels = [{"delay.duration": text, "strategy": name} for text in ("20ms", "1s") for name in ("a", "b")]
+    found = layout(run_of({"delay.duration": ["20ms", "1s"], "strategy": ["a", "b"]}, *levels))
+    assert found.axis.title == "delay duration (ms)"
     assert found.axis.places == (20, 1000)
 
 

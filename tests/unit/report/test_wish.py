@@ -10,15 +10,14 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from patternbench.analyze.recommend.recommendation import PATTERNS, given_among
-from patternbench.analyze.units import read_level
 from patternbench.cli.recommend import recommend
 from patternbench.observe.section import Section
 from patternbench.plan.expand import Plan, expand
+from patternbench.records import tables
 from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import with_sections
 from patternbench.study.load import loads
-from patternbench.study.policies import POLICIES
+from patternbench.study.units import Duration
 
 STUDY = """\
 patternbench: 1
@@ -45,7 +44,7 @@ def measured(plan: Plan, rounds: int = 4) -> pd.DataFrame:
     rows = []
     for block in range(rounds):
         for scenario in plan.scenarios:
-            levels = {name: in_seconds(name, level) for name, level in scenario.levels.items()}
+            levels = {name: in_seconds(level) for name, level in scenario.levels.items()}
             failing = 30.0 if levels["abort.percentage"] and levels["strategy"] == "baseline" else 0.1
             slow = 2.0 if levels.get("retry.backoff.exponential.initial") == 0.06 else 1.0
             seconds = 0.1 * slow * source.lognormal(0, 0.02)
@@ -55,9 +54,9 @@ def measured(plan: Plan, rounds: int = 4) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def in_seconds(name: str, level: object) -> object:
+def in_seconds(level: object) -> object:
     try:
-        return read_level(name, level) if isinstance(level, str) else level
+        return Duration.parse(level).seconds if isinstance(level, str) else level
     except ValueError:
         return level
 
@@ -69,7 +68,8 @@ def run_folder(path: Path, text: str) -> tuple[str, Section]:
     rounds = measured(plan)
     (path / "study.yaml").write_text(text)
     (path / "plan.json").write_text(json.dumps({**plan.as_json(), "rounds": []}))
-    rounds.to_parquet(path / "rounds.parquet", index=False)
+    factors = [factor.as_json() for factor in plan.factors.values()]
+    tables.write_rounds(rounds, factors, path / "rounds.parquet")
     described = [scenario.as_json() for scenario in plan.scenarios]
     made = with_sections(RunReport("x", text, {}, plan.factors, described, rounds), study)
     return str(path), next(section for section in made.sections if section.anchor == "recommendation")
@@ -102,21 +102,3 @@ def test_a_table_that_is_no_run_needs_an_objective(tmp_path: Path) -> None:
     refused = run(str(tmp_path / "rounds.csv"))
     assert refused.exit_code == 2
     assert "--objective 'minimise p95'" in refused.stderr
-
-
-def test_the_patterns_that_analyses_know_are_those_that_a_study_can_declare() -> None:
-    assert set(PATTERNS) == {"strategy", *POLICIES}
-
-
-@pytest.mark.parametrize(
-    ("factors", "given"),
-    [
-        (["fault.shape", "strategy", "retry_2.max_attempts", "system.settings.cores"], [0, 3]),
-        (["timeout", "request.timeout"], [1]),
-        (["breaker", "users", "abort.percentage"], [1, 2]),
-    ],
-)
-def test_all_but_patterns_is_given_and_without_patterns_what_is_the_worlds_by_name(
-    factors: list[str], given: list[int]
-) -> None:
-    assert given_among(factors) == tuple(factors[place] for place in given)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from patternbench.analyze import metrics
 from patternbench.observe import registry
-from patternbench.report.labels import RESPONSES, factor_title, is_percentage, level_text, number, numeric, shown
+from patternbench.report.labels import RESPONSES, factor_title, level_text, number, numeric, shown
+from patternbench.study.roles import Unit
 
 
 def test_every_response_of_the_records_has_words() -> None:
@@ -37,8 +38,8 @@ def test_a_value_is_shown_with_its_unit(value: float | None, kind: str, text: st
         ("users", "users"),
         ("faults.abort.percentage", "abort percentage"),
         ("circuit_breaker.open_for", "circuit breaker open for"),
-        ("strategies[1].retry.max_attempts", "retry max attempts"),
-        ("workload.closed.users", "users"),
+        ("retry.backoff.exponential.initial", "exponential initial"),
+        ("groups.0.open.rate", "open rate"),
     ],
 )
 def test_a_factors_path_becomes_words(name: str, title: str) -> None:
@@ -46,20 +47,24 @@ def test_a_factors_path_becomes_words(name: str, title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "value"),
+    ("level", "unit", "value"),
     [
-        ("20ms", 0.02),
-        ("1.5s", 1.5),
-        ("2m", 120),
-        ("250us", 0.00025),
-        (7, 7),
-        (True, None),
-        ("retry", None),
-        (None, None),
+        ("20ms", Unit.DURATION, 0.02),
+        ("1.5s", Unit.DURATION, 1.5),
+        ("2m", Unit.DURATION, 120),
+        ("250us", Unit.DURATION, 0.00025),
+        ("2m", Unit.TEXT, None),
+        (7, Unit.COUNT, 7),
+        (True, Unit.TEXT, None),
+        ("retry", Unit.TEXT, None),
+        (None, Unit.DURATION, None),
     ],
 )
-def test_a_level_is_a_number_or_a_duration_or_neither(level: object, value: float | None) -> None:
-    assert numeric(level) == pytest.approx(value) if value is not None else numeric(level) is None
+def test_a_level_is_a_number_or_a_duration_as_its_unit_says_or_neither(
+    level: object, unit: Unit, value: float | None
+) -> None:
+    found = numeric(level, unit)
+    assert found == pytest.approx(value) if value is not None else found is None
 
 
 def test_levels_of_any_kind_are_written_down() -> None:
@@ -69,11 +74,6 @@ def test_levels_of_any_kind_are_written_down() -> None:
         "40",
         '{"fixed": "1s"}',
     ]
-
-
-def test_percentages_are_known_by_name() -> None:
-    assert is_percentage("faults.abort.percentage")
-    assert not is_percentage("users")
 
 
 @given(st.floats(1e-3, 1e9))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jsonschema
 import pytest
-from tests.support.studies import problems
+from tests.support.studies import levels, problems
 
 from patternbench.plan.expand import Plan, expand
 from patternbench.study.document import parse
@@ -40,17 +40,17 @@ def problem(*strategies: str) -> Problem:
 
 def test_a_stack_is_known_by_its_policies_from_the_outside_in() -> None:
     found = plan(f"stack: [{{timeout: 1s}}, {{{RETRY}}}]", f"stack: [{{{RETRY}}}, {{timeout: 1s}}]")
-    assert found.factors["strategy"] == ["baseline", "timeout+retry", "retry+timeout"]
+    assert levels(found)["strategy"] == ["baseline", "timeout+retry", "retry+timeout"]
     assert len({scenario.id for scenario in found.scenarios}) == 3
 
 
 def test_a_stack_may_have_a_name_of_its_own() -> None:
-    assert plan("name: careful, stack: [{timeout: 1s}]").factors["strategy"] == ["baseline", "careful"]
+    assert levels(plan("name: careful, stack: [{timeout: 1s}]"))["strategy"] == ["baseline", "careful"]
 
 
 def test_two_stacks_of_one_name_are_told_apart_by_their_levels_or_refused() -> None:
     timeouts = (f"stack: [{{timeout: {limit}}}, {{{RETRY}}}]" for limit in ("1s", "2s"))
-    assert plan(*timeouts).factors["timeout"] == ["1s", "2s"]
+    assert levels(plan(*timeouts))["timeout"] == ["1s", "2s"]
     with pytest.raises(InputError) as caught:
         plan(f"name: a, stack: [{{timeout: 1s}}, {{{RETRY}}}]", f"name: a, stack: [{{{RETRY}}}, {{timeout: 1s}}]")
     (found,) = caught.value.problems
@@ -64,12 +64,12 @@ def test_a_list_in_a_stack_is_a_factor_under_its_policys_name() -> None:
         "stack: [{retry: {max_attempts: [2, 3], backoff: {fixed: {delay: 1ms}}}}]",
     )
     factors = {"timeout": ["1s", "2s"], "hedge.delay": ["5ms", "10ms"], "retry.max_attempts": [2, 3]}
-    assert factors.items() <= found.factors.items()
+    assert factors.items() <= levels(found).items()
     assert len(found.scenarios) == 1 + 4 + 2
 
 
 def test_a_second_policy_of_a_kind_is_a_factor_of_its_own() -> None:
-    assert plan("stack: [{timeout: 1s}, {hedge: {delay: 1ms}}, {timeout: [10ms, 20ms]}]").factors["timeout_2"] == [
+    assert levels(plan("stack: [{timeout: 1s}, {hedge: {delay: 1ms}}, {timeout: [10ms, 20ms]}]"))["timeout_2"] == [
         "10ms",
         "20ms",
     ]
@@ -118,7 +118,7 @@ def test_two_stacks_that_no_word_tells_apart_need_names() -> None:
     other = "stack: [{retry: {max_attempts: 2, backoff: {linear: {initial: 1ms, increment: 1ms}}}}]"
     with pytest.raises(InputError, match="give one of them a `name`"):
         plan(one, other)
-    assert plan(one, f"name: rising, {other}").factors["strategy"] == ["baseline", "retry", "rising"]
+    assert levels(plan(one, f"name: rising, {other}"))["strategy"] == ["baseline", "retry", "rising"]
 
 
 def test_a_limit_of_attempts_does_not_go_with_a_stack() -> None:

@@ -7,7 +7,7 @@ import re
 import jsonschema
 import pytest
 from pydantic import BaseModel
-from tests.support.studies import ROOT, problems
+from tests.support.studies import ROOT, levels, problems
 
 from patternbench.plan.expand import Plan, expand
 from patternbench.study.document import parse
@@ -127,8 +127,8 @@ def test_a_group_of_arrivals_has_no_users_to_pace() -> None:
     assert found.path == "workload.groups[0]"
     assert "think_time does not go with open" in found.message
     assert "`open`" in problem("duration: 1s", "groups: [{name: a, open: {rate: 5}, users: 3}]").allowed
-    levels = expand(read("duration: 1s", "groups: [{name: a, open: {rate: [5, 9]}}]")).factors
-    assert levels["groups.a.open.rate"] == [5, 9]
+    plan = expand(read("duration: 1s", "groups: [{name: a, open: {rate: [5, 9]}}]"))
+    assert levels(plan)["groups.a.open.rate"] == [5, 9]
 
 
 def test_groups_have_names_of_their_own() -> None:
@@ -141,9 +141,8 @@ def test_fields_of_groups_and_steps_are_factors_under_their_names() -> None:
         "duration: 1s",
         "groups: [{name: a, users: [1, 2]}, {name: b, users: 3, journey: [{name: go, path: [/x, /y]}]}]",
     )
-    assert {"groups.a.users": [1, 2], "groups.b.journey.steps.go.path": ["/x", "/y"]}.items() <= expand(
-        read(*lines)
-    ).factors.items()
+    found = {"groups.a.users": [1, 2], "groups.b.journey.steps.go.path": ["/x", "/y"]}
+    assert found.items() <= levels(expand(read(*lines))).items()
     assert len(expand(read(*lines)).scenarios) == 4
 
 
@@ -193,7 +192,7 @@ def test_the_examples_of_the_documentation_are_studies() -> None:
     assert [group["name"] for group in scenario.configuration["workload"]["groups"]] == ["high", "moderate", "low"]
     (places,) = plans["system"].scenarios
     assert [place["weight"] for place in places.configuration["system"]["urls"]] == [3, 1]
-    assert plans["strategies"].factors["strategy"] == ["baseline", "timeout+retry+retry_budget+timeout", "hedged"]
+    assert levels(plans["strategies"])["strategy"] == ["baseline", "timeout+retry+retry_budget+timeout", "hedged"]
     assert len(plans["strategies"].scenarios) == 1 + 2 * 2 + 2
     assert {"parameters.size", "request.query.limit"} < set(plans["derived"].factors)
 

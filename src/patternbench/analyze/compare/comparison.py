@@ -15,10 +15,12 @@ from scipy import stats
 
 from patternbench.analyze.differences import Estimate, apart, is_relative, middle
 from patternbench.analyze.differences import paired as paired_estimate
+from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.noise import floor_of, scenario_floor
-from patternbench.analyze.problems import DataError, Note, Problem, and_more, plural
+from patternbench.analyze.problems import DataError, Note, Problem, and_more, plural, raise_if_any
 from patternbench.analyze.rounds import Key, Roles, Scenario, key, level_of, roles, scenarios, varying
+from patternbench.analyze.units import level_text
 
 _POWER = 0.8
 #: Limits of Cliff's delta between negligible, small, medium and large (Romano et al. 2006).
@@ -85,11 +87,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class How:
-    """How to compare: confidence, factor columns and responses (empty: as a run names them)."""
+    """How to compare: confidence, factor columns and responses (empty: as a run names them), what is known of both."""
 
     level: float = 0.95
     by: tuple[str, ...] = ()
     responses: tuple[str, ...] = ()
+    factors: FactorTable = NOTHING_KNOWN
 
 
 def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Comparison:
@@ -110,26 +113,52 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Co
     return _comparison(pairs, list(ours.values()), found, how, notes)
 
 
-def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str], how: How | None = None) -> Comparison:
+def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how: How | None = None) -> Comparison:
     """Compare every scenario of one table with its baseline, the one at the given levels, paired by block.
+
+    Without levels the baseline is that of a run: every pattern at the level at which it is none.
 
     Rounds of one block ran close together, so what disturbed one disturbed its partner too: differences are taken
     within blocks. Without a column `block` the sides are compared as independent.
 
-    The partner of a scenario is the baseline scenario with the same levels of all other factors that apply
-    to it.
+    The partner of a scenario is the baseline scenario with the same levels of all other factors that apply to it; of
+    patterns, which differ by intention, the one with the most levels in common.
     """
     how = how or How()
-    found = varying(table, roles(table, how.by, how.responses))
-    wanted = dict(level_of(text, table, "--baseline") for text in baseline)
+    found = varying(table, roles(table, how.by, how.responses, how.factors))
     all_of_them = scenarios(table, found)
-    bases = [s for s in all_of_them if all(s.levels.get(k) == v for k, v in wanted.items())]
-    if not bases:
-        raise DataError(Problem(f"no scenario has {' and '.join(baseline)}.", "--baseline"))
-    pairs, lonely = _partners(all_of_them, bases, set(wanted))
+    wanted = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
+    bases = [s for s in all_of_them if is_base(s, wanted, how.factors)]
+    raise_if_any(_no_base(bases, baseline, how.factors))
+    pairs, lonely = _partners(all_of_them, bases, {*wanted, *how.factors.patterns})
     notes = _lonely_notes(lonely)
     matched = [matched_by_block(a, b, found.responses) for a, b in pairs]
     return _comparison([pair for pair, _ in matched], all_of_them, found, how, [*notes, *_unpaired_notes(matched)])
+
+
+def is_base(scenario: Scenario, wanted: Mapping[str, object], factors: FactorTable) -> bool:
+    """Whether a scenario is at the levels that are wanted of a baseline; of a run's own when none are."""
+    if not wanted:
+        return factors.is_baseline(scenario.levels)
+    return all(scenario.levels.get(name) == level for name, level in wanted.items())
+
+
+def alike(a: Scenario, b: Scenario) -> int:
+    """How many levels of the first scenario the second one has too."""
+    return sum(b.levels.get(name) == level for name, level in a.levels.items())
+
+
+def _no_base(bases: Sequence[Scenario], baseline: Sequence[str], factors: FactorTable) -> list[Problem]:
+    """Why there is nothing to compare with, where that is so."""
+    if bases:
+        return []
+    if baseline:
+        return [Problem(f"no scenario has {' and '.join(baseline)}.", "--baseline")]
+    known = ", ".join(f"{name}={level_text(level)}" for name, level in factors.nones.items())
+    remedy = "Name a second run, or the levels of one: --baseline strategy=baseline."
+    return [
+        Problem(f"no scenario is the baseline ({known or 'no pattern has a level at which it is none'}).", "", remedy)
+    ]
 
 
 def _lonely_notes(lonely: Sequence[str]) -> list[Note]:
@@ -148,7 +177,7 @@ def _unpaired_notes(matched: Sequence[tuple[tuple[Scenario, Scenario], int]]) ->
 
 
 def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, list[Note]]:
-    left, right = roles(a, how.by, how.responses), roles(b, how.by, how.responses)
+    left, right = (roles(table, how.by, how.responses, how.factors) for table in (a, b))
     notes = []
     for kind, ours, theirs in (
         ("factor", left.factors, right.factors),
@@ -161,6 +190,7 @@ def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, li
     found = Roles(
         tuple(name for name in left.factors if name in right.factors),
         tuple(name for name in left.responses if name in right.responses),
+        how.factors,
     )
     if not found.responses:
         raise DataError(Problem("the two runs have no response in common.", "", " ".join(n.text for n in notes)))
@@ -181,7 +211,8 @@ def _partners(
     for scenario in every:
         if scenario in bases:
             continue
-        base = next((b for b in bases if _same_place(scenario, b, chosen)), None)
+        place = [b for b in bases if _same_place(scenario, b, chosen)]
+        base = max(place, key=lambda b: alike(b, scenario), default=None)
         if base is None:
             lonely.append(scenario.name)
         else:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.crossval import (
     CrossValidation,
     Errors,
@@ -51,7 +52,7 @@ class Settings:
     """How to fit: confidence, the column that groups rows (random effect), the scenario column, the seed.
 
     `margin` is the change in percent of a response's mean below which a change does not matter; None says nothing
-    about equality.
+    about equality. `factors` is what is known of the table's factors.
     """
 
     level: float = 0.95
@@ -59,6 +60,7 @@ class Settings:
     scenario: str | None = None
     seed: int = 1
     margin: float | None = None
+    factors: FactorTable = NOTHING_KNOWN
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Setting
     Raises `DataError` listing what is wrong with each formula that cannot be fitted.
     """
     chosen = _resolved(table, settings or Settings())
-    designs = _designs(table, formulas)
+    designs = _designs(table, formulas, chosen.factors)
     models: list[ModelResult] = []
     together: list[MultivariateResult] = []
     for design in designs:
@@ -147,11 +149,11 @@ def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
     return replace(settings, group=group, scenario=scenario)
 
 
-def _designs(table: pd.DataFrame, formulas: Sequence[str]) -> list[Design]:
+def _designs(table: pd.DataFrame, formulas: Sequence[str], factors: FactorTable) -> list[Design]:
     designs, problems = [], []
     for text in formulas:
         try:
-            designs.append(build_design(text, table))
+            designs.append(build_design(text, table, factors))
         except DataError as found:
             problems += list(found.problems)
     if problems:

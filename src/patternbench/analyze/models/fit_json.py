@@ -99,6 +99,7 @@ def _design_json(result: ModelResult) -> dict[str, Any]:
         "columns": list(design.columns),
         "levels": {name: list(levels) for name, levels in design.levels.items()},
         "ranges": {name: list(ends) for name, ends in design.ranges.items()},
+        "factors": design.factors.rows(design.parsed.right),
         "nested": [one.as_json() for one in design.nests],
         "bread": fit.bread.tolist(),
         "largest_leverage": float(fit.leverage.max()),
@@ -231,6 +232,6 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from formulaic import Formula
 
+from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
 from patternbench.analyze.models.nesting import Nest, Nested, crossing_problems, nest
 from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
@@ -44,7 +45,7 @@ class Design:
 
     `x` is n x p with full column rank, `y` is n x q, `rows` holds the positions (from 0) of the used rows
     in the table. `levels` maps each categorical column to its levels (the first is the reference), `ranges`
-    each numeric one to its smallest and largest value.
+    each numeric one to its smallest and largest value. `factors` is what is known of the table's factors.
     """
 
     parsed: Parsed
@@ -58,6 +59,7 @@ class Design:
     ranges: Mapping[str, tuple[float, float]]
     notes: tuple[Note, ...] = field(default=())
     nests: tuple[Nest, ...] = field(default=())
+    factors: FactorTable = NOTHING_KNOWN
 
     @property
     def responses(self) -> tuple[str, ...]:
@@ -70,8 +72,8 @@ class Design:
         return "Intercept" in self.columns
 
 
-def build_design(text: str, table: pd.DataFrame) -> Design:
-    """Build the design of formula `text` over `table`.
+def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_KNOWN) -> Design:
+    """Build the design of formula `text` over `table`, of whose columns `factors` are known.
 
     Rows with missing or infinite values are left out, terms with one level and columns that other columns
     explain are dropped; each such fallback is a note. Raises `DataError` where no sound fallback exists.
@@ -81,19 +83,19 @@ def build_design(text: str, table: pd.DataFrame) -> Design:
         raise DataError(Problem("names no factor: there is nothing to estimate.", at(text), "Add one."))
     raise_if_any(_unknown_columns(parsed, table))
     raise_if_any(_text_problems(parsed, table))
-    found = _nested(parsed, table)
+    found = _nested(parsed, table, factors)
     frame, rows, notes = _complete_rows(parsed, found.table, found.alone)
     raise_if_any(_response_problems(parsed, frame))
-    frame = _as_categories(parsed, frame)
+    frame = _as_categories(parsed, frame, factors)
     varying, dropped = _without_constants(parsed, frame)
     design = _assemble(varying, frame, rows, [*found.notes, *notes, *dropped])
-    return replace(design, nests=found.nests)
+    return replace(design, nests=found.nests, factors=factors)
 
 
-def _nested(parsed: Parsed, table: pd.DataFrame) -> Nested:
+def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested:
     """The table with the nulls of nested factors filled; raises `DataError` for interactions they cannot have."""
     texts = [name for name in parsed.right if name in parsed.categorical or not _is_number(table[name])]
-    found = nest(table, parsed.right, texts)
+    found = nest(table, parsed.right, texts, factors)
     terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
     raise_if_any(crossing_problems(found.nests, terms, at(parsed.text)))
     return found
@@ -217,13 +219,15 @@ def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[Problem]:
     return problems
 
 
-def _as_categories(parsed: Parsed, frame: pd.DataFrame) -> pd.DataFrame:
-    frame = frame.copy()
+def _as_categories(parsed: Parsed, frame: pd.DataFrame, factors: FactorTable) -> pd.DataFrame:
+    """Categories in order, the level first at which a pattern is none: the reference of the others."""
+    frame, nones = frame.copy(), factors.nones
     for name in parsed.right:
         if name in parsed.categorical or not _is_number(frame[name]):
             values = frame[name].astype(object)
             levels = sorted(values.unique(), key=lambda v: (str(type(v)), v))
-            frame[name] = pd.Categorical(values, categories=levels)
+            first = [level for level in levels if level == nones.get(name)]
+            frame[name] = pd.Categorical(values, categories=list(dict.fromkeys([*first, *levels])))
     return frame
 
 

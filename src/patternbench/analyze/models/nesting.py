@@ -16,13 +16,12 @@ from typing import Any
 
 import pandas as pd
 
+from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.problems import Note, Problem
-from patternbench.analyze.units import level_text
 
 _MOST_DECIDED = 50
 #: From this share of values on a factor applies at a level, and what lacks there is missing.
 _MOSTLY = 0.5
-_PREFERRED = "strategy"
 
 
 @dataclass(frozen=True)
@@ -49,31 +48,33 @@ class Nested:
     notes: tuple[Note, ...]
 
 
-def nest(table: pd.DataFrame, columns: Sequence[str], categorical: Sequence[str]) -> Nested:
+def nest(
+    table: pd.DataFrame, columns: Sequence[str], categorical: Sequence[str], factors: FactorTable = NOTHING_KNOWN
+) -> Nested:
     """Fill the nulls of the formula's `columns` that another of them decides; `categorical` are its categories.
 
-    Columns that only a factor outside the formula decides are left alone and named: the model then speaks of the
-    rows where they apply, and a note says so.
+    Of several that may decide a pattern goes before others. Columns that only a factor outside the formula decides are
+    left alone and named: the model then speaks of the rows where they apply, and a note says so.
     """
     nests, alone, notes = [], [], []
     for column in (name for name in columns if table[name].isna().any() and table[name].notna().any()):
-        if by := decider(table, column, (name for name in columns if name in categorical)):
+        if by := decider(table, column, (name for name in columns if name in categorical), factors):
             nests.append(_nest(table, column, by, column in categorical))
-            notes.append(Note("nested", _nested_text(table, nests[-1])))
-        elif by := decider(table, column, _outside(table, columns)):
+            notes.append(Note("nested", _nested_text(table, nests[-1], factors)))
+        elif by := decider(table, column, _outside(table, columns), factors):
             alone.append(column)
             notes.append(Note("not_applicable", _alone_text(table, column, by)))
     filled = {one.column: table[one.column].where(table[one.by].isin(one.applies), one.stand_in) for one in nests}
     return Nested(table.assign(**filled), tuple(nests), tuple(alone), tuple(notes))
 
 
-def decider(table: pd.DataFrame, column: str, among: Iterable[str]) -> str | None:
+def decider(table: pd.DataFrame, column: str, among: Iterable[str], factors: FactorTable = NOTHING_KNOWN) -> str | None:
     """The column at some of whose levels `column` never has a value and at the others mostly has, or None.
 
     Each level must stand in two rows on average, so that rows that happen to lack a value decide nothing.
     """
     known = table[column].notna()
-    names = sorted((name for name in among if name != column), key=lambda name: name != _PREFERRED)
+    names = sorted((name for name in among if name != column), key=lambda name: name not in factors.patterns)
     for name in names:
         levels = table[name].nunique()
         if table[name].isna().any() or not 1 < levels <= min(_MOST_DECIDED, len(table) // 2):
@@ -107,9 +108,9 @@ def _nest(table: pd.DataFrame, column: str, by: str, category: bool) -> Nest:
     return Nest(column, by, applies, stand_in)
 
 
-def _nested_text(table: pd.DataFrame, one: Nest) -> str:
+def _nested_text(table: pd.DataFrame, one: Nest, factors: FactorTable) -> str:
     count = int((~table[one.by].isin(one.applies)).sum())
-    value = level_text(one.column, one.stand_in)
+    value = factors.text(one.column, one.stand_in)
     return (
         f"{one.column} applies only at {_levels(one.by, one.applies)}: its effect is estimated there, the other "
         f"{count:,} rows stay in the model, and {one.by} is compared at {one.column} = {value}."

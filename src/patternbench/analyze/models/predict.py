@@ -14,7 +14,6 @@ from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.formula import Floats, right_side
 from patternbench.analyze.models.saved_model import SavedModel
 from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, raise_if_any
-from patternbench.analyze.units import is_duration, level_text, read_level
 
 
 @dataclass(frozen=True)
@@ -101,11 +100,11 @@ def _column(name: str, text: str, model: SavedModel) -> tuple[Any, object]:
             raise DataError(Problem(f"{name} has no level {text}.", "--at", did_you_mean(text, levels)))
         return pd.Categorical([match], categories=levels), match
     try:
-        value = read_level(name, text)
+        value = model.factors.read(name, text)
     except ValueError:
-        kind = "a duration such as 20ms" if is_duration(name) else "a number"
+        kind = "a duration such as 20ms" if model.factors.is_duration(name) else "a number"
         raise DataError(Problem(f"{name} must be {kind}, not '{text}'.", "--at")) from None
-    return [value], value
+    return [value], model.factors.level(name, value)
 
 
 def _same_number(level: object, text: str) -> bool:
@@ -168,7 +167,7 @@ def _range_warnings(model: SavedModel, at: Mapping[str, object]) -> list[Note]:
     for name, (low, high) in model.ranges.items():
         value = at.get(name)
         if isinstance(value, float) and not low <= value <= high:
-            at_value, *ends = (level_text(name, one) for one in (value, low, high))
+            at_value, *ends = (model.factors.text(name, one) for one in (value, low, high))
             what = f"{name} = {at_value} lies outside what was measured ({' to '.join(ends)})"
             notes.append(Note("outside_range", f"{what}: the prediction is a guess."))
     return notes

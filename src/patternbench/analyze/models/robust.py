@@ -166,7 +166,7 @@ def _log_numbers(logged: LinearFit, after: Test) -> dict[str, float]:
 
 def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
     right = fit.design.parsed.text.split("~")[1]
-    design = build_design(f"log({ticked(fit.response)}) ~ {right}", table.iloc[fit.design.rows])
+    design = build_design(f"log({ticked(fit.response)}) ~ {right}", table.iloc[fit.design.rows], fit.design.factors)
     return fit_linear(design, factorize(design), 0, fit.level)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.models.formula_text import Parsed, parse_formula
@@ -36,6 +37,7 @@ class SavedModel:
     levels: Mapping[str, list[Any]]
     ranges: Mapping[str, list[float]]
     nested: list[Mapping[str, Any]]
+    factors: FactorTable
     inference: Inference
     spread: Spread
     df: float
@@ -136,6 +138,7 @@ def _read(model: Mapping[str, Any], place: str) -> SavedModel:
             levels=design["levels"],
             ranges={name: [float(low), float(high)] for name, (low, high) in design["ranges"].items()},
             nested=list(design.get("nested", ())),
+            factors=FactorTable.of(design.get("factors", ())),
             df=float(model["f_df"][1]),
             largest_leverage=float(design["largest_leverage"]),
             normal=design["normal"],

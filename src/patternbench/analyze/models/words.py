@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.models.contrasts import Contrast, contrasts, entangled
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula import Block
 from patternbench.analyze.models.influence import SuspiciousRow
 from patternbench.analyze.models.linear import Coefficient
-from patternbench.analyze.units import apart, held, is_duration, level_text, number, quantity, span
+from patternbench.analyze.units import apart, number, quantity, span
 
 _LEVEL = re.compile(r"^(?:C\()?`?([^`\[\]()]+)`?\)?\[T\.(.*)\]$")
 _LOGGED = re.compile(r"^(log|log2|log10)\(`?([^`()]+)`?\)$")
@@ -60,13 +61,14 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
 
 
 def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
-    where = rest + "".join(f" at {name} = {_place(name, level)}" for name, level in one.where.items())
+    known = result.fit.design.factors
+    where = rest + "".join(f" at {name} = {_place(known, name, level)}" for name, level in one.where.items())
     if one.factor in result.fit.design.ranges:
-        subject = (
-            f"Raising {one.factor} from {measured_range(one.factor, float(str(one.before)), float(str(one.after)))}"
-        )
+        ends = measured_range(known, one.factor, float(str(one.before)), float(str(one.after)))
+        subject = f"Raising {one.factor} from {ends}"
     else:
-        subject = f"{one.factor} = {one.after} instead of {one.before}"
+        after, before = (known.text(one.factor, level) for level in (one.after, one.before))
+        subject = f"{one.factor} = {after} instead of {before}"
     sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
     return Effect(one.factor, sentence, one.low > 0 or one.high < 0)
 
@@ -85,31 +87,30 @@ def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
 
 def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
     """Return the change a coefficient is asked about, and what its estimate is multiplied by for it."""
+    design = result.fit.design
     if level := _LEVEL.match(name):
-        factor, value = level.group(1), level.group(2)
-        return f"{factor} = {value} instead of {result.fit.design.levels[factor][0]}", 1.0
+        factor = level.group(1)
+        reference, *others = design.levels[factor]
+        value = next((one for one in others if str(one) == level.group(2)), level.group(2))
+        after, before = (design.factors.text(factor, one) for one in (value, reference))
+        return f"{factor} = {after} instead of {before}", 1.0
     if logged := _LOGGED.match(name):
         return f"Doubling {logged.group(2)}", _LOG_OF_TWO[logged.group(1)]
     plain = name.strip("`")
-    if plain not in result.fit.design.ranges:
+    if plain not in design.ranges:
         return None
-    low, high = result.fit.design.ranges[plain]
-    return f"Raising {plain} from {measured_range(plain, low, high)}", high - low
+    low, high = design.ranges[plain]
+    return f"Raising {plain} from {measured_range(design.factors, plain, low, high)}", high - low
 
 
-def _place(factor: str, level: object) -> str:
-    return measured_at(factor, level) if isinstance(level, float) else level_text(factor, level)
+def _place(known: FactorTable, factor: str, level: object) -> str:
+    return known.measured_at(factor, level) if isinstance(level, float) else known.text(factor, level)
 
 
-def measured_range(factor: str, low: float, high: float) -> str:
+def measured_range(known: FactorTable, factor: str, low: float, high: float) -> str:
     """Write the range of a numeric factor, with all digits where three would write its ends alike."""
-    ends = (measured_at(factor, low), measured_at(factor, high))
+    ends = (known.measured_at(factor, low), known.measured_at(factor, high))
     return f"{low:.15g} to {high:.15g}" if ends[0] == ends[1] else " to ".join(ends)
-
-
-def measured_at(factor: str, value: float) -> str:
-    """Write a value of a numeric factor: durations as a study writes them."""
-    return level_text(factor, value) if is_duration(factor) else number(value)
 
 
 def _sentence(result: ModelResult, subject: str, change: float, low: float, high: float) -> str:
@@ -216,15 +217,15 @@ def doubts(result: ModelResult) -> tuple[str, ...]:
             "for rough capacity planning."
         )
     if result.flagged_rows:
-        named = "; ".join(_odd_row(row) for row in result.suspicious)
+        named = "; ".join(_odd_row(row, result.fit.design.factors) for row in result.suspicious)
         rest = result.flagged_rows - len(result.suspicious)
         more = f"; and {rest:,} more" if rest else ""
         found.append(f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out: {named}{more}.")
     return (*found, *(note.text for note in result.notes))
 
 
-def _odd_row(row: SuspiciousRow) -> str:
-    where = ", ".join(f"{name} {held(name, value)}" for name, value in row.identity.items())
+def _odd_row(row: SuspiciousRow, known: FactorTable) -> str:
+    where = ", ".join(f"{name} {known.held(name, value)}" for name, value in row.identity.items())
     return f"row {row.row}{f' ({where})' if where else ''}, {row.why[0]}"
 
 

@@ -7,7 +7,6 @@ choice where it is in it: a pattern that shows no gain is not worth having.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,13 +19,16 @@ import pandas as pd
 from patternbench.analyze.compare.comparison import (
     Interval,
     against,
+    alike,
     interval_of,
+    is_base,
     known,
     matched_by_block,
     percent,
     percent_interval,
 )
 from patternbench.analyze.differences import is_relative, middle
+from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.problems import (
     DataError,
@@ -44,33 +46,6 @@ from patternbench.analyze.rounds import Key, Roles, Scenario, key, label, level_
 from patternbench.analyze.units import SHARES, level_text, quantity, signed, span
 
 RESAMPLES = 2000
-#: How the factors begin that an engineer chooses: the pattern, and the policies whose settings a study can vary.
-PATTERNS = (
-    "strategy",
-    "timeout",
-    "deadline",
-    "retry",
-    "retry_budget",
-    "circuit_breaker",
-    "bulkhead",
-    "hedge",
-    "rate_limit",
-)
-#: Factors that are given by the world, in tables that name their patterns otherwise.
-WORLD = (
-    "client",
-    "users",
-    "virtual_users",
-    "rate",
-    "offered_load",
-    "fault",
-    "fault_percentage",
-    "percentage",
-    "fault.percentage",
-)
-#: How the factors begin that a run's faults make.
-INJECTED = ("abort.", "delay.")
-_NUMBER = re.compile(r"_\d+$")
 _NAMED = 3
 
 
@@ -163,7 +138,11 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Wish:
-    """What to recommend: objectives (the first decides, all span the front), limits, given, baseline."""
+    """What to recommend: objectives (the first decides, all span the front), limits, given, baseline.
+
+    Without `given` a run's patterns are chosen and all other factors are given; of a table whose `factors` nothing is
+    known everything is chosen. Without `baseline` it is a run's own: every pattern at the level at which it is none.
+    """
 
     objectives: tuple[str, ...]
     limits: tuple[str, ...] = ()
@@ -172,6 +151,7 @@ class Wish:
     by: tuple[str, ...] = ()
     seed: int = 1
     level: float = 0.95
+    factors: FactorTable = NOTHING_KNOWN
 
 
 def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
@@ -180,19 +160,24 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     Raises `DataError` for malformed wishes, unknown columns, and scenarios without any value.
     """
     objectives, limits, baseline = _parsed(table, wish)
-    found = _roles(table, objectives, limits, wish.by)
+    found = _roles(table, objectives, limits, wish)
     given = _given(table, found, wish)
     usable, notes = _usable(scenarios(table, found))
-    chooser = _Chooser(objectives, limits, given, baseline or _usual_baseline(usable), wish.level)
+    chooser = _Chooser(objectives, limits, given, baseline, wish.factors, wish.level)
     places = _in_order(_places(usable, given), given)
     choices = chooser.all_of(places, np.random.default_rng(wish.seed))
+    notes += _unknown_notes(found, wish)
     return Recommendation(objectives, limits, given, choices, flips(choices, given), tuple(notes))
 
 
-def _usual_baseline(every: Sequence[Scenario]) -> dict[str, object]:
-    """The levels of the baseline where the wish names none: no pattern, if that was measured."""
-    usual: dict[str, object] = {"strategy": "baseline"}
-    return usual if any(_has(s, usual) for s in every) else {}
+def _unknown_notes(found: Roles, wish: Wish) -> list[Note]:
+    """What was assumed of a table of which nothing says what is chosen and what is given."""
+    if found.known or wish.given is not None or len(found.factors) <= 1:
+        return []
+    text = (
+        f"Nothing says which of {', '.join(found.factors)} are given, so all were chosen: name the given ones, --given."
+    )
+    return [Note("all_chosen", text)]
 
 
 def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Limit, ...], dict[str, object]]:
@@ -203,20 +188,25 @@ def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tup
     gathered(
         lambda: objectives.extend(gathered(*(partial(parse_objective, text) for text in wish.objectives))),
         lambda: limits.extend(gathered(*(partial(parse_limit, text) for text in wish.limits))),
-        lambda: baseline.extend(gathered(*(partial(level_of, text, table, "--baseline") for text in wish.baseline))),
+        lambda: baseline.extend(gathered(*(partial(_base_level, text, table, wish) for text in wish.baseline))),
     )
     return tuple(objectives), tuple(limits), dict(baseline)
 
 
-def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Limit], by: tuple[str, ...]) -> Roles:
+def _base_level(text: str, table: pd.DataFrame, wish: Wish) -> tuple[str, object]:
+    return level_of(text, table, "--baseline", wish.factors)
+
+
+def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Limit], wish: Wish) -> Roles:
     names = tuple(dict.fromkeys([*(o.response for o in objectives), *(one.response for one in limits)]))
     known = [str(name) for name in table.columns]
     wrong = [name for name in names if name not in known]
     raise_if_any(Problem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
-    found = roles(table, by, names)
-    if by:
+    found = roles(table, wish.by, names, wish.factors)
+    if wish.by:
         return found
-    return varying(table, Roles(tuple(f for f in found.factors if not _is_measured(table, f)), found.responses))
+    factors = tuple(name for name in found.factors if name in found.known or not _is_measured(table, name))
+    return varying(table, replace(found, factors=factors))
 
 
 def _is_measured(table: pd.DataFrame, name: str) -> bool:
@@ -227,28 +217,11 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
 
 def _given(table: pd.DataFrame, found: Roles, wish: Wish) -> tuple[str, ...]:
     if wish.given is None:
-        return given_among([name for name in found.factors if table[name].nunique(dropna=False) > 1])
+        given = [name for name in found.factors if found.known and name not in found.known.patterns]
+        return tuple(name for name in given if table[name].nunique(dropna=False) > 1)
     wrong = [name for name in wish.given if name not in found.factors]
     raise_if_any(Problem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
     return wish.given
-
-
-def given_among(factors: Sequence[str]) -> tuple[str, ...]:
-    """Return the factors that are given, one choice for each of their levels; the others are chosen.
-
-    Where any factor is a pattern or a setting of one, all others are given; else those that are the world's by name.
-    """
-    chosen = [name for name in factors if is_pattern(name)]
-    return tuple(name for name in factors if (name not in chosen if chosen else _is_worldly(name)))
-
-
-def is_pattern(factor: str) -> bool:
-    """Say whether a factor is a pattern or a setting of one: `strategy`, `retry_2.max_attempts`."""
-    return _NUMBER.sub("", factor.partition(".")[0]) in PATTERNS
-
-
-def _is_worldly(name: str) -> bool:
-    return name in WORLD or name.startswith(INJECTED)
 
 
 def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:
@@ -293,6 +266,7 @@ class _Chooser:
     limits: tuple[Limit, ...]
     given: tuple[str, ...]
     baseline: Mapping[str, object]
+    factors: FactorTable
     level: float
 
     def all_of(
@@ -309,7 +283,7 @@ class _Chooser:
         return rank(group, self.objectives[0], self.limits, [self._is_base(s) for s in group])
 
     def _is_base(self, scenario: Scenario) -> bool:
-        return bool(self.baseline) and _has(scenario, self.baseline)
+        return is_base(scenario, self.baseline, self.factors)
 
     def _candidates(
         self, group: Sequence[Scenario], ranking: Ranking, rng: np.random.Generator
@@ -379,7 +353,7 @@ class _Chooser:
 
     def _against(self, chosen: Candidate, candidates: Sequence[Candidate]) -> tuple[Against, ...]:
         bases = [c for c in candidates if self._is_base(c.scenario)]
-        base = max(bases, key=lambda c: _alike(c.scenario, chosen.scenario), default=None)
+        base = max(bases, key=lambda c: alike(c.scenario, chosen.scenario), default=None)
         if base is None or base is chosen:
             return ()
         return tuple(against_one(base.scenario, chosen.scenario, r, self.level) for r in self._responses())
@@ -455,14 +429,6 @@ def listed(names: Sequence[str]) -> str:
 def _points(response: str, low: float, high: float) -> str:
     text = span(response, low, high)
     return text.replace(" %", " points") if response in SHARES else text
-
-
-def _alike(a: Scenario, b: Scenario) -> int:
-    return sum(b.levels.get(name) == level for name, level in a.levels.items())
-
-
-def _has(scenario: Scenario, levels: Mapping[str, object]) -> bool:
-    return all(scenario.levels.get(name) == value for name, value in levels.items())
 
 
 def configuration(scenario: Scenario, given: Sequence[str]) -> str:
@@ -549,7 +515,7 @@ def flip_words(flip: Flip) -> str:
     """Say where a choice flips."""
     where = f" at {label(flip.others)}" if flip.others else ""
     doubt = "" if flip.sure else " (not sure on both sides)"
-    low, high = (level_text(flip.factor, end) for end in flip.between)
+    low, high = map(level_text, flip.between)
     return (
         f"Between {flip.factor}={low} and {high}{where} the choice flips from "
         f"{flip.choices[0]} to {flip.choices[1]}{doubt}."

@@ -10,9 +10,10 @@ import pandas as pd
 
 from patternbench.analyze.intervals import median_table
 from patternbench.observe.response import Response
-from patternbench.report.labels import HEADLINES, RESPONSES, unit
+from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, unit
 from patternbench.report.layout import Layout
 from patternbench.report.model import RunReport
+from patternbench.study.roles import Unit
 
 PAPER_FIGURES = ("AverageSuccessTime", "TotalExecutionTime")
 """The responses of ResilienceBench's Figures 4 and 5, which are drawn first."""
@@ -262,10 +263,11 @@ def _width(arrangement: Layout) -> dict[str, Any]:
 
 
 def detail_title(arrangement: Layout) -> str:
-    """Name what the widths of lines show."""
-    names = arrangement.roles.detail
-    delays = all(any(word in name for word in ("delay", "initial", "open_for", "backoff", "wait")) for name in names)
-    return "back-off delay" if names and delays else "configuration"
+    """Name what the widths of lines show: the one factor, or the unit that all of them share."""
+    details = [arrangement.factors[name] for name in arrangement.roles.detail]
+    if len(details) == 1:
+        return factor_title(details[0].name)
+    return "duration" if details and all(one.unit is Unit.DURATION for one in details) else "configuration"
 
 
 def _tip(arrangement: Layout, title: str) -> list[alt.Tooltip]:

@@ -16,8 +16,8 @@ import pandas as pd
 from patternbench.analyze.models.contrasts import fitted_at
 from patternbench.analyze.models.diagnostics import QuantilePoints, histogram, normal_quantiles
 from patternbench.analyze.models.fit import ModelResult, shown_rows
-from patternbench.analyze.models.words import measured_at, preferred
-from patternbench.analyze.units import level_text, titled
+from patternbench.analyze.models.words import preferred
+from patternbench.analyze.units import titled
 
 #: After Okabe and Ito, the blue a little lighter: told apart with any colour vision, on light and dark.
 COLOURS = ["#2B83CB", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999"]
@@ -60,14 +60,16 @@ def _effect_rows(result: ModelResult) -> list[dict[str, object]]:
             continue
         low, high = ranges.get(c.name.strip("`"), (0.0, 1.0))
         step = high - low
-        text = _range(c.name.strip("`"), low, high) if c.name.strip("`") in ranges else _level(c.name)
+        name = c.name.strip("`")
+        text = _range(result, name, low, high) if name in ranges else _level(c.name)
         ends = sorted((c.ci_low * step, c.ci_high * step))
         rows.append({"change": text, "estimate": c.estimate * step, "low": ends[0], "high": ends[1]})
     return rows
 
 
-def _range(name: str, low: float, high: float) -> str:
-    return f"{name}: {measured_at(name, low)} to {measured_at(name, high)}"
+def _range(result: ModelResult, name: str, low: float, high: float) -> str:
+    known = result.fit.design.factors
+    return f"{name}: {known.measured_at(name, low)} to {known.measured_at(name, high)}"
 
 
 def _level(name: str) -> str:
@@ -196,7 +198,7 @@ def interaction_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | 
 def _cell_means(result: ModelResult, x: str, colour: str) -> pd.DataFrame:
     """Return the mean response in each cell of two factors, with its 95 % interval."""
     frame = result.fit.design.frame[[x, colour]].assign(response=result.fit.y)
-    frame[colour] = [level_text(colour, level) for level in frame[colour]]
+    frame[colour] = [result.fit.design.factors.text(colour, level) for level in frame[colour]]
     means = frame.groupby([x, colour], observed=True)["response"].agg(["mean", "sem", "size"]).reset_index()
     reach = 1.96 * means["sem"].fillna(0)
     return means.assign(low=means["mean"] - reach, high=means["mean"] + reach)

@@ -14,7 +14,7 @@ from patternbench.analyze.compare.words import change, detectable, interval
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult
 from patternbench.analyze.models.influence import thresholds
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
-from patternbench.analyze.units import held, number, quantity, signed
+from patternbench.analyze.units import number, quantity, signed
 from patternbench.report.pages import model_figures as figures
 
 Spec = dict[str, Any]
@@ -48,7 +48,6 @@ def environment() -> jinja2.Environment:
     )
     made.filters.update(number=_number, p_value=_p_value, quantity=_quantity, signed=signed)
     made.filters.update(change=change, interval=interval, detectable=detectable)
-    made.filters.update(held=lambda value, name: held(name, value))
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from patternbench.plan.expand import factor_name
+from patternbench.plan.factors import factor_name
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.report.labels import level_text

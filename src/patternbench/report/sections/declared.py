@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from patternbench.analyze.models.crossval import undo_log
-from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, fit_formulas
+from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend.objectives import parse_limit
@@ -24,25 +24,27 @@ from patternbench.analyze.recommend.recommendation import (
     Recommendation,
     configuration,
     flips_in_words,
-    is_pattern,
     listed,
     recommend,
 )
 from patternbench.analyze.rounds import Scenario, label
 from patternbench.analyze.stopping import doubts as stopping_doubts
 from patternbench.analyze.stopping.rule import Decision, Rule, decide, parse_rule, saving
-from patternbench.analyze.units import held, level_text, number, quantity
+from patternbench.analyze.units import level_text, number, quantity
 from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.expand import size
+from patternbench.plan.factors import Factors
 from patternbench.plan.fraction import aliasing
-from patternbench.report.labels import RESPONSES, factor_title, is_percentage
-from patternbench.report.layout import detail, line
+from patternbench.report.labels import RESPONSES, factor_title
+from patternbench.report.layout import detail, level_with_unit, line
 from patternbench.report.model import RunReport
 from patternbench.report.pages import comparison_figures as comparison_section_figures
 from patternbench.report.pages import models as model_section
-from patternbench.report.sections.wish import DEFAULT, wish_of
+from patternbench.report.roles import main_patterns
+from patternbench.report.sections.wish import DEFAULT, known_of, wish_of
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
+from patternbench.study.roles import Role
 
 ALL = 100.0
 _FEW = 6
@@ -154,7 +156,8 @@ def _models(report: RunReport, study: Study) -> Iterator[Section]:
 
 
 def _model(report: RunReport, formula: str, anchor: str) -> list[Section]:
-    analysis: Analysis = fit_formulas(report.done.reset_index(drop=True), [formula])
+    settings = Settings(factors=known_of(report.factors))
+    analysis: Analysis = fit_formulas(report.done.reset_index(drop=True), [formula], settings)
     several = len(analysis.models) > 1
     singles = [
         model_sections(one, f"{anchor}-{i}" if several else anchor) for i, one in enumerate(analysis.models, start=1)
@@ -220,7 +223,7 @@ def _odd_rows(result: ModelResult) -> list[Table]:
             "row": str(row.row),
             "why": "; ".join(row.why),
             "fitted": quantity(result.fit.response, row.fitted),
-            "values": ", ".join(f"{name} {held(name, value)}" for name, value in row.values.items()),
+            "values": ", ".join(f"{n} {result.fit.design.factors.held(n, value)}" for n, value in row.values.items()),
         }
         for row in result.suspicious
     ]
@@ -243,42 +246,50 @@ def _together(result: MultivariateResult, anchor: str) -> Section:
 
 def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     rounds = report.done.reset_index(drop=True)
-    choosable = [name for name in report.factors if is_pattern(name)]
+    choosable = [name for name, factor in report.factors.items() if factor.role is Role.PATTERN]
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
+    if study.recommend is None and any(section.choice for section in report.sections):
+        return []  # a section that knows what its pattern is for answers better than an assumed aim
     wish = wish_of(study, report.factors)
-    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study)])
+    return _or_why_not(
+        "recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study, report.factors)]
+    )
 
 
-def _chosen(found: Recommendation, study: Study) -> Section:
+def _chosen(found: Recommendation, study: Study, factors: Factors) -> Section:
     rows = pd.DataFrame([_choice_row(choice, found) for choice in found.choices])
     words = [*_wish_words(found, study), *_summary(found), *flips_in_words(found.flips)]
     words += [note.text for note in found.notes]
     tables, figures = [Table("The choice", rows)], _choice_figures(found)
-    return Section("recommendation", "What to choose", words, tables, figures, choice=_at_a_glance(found, study))
+    return Section(
+        "recommendation", "What to choose", words, tables, figures, choice=_at_a_glance(found, study, factors)
+    )
 
 
-def _at_a_glance(found: Recommendation, study: Study) -> list[str]:
+def _at_a_glance(found: Recommendation, study: Study, factors: Factors) -> list[str]:
     """The choice for the first screen: of few conditions where each is it, of many how often; then the aim."""
     few = len(found.choices) <= _FEW
-    return ["\n".join(where_chosen(found)) if few else " ".join(_summary(found)), _aim(found, study)]
+    return ["\n".join(where_chosen(found, factors)) if few else " ".join(_summary(found)), _aim(found, study)]
 
 
-def where_chosen(found: Recommendation) -> list[str]:
+def where_chosen(found: Recommendation, factors: Factors) -> list[str]:
     """A line for each answer, with the conditions under which it is given."""
     places: dict[str, list[Mapping[str, object]]] = {}
     for choice in found.choices:
-        places.setdefault(_answer(choice, found), []).append(choice.given)
-    lines = [f"{_conditions(given)}: {answer}." if given[0] else f"{answer}." for answer, given in places.items()]
+        places.setdefault(_answer(choice, found, factors), []).append(choice.given)
+    lines = [
+        f"{_conditions(given, factors)}: {answer}." if given[0] else f"{answer}." for answer, given in places.items()
+    ]
     return [text[:1].upper() + text[1:] for text in lines]
 
 
-def _answer(choice: Choice, found: Recommendation) -> str:
+def _answer(choice: Choice, found: Recommendation, factors: Factors) -> str:
     """What to choose under one condition, and what that rests on."""
     if choice.chosen is None:
-        return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(found)}{_nearest(choice, found)}"
-    name = plainly(choice.chosen.scenario, found.given)
-    others = [plainly(one.scenario, found.given) for one in choice.ties if one is not choice.chosen]
+        return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(found)}{_nearest(choice, found, factors)}"
+    name = plainly(choice.chosen.scenario, found.given, factors)
+    others = [plainly(one.scenario, found.given, factors) for one in choice.ties if one is not choice.chosen]
     if choice.verdict == "clear":
         return f"clearly {name}"
     if choice.verdict == "unsure":
@@ -288,7 +299,7 @@ def _answer(choice: Choice, found: Recommendation) -> str:
     return f"{name}, which these rounds cannot tell apart from {listed(others)}"
 
 
-def _nearest(choice: Choice, found: Recommendation) -> str:
+def _nearest(choice: Choice, found: Recommendation, factors: Factors) -> str:
     """Which configuration was nearest to the limit, where there is one."""
     if len(found.limits) != 1:
         return ""
@@ -296,7 +307,7 @@ def _nearest(choice: Choice, found: Recommendation) -> str:
     sign = 1 if limit.at_most else -1
     nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
     value = quantity(limit.response, nearest.means[limit.response])
-    return f"; measured nearest: {plainly(nearest.scenario, found.given)} with {value}"
+    return f"; measured nearest: {plainly(nearest.scenario, found.given, factors)} with {value}"
 
 
 def _limits(found: Recommendation) -> str:
@@ -319,27 +330,24 @@ def _aim(found: Recommendation, study: Study) -> str:
     return text if study.recommend else f"{text} {_ASSUMED}"
 
 
-def plainly(scenario: Scenario, given: Sequence[str]) -> str:
+def plainly(scenario: Scenario, given: Sequence[str], factors: Factors) -> str:
     """Name a configuration as tables and figures do: `retry · 5 ms`."""
-    chosen = {name: _level(name, value) for name, value in scenario.levels.items() if name not in given}
-    strategy = chosen.pop("strategy", "").replace("_", " ")
-    return line(strategy, detail(chosen)) if strategy else detail(chosen)
+    chosen = {name: level_text(value) for name, value in scenario.levels.items() if name not in given}
+    first = next((name for name in main_patterns(factors) if name in chosen), None)
+    rest = detail([(factors[name], text) for name, text in chosen.items() if name != first])
+    return line(chosen[first].replace("_", " "), rest) if first else rest
 
 
-def _level(name: str, value: object) -> str:
-    return f"{level_text(name, value)}\u00a0%" if is_percentage(name) else level_text(name, value)
-
-
-def _conditions(given: Sequence[Mapping[str, object]]) -> str:
+def _conditions(given: Sequence[Mapping[str, object]], factors: Factors) -> str:
     """Conditions in words, those that make a whole grid as its levels: `abort percentage 30 %, users 20 or 60`."""
-    grid = {name: _levels(name, given) for name in given[0]}
+    grid = {name: _levels(name, given, factors) for name in given[0]}
     if math.prod(map(len, grid.values())) != len(given):
-        return "; ".join(_conditions([one]) for one in given)
+        return "; ".join(_conditions([one], factors) for one in given)
     return ", ".join(f"{factor_title(name)} {' or '.join(levels)}" for name, levels in grid.items())
 
 
-def _levels(name: str, given: Sequence[Mapping[str, object]]) -> list[str]:
-    return list(dict.fromkeys(_level(name, one[name]) for one in given))
+def _levels(name: str, given: Sequence[Mapping[str, object]], factors: Factors) -> list[str]:
+    return list(dict.fromkeys(level_with_unit(factors[name], level_text(one[name])) for one in given))
 
 
 def _how_surely(choice: Choice) -> str:

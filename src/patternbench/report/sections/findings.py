@@ -105,12 +105,10 @@ def interval_text(row: Any) -> str:
 
 
 def _pairs(arrangement: Layout) -> pd.DataFrame:
-    """Match every scenario with the reference scenario of the same client and condition."""
-    keys = ["client", "condition"]
+    """Every scenario that has a reference scenario of the same client and condition, which is its `baseline`."""
     table = arrangement.scenarios
     table = table.assign(item=[item(*pair) for pair in zip(table["client"], table["line"], strict=True)])
-    base = table.loc[table["reference"], [*keys, "scenario"]].drop_duplicates(keys)
-    return table[~table["reference"]].merge(base.rename(columns={"scenario": "baseline"}), on=keys)
+    return table[~table["reference"] & table["baseline"].notna()].reset_index(drop=True)
 
 
 def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Scenario]:

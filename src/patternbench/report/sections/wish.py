@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.recommend.recommendation import Wish
+from patternbench.plan.expand import factors_of_stored
+from patternbench.plan.factors import Factors
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
 from patternbench.study.files import read_text
@@ -18,11 +20,24 @@ DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate 
 """What a recommendation optimises where the study does not say; it is said."""
 
 
-def wish_of(study: Study, factors: Mapping[str, Sequence[Any]]) -> Wish:
+def wish_of(study: Study, factors: Factors) -> Wish:
     """What a study asks (or the default), over the factors that vary; `recommend` decides which of them are given."""
     asked = study.recommend
     said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
-    return replace(said, by=tuple(name for name, levels in factors.items() if len(levels) > 1))
+    by = tuple(name for name, factor in factors.items() if factor.varies)
+    return replace(said, by=by, factors=known_of(factors))
+
+
+def known_of(factors: Factors) -> FactorTable:
+    """What analyses know of a run's factors."""
+    return FactorTable.of(factor.as_json() for factor in factors.values())
+
+
+def factors_of_run(run: RunFolder) -> list[dict[str, Any]]:
+    """The factors of a run as plain rows, read off its plan; none for what is no run folder."""
+    if not run.plan.is_file():
+        return []
+    return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
 def wish_of_run(path: Path) -> Wish | None:
@@ -30,4 +45,4 @@ def wish_of_run(path: Path) -> Wish | None:
     run = RunFolder(path)
     if not (run.study.is_file() and run.plan.is_file()):
         return None
-    return wish_of(loads(read_text(run.study), str(run.study)), stored.plan(run)["factors"])
+    return wish_of(loads(read_text(run.study), str(run.study)), factors_of_stored(stored.plan(run)))

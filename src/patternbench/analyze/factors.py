@@ -1,0 +1,102 @@
+"""What is known of the factors of a table: what each is to the experiment, and what its levels are measured in.
+
+A run's rounds come with a table of their factors; of any other table nothing is known, and its numbers are numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from patternbench.analyze.units import UNITS, Seconds, duration_text, level_text, number, quantity
+
+LOAD, FAULT, WORLD, CLIENT, PATTERN = ROLES = ("load", "fault", "world", "client", "pattern")
+DURATION, PERCENT, RATE, COUNT, TEXT = MEASURED_IN = ("duration", "percent", "rate", "count", "text")
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(us|ms|s|m|h)$")
+
+
+@dataclass(frozen=True)
+class Trait:
+    """One factor: its role, its unit, and the level at which a pattern is none (None: it has no such level)."""
+
+    role: str
+    unit: str
+    none: object = None
+
+
+@dataclass(frozen=True)
+class FactorTable:
+    """What is known of factors by their names, in the order of variation; empty for a table that is no run's."""
+
+    traits: Mapping[str, Trait] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, object]]) -> FactorTable:
+        """The table from plain rows with `name`, `role`, `unit` and `none`; `none` is as a table of rounds holds it."""
+        traits = {str(row["name"]): Trait(str(row["role"]), str(row["unit"]), row.get("none")) for row in rows}
+        return cls({name: _as_held(trait) for name, trait in traits.items()})
+
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return bool(self.traits)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a factor of this name is known."""
+        return name in self.traits
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The factors that are chosen: of clients and of the system."""
+        return tuple(name for name, trait in self.traits.items() if trait.role == PATTERN)
+
+    @property
+    def nones(self) -> dict[str, object]:
+        """The level of each pattern at which it is none, for those that have one."""
+        return {name: self.traits[name].none for name in self.patterns if self.traits[name].none is not None}
+
+    def is_duration(self, name: str) -> bool:
+        """Whether a column holds durations, in seconds."""
+        return name in self.traits and self.traits[name].unit == DURATION
+
+    def level(self, name: str, value: object) -> object:
+        """A value of a column as a level that knows how it is written."""
+        timed = self.is_duration(name) and isinstance(value, (int, float)) and not isinstance(value, bool)
+        return Seconds(value) if timed else value  # type: ignore[arg-type]  # a number, as was just asked
+
+    def text(self, name: str, value: object) -> str:
+        """Write a level of a factor: durations as a study does (`20ms`), other numbers plainly."""
+        return level_text(self.level(name, value))
+
+    def measured_at(self, name: str, value: float) -> str:
+        """Write a value within the range of a numeric factor: durations as a study does."""
+        return duration_text(value) if self.is_duration(name) else number(value)
+
+    def held(self, name: str, value: object) -> str:
+        """Write what a row holds in a column, a response or a factor."""
+        if not isinstance(value, float):
+            return str(value)
+        return self.text(name, value) if self.is_duration(name) else quantity(name, value)
+
+    def read(self, name: str, text: str) -> float:
+        """Read a level as a number; durations may carry their unit. Raises ValueError for anything else."""
+        match = _DURATION.match(text.strip()) if self.is_duration(name) else None
+        return float(match[1]) * UNITS[match[2]] if match else float(text)
+
+    def is_baseline(self, levels: Mapping[str, object]) -> bool:
+        """Whether every pattern that can be none is so at these levels; a pattern that does not apply is."""
+        nones = self.nones
+        return bool(nones) and all(levels.get(name, none) == none for name, none in nones.items())
+
+    def rows(self, names: Sequence[str]) -> list[dict[str, object]]:
+        """What is known of these factors as plain rows, which `of` reads."""
+        return [{"name": name, **vars(self.traits[name])} for name in names if name in self.traits]
+
+
+NOTHING_KNOWN = FactorTable()
+
+
+def _as_held(trait: Trait) -> Trait:
+    """A trait whose none is a number of seconds where the levels of its factor are."""
+    match = _DURATION.match(trait.none) if trait.unit == DURATION and isinstance(trait.none, str) else None
+    return Trait(trait.role, trait.unit, float(match[1]) * UNITS[match[2]]) if match else trait

@@ -1,0 +1,157 @@
+"""The factors of a plan: what a study varies, what each is to the experiment, and what its levels are measured in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from patternbench.study.meaning import Meaning, meanings, of_part
+from patternbench.study.models import Fault, Strategy, Study, System
+from patternbench.study.roles import Role, Unit
+from patternbench.study.settings import Settable, is_duration
+from patternbench.study.tree import Path
+from patternbench.study.workloads import Workload
+
+Level = str | int | float | bool | None
+
+SHORT_NAMES = ("workload.closed.", "workload.open.", "workload.", "strategy.", "system.settings.")
+"""Prefixes that a factor's name leaves out; what is left is unambiguous."""
+STACK = ("strategy", "stack")
+"""Where a stack's policies stand: their factors are called as those of a strategy alone (``retry.max_attempts``)."""
+SETTINGS = ("system", "settings")
+BASELINE = "baseline"
+"""The strategy that is no pattern."""
+NOTHING_DECLARED = Settable()
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An input that a study varies: its name and path, its levels in order (durations as text), its role and unit.
+
+    ``none`` is the level of a pattern at which there is no pattern; None where it has no such level.
+    """
+
+    name: str
+    path: Path
+    levels: tuple[Level, ...]
+    role: Role
+    unit: Unit
+    none: Level = None
+
+    @property
+    def varies(self) -> bool:
+        """Whether it has several levels."""
+        return len(self.levels) > 1
+
+    def as_json(self) -> dict[str, Any]:
+        """The factor as plain data, as ``plan.json`` holds it."""
+        written = {"name": self.name, "path": list(self.path), "role": self.role.value, "unit": self.unit.value}
+        return {**written, "none": self.none, "levels": list(self.levels)}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Factor:
+        """The factor that ``as_json`` wrote."""
+        path, levels = tuple(stored["path"]), tuple(stored["levels"])
+        return cls(stored["name"], path, levels, Role(stored["role"]), Unit(stored["unit"]), stored.get("none"))
+
+
+Factors = Mapping[str, Factor]
+"""Factors by their names, in the order of variation."""
+
+
+class Declared(Protocol):
+    """What holds the parts of a study that may vary: a scenario does, and a study with several strategies."""
+
+    @property
+    def system(self) -> System:
+        """What is measured."""
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """What is injected."""
+
+    @property
+    def workload(self) -> Workload:
+        """What is asked of it."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a field before its levels are: where it stands, its role and unit, when it is no pattern."""
+
+    path: Path
+    meaning: Meaning
+    none: Level = None
+
+
+UNKNOWN = Known((), Meaning(Role.WORLD, None))
+"""What is taken for granted of a factor of an older plan that no scenario of it holds."""
+
+
+def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settable) -> dict[str, Known]:
+    """What is known of every field, by the name that it has as a factor."""
+    found = {factor_name(path): Known(path, meaning) for path, meaning in _fields(parts, strategies)}
+    for name, spec in system.settings.items():
+        if name in found and found[name].path[:2] == SETTINGS:
+            found[name] = Known(found[name].path, Meaning(spec.role, spec.unit), spec.none)
+    pattern, client = of_part(Study, "strategies").role, of_part(Strategy, "client")
+    found["client"] = Known(("client",), client)
+    found["strategy"] = Known(("strategy",), Meaning(pattern, Unit.TEXT), BASELINE)
+    return found
+
+
+def factor_of(name: str, levels: Iterable[Level], known: Known) -> Factor:
+    """The factor of a field, now that its levels are known; what has no unit of its own has that of its writing."""
+    listed = tuple(levels)
+    unit = known.meaning.unit or _as_written(listed)
+    none = known.none if known.none in listed else None
+    return Factor(name, known.path, listed, known.meaning.role, unit, none)
+
+
+def with_levels(factors: Factors, levels: Mapping[str, Sequence[Level]]) -> dict[str, Factor]:
+    """The factors with those of their levels that are left; a factor without any is none."""
+    found = {}
+    for name, factor in factors.items():
+        kept = tuple(level for level in factor.levels if level in levels[name])
+        if kept:
+            found[name] = replace(factor, levels=kept, none=factor.none if factor.none in kept else None)
+    return found
+
+
+def is_baseline(levels: Mapping[str, Level], factors: Factors) -> bool:
+    """Whether every pattern that can be none is so: strategy baseline, no limiter, bundles of one.
+
+    False where no factor has a level at which it is none.
+    """
+    nones = {name: factor.none for name, factor in factors.items() if factor.none is not None}
+    return bool(nones) and all(levels.get(name, none) == none for name, none in nones.items())
+
+
+def factor_name(path: Path) -> str:
+    """The short name under which a path of a configuration is a factor: ``users``, ``abort.percentage``."""
+    if path[:2] == STACK:
+        path = (path[2], *path[4:])  # a policy's name, and not its kind once more
+    name = ".".join(path)
+    for prefix in ("faults.", *SHORT_NAMES):
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
+
+
+def _fields(parts: Declared, strategies: Iterable[Strategy]) -> Iterator[tuple[Path, Meaning]]:
+    yield from meanings(parts.system, of_part(Study, "system"), ("system",))
+    yield from meanings(parts.workload, of_part(Study, "workload"), ("workload",))
+    for fault in parts.faults:
+        yield from meanings(fault.chosen, of_part(Study, "faults"), ("faults", fault.kind))
+    for strategy in strategies:
+        yield from meanings(strategy.chosen, of_part(Study, "strategies"), ("strategy", strategy.kind))
+
+
+def _as_written(levels: Sequence[Level]) -> Unit:
+    """The unit of levels that no type says: no bare number is a time, and ``20ms`` is nothing else."""
+    given = [level for level in levels if level is not None]
+    if given and all(is_duration(level) for level in given):
+        return Unit.DURATION
+    numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in given)
+    return Unit.COUNT if given and numbers else Unit.TEXT
