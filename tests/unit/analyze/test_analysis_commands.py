@@ -9,16 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from tests.support.factors import factors
 
 from patternbench.cli.compare import compare
 from patternbench.cli.fit import fit
 from patternbench.cli.loadtest import loadtest
 from patternbench.cli.predict import predict
 from patternbench.cli.recommend import recommend
+from patternbench.records import tables
 
 ROOT = Path(__file__).parents[3]
 TABLE = str(ROOT / "studies" / "published" / "elmalki-zdun-2021-table2.csv")
 GOLDEN = ROOT / "tests" / "golden" / "analysis"
+FACTORS = [one.as_json() for one in factors({"strategy": ["baseline", "retry"], "users": [10, 80]}).values()]
 SEVERAL = "total_time + db_time ~ dist_calls + C(method)"
 #: Keys under which a table's own columns, factors and levels stand.
 NAMED_BY_THE_TABLE = (
@@ -55,7 +58,8 @@ def rounds(path: Path, slower: float = 1.0, seed: int = 1) -> Path:
 
 def run_folder(folder: Path, slower: float = 1.0, seed: int = 1) -> str:
     folder.mkdir()
-    rounds(folder / "rounds.parquet", slower, seed)
+    table = pd.read_parquet(rounds(folder / "rounds.parquet", slower, seed))
+    tables.write_rounds(table, FACTORS, folder / "rounds.parquet")
     return str(folder)
 
 
