@@ -1,0 +1,15 @@
+package io.patternbench.insurance.selfservice;
+
+import java.time.LocalDate;
+
+/** A customer, as customer-core tells of him. */
+record Customer(
+    String customerId,
+    String firstname,
+    String lastname,
+    LocalDate birthday,
+    String streetAddress,
+    String postalCode,
+    String city,
+    String email,
+    String phoneNumber) {}

@@ -1,0 +1,7 @@
+-- A policy is read and written as a whole, so it is one JSON document.
+CREATE TABLE policies (
+  id          CHAR(36) NOT NULL PRIMARY KEY,
+  customer_id CHAR(10) NOT NULL,
+  content     JSON     NOT NULL,
+  KEY of_customer (customer_id)
+);

@@ -1,0 +1,11 @@
+package io.patternbench.insurance.system;
+
+import org.junit.jupiter.api.extension.ExtendWith;
+
+@NeedsRabbitMq
+@ExtendWith(Shared.WithMessages.class)
+class CallCountsOverMessagesTest extends CallCounts {
+  CallCountsOverMessagesTest(Insurance insurance) {
+    super(insurance);
+  }
+}
