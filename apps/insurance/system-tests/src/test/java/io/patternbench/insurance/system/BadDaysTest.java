@@ -60,7 +60,8 @@ class BadDaysTest {
 
   @Test
   void aBrokerRestartedWithMessagesInFlightLosesNoneAndDoublesNone() throws Exception {
-    try (Connection reader = lockedInbox()) {
+    Connection lock = lockedInbox();
+    try {
       List<String> keys = new ArrayList<>();
       for (int i = 0; i < 20; i++) {
         keys.add("in flight " + i);
@@ -68,6 +69,8 @@ class BadDaysTest {
       }
       insurance.broker.stop();
       assertThat(create("while the broker is away").status()).isEqualTo(503);
+    } finally {
+      lock.close();
     }
     insurance.broker.start();
     awaitCreated("while the broker is away");
