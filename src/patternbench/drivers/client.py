@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,16 @@ import httpx
 from patternbench.drivers.contract import Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
 from patternbench.drivers.driver import GRACE, DriverError
 from patternbench.drivers.registry import ClientSpec
-from patternbench.lab.processes import Process, StartError
+from patternbench.lab.host import LocalHost
+from patternbench.lab.launch import Launch
+from patternbench.lab.processes import StartError
+from patternbench.lab.ready import Announced
 from patternbench.study.units import Duration
 
 OK, CANNOT = 200, 422
-START_S = 30.0
+START = Duration.parse("30s")
+READY = Announced("listening")
+SAID = "http://${self.said.listening}"
 
 
 class ClientError(DriverError):
@@ -48,18 +53,20 @@ class Client:
 
     def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None = None) -> None:
         self.name = spec.name
-        self.process = (
-            Process(f"client-{spec.name}", list(spec.command), folder, cwd=beside if spec.own else None)
-            if spec.command
-            else None
-        )
-        try:
-            self.url = f"http://{self.process.listening(START_S)}" if self.process else spec.url
-            self._http = httpx.Client(base_url=self.url, timeout=10.0)
+        with ExitStack() as starting:
+            self._host = starting.enter_context(LocalHost(folder))
+            self.url = self._launched(spec, beside) if spec.command else spec.url
+            self._http = starting.enter_context(httpx.Client(base_url=self.url, timeout=10.0))
             self.description = self._describe()
-        except BaseException:
-            self.close()
-            raise
+            self._up = starting.pop_all()
+
+    def _launched(self, spec: ClientSpec, beside: Path | None) -> str:
+        """The URL of a client that has been started."""
+        name = f"client-{spec.name}"
+        cwd = str(beside) if spec.own and beside else ""
+        launch = Launch("client", name, spec.command, READY, url=SAID, cwd=cwd, within=START)
+        self._host.launch([launch])
+        return self._host.running[name].url
 
     def _describe(self) -> dict[str, Any]:
         try:
@@ -74,7 +81,7 @@ class Client:
     @property
     def alive(self) -> bool:
         """Whether its process still runs; one that we did not start is taken to."""
-        return self.process is None or self.process.alive
+        return not self._host.dead()
 
     def check(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         """What the client's library cannot express of a round: a list of path, value, message, allowed."""
@@ -136,16 +143,13 @@ class Client:
         raise ClientError(f"client {self.name} refused the round ({answer.status_code}): {text}")
 
     def _why(self, error: httpx.HTTPError) -> str:
-        if self.process and not self.process.alive:
-            return f"client died: {self.process.why_not()}"
+        if not self.alive:
+            return f"client died: {' '.join(self._host.dead())}"
         return f"client {self.name} broke off: {error or type(error).__name__}"
 
     def close(self) -> None:
         """End it, if we started it."""
-        if hasattr(self, "_http"):
-            self._http.close()
-        if self.process:
-            self.process.close()
+        self._up.close()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from patternbench.study.document import parse
 from patternbench.study.files import read_text
 from patternbench.study.load import validated
 from patternbench.study.models import ClientAt, Model
-from patternbench.study.problems import Problem, did_you_mean
+from patternbench.study.problems import InputError, Problem, did_you_mean
 
 FOLDER = shipped.folder("clients")
 
@@ -62,6 +62,15 @@ def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
         hint = did_you_mean(name, known) or "see docs/write-a-client.md to add one, or run with --skip-unavailable"
         return Problem(f"there is no client `{name}`", path="strategies", allowed=", ".join(known), hint=hint)
     return _ours(name)
+
+
+def required(name: str, declared: ClientAt | None) -> ClientSpec:
+    """The client of that name, declared by the study or one of ours; raises InputError when it cannot be had here."""
+    found = find(name, {name: declared} if declared else {})
+    problems = [found] if isinstance(found, Problem) else missing(found)
+    if isinstance(found, Problem) or problems:
+        raise InputError(problems)
+    return found
 
 
 def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[Limit, ...]:

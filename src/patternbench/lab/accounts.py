@@ -25,6 +25,12 @@ class Account:
         """The command line that carries a command out as this user."""
         return [*self.words, *words]
 
+    def own(self, path: Path) -> None:
+        """Hand a file or a folder that the caller has made to this account, alone."""
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        if self.words:
+            shutil.chown(path, self.user)
+
     def __str__(self) -> str:
         return self.user if self.words else f"{self.user}, who started the run"
 
@@ -32,11 +38,11 @@ class Account:
 def owner_of_new(folder: Path, user: str) -> Account:
     """Make an empty folder that is one account's alone, and return whose: the user's, where root can hand it over.
 
-    That user must exist and be able to reach the folder; otherwise it is the caller's.
+    That user must be named and exist, and be able to reach the folder; otherwise it is the caller's.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, mode=0o700)
-    account = _system_user(user)
+    account = _system_user(user) if user else None
     if account is None:
         return _caller()
     shutil.chown(folder, user)

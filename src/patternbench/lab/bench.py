@@ -7,115 +7,112 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from pydantic import ValidationError
 
 from patternbench.lab import envoy
-from patternbench.lab.component import Place, Running, Settings
-from patternbench.lab.crdt_sidecar import CrdtSidecar
-from patternbench.lab.delay_proxy import DelayProxy
-from patternbench.lab.envoy import Envoy
-from patternbench.lab.mariadb import MariaDB
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.components import KINDS
+from patternbench.lab.host import Host, LocalHost, Running
 from patternbench.lab.needs import Need
-from patternbench.lab.nginx import Nginx
 from patternbench.lab.processes import StartError
-from patternbench.lab.python_app import PythonApp
-from patternbench.lab.redis import Redis
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.target import Target
+from patternbench.lab.topology import Topology
 from patternbench.study.models import Fault, Study
 from patternbench.study.problems import InputError, Problem
 
-ALL: tuple[type[Settings], ...] = (Target, PythonApp, Envoy, Nginx, Redis, MariaDB, CrdtSidecar, DelayProxy)
-KINDS: dict[str, type[Settings]] = {kind.kind: kind for kind in ALL}  # type: ignore[attr-defined]
-EXTERNAL = "external"
+Entry = tuple[str, str, dict[str, Any]]
+"""A component as a system file names it: its name, its kind, its settings."""
 
 
 class Bench:
-    """Brings components up in their order and takes them down in the opposite one."""
+    """A system on a host, and what a run asks of it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.running: dict[str, Running] = {}
+    def __init__(self, folder: Path, host: Host | None = None) -> None:
+        self.host = host or LocalHost(folder)
         self.targets: list[str] = []
         self._http = httpx.Client(timeout=5.0)
 
-    def start(self, components: list[tuple[str, str, dict[str, Any]]], endpoints: list[str]) -> None:
-        """Start components given as (name, kind, settings); raise StartError, with none left, when one fails."""
+    def start(self, topology: Topology) -> None:
+        """Bring a system up; raise StartError, with nothing left, when a component fails."""
         try:
-            for name, kind, fields in components:
-                self._start(name, _component(name, kind, fields))
+            self.host.launch(topology.launches)
         except BaseException:
             self.close()
             raise
-        self.targets = [self.running[name].url for name in endpoints]
+        self.targets = [self.running[name].url for name in topology.endpoints]
+
+    @property
+    def running(self) -> Mapping[str, Running]:
+        """What is up, by name."""
+        return self.host.running
 
     @property
     def endpoint(self) -> str:
         """Where load goes; the first place when it goes to several in turn."""
         return self.targets[0]
 
-    def _start(self, name: str, component: Any) -> None:
-        self.running[name] = component.start(name, Place(self.folder, self._urls()))
-
     def endpoints(self) -> dict[str, str]:
         """Every URL by name; ``system`` is where load goes."""
-        return {"system": self.endpoint} | self._urls()
-
-    def _urls(self) -> dict[str, str]:
-        found = {}
+        found = {"system": self.endpoint}
         for name, running in self.running.items():
             found[name] = running.url
             found |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
         return found
 
+    def live(self, protocol: str) -> list[str]:
+        """The URLs at which what is up can be changed by a protocol."""
+        return [
+            running.endpoints[live.endpoint]
+            for running in self.running.values()
+            for live in running.launch.live
+            if live.protocol == protocol
+        ]
+
     def inject(self, faults: Sequence[Fault]) -> None:
         """Set the faults of the coming round; raise StartError when no fault proxy could take them."""
-        proxy = self.running.get("envoy")
-        if proxy is None and not faults:
-            return
-        if proxy is None:
+        proxies = self.live(envoy.RUNTIME_PROTOCOL)
+        if faults and not proxies:
             raise StartError("the system has no fault proxy, so no fault can be injected")
         try:
-            envoy.inject(self._http, proxy.endpoints["admin"], faults)
+            for proxy in proxies:
+                envoy.inject(self._http, proxy, faults)
         except httpx.HTTPError as error:
             raise StartError(f"envoy did not take the faults: {error or type(error).__name__}") from None
 
     def own_answers(self) -> int:
         """How many requests the fault proxy has answered itself so far, because it did not reach the service."""
-        proxy = self.running.get("envoy")
         try:
-            return envoy.own_answers(self._http, proxy.endpoints["admin"]) if proxy else 0
+            return sum(envoy.own_answers(self._http, proxy) for proxy in self.live(envoy.RUNTIME_PROTOCOL))
         except httpx.HTTPError as error:
             raise StartError(f"envoy does not say what it answered: {error or type(error).__name__}") from None
 
     @property
     def keeps_logs(self) -> bool:
         """Whether a component writes a log that belongs to the round."""
-        return any(running.log for running in self.running.values())
+        return any(running.launch.log for running in self.running.values())
 
     def finished_logs(self) -> dict[str, list[Path]]:
         """The files of each component's log, whole; the components that write them are ended by this."""
-        logs = {name: running.log for name, running in self.running.items() if running.log}
-        for log in logs.values():
-            log.finish()
-        return {name: sorted(path for path in log.folder.iterdir() if path.is_file()) for name, log in logs.items()}
+        writers = {name: running for name, running in self.running.items() if running.launch.log}
+        for name in writers:
+            self.host.finish(name)
+        logs = {name: running.folder / running.launch.log for name, running in writers.items()}
+        return {name: sorted(path for path in log.iterdir() if path.is_file()) for name, log in logs.items()}
 
     def accounts(self) -> dict[str, str]:
         """Who each component runs as that has a user of its own."""
-        return {name: running.account for name, running in self.running.items() if running.account}
+        return {name: str(running.account) for name, running in self.running.items() if running.launch.user}
 
     def dead(self) -> list[str]:
         """What is known of each component that is no longer running."""
-        return [running.process.why_not() for running in self.running.values() if not running.process.alive]
+        return self.host.dead()
 
     def close(self) -> None:
         """Take everything down."""
         self._http.close()
-        for name in reversed(list(self.running)):
-            self.running.pop(name).process.close()
+        self.host.close()
 
     def __enter__(self) -> Bench:
         """Use as a context: closed on leaving."""
@@ -127,23 +124,31 @@ class Bench:
 
 def named(system: SystemFile, settings: dict[str, Any], folder: Path) -> Bench:
     """A system of a system file, up."""
-    bench = Bench(folder)
-    bench.start(system.with_settings(settings), system.endpoints)
-    return bench
+    return _up(described(system.with_settings(settings), system.endpoints), folder)
 
 
 def external(url: str, trust: Mapping[str, Any], folder: Path) -> Bench:
     """A fault proxy in front of a service that already runs; ``trust`` says whose certificates it takes."""
-    bench = Bench(folder)
-    bench.start([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
-    bench.targets = [proxy + urlsplit(url).path.rstrip("/") for proxy in bench.targets]
-    return bench
+    return _up(described([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"]), folder)
 
 
 def direct(urls: list[str], folder: Path) -> Bench:
     """A service that already runs, with nothing in front of it."""
     bench = Bench(folder)
     bench.targets = urls
+    return bench
+
+
+def described(entries: Sequence[Entry], endpoints: Sequence[str]) -> Topology:
+    """What a host is to launch for components; raises InputError listing all that they refuse."""
+    neighbours = Neighbours([name for name, _, _ in entries])
+    launches = [_component(name, kind, fields).describe(name, neighbours) for name, kind, fields in entries]
+    return Topology(tuple(launches), tuple(endpoints))
+
+
+def _up(topology: Topology, folder: Path) -> Bench:
+    bench = Bench(folder)
+    bench.start(topology)
     return bench
 
 
@@ -154,7 +159,8 @@ def fault_problems(study: Study) -> list[Problem]:
 
 def needs(kinds: list[str]) -> list[Need]:
     """What the kinds of component need on this machine."""
-    return [need for kind in dict.fromkeys(kinds) for need in KINDS[kind].needs()]  # type: ignore[attr-defined]
+    known = (KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS)  # others are told of with their settings
+    return [need for kind in known for need in kind.needs()]
 
 
 def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[Any]]) -> list[Problem]:
@@ -166,13 +172,17 @@ def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[Any]]) -> l
 
 def settings_problems(system: SystemFile, given: Mapping[str, Any]) -> list[Problem]:
     """What the components of a system would refuse of these settings, each at the setting that it comes from."""
-    found = [_at_setting(system, name, kind, fields) for name, kind, fields in system.with_settings(dict(given))]
-    return list({str(problem): problem for group in found for problem in group}.values())
+    entries = system.with_settings(dict(given))
+    neighbours = Neighbours([name for name, _, _ in entries])
+    found = [problem for entry in entries for problem in _at_setting(system, entry, neighbours)]
+    found = found or list(described(entries, system.endpoints).problems())
+    return list({str(problem): problem for problem in found}.values())
 
 
-def _at_setting(system: SystemFile, name: str, kind: str, fields: dict[str, Any]) -> list[Problem]:
+def _at_setting(system: SystemFile, entry: Entry, neighbours: Neighbours) -> list[Problem]:
+    name, kind, fields = entry
     try:
-        _component(name, kind, fields)
+        _component(name, kind, fields).describe(name, neighbours)
     except InputError as error:
         return [replace(each, path=_origin(system, name, each.path)) for each in error.problems]
     return []
@@ -197,7 +207,7 @@ def check_needs(system: SystemFile, settings: dict[str, Any]) -> None:
         raise InputError(problems)
 
 
-def _component(name: str, kind: str, fields: dict[str, Any]) -> Any:
+def _component(name: str, kind: str, fields: dict[str, Any]) -> Component:
     model = KINDS.get(kind)
     if model is None:
         raise InputError(Problem(f"unknown kind of component `{kind}`", path=name, allowed=", ".join(KINDS)))

@@ -1,68 +1,58 @@
-"""What every kind of component is to the lab: settings to a process, and what it needs.
+"""What every kind of component is to the lab: settings that can say what they need and describe a launch.
 
-One file per kind of component stands beside this one; all of them look alike.
+There is one file per kind in ``lab/components/``; all of them look alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import ClassVar, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import ClassVar
 
 from pydantic import BaseModel
 
+from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import Process
+from patternbench.lab.references import reference
+from patternbench.study.problems import InputError, Problem, did_you_mean
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a component runs: its folder, and the URLs of the components that are already up."""
+class Neighbours:
+    """The names of the components in use, from which a component takes those that it calls."""
 
-    folder: Path
-    urls: Mapping[str, str]
+    names: Collection[str] = ()
 
+    def url(self, name_or_url: str, path: str) -> str:
+        """A reference to a component's URL, or the URL itself that stands in its place.
 
-@dataclass(frozen=True)
-class Log:
-    """What a component writes while it is measured: a folder of files, and what makes it write them to the end.
+        Raises InputError, at the path of the setting, when it is neither.
+        """
+        return name_or_url if "://" in name_or_url else self.named(name_or_url, path)
 
-    A system with such a component is brought up anew for every round, so that a log belongs to one round.
-    """
-
-    folder: Path
-    finish: Callable[[], None]
-
-
-@dataclass
-class Running:
-    """A component that is up: its process, the URL that others reach it by, further endpoints by name, its log.
-
-    ``account`` says who it runs as, for kinds that have a user of their own.
-    """
-
-    process: Process
-    url: str
-    endpoints: dict[str, str] = field(default_factory=dict)
-    log: Log | None = None
-    account: str = ""
+    def named(self, name: str, path: str) -> str:
+        """A reference to a component's URL; raises InputError, at the path of the setting, when it is not in use."""
+        if name in self.names:
+            return reference(name)
+        known = ", ".join(self.names)
+        raise InputError(Problem(NOT_IN_USE, path, value=name, allowed=known, hint=did_you_mean(name, self.names)))
 
 
-class Component(Protocol):
-    """A kind of component: a model of its settings that can say what it needs and can start."""
-
-    kind: ClassVar[str]
-
-    @staticmethod
-    def needs() -> list[Need]:
-        """What must be installed for it."""
-
-    def start(self, name: str, place: Place) -> Running:
-        """Start it and return once it answers; raise StartError when it does not."""
+NOT_IN_USE = "is not among the components in use"
 
 
-class Settings(BaseModel):
+class Component(BaseModel, ABC):
     """Base of the settings of a component: closed, and converted from what a study's settings hold."""
 
     model_config = {"extra": "forbid", "frozen": True}
+    kind: ClassVar[str]
+
+    @staticmethod
+    @abstractmethod
+    def needs() -> list[Need]:
+        """What must be installed for it."""
+
+    @abstractmethod
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """How to run it under a name; raises InputError when it does not go with its neighbours."""

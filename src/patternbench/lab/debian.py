@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import StartError
 
 SYSTEM = "/usr/sbin:/sbin:/usr/local/sbin"
 LUA = ("/usr/share/lua/5.1", "/usr/local/share/lua/5.1", "/usr/lib/*/lua/5.1", "/usr/local/lib/lua/5.1")
@@ -27,12 +26,6 @@ def need(name: str, present: bool, *packages: str) -> Need:
     by_hand = f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
     hint = f"type `patternbench doctor --install` (or `{by_hand}`, which also starts its services)"
     return Need(name, name if present else None, hint, (command,))
-
-
-def required(need_of_it: Need) -> None:
-    """Raise StartError when a component's need is not met."""
-    if not need_of_it.met:
-        raise StartError(f"{need_of_it.name} is not installed; {need_of_it.how}")
 
 
 def program(name: str) -> str:

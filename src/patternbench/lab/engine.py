@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from patternbench.lab import shipped
+from patternbench.lab.needs import Need
 from patternbench.study.problems import InputError, Problem
 
 NAME = "patternbench-engine"
@@ -38,3 +39,14 @@ def version() -> str | None:
     if found is None:
         return None
     return subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def path() -> str:
+    """The path of the engine's binary for a command line, or its bare name where it is not built."""
+    return str(find() or NAME)
+
+
+def need() -> Need:
+    """The need of a part that the engine's binary carries out."""
+    found = find()
+    return Need("native engine", str(found) if found else None, shipped.how_to_build("setup"))

@@ -7,21 +7,25 @@ Ctrl-C, an exception and even SIGKILL of this process leave nothing behind.
 from __future__ import annotations
 
 import contextlib
-import json
+import math
 import os
 import select
-import socket
+import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+
+import psutil
 
 from patternbench.lab import engine
+from patternbench.study.units import Duration
 
 TAIL_LINES = 5
-GRACE_S = 5.0
+GRACE = Duration.parse("2s")
+"""How long a family has between being asked and being made to end, where nothing else is said."""
+AFTER_GRACE_S = 3.0
+"""How long the guard has after that, before it is killed itself."""
 
 
 def absolute(path: str | Path) -> str:
@@ -38,7 +42,7 @@ class Silence(Exception):  # noqa: N818
 
 
 class Process:
-    """A running process with its log file; ends when closed."""
+    """A running process with its log file in a folder; ends when closed."""
 
     def __init__(
         self,
@@ -47,15 +51,22 @@ class Process:
         folder: Path,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
+        *,
+        grace: Duration = GRACE,
+        piped: bool = True,
     ) -> None:
+        """``piped``: its standard output is read as ``lines``, which somebody must do; else it goes to the log."""
+        guarded = [engine.binary(), "guard", "--grace", str(grace), "--", *command]
         folder.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.log = folder / f"{name}.log"
+        self._grace = grace
         self._output = self.log.open("ab")
+        self._begun = self._output.tell()
         self._guard = subprocess.Popen(
-            [engine.binary(), "guard", "--grace", "2s", "--", *command],
+            guarded,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.PIPE if piped else self._output,
             stderr=self._output,
             cwd=cwd or folder,
             env={**os.environ, **(env or {})},
@@ -72,19 +83,24 @@ class Process:
         """Whether it still runs."""
         return self._guard.poll() is None
 
-    def listening(self, timeout: float = 15.0) -> str:
-        """The address of the line ``{"listening": "host:port"}`` that our own programs print when they are ready."""
-        return str(self.announced("listening", timeout))
+    @property
+    def code(self) -> int | None:
+        """The code that it ended with; None while it runs."""
+        return self._guard.poll()
 
-    def announced(self, name: str, timeout: float = 15.0) -> Any:
-        """What a program says under ``name`` in the line of JSON that it prints when it is ready."""
-        assert self._guard.stdout is not None
-        readable, _, _ = select.select([self._guard.stdout], [], [], timeout)
-        line = self._guard.stdout.readline() if readable else b""
-        try:
-            return json.loads(line)[name]
-        except (ValueError, KeyError, TypeError):
-            raise StartError(self.why_not()) from None
+    def family(self) -> list[psutil.Process]:
+        """The process itself, first, and all that descend from it, without the guard; empty once it is gone."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            own = psutil.Process(self.pid)
+            children, below = own.children(), own.children(recursive=True)
+            return sorted(below, key=lambda each: (each not in children, _born(each)))  # orphans come to the guard
+        return []
+
+    def signal(self, name: str) -> None:
+        """Send the process itself a signal by its name (``SIGQUIT``); nothing where it has ended."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for process in self.family()[:1]:
+                process.send_signal(signal.Signals[name])
 
     def ended(self, timeout: float) -> bool:
         """Whether it ends by itself within this many seconds."""
@@ -115,32 +131,27 @@ class Process:
             with contextlib.suppress(OSError):
                 self._guard.stdin.close()
 
-    def wait_for_port(self, port: int, timeout: float = 20.0) -> None:
-        """Return once something listens on the loopback port; raise StartError when the process ends or time is up."""
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            if not self.alive:
-                raise StartError(self.why_not())
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=0.2):
-                return
-            time.sleep(0.02)
-        raise StartError(self.why_not())
-
     def why_not(self) -> str:
         """What is known of a process that did not come up or that went away."""
         state = "did not come up" if self.alive else f"ended with code {self._guard.returncode}"
         return f"{self.name} {state}: {self.tail() or 'it wrote nothing'}"
 
+    def written(self) -> str:
+        """What it has written to its log since it was started."""
+        with contextlib.suppress(FileNotFoundError), self.log.open("rb") as log:
+            log.seek(self._begun)
+            return log.read().decode(errors="replace")
+        return ""
+
     def tail(self) -> str:
         """The last lines that it wrote to its log."""
-        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return " | ".join(line.strip() for line in lines[-TAIL_LINES:])
+        return " | ".join(line.strip() for line in self.written().splitlines()[-TAIL_LINES:])
 
     def close(self) -> None:
         """End it and all that it started; returns when they are gone."""
         self.ask_to_end()
         try:
-            self._guard.wait(GRACE_S)
+            self._guard.wait(self._grace.seconds + AFTER_GRACE_S)
         except subprocess.TimeoutExpired:
             self._guard.kill()
             self._guard.wait()
@@ -156,8 +167,9 @@ class Process:
         self.close()
 
 
-def free_port() -> int:
-    """A loopback port that nothing uses at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _born(process: psutil.Process) -> float:
+    """When a process began; those that are gone meanwhile come last."""
+    try:
+        return float(process.create_time())
+    except psutil.NoSuchProcess:
+        return math.inf

@@ -112,6 +112,12 @@ class RunFolder:
         """The folder of what observers kept of a round, of the same name as its attempts; one folder each in it."""
         return self.observed / name
 
+    def files_of(self, name: str) -> list[str]:
+        """The records of a round or a warm-up, by their names in this folder."""
+        places = [self.attempts_of(name), self.load / name, self.component_logs_of(name), self.observed_of(name)]
+        files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*")))]
+        return [str(file.relative_to(self.path)) for file in files if file.is_file()]
+
     def sweep(self) -> None:
         """Remove what an interrupted write left behind."""
         for left in self.attempts.glob("*.tmp"):

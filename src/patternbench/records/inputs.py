@@ -65,6 +65,17 @@ def kept(run: RunFolder, noted: Mapping[str, Mapping[str, Any]], beside: Path) -
     return Inputs(beside, {name: run.path / entry["copy"] for name, entry in noted.items()})
 
 
+def by_hash(run: RunFolder, hashes: Mapping[str, str], beside: Path) -> Inputs:
+    """The copies of that content in a run's folder; raises InputError naming each that is not there."""
+    return kept(run, {name: {"sha256": sha, "copy": _copy_of(run, sha)} for name, sha in hashes.items()}, beside)
+
+
+def _copy_of(run: RunFolder, sha256: str) -> str:
+    """The name of the copy with a hash, whatever the original was called."""
+    found = sorted(run.inputs.glob(f"{sha256[:SHORT]}-*"))
+    return str(found[0].relative_to(run.path)) if found else str(Path(run.inputs.name) / sha256[:SHORT])
+
+
 def _changed(run: RunFolder, name: str, entry: Mapping[str, Any]) -> list[Problem]:
     copy = run.path / entry["copy"]
     hint = f"put the `{name}` back that the run began with, or begin a new run"

@@ -90,7 +90,7 @@ def rig(asked: str, duration: Duration, objective: Objective) -> Iterator[Rig]:
     with placed(text, asked):
         scenario = _one_scenario(study)
         preflight.check_system(study, inputs)
-    with TemporaryDirectory(prefix="patternbench-capacity-") as folder, Stage(Path(folder), {}, inputs) as stage:
+    with TemporaryDirectory(prefix="patternbench-capacity-") as folder, Stage(Path(folder), inputs) as stage:
         bench = stage.bench(scenario.system)
         bench.inject(scenario.faults)
         targets = direct_targets(scenario.system) or tuple(map(Target, bench.targets))

@@ -215,9 +215,9 @@ def _trust(system: System, inputs: Inputs) -> ssl.SSLContext | bool:
 
 
 @contextmanager
-def scratch_stage(cast: Cast, inputs: Inputs) -> Iterator[Stage]:
+def scratch_stage(inputs: Inputs) -> Iterator[Stage]:
     """A stage whose logs go nowhere, for asking clients before the run has a folder."""
-    with TemporaryDirectory(prefix="patternbench-") as folder, Stage(Path(folder), cast.clients, inputs) as stage:
+    with TemporaryDirectory(prefix="patternbench-") as folder, Stage(Path(folder), inputs) as stage:
         yield stage
 
 
@@ -247,7 +247,7 @@ def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study)
     if choice.by_engine(study, scenario.client):
         found = [_in_study(problem, scenario) for problem in engine.check(task, stage.folder)]
         return [*_too_long(task, task.warm_up), *found]
-    client = stage.client(scenario.client, lambda _: None)
+    client = stage.client(registry.required(scenario.client, study.clients.get(scenario.client)))
     body = rounds.body(task.treatment, task.targets[0].url, task.time_limit, task.seed)
     found = [_in_study(_inexpressible(scenario.client, each), scenario) for each in client.check(body)]
     return [*_too_long(task, Duration(0)), *found]

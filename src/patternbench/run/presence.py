@@ -19,14 +19,13 @@ PAUSE_S = 1.0
 class Presence:
     """Asks a system at a URL whether it is ready; called with a scenario's system, it says why not, if so."""
 
-    system: System
     inputs: Inputs
     sleep: Callable[[float], None] = time.sleep
 
     def __call__(self, system: System) -> str | None:
         """Why the system does not answer, or None where it does, or where the lab brings it up itself."""
         for left in reversed(range(TRIES)):
-            found = unready(self.system, self.inputs, system.places) if system.places else []
+            found = unready(system, self.inputs, system.places) if system.places else []
             if not found:
                 return None
             if left:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from patternbench.drivers import choice
-from patternbench.lab import machine
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round, rounds_of
 from patternbench.records import damage, stored
@@ -18,11 +17,11 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
 from patternbench.run import evidence, inspection, preflight
+from patternbench.run.executor import LocalExecutor
 from patternbench.run.manifest import manifest
+from patternbench.run.orders import Orders
 from patternbench.run.preflight import Cast
-from patternbench.run.presence import Presence
 from patternbench.run.runner import Listener, Runner
-from patternbench.run.stage import Stage
 from patternbench.run.stopping import Growth
 from patternbench.study.evidence import fewest
 from patternbench.study.files import read_text
@@ -58,22 +57,22 @@ class Session:
             coming = Growth.of(self.study, self.plan, self.folder, self.rounds).after(self.todo(again))
             first = next(coming, None)
             if first:
-                self._on_stage(chain([first], coming), listener)
+                self._run(chain([first], coming), listener)
             return damage.rounds(self.folder)
         finally:
             self.folder.unlock()
 
-    def _on_stage(self, todo: Iterable[Round], listener: Listener) -> None:
+    def orders(self) -> Orders:
+        """Makes the orders of its rounds."""
+        copied = stored.manifest(self.folder).get("files", {})
+        return Orders(self.study, {name: copy["sha256"] for name, copy in copied.items()}, self.inputs.beside)
+
+    def _run(self, todo: Iterable[Round], listener: Listener) -> None:
+        """Have rounds run on this machine."""
         by_engine = all(choice.by_engine(self.study, scenario.client) for scenario in self.plan.scenarios)
-        with (
-            machine.kept_free(by_engine) as core,
-            Stage(self.folder.logs, self.cast.clients, self.inputs, core) as stage,
-        ):
-            self._note("generator", {"core": core, "urgent": by_engine and machine.urgency_allowed()})
-            runner = Runner(self.study, self.plan.scenarios, self.folder, stage, listener)
-            runner.run(todo, Presence(self.study.system, self.inputs))
-            self._note("clients", dict(stage.descriptions()))
-            self._note("accounts", stage.accounts)
+        runner = Runner(self.plan.scenarios, self.orders(), self.folder, listener, self._note)
+        with LocalExecutor(self.folder, by_engine, listener.round_progressed) as executor:
+            runner.run(todo, executor)
 
     def _note(self, part: str, found: dict[str, Any]) -> None:
         """Add to a part of the manifest what only a run knows."""
@@ -141,7 +140,7 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
 
 def _try_clients(session: Session) -> None:
     """Ask every client whether it can express what it will be given, before the run's folder is made."""
-    with preflight.scratch_stage(session.cast, session.inputs) as stage:
+    with preflight.scratch_stage(session.inputs) as stage:
         preflight.check_expressible(stage, session.plan.scenarios, session.study)
 
 

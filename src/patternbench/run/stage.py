@@ -14,7 +14,7 @@ from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench as lab
 from patternbench.lab import systems
 from patternbench.lab.bench import Bench
-from patternbench.lab.processes import StartError
+from patternbench.lab.systems import SystemFile
 from patternbench.records.inputs import Inputs
 from patternbench.study.models import System
 from patternbench.study.tree import plain
@@ -23,34 +23,34 @@ from patternbench.study.tree import plain
 class Stage:
     """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
 
-    def __init__(self, folder: Path, clients: dict[str, ClientSpec], inputs: Inputs, core: int | None = None) -> None:
-        """``core`` is kept free for the load engine."""
+    def __init__(self, folder: Path, inputs: Inputs) -> None:
         self.folder = folder
         self.inputs = inputs
-        self.core = core
-        self._specs = clients
-        self._system: System | None = None
+        self._system: tuple[System, SystemFile | None] | None = None
         self._bench: Bench | None = None
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
         """Who each component ran as that has a user of its own."""
 
-    def bench(self, system: System) -> Bench:
-        """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one."""
-        if self._bench is None or self._system != system or self._bench.keeps_logs or self._bench.dead():
+    def bench(self, system: System, file: SystemFile | None = None) -> Bench:
+        """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one.
+
+        ``file`` describes a system by name; without it, that is looked up beside the study and among ours.
+        """
+        if self._bench is None or self._system != (system, file) or self._bench.keeps_logs or self._bench.dead():
             self._close_bench()
-            self._bench = self._bring_up(system)
-            self._system = system
+            self._bench = self._bring_up(system, file)
+            self._system = (system, file)
             self.accounts |= self._bench.accounts()
         return self._bench
 
-    def client(self, name: str, when_new: Callable[[Client], None]) -> Client:
+    def client(self, spec: ClientSpec, when_new: Callable[[Client], None] = lambda _: None) -> Client:
         """The client up: the one from before if it lives, else a new one, handed to ``when_new`` first."""
-        client = self._clients.get(name)
+        client = self._clients.get(spec.name)
         if client is not None and client.alive:
             return client
-        self.drop_client(name)
-        fresh = self._clients[name] = Client(self._specs[name], self.folder, self.inputs.beside)
+        self.drop_client(spec.name)
+        fresh = self._clients[spec.name] = Client(spec, self.folder, self.inputs.beside)
         when_new(fresh)
         return fresh
 
@@ -73,13 +73,13 @@ class Stage:
         for name, client in self._clients.items():
             yield name, client.description
 
-    def _bring_up(self, system: System) -> Bench:
+    def _bring_up(self, system: System, file: SystemFile | None) -> Bench:
         if direct_targets(system):
             return lab.direct([target.url for target in direct_targets(system)], self.folder)
         if system.url:
             return lab.external(system.url.level, self._trust(system), self.folder)
-        named = systems.load(str(system.name), self.inputs.beside)
-        return lab.named(named, plain(system.settings), self.folder)
+        file = file or systems.load(str(system.name), self.inputs.beside)
+        return lab.named(file, plain(system.settings), self.folder)
 
     def _trust(self, system: System) -> dict[str, Any]:
         """Whom the fault proxy is to trust, as its settings."""
@@ -105,6 +105,3 @@ class Stage:
 
     def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         self.close()
-
-
-__all__ = ["Stage", "StartError"]

@@ -65,7 +65,7 @@ def _told(job: Job, task: Task, folder: Path) -> list[dict[str, Any]]:
 @contextmanager
 def _ready(study: Study, inputs: Inputs, text: str, file: str) -> Iterator[tuple[Task, Path]]:
     """The round to drive, with the system of the first scenario up, and a folder for what comes of it."""
-    with TemporaryDirectory(prefix="patternbench-try-") as name, Stage(Path(name), {}, inputs) as stage:
+    with TemporaryDirectory(prefix="patternbench-try-") as name, Stage(Path(name), inputs) as stage:
         folder = Path(name)
         with placed(text, file):
             plan = preflight.expanded(study, inputs)

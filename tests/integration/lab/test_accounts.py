@@ -16,9 +16,10 @@ import pytest
 from tests.integration.run.conftest import patternbench
 
 from patternbench.lab import bench, systems
-from patternbench.lab.component import Place, Settings
-from patternbench.lab.mariadb import MariaDB
-from patternbench.lab.redis import Redis
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.components.mariadb import MariaDB
+from patternbench.lab.components.redis import Redis
+from patternbench.lab.host import LocalHost
 
 KINDS = [pytest.param(Redis(), "redis", id="redis"), pytest.param(MariaDB(), "mysql", id="mariadb")]
 
@@ -33,19 +34,18 @@ def said(url: str, *lines: str) -> list[str]:
 
 
 def test_redis_does_nothing_for_those_who_do_not_know_the_password_of_its_url(tmp_path: Path) -> None:
-    up = Redis().start("redis", Place(tmp_path, {}))
-    try:
+    with LocalHost(tmp_path) as host:
+        host.launch([Redis().describe("redis", Neighbours())])
+        up = host.running["redis"]
         password = urlsplit(up.url).password
         assert password
         assert said(up.url, "GET x")[0].startswith("-NOAUTH")
         assert said(up.url, "AUTH patternbench", "GET x")[0].startswith("-WRONGPASS")
         assert said(up.url, f"AUTH {password}", "SET x 1") == ["+OK", "+OK"]
-        family = psutil.Process(up.process.pid)
-        lines = [" ".join(each.cmdline()) for each in (family, *family.children(recursive=True))]
+        family = [psutil.Process(up.process.pid), *up.process.family()]
+        lines = [" ".join(each.cmdline()) for each in family]
         assert not [line for line in lines if password in line], "everyone may read command lines"
         assert (tmp_path / "redis").stat().st_mode & 0o777 == 0o700
-    finally:
-        up.process.close()
 
 
 @pytest.fixture
@@ -59,32 +59,30 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def started_as(component: Settings, folder: Path) -> tuple[str, set[str], str]:
-    """Who a component says that it runs as, who its processes run as, and whose its folder is."""
-    up = component.start("store", Place(folder, {}))  # type: ignore[attr-defined]
-    try:
-        running = {each.username() for each in psutil.Process(up.process.pid).children(recursive=True)}
-        return up.account, running, (folder / "store").owner()
-    finally:
-        up.process.close()
+def started_as(component: Component, folder: Path) -> tuple[str, set[str], set[str]]:
+    """Who a component says that it runs as, who its processes run as, and whose its folder and its files are."""
+    with LocalHost(folder) as host:
+        host.launch([component.describe("store", Neighbours())])
+        up = host.running["store"]
+        owners = {path.owner() for path in (up.folder, *(up.folder / file.path for file in up.launch.files))}
+        return str(up.account), {each.username() for each in up.process.family()}, owners
 
 
 @pytest.mark.parametrize(("component", "user"), KINDS)
-def test_a_store_that_root_starts_runs_as_its_own_user(component: Settings, user: str, open_folder: Path) -> None:
+def test_a_store_that_root_starts_runs_as_its_own_user(component: Component, user: str, open_folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can start a program as another user")
-    assert started_as(component, open_folder) == (user, {user}, user)
+    assert started_as(component, open_folder) == (user, {user}, {user})
 
 
 @pytest.mark.parametrize(("component", "user"), KINDS)
 def test_a_store_whose_user_cannot_reach_its_folder_runs_as_the_caller_and_says_so(
-    component: Settings, user: str, open_folder: Path
+    component: Component, user: str, open_folder: Path
 ) -> None:
     open_folder.chmod(0o700)
-    account, running, owner = started_as(component, open_folder)
+    account, running, owners = started_as(component, open_folder)
     assert account.endswith(", who started the run")
-    assert running == {owner}
-    assert owner == Path(open_folder).owner() != user
+    assert running == owners == {open_folder.owner()} != {user}
 
 
 STUDY = """\

@@ -10,18 +10,17 @@ from urllib.parse import SplitResult, urlsplit
 import pytest
 
 from patternbench.lab import debian
-from patternbench.lab.component import Place
-from patternbench.lab.mariadb import MariaDB
+from patternbench.lab.component import Neighbours
+from patternbench.lab.components.mariadb import MariaDB
+from patternbench.lab.host import LocalHost
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SplitResult, Path]]:
     folder = tmp_path_factory.mktemp("mariadb")
-    up = MariaDB().start("mariadb", Place(folder, {}))
-    try:
-        yield urlsplit(up.url), folder / "mariadb"
-    finally:
-        up.process.close()
+    with LocalHost(folder) as host:
+        host.launch([MariaDB().describe("mariadb", Neighbours())])
+        yield urlsplit(host.running["mariadb"].url), folder / "mariadb"
 
 
 def asked(*login: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integration.run.conftest import patternbench
-from tests.integration.run.test_load import target
+from tests.support.targets import target_up
 
 SERVED_PER_S = 100
 """One worker that takes 10 ms for each call: whoever offers more waits without end."""
@@ -37,7 +37,7 @@ def test_the_search_ends_around_what_the_target_can_serve(asked: str, tmp_path: 
 
 
 def of_url(folder: Path, picture: Path) -> dict[str, Any]:
-    with target(folder, "--workers", "1", "--service-time", "fixed:10ms") as url:
+    with target_up(folder, "--workers", "1", "--service-time", "fixed:10ms") as url:
         return answer(patternbench("capacity", f"{url}/bytes/10", *FEW, "--svg", str(picture)))
 
 

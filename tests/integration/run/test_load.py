@@ -9,7 +9,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,11 +18,11 @@ import psutil
 import pytest
 from tests.integration.run.conftest import command, entries, left_behind, patternbench
 from tests.integration.run.test_bad_input import refused
+from tests.support.targets import target_up
 
 from patternbench.drivers.driver import DriverError, Target, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.lab import engine
-from patternbench.lab.processes import Process
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.study.load import loads
@@ -50,13 +49,6 @@ workload:
 """
 
 
-@contextmanager
-def target(folder: Path, *arguments: str) -> Iterator[str]:
-    """The calibrated target, at its URL."""
-    with Process("target", [engine.binary(), "target", "--port", "0", *arguments], folder / "target") as process:
-        yield f"http://{process.listening()}"
-
-
 def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.DataFrame, Any]:
     """The attempts of one round of the first scenario, and what the driver says of it."""
     (folder / "attempts").mkdir()
@@ -73,7 +65,7 @@ def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.Da
 def test_what_exceeds_the_cap_is_dropped_and_counted_exactly(tmp_path: Path) -> None:
     # One worker holds the first call for longer than all arrivals take: the cap lets three in, and no other.
     text = "workload: {open: {rate: 100, arrivals: 40, in_flight: 3}, request: {path: /bytes/1, timeout: 20s}}"
-    with target(tmp_path, "--workers", "1", "--service-time", "fixed:2s") as url:
+    with target_up(tmp_path, "--workers", "1", "--service-time", "fixed:2s") as url:
         rows, measured = drive(text, url, tmp_path)
     assert Counter(rows["outcome"]) == {"answered": 3, "dropped": 37}
     assert (rows.loc[rows["outcome"] == "dropped", "attempt"] == 0).all()
@@ -84,7 +76,7 @@ def test_what_exceeds_the_cap_is_dropped_and_counted_exactly(tmp_path: Path) -> 
 
 
 def test_groups_keep_the_rates_of_table_iii(tmp_path: Path) -> None:
-    with target(tmp_path, "--workers", "64", "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--workers", "64", "--service-time", "fixed:1ms") as url:
         rows, _ = drive(TABLE_III, url, tmp_path)
     groups = rows.groupby("group", observed=True)
     assert groups["user"].nunique().to_dict() == {"high": 5, "moderate": 25, "low": 70}
@@ -101,7 +93,7 @@ def test_a_group_of_arrivals_keeps_its_rate_whatever_the_users_beside_it_wait_fo
         "workload:\n  duration: 1s\n  groups:\n"
         "    - {name: arriving, open: {rate: 50}}\n    - {name: waiting, users: 2}\n  request: {path: /bytes/1}\n"
     )
-    with target(tmp_path, "--workers", "64", "--service-time", "fixed:100ms") as url:
+    with target_up(tmp_path, "--workers", "64", "--service-time", "fixed:100ms") as url:
         rows, _ = drive(text, url, tmp_path)
     arriving = rows[rows["group"] == "arriving"].sort_values("intended_us")
     assert len(arriving) == 50
@@ -111,7 +103,7 @@ def test_a_group_of_arrivals_keeps_its_rate_whatever_the_users_beside_it_wait_fo
 
 def test_the_warm_up_is_recorded_and_marked(tmp_path: Path) -> None:
     text = "workload: {open: {rate: 50, duration: 1s}, request: {path: /bytes/1}}"
-    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
         rows, _ = drive(text, url, tmp_path, warm_up="500ms")
     assert Counter(rows["warm_up"]) == {True: 25, False: 50}
     assert (rows["warm_up"] == (rows["intended_us"] < 500_000)).all()
@@ -301,7 +293,7 @@ def ended_well(out: Path) -> int:
 
 
 def test_load_ends_with_exactly_one_object(tmp_path: Path) -> None:
-    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
         out = tmp_path / "records"
         done = patternbench("load", f"{url}/bytes/5", "--rate", "50", "--duration", "1s", "--out", str(out), "--json")
     assert done.returncode == ended_well(out), done.stderr
@@ -336,7 +328,7 @@ def test_load_at_nothing_ends_with_1_and_a_url_that_is_none_with_2() -> None:
 def test_a_stack_of_policies_comes_from_a_file_or_from_flags(tmp_path: Path) -> None:
     (tmp_path / "stack.yaml").write_text("- deadline: 5s\n- hedge: {delay: 5ms}\n")
     flags = ("--users", "1", "--requests", "10")
-    with target(tmp_path, "--workers", "4", "--service-time", "fixed:30ms") as url:
+    with target_up(tmp_path, "--workers", "4", "--service-time", "fixed:30ms") as url:
         by_file = patternbench("load", url + "/bytes/5", *flags, "--policies", str(tmp_path / "stack.yaml"))
         by_flags = patternbench("load", url + "/bytes/5", *flags, "--deadline", "5s", "--hedge", "5ms", "--json")
     assert by_file.returncode == 0, by_file.stderr
@@ -352,7 +344,7 @@ def test_a_stack_of_policies_comes_from_a_file_or_from_flags(tmp_path: Path) -> 
 
 def test_load_that_a_slow_system_leaves_no_room_for_is_dropped_and_counted_and_a_result(tmp_path: Path) -> None:
     # One worker holds the first call for the whole second: nine in ten arrivals find the cap taken.
-    with target(tmp_path, "--workers", "1", "--service-time", "fixed:2s") as url:
+    with target_up(tmp_path, "--workers", "1", "--service-time", "fixed:2s") as url:
         flags = ("--rate", "20", "--duration", "1s", "--in-flight", "2", "--timeout", "10s", "--json")
         done = patternbench("load", f"{url}/bytes/1", *flags)
     assert done.returncode == 0, done.stderr
@@ -361,7 +353,7 @@ def test_load_that_a_slow_system_leaves_no_room_for_is_dropped_and_counted_and_a
 
 
 def test_load_whose_generator_stood_still_has_no_result(tmp_path: Path) -> None:
-    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
         flags = ("--rate", "100", "--duration", "3s", "--json")
         process = subprocess.Popen(command("load", url + "/bytes/1", *flags), stdout=-1, stderr=-1, text=True)
         generator = eventually(lambda: _generator(process.pid))
@@ -394,7 +386,7 @@ def eventually(found: Callable[[], Any]) -> Any:
 
 
 def test_load_that_is_interrupted_shows_what_there_is(tmp_path: Path) -> None:
-    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
         out = tmp_path / "records"
         process = subprocess.Popen(
             command("load", url, "--rate", "50", "--duration", "60s", "--out", str(out), "--json"), stdout=-1, text=True

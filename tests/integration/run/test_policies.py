@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from tests.integration.run.conftest import patternbench
 from tests.integration.run.test_bad_input import refused
-from tests.integration.run.test_load import drive, study, target
+from tests.integration.run.test_load import drive, study
+from tests.support.targets import target_up
 
 from patternbench.analyze.metrics import round_metrics
 from patternbench.records import attempts
@@ -47,7 +48,7 @@ def test_retrying_raises_success_under_faults_and_its_further_attempts_are_count
 def test_a_hedged_call_ends_with_the_first_good_answer_and_its_loser_is_no_failure(tmp_path: Path) -> None:
     text = "workload: {closed: {users: 1, requests: 20}, request: {path: /bytes/10}}\n"
     stack = "strategies: [{client: native, stack: [{hedge: {delay: 5ms}}]}]\n"
-    with target(tmp_path, "--workers", "4", "--service-time", "fixed:30ms") as url:
+    with target_up(tmp_path, "--workers", "4", "--service-time", "fixed:30ms") as url:
         rows, measured = drive(text + stack, url, tmp_path)
     assert measured.shortfall is None
     assert set(rows["outcome"]) == {"answered", "cancelled"}

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from tests.integration.run.conftest import command, entries
-from tests.integration.run.test_load import target
+from tests.support.targets import target_up
 
 from patternbench.lab import engine
 
@@ -49,7 +49,7 @@ def with_a_client_beside_its_study(folder: Path) -> None:
 
 
 def test_the_results_of_load_lie_where_a_relative_out_says(tmp_path: Path) -> None:
-    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
         done = standing_in(
             tmp_path / "here", "load", f"{url}/bytes/5", "--requests", "5", "--users", "1", "--out", "some/where"
         )
@@ -61,7 +61,7 @@ def test_the_results_of_load_lie_where_a_relative_out_says(tmp_path: Path) -> No
 def test_a_relative_body_file_is_what_load_sends(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "order.json").write_text('{"items": [1, 2]}')
-    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
         flags = ("--requests", "2", "--users", "1", "--method", "POST", "--body", "@order.json", "--json")
         done = standing_in(tmp_path / "here", "load", f"{url}/bytes/5", *flags)
     assert done.returncode == 0, done.stderr
@@ -71,7 +71,7 @@ def test_a_relative_body_file_is_what_load_sends(tmp_path: Path) -> None:
 def test_an_engine_that_is_named_relatively_is_the_one_that_runs(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "engine").symlink_to(engine.binary())
-    with target(tmp_path, "--service-time", "fixed:1ms") as url:
+    with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
         flags = ("load", f"{url}/bytes/5", "--requests", "2", "--users", "1")
         done = standing_in(tmp_path, *flags, PATTERNBENCH_ENGINE="bin/engine")
     assert done.returncode == 0, done.stderr

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 from tests.integration.run.conftest import command, entries, patternbench
 from tests.integration.run.test_run import wait_for_rounds
+from tests.support.targets import target_up
 
 from patternbench.lab import bench, engine
-from patternbench.lab.processes import Process
 from patternbench.study.models import Fault
 
 STUDY = """\
@@ -140,8 +140,8 @@ strategies: [{{client: native, baseline: {{}}}}]
 @pytest.mark.parametrize("place", ['url: "{url}"', 'urls: ["{url}"]'])
 def test_a_service_that_dies_stops_the_run_with_a_remedy(tmp_path: Path, place: str) -> None:
     study, folder = tmp_path / "dying.yaml", tmp_path / "run"
-    with Process("service", [engine.binary(), "target", "--port", "0"], tmp_path / "service") as service:
-        study.write_text(DYING.format(place=place.format(url=f"http://{service.listening()}")))
+    with target_up(tmp_path / "service") as url:
+        study.write_text(DYING.format(place=place.format(url=url)))
         run = subprocess.Popen(
             command("run", str(study), "--out", str(folder)),
             stderr=subprocess.PIPE,

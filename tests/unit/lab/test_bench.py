@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from patternbench.lab import bench, systems
+from patternbench.lab.systems import SystemFile
 
 SHOP = systems.load("shop-behind-two-balancers")
 
@@ -42,3 +44,46 @@ def test_everything_refused_is_told_at_once() -> None:
 
 def test_settings_that_every_component_takes_are_no_problem() -> None:
     assert bench.settings_problems(SHOP, {"algorithm": "token_bucket", "limit": 5, "window": "1s"}) == []
+
+
+BROKEN = """\
+patternbench-system: 1
+name: broken
+about: a file whose author has mistyped
+settings:
+  behind: {default: shop, about: what the proxy stands in front of}
+components:
+  - delay_proxy: {name: far, to: "${behind}", delay: 1ms}
+  - target: {name: shop}
+  - tarpit: {name: slow}
+endpoint: fra
+"""
+
+
+def broken(folder: Path, text: str) -> SystemFile:
+    (folder / "systems").mkdir()
+    (folder / "systems" / "broken.yaml").write_text(text)
+    return systems.load("broken", folder)
+
+
+def test_what_a_component_refers_to_is_a_problem_of_the_setting_that_names_it(tmp_path: Path) -> None:
+    system = broken(tmp_path, BROKEN.replace("  - tarpit: {name: slow}\n", ""))
+    (problem,) = bench.settings_problems(system, {"behind": "shpo"})
+    assert problem.path == "system.settings.behind"
+    assert "is not among the components in use" in problem.message
+    assert problem.hint == "did you mean `shop`?"
+
+
+def test_an_unknown_kind_of_component_is_one_problem_and_no_stack_trace(tmp_path: Path) -> None:
+    system = broken(tmp_path, BROKEN)
+    (problem,) = bench.settings_problems(system, {})
+    assert problem.message == "unknown kind of component `tarpit`"
+    assert "target" in problem.allowed
+    assert bench.needs_problems(system, {}) == []
+
+
+def test_an_endpoint_that_no_component_has_is_a_problem(tmp_path: Path) -> None:
+    system = broken(tmp_path, BROKEN.replace("  - tarpit: {name: slow}\n", ""))
+    (problem,) = bench.settings_problems(system, {})
+    assert "load goes to `fra`" in problem.message
+    assert problem.hint == "did you mean `far`?"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 import pytest
+from tests.support.launches import settled
 
-from patternbench.lab.envoy import bootstrap, fraction, inexact, inject, runtime
+from patternbench.lab.component import Neighbours
+from patternbench.lab.components.envoy import Envoy, bootstrap
+from patternbench.lab.envoy import fraction, inexact, inject, runtime
 from patternbench.study.models import Fault
 from patternbench.study.units import Duration
 
@@ -51,6 +56,21 @@ def test_a_remote_https_service_is_reached_by_its_name() -> None:
     assert cluster["transport_socket"]["typed_config"]["sni"] == "api.example.test"
     address = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]["address"]
     assert address["socket_address"]["port_value"] == 443
+
+
+def test_a_component_behind_the_proxy_is_reached_where_the_host_has_put_it() -> None:
+    launch = Envoy(upstream="shop").describe("front", Neighbours(["shop", "front"]))
+    found = settled(launch, {"shop": "http://127.0.0.1:8080"}).files[0].content["static_resources"]
+    (cluster,), (listener,) = found["clusters"], found["listeners"]
+    endpoint = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]
+    assert endpoint["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": "8080"}
+    assert listener["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": "1000"}
+    assert "host_rewrite_literal" not in json.dumps(listener)
+
+
+def test_the_url_of_a_proxy_in_front_of_a_url_keeps_its_path() -> None:
+    launch = Envoy(upstream="http://127.0.0.1:8080/base/").describe("front", Neighbours())
+    assert settled(launch, {}).url == "http://127.0.0.1:1000/base"
 
 
 def delayed(*durations: str) -> Fault:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, debian, nginx, systems
+from patternbench.lab import bench, debian, systems
+from patternbench.lab.components import nginx
 
 
 def test_every_component_of_the_shop_says_what_it_needs_and_how_to_get_it() -> None:

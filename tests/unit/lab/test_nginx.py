@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from tests.support.launches import settled
 
-from patternbench.lab.nginx import Nginx
-from patternbench.lab.processes import StartError
+from patternbench.lab.component import Neighbours
+from patternbench.lab.components.nginx import Nginx
+from patternbench.lab.launch import Launch
+from patternbench.study.problems import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "contracts/ratelimit/plan.schema.json").read_text())
@@ -23,11 +27,24 @@ URLS = {
 STORES = {"redis": "redis", "mariadb": "mariadb"}
 
 
-def plan(urls: dict[str, str] = URLS, **settings: Any) -> dict[str, Any]:
+def described(urls: dict[str, str] = URLS, **settings: Any) -> Launch:
+    """A balancer as a host would run it."""
     nginx = Nginx.model_validate({"upstream": "shop", "stores": STORES} | settings)
-    made = nginx.plan("one", urls, Path("/log"))
+    return settled(nginx.describe("one", Neighbours(list(urls))), urls)
+
+
+def content(launch: Launch, path: str) -> Any:
+    return next(file.content for file in launch.files if file.path == path)
+
+
+def plan(urls: dict[str, str] = URLS, **settings: Any) -> dict[str, Any]:
+    made: dict[str, Any] = content(described(urls, **settings), "plan.json")
     jsonschema.validate(made, SCHEMA)
     return made
+
+
+def config(**settings: Any) -> str:
+    return str(content(described(**settings), "nginx.conf"))
 
 
 @pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket"])
@@ -53,7 +70,7 @@ def test_the_store_is_read_off_the_url_of_its_component() -> None:
     ],
 )
 def test_an_upstream_with_a_path_keeps_it(upstream: str, server: str, behind: str) -> None:
-    text = Nginx(upstream=upstream).config(Path("/prefix"), 1, {})
+    text = config(upstream=upstream)
     assert server in text
     assert behind in text
 
@@ -65,7 +82,7 @@ def test_a_link_that_is_up_stands_between_balancer_and_store() -> None:
 
 
 def test_a_store_that_is_not_up_is_refused_and_never_replaced_by_memory() -> None:
-    with pytest.raises(StartError, match="the store `redis` is not up; allowed: memory, redis, mariadb"):
+    with pytest.raises(InputError, match=r"one\.store: the store is not .* in use .*allowed: memory, redis, mariadb"):
         plan({"shop": URLS["shop"]}, algorithm="fixed_window", store="redis")
 
 
@@ -84,9 +101,19 @@ def test_only_buckets_are_given_a_burst_and_zero_means_the_limit() -> None:
     assert "burst" not in plan(algorithm="fixed_window", burst=5)["limits"][0]
 
 
-def test_without_a_limiter_the_filter_is_not_called() -> None:
-    off = Nginx(upstream="shop").config(Path("/p"), 8080, URLS)
-    on = Nginx(upstream="shop", algorithm="gcra").config(Path("/p"), 8080, URLS)
-    assert "# access_by_lua_block" in off
-    assert "# access_by_lua_block" not in on
-    assert "server 127.0.0.1:9000;" in on
+def test_without_a_limiter_the_filter_is_not_called_and_no_log_is_kept() -> None:
+    off, on = described(), described(algorithm="gcra")
+    assert "# access_by_lua_block" in content(off, "nginx.conf")
+    assert "# access_by_lua_block" not in content(on, "nginx.conf")
+    assert "server 127.0.0.1:9000;" in content(on, "nginx.conf")
+    assert (off.log, on.log) == ("", "decisions")
+
+
+def test_the_plan_that_is_kept_with_a_round_holds_no_password() -> None:
+    launch = described(algorithm="fixed_window", store="mariadb")
+    assert "secret" in json.dumps(content(launch, "plan.json"))
+    assert "secret" not in json.dumps(content(launch, "decisions/plan.json"))
+
+
+def test_every_value_of_the_template_is_filled() -> None:
+    assert "@" not in re.sub(r"^\s*#.*$", "", config(), flags=re.MULTILINE)

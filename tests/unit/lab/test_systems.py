@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab import bench, systems
+from patternbench.lab import systems
+from patternbench.lab.components import KINDS
 from patternbench.lab.systems import SystemFile
 from patternbench.study.problems import InputError
 
@@ -74,12 +75,12 @@ def test_a_condition_on_something_that_is_no_setting_is_refused_by_name(tmp_path
 
 
 def test_every_system_of_ours_names_kinds_that_the_lab_knows() -> None:
-    assert {kind for name in systems.names() for kind in systems.load(name).kinds()} <= bench.KINDS.keys()
+    assert {kind for name in systems.names() for kind in systems.load(name).kinds()} <= KINDS.keys()
 
 
 def test_the_docs_name_every_kind_of_component_with_every_setting() -> None:
     text = (Path(__file__).resolve().parents[3] / "docs/write-a-system.md").read_text()
     rows = {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `")}
-    assert rows.keys() == bench.KINDS.keys()
-    for kind, model in bench.KINDS.items():
+    assert rows.keys() == KINDS.keys()
+    for kind, model in KINDS.items():
         assert [name for name in model.model_fields if f"`{name}`" not in rows[kind]] == [], kind

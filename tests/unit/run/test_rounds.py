@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from tests.support.rounds import Delivering, Nothing
 
-from patternbench.drivers.driver import Measured, Task
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records.folder import RunFolder, write_json
-from patternbench.records.inputs import Inputs
-from patternbench.run import runner
+from patternbench.records.journal import Doubt, Entry, read
+from patternbench.run import executor
+from patternbench.run.executor import Executor, LocalExecutor
+from patternbench.run.orders import Orders, RoundOrder, RoundResult
+from patternbench.run.runner import Runner
+from patternbench.run.stage import Stage
 from patternbench.study.load import loads
 
 STUDY = """\
@@ -27,59 +30,103 @@ strategies: [{{client: native, baseline: {{}}}}]
 
 
 class Listener:
-    def round_started(self, _: Any) -> None: ...
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def round_started(self, _: Any) -> None:
+        self.told.append("started")
+
     def round_progressed(self, _: Any) -> None: ...
-    def round_ended(self, _: Any) -> None: ...
+
+    def round_ended(self, entry: Entry) -> None:
+        self.told.append(f"ended {entry.round}")
 
 
-def stage(folder: Path) -> Any:
-    """A stage on which everything is there and nothing happens."""
-    bench = SimpleNamespace(
-        targets=["http://127.0.0.1:1"], inject=lambda _: None, own_answers=lambda: 0, endpoints=dict
-    )
-    return SimpleNamespace(
-        bench=lambda _: bench,
-        inputs=Inputs(folder),
-        dead=list,
-        finished_logs=dict,
-        drop_client=lambda _: None,
-        core=None,
-    )
-
-
-def seeds(folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int, rounds: int = 50) -> list[int]:
-    """The seeds that the driver of each round is given."""
-    tasks: list[Task] = []
-
-    class Driver:
-        def __init__(self, *_: Any) -> None: ...
-
-        def drive(self, task: Task, _: Path) -> Measured:
-            tasks.append(task)
-            return Measured(rows=1, cpu_seconds=0.0, doubts=[])
-
-    monkeypatch.setattr(runner, "by_engine", lambda *_: True)
-    monkeypatch.setattr(runner, "EngineDriver", Driver)
+def rounds(folder: Path, wanted: int, carried_out: Any, seed: int = 1) -> tuple[RunFolder, Listener, dict[str, Any]]:
+    """A run of one scenario by an executor, or with one that is made of its folder."""
     study = loads(STUDY.format(seed=seed), "x.yaml")
-    scenarios = expand(study).scenarios
-    run = RunFolder(folder)
+    (scenario,) = expand(study).scenarios
+    run, listener, noted = RunFolder(folder), Listener(), {}
     run.create()
-    places = [Round(index, index, scenarios[0].id) for index in range(rounds)]
+    places = [Round(index, index, scenario.id) for index in range(wanted)]
     planned = {"rounds": [place.as_json() for place in places], "factors": {}}
-    write_json(run.plan, planned | {"scenarios": [scenario.as_json() for scenario in scenarios]})
-    runner.Runner(study, scenarios, run, stage(folder), cast(runner.Listener, Listener())).run(places)
-    return [task.seed for task in tasks]
+    write_json(run.plan, planned | {"scenarios": [scenario.as_json()]})
+    runner = Runner([scenario], Orders(study, {}, folder), run, listener, noted.__setitem__)
+    runner.run(places, carried_out(run))
+    return run, listener, noted
 
 
-def test_every_round_has_a_seed_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = seeds(tmp_path / "run", monkeypatch, seed=5)
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local executor that drives nothing."""
+    monkeypatch.setattr(executor, "EngineDriver", Delivering)
+    monkeypatch.setattr(Stage, "bench", lambda *_: Nothing())
+    monkeypatch.setattr("patternbench.drivers.choice.by_engine", lambda *_: True)
+
+
+def seeds(folder: Path, seed: int) -> list[int]:
+    """The seeds that the driver of each round is given."""
+    Delivering.tasks.clear()
+    rounds(folder, 50, LocalExecutor, seed)
+    return [task.seed for task in Delivering.tasks]
+
+
+@pytest.mark.usefixtures("quiet")
+def test_every_round_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    found = seeds(tmp_path / "run", seed=5)
     assert len(found) == 50
     assert len(set(found)) == 50
 
 
-def test_the_same_study_draws_the_same_seeds_and_another_seed_draws_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, again, other = (seeds(tmp_path / name, monkeypatch, seed) for name, seed in (("a", 5), ("b", 5), ("c", 6)))
+@pytest.mark.usefixtures("quiet")
+def test_the_same_study_draws_the_same_seeds_and_another_seed_draws_others(tmp_path: Path) -> None:
+    first, again, other = (seeds(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 5), ("c", 6)))
     assert first == again
     assert not set(first) & set(other)
+
+
+class Elsewhere:
+    """An executor on another machine: orders and results travel as plain data."""
+
+    def __init__(self, doubts: list[Doubt] | None = None) -> None:
+        self.doubts = doubts or []
+        self.journal: list[int] = []
+
+    def of(self, run: RunFolder) -> Executor:
+        self.run = run
+        return self
+
+    def map(self, orders: Any) -> Any:
+        for order in orders:
+            self.journal.append(len(list(read(self.run.journal))))
+            yield RoundResult.from_json(self.result(RoundOrder.from_json(order.as_json())).as_json())
+
+    def result(self, order: RoundOrder) -> RoundResult:
+        entry = Entry(order.index, order.block, order.treatment.id, "done", order.file, 1.0, 2.0, doubts=self.doubts)
+        warm = Entry(-1, -1, order.treatment.id, "warm_up", order.warm_up_file, 1.0, 0.5)
+        return RoundResult(entry, [warm] if order.index < 2 else [], facts={"accounts": {"redis": "redis"}})
+
+
+def test_journal_progress_and_manifest_stay_with_the_coordinator(tmp_path: Path) -> None:
+    elsewhere = Elsewhere()
+    run, listener, noted = rounds(tmp_path / "run", 3, elsewhere.of)
+    files = [(entry.status, entry.file) for entry in read(run.journal)]
+    warm = [("warm_up", "warm-up-000"), ("done", "00000"), ("warm_up", "warm-up-001"), ("done", "00001")]
+    assert files == [*warm, ("done", "00002")]
+    assert listener.told == ["started", "ended 0", "started", "ended 1", "started", "ended 2"]
+    assert noted == {"accounts": {"redis": "redis"}}
+
+
+def test_an_order_is_given_when_the_journal_has_what_came_before(tmp_path: Path) -> None:
+    elsewhere = Elsewhere()
+    rounds(tmp_path / "run", 3, elsewhere.of)
+    assert elsewhere.journal == [0, 2, 4]
+
+
+def test_no_order_is_given_once_the_system_is_gone(tmp_path: Path) -> None:
+    gone = Doubt("target_gone", "gone", "start it", invalidates=True)
+    run, listener, _ = rounds(tmp_path / "run", 3, Elsewhere([gone]).of)
+    assert len([entry for entry in read(run.journal) if entry.round >= 0]) == 1
+    assert listener.told == ["started", "ended 0"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -89,8 +89,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict[str
     left, pauses = iter(answers), []
     problem = [Problem("does not answer: refused", value="http://x")]
     monkeypatch.setattr(presence, "unready", lambda *_: [] if next(left) else problem)
-    url = cast(System, System.model_validate({"url": "http://x"}))
-    return Presence(url, Inputs(Path()), pauses.append)(System.model_validate(system)), len(pauses)
+    return Presence(Inputs(Path()), pauses.append)(System.model_validate(system)), len(pauses)
 
 
 def test_a_system_that_is_back_within_a_moment_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:

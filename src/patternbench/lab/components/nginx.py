@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import getpass
-import json
-import os
 import re
-import shutil
-import signal
-from itertools import dropwhile, islice
-from pathlib import Path
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.lab import debian, filters
-from patternbench.lab.component import Log, Place, Running, Settings
+from patternbench.lab.component import NOT_IN_USE, Component, Neighbours
+from patternbench.lab.launch import ErrorLog, File, Launch, Stop
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import Process, StartError, free_port
+from patternbench.lab.ready import Port
+from patternbench.lab.references import part, reference
+from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration, PositiveDuration
 
 FILTER = filters.FOLDER / "nginx-ratelimit"
@@ -31,12 +27,13 @@ PER_REQUEST = "per_request"
 NOT_LEASABLE = ("leaky_bucket", "gcra")
 WITH_BURST = ("token_bucket", "leaky_bucket", "gcra")
 LEASE_EXPIRES = ("10ms", "1m")
-GRACE_S = 5.0
-SERIOUS = re.compile(r"\[(emerg|alert|crit|error)\]")
-MOST_LINES = 5
+DECISIONS = "decisions"
+ERRORS = ErrorLog("error.log", r"\[(emerg|alert|crit|error)\]")
+GRACE = Duration.parse("5s")
+"""After SIGQUIT, nginx ends with its open requests, and its workers write their decisions to the end."""
 
 
-class Nginx(Settings):
+class Nginx(Component):
     """Settings of a load balancer and its one limit, which holds for each value of the header ``key``.
 
     ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which component that is. In
@@ -91,64 +88,60 @@ class Nginx(Settings):
         packages = ("nginx-light", "libnginx-mod-http-ndk", "libnginx-mod-http-lua", "lua-resty-core", "lua-cjson")
         return [debian.need("nginx with Lua", present, *packages)]
 
-    def start(self, name: str, place: Place) -> Running:
-        """Write the plan and the configuration, start nginx on a free port and wait until it accepts."""
-        debian.required(self.needs()[0])
-        prefix, port = place.folder / name, self.port or free_port()
-        decisions = _new_folder(prefix) / "decisions"
-        decisions.mkdir()
-        plan = self.plan(name, place.urls, decisions)
-        (prefix / "plan.json").touch(mode=0o600)  # it holds the password of the store
-        _write(prefix / "plan.json", plan)
-        _write(decisions / "plan.json", _without_passwords(plan))  # the round's records keep this one
-        (prefix / "nginx.conf").write_text(self.config(prefix, port, place.urls), encoding="utf-8")
-        errors = str(prefix / "error.log")
-        command = [debian.program("nginx"), "-p", str(prefix), "-c", str(prefix / "nginx.conf"), "-e", errors]
-        process = Process(name, command, place.folder)
-        try:
-            process.wait_for_port(port)
-        except StartError:
-            process.close()
-            raise StartError(_why_not(process, Path(errors))) from None
-        except BaseException:
-            process.close()
-            raise
-        log = Log(decisions, lambda: _quit(process, prefix / "nginx.pid"))
-        return Running(process, f"http://127.0.0.1:{port}", log=log if self.limited else None)
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """The filter's own template filled, and its plan; a limiter's decisions are the log of a round."""
+        plan = self.plan(name, neighbours)
+        command = (debian.program("nginx"), "-p", "${self.folder}", "-c", "${self.folder}/nginx.conf")
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=(*command, "-e", f"${{self.folder}}/{ERRORS.path}"),
+            files=(
+                File("nginx.conf", self.config(neighbours.url(self.upstream, f"{name}.upstream"))),
+                File("plan.json", plan),
+                File(f"{DECISIONS}/plan.json", _without_passwords(plan)),  # the round's records keep this one
+            ),
+            needs=tuple(self.needs()),
+            ports={"http": self.port, "metrics": 0},
+            url="http://127.0.0.1:${self.port.http}",
+            ready=Port("http"),
+            stop=Stop("SIGQUIT", GRACE),
+            log=DECISIONS if self.limited else "",
+            errors=ERRORS,
+        )
 
     @property
     def limited(self) -> bool:
         """Whether the filter is on."""
         return self.algorithm != NO_LIMITER
 
-    def config(self, prefix: Path, port: int, urls: Any) -> str:
+    def config(self, upstream: str) -> str:
         """The filter's own template, filled."""
-        upstream = urlsplit(urls.get(self.upstream, self.upstream))
-        base = upstream.path.rstrip("/")
+        base = part(upstream, "path") if "://" in upstream else ""
         values = {
             "MODULES": MODULES,
             "LUA": FILTER / "lua",
             "USER": getpass.getuser(),
             "WORKERS": self.workers,
-            "PREFIX": prefix,
-            "LISTEN": f"127.0.0.1:{port}",
-            "METRICS": f"127.0.0.1:{free_port()}",
-            "PLAN": prefix / "plan.json",
+            "PREFIX": "${self.folder}",
+            "LISTEN": "127.0.0.1:${self.port.http}",
+            "METRICS": "127.0.0.1:${self.port.metrics}",
+            "PLAN": "${self.folder}/plan.json",
             "STATE": "64m",
-            "UPSTREAM": f"server {upstream.netloc};",
+            "UPSTREAM": f"server {part(upstream, 'address')};",
             "BASE": f"{base}$request_uri" if base else "",
             "FILTER": "" if self.limited else "#",
         }
         text = (FILTER / "nginx.conf.template").read_text(encoding="utf-8")
         return re.sub(r"@([A-Z]+)@", lambda found: str(values.get(found[1], found[0])), text)
 
-    def plan(self, name: str, urls: Any, decisions: Path) -> dict[str, Any]:
+    def plan(self, name: str, neighbours: Neighbours) -> dict[str, Any]:
         """The filter's plan (contracts/ratelimit/plan.schema.json): one limit for each client."""
         plan: dict[str, Any] = {"version": 1, "balancer": name, "balancers": self.balancers, "limits": []}
         if self.limited:
-            plan |= {"limits": [self._limit()], "decision_log": {"folder": str(decisions)}}
+            plan |= {"limits": [self._limit()], "decision_log": {"folder": f"${{self.folder}}/{DECISIONS}"}}
         if self.limited and self.store != MEMORY:
-            plan["stores"] = {self.store: self._store(urls)}
+            plan["stores"] = {self.store: self._store(name, neighbours)}
         return plan
 
     def _limit(self) -> dict[str, Any]:
@@ -174,49 +167,18 @@ class Nginx(Settings):
         """What this balancer enforces of what holds over all: nobody else counts what it keeps in memory."""
         return quantity if self.store != MEMORY else max(1, quantity // self.balancers)
 
-    def _store(self, urls: Any) -> dict[str, Any]:
+    def _store(self, name: str, neighbours: Neighbours) -> dict[str, Any]:
         """Where the state is, read off the URL of the component that keeps it."""
-        component = self.link if self.link in urls else self.stores.get(self.store, "")
-        if component not in urls:
-            raise StartError(f"the store `{self.store}` is not up; allowed: memory, {', '.join(self.stores)}")
-        url = urlsplit(urls[component])
-        store = {
-            "kind": url.scheme,
-            "address": f"{url.hostname}:{url.port}",
-            "timeout": f"{self.store_timeout.us}us",
-        }
-        login = {"user": url.username, "password": url.password, "database": url.path.strip("/")}
-        return store | {field: value for field, value in login.items() if value}
-
-
-def _new_folder(path: Path) -> Path:
-    """An empty folder that nginx's workers can enter."""
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True)
-    path.chmod(0o755)
-    return path
-
-
-def _write(path: Path, plan: dict[str, Any]) -> None:
-    path.write_text(json.dumps(plan, indent=1), encoding="utf-8")
+        component = self.link if self.link in neighbours.names else self.stores.get(self.store, "")
+        if component not in neighbours.names:
+            message, allowed = f"the store {NOT_IN_USE}", ", ".join((MEMORY, *self.stores))
+            raise InputError(Problem(message, f"{name}.store", value=self.store, allowed=allowed))
+        url = reference(component)
+        store = {"kind": part(url, "scheme"), "address": part(url, "address"), "timeout": f"{self.store_timeout.us}us"}
+        return store | {field: part(url, field) for field in ("user", "password", "database")}
 
 
 def _without_passwords(plan: dict[str, Any]) -> dict[str, Any]:
     stores = plan.get("stores", {}).items()
     kept = {name: {field: value for field, value in store.items() if field != "password"} for name, store in stores}
     return {**plan, "stores": kept} if kept else plan
-
-
-def _quit(process: Process, pid_file: Path) -> None:
-    """Let nginx end after its open requests, so that its workers write their decisions to the end."""
-    os.kill(int(pid_file.read_text()), signal.SIGQUIT)
-    if not process.ended(GRACE_S):
-        raise StartError(f"{process.name} did not end within {GRACE_S:g} s, so its decision log may not be whole")
-
-
-def _why_not(process: Process, errors: Path) -> str:
-    """What nginx wrote to its own log of errors from its first error on, when that says more."""
-    lines = errors.read_text(errors="replace").splitlines() if errors.exists() else []
-    serious = dropwhile(lambda line: not SERIOUS.search(line), lines)
-    told = " | ".join(line.strip() for line in islice(serious, MOST_LINES))
-    return f"{process.name} did not come up: {told}" if told else process.why_not()

@@ -10,15 +10,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Place, Running, Settings
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import Process, StartError, absolute, free_port
+from patternbench.lab.processes import absolute
+from patternbench.lab.ready import Http
 from patternbench.lab.systems import FOLDER
 
 LOCK = FOLDER / "httpbin.requirements.lock"
 
 
-class PythonApp(Settings):
+class PythonApp(Component):
     """Settings of a WSGI application: which, and how many processes and threads serve it."""
 
     kind: ClassVar[str] = "python_app"
@@ -35,22 +37,20 @@ class PythonApp(Settings):
         found = str(gunicorn) if gunicorn.is_file() else None
         return [Need("httpbin", found, "type `patternbench doctor --install`", (make, fill))]
 
-    def start(self, name: str, place: Place) -> Running:
-        """Start gunicorn on a free port and wait until it accepts."""
-        gunicorn = environment() / "bin" / "gunicorn"
-        if not gunicorn.is_file():
-            raise StartError("httpbin is not installed; type `patternbench doctor --install`")
-        port = free_port()
-        command = [str(gunicorn), "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--keep-alive", "60"]
-        command += ["--workers", str(self.workers), "--threads", str(self.threads), "--timeout", "120"]
-        command += ["--worker-tmp-dir", str(place.folder), "--backlog", "4096", self.app]
-        process = Process(name, command, place.folder)
-        try:
-            process.wait_for_port(port)
-        except BaseException:
-            process.close()
-            raise
-        return Running(process, f"http://127.0.0.1:{port}")
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """Gunicorn listens before its workers have loaded the application, so it is asked for an answer."""
+        command: tuple[str, ...] = (str(environment() / "bin" / "gunicorn"), "--bind", "127.0.0.1:${self.port.http}")
+        command += ("--worker-class", "gthread", "--keep-alive", "60", "--timeout", "120", "--backlog", "4096")
+        command += ("--workers", str(self.workers), "--threads", str(self.threads))
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=(*command, "--worker-tmp-dir", "${self.folder}", self.app),
+            needs=tuple(self.needs()),
+            ports={"http": 0},
+            url="http://127.0.0.1:${self.port.http}",
+            ready=Http("http"),
+        )
 
 
 def environment() -> Path:

@@ -11,17 +11,20 @@ from typing import ClassVar
 from pydantic import Field
 
 from patternbench.lab import filters
-from patternbench.lab.component import Place, Running, Settings
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import Process, StartError, absolute
+from patternbench.lab.processes import absolute
+from patternbench.lab.ready import Announced
+from patternbench.lab.references import reference
 from patternbench.study.units import Duration
 
 SOURCE = filters.FOLDER / "crdt-sidecar"
 GO = "/usr/local/go/bin"
 
 
-class CrdtSidecar(Settings):
-    """Settings of the sidecar: its peer (a sidecar that is already up), how often it gossips, how far its peers are.
+class CrdtSidecar(Component):
+    """Settings of the sidecar: the peer that it joins, how often it gossips, how far its peers are.
 
     ``distance`` (one way) is added to the interval: what one node grants is then known to the others at worst as
     late as if the gossip had that way to go. The balancer's own way to its sidecar has none.
@@ -44,21 +47,27 @@ class CrdtSidecar(Settings):
         build = (go or "go", "-C", str(SOURCE), "build", "-trimpath", "-ldflags=-s -w", "-o", str(built), ".")
         return [Need("crdt-sidecar", str(built) if built.is_file() else None, how, (build,))]
 
-    def start(self, name: str, place: Place) -> Running:
-        """Start the sidecar; it prints its addresses once it has joined its peer and answers."""
-        if not binary().is_file():
-            raise StartError(f"crdt-sidecar is not built; {self.needs()[0].how}")
-        command = [str(binary()), "--name", name, "--listen", "127.0.0.1:0", "--gossip", "127.0.0.1:0"]
-        command += ["--interval", f"{self.interval.us + self.distance.us}us", "--max-keys", str(self.max_keys)]
-        if self.join:
-            command += ["--join", place.urls[f"{self.join}.gossip"].removeprefix("gossip://")]
-        process = Process(name, command, place.folder)
-        try:
-            ready = process.announced("ready")
-        except BaseException:
-            process.close()
-            raise
-        return Running(process, f"crdt://{ready['listen']}", {"gossip": f"gossip://{ready['gossip']}"})
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """It says that it is ready once it has joined its peer and answers."""
+        command: tuple[str, ...] = (str(binary()), "--name", name, "--max-keys", str(self.max_keys))
+        command += ("--listen", "127.0.0.1:${self.port.crdt}", "--gossip", "127.0.0.1:${self.port.gossip}")
+        command += ("--interval", f"{self.interval.us + self.distance.us}us")
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=command + self._join(name, neighbours),
+            needs=tuple(self.needs()),
+            ports={"crdt": 0, "gossip": 0},
+            url="crdt://127.0.0.1:${self.port.crdt}",
+            endpoints={"gossip": "gossip://127.0.0.1:${self.port.gossip}"},
+            ready=Announced("ready"),
+        )
+
+    def _join(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
+        if not self.join:
+            return ()
+        neighbours.named(self.join, f"{name}.join")
+        return ("--join", reference(self.join, "gossip.address"))
 
 
 def binary() -> Path:

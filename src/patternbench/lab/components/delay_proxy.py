@@ -1,0 +1,40 @@
+"""A delaying TCP proxy in front of another component, which stands for the distance to it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from patternbench.lab import engine
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import Launch
+from patternbench.lab.needs import Need
+from patternbench.lab.ready import Announced
+from patternbench.lab.references import behind, reference
+from patternbench.study.units import Duration
+
+
+class DelayProxy(Component):
+    """Settings of the proxy: which component is behind it, and how long it holds bytes in each direction."""
+
+    kind: ClassVar[str] = "delay_proxy"
+    to: str
+    delay: Duration
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """The engine's binary."""
+        return [engine.need()]
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """Its URL is that of the component behind it, but for the port."""
+        neighbours.named(self.to, f"{name}.to")
+        command = (engine.path(), "delay-proxy", "--listen", "127.0.0.1:${self.port.way}")
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=(*command, "--to", reference(self.to, "url.address"), "--delay", str(self.delay)),
+            needs=tuple(self.needs()),
+            ports={"way": 0},
+            url=behind(self.to, "way"),
+            ready=Announced("listening"),
+        )

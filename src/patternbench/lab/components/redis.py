@@ -1,0 +1,50 @@
+"""Redis without persistence, as a store that several load balancers share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from patternbench.lab import debian
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import File, Launch
+from patternbench.lab.needs import Need
+from patternbench.lab.ready import Port
+
+SETTINGS = "requirepass ${self.secret.password}\n"
+"""In a file, as everyone may read command lines."""
+
+
+class Redis(Component):
+    """Settings of Redis: its port, 0 for any that is free."""
+
+    kind: ClassVar[str] = "redis"
+    port: int = Field(default=0, ge=0, le=65535)
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """Redis's server."""
+        return [debian.need("redis", debian.find("redis-server") is not None, "redis-server")]
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """On loopback, with an empty memory and a password of its own."""
+        command: tuple[str, ...] = (
+            debian.program("redis-server"),
+            "${self.folder}/redis.conf",
+            "--dir",
+            "${self.folder}",
+        )
+        command += ("--port", "${self.port.redis}", "--bind", "127.0.0.1", "--daemonize", "no")
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=(*command, "--save", "", "--appendonly", "no"),
+            files=(File("redis.conf", SETTINGS),),
+            needs=tuple(self.needs()),
+            user="redis",
+            secrets=("password",),
+            ports={"redis": self.port},
+            url="redis://:${self.secret.password}@127.0.0.1:${self.port.redis}",
+            ready=Port("redis"),
+        )

@@ -1,0 +1,51 @@
+"""The calibrated target: our own HTTP service whose capacity and service times are known."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from patternbench.lab import engine
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import Launch
+from patternbench.lab.needs import Need
+from patternbench.lab.ready import Announced
+
+
+class Target(Component):
+    """Settings of the calibrated target; see ``patternbench-engine target --help`` for their meaning."""
+
+    kind: ClassVar[str] = "target"
+    workers: int = Field(default=4, ge=1, le=4096)
+    service_time: str = "exponential:5ms"
+    queue: str = "unbounded"
+    seed: int = 1
+    port: int = Field(default=0, ge=0, le=65535)
+    log: str = ""
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """The engine's binary."""
+        return [engine.need()]
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """It says when it listens."""
+        command: tuple[str, ...] = (
+            engine.path(),
+            "target",
+            "--port",
+            "${self.port.http}",
+            "--workers",
+            str(self.workers),
+        )
+        command += ("--service-time", self.service_time, "--queue", self.queue, "--seed", str(self.seed))
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=command + (("--log", self.log) if self.log else ()),
+            needs=tuple(self.needs()),
+            ports={"http": self.port},
+            url="http://127.0.0.1:${self.port.http}",
+            ready=Announced("listening"),
+        )

@@ -1,0 +1,97 @@
+"""What a component is to a host: plain data that says how to start it, to know that it is ready, and to stop it.
+
+A component describes itself as a ``Launch``; a host (``lab/host.py``) is the only one who opens ports, writes files,
+starts processes, waits and cleans up. Any text of a launch may hold references, which only a host can resolve
+(``lab/references.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from patternbench.lab.needs import Need
+from patternbench.lab.ready import Ready
+from patternbench.study.units import Duration
+
+GRACE = Duration.parse("2s")
+PATIENCE = Duration.parse("20s")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file below the component's folder, which its account alone can read: a text, or a tree written as JSON.
+
+    In a tree, an entry that is one reference to something that is not there (the user of a URL without one) is
+    left out.
+    """
+
+    path: str
+    content: Any
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A command that is run to its end before the component starts; ``input`` is a file of it that is read in."""
+
+    command: tuple[str, ...]
+    input: str = ""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The signal that lets a component end with all that it has to write, and how long that may take."""
+
+    signal: str = "SIGTERM"
+    grace: Duration = GRACE
+
+
+@dataclass(frozen=True)
+class Live:
+    """What may be changed of a component while it runs: by which protocol, at which of its endpoints."""
+
+    protocol: str
+    endpoint: str
+
+
+@dataclass(frozen=True)
+class ErrorLog:
+    """A file below the component's folder that says why it did not come up, from the first serious line on."""
+
+    path: str
+    serious: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a host runs a component.
+
+    ``ports`` are wanted by name, 0 for any that is free; ``secrets`` are made by the host. ``url`` is where others
+    reach it, ``endpoints`` are further addresses by name. ``after`` names components that must be ready first, in
+    addition to those that it refers to. ``via`` says which component stands for another one in its references: so a
+    proxy is put on the way between two. ``user`` is the system user to run as, where root starts it. ``log`` is a
+    folder, below its own, of what it writes in a round. It must be ready ``within`` a time.
+    """
+
+    kind: str
+    name: str
+    command: tuple[str, ...]
+    ready: Ready
+    files: tuple[File, ...] = ()
+    prepare: tuple[Preparation, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    ports: Mapping[str, int] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    url: str = ""
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[Need, ...] = ()
+    after: tuple[str, ...] = ()
+    via: Mapping[str, str] = field(default_factory=dict)
+    stop: Stop = Stop()
+    live: tuple[Live, ...] = ()
+    user: str = ""
+    cwd: str = ""
+    log: str = ""
+    errors: ErrorLog | None = None
+    within: Duration = PATIENCE

@@ -1,0 +1,123 @@
+"""How a host knows that a component is ready: one class per way, all plain data with one question.
+
+A host asks ``met`` again and again, until it is true, the component has ended, or its time is up.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+LOOPBACK = "127.0.0.1"
+ANSWER_S = 1.0
+"""How long one question waits for its answer before it is asked again."""
+
+
+class Starting(Protocol):
+    """What can be seen of a component that is starting."""
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """Its ports by name."""
+
+    def written(self) -> str:
+        """What it has written to its log since it was started."""
+
+    def succeeds(self, command: tuple[str, ...], seconds: float) -> bool:
+        """Whether a command ends well within a time."""
+
+
+class Ready(Protocol):
+    """A way to know that a component is ready."""
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """It accepts connections on a port; one that ``greets`` also speaks first, as a database does once it serves."""
+
+    port: str
+    greets: bool = False
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        with suppress(OSError), socket.create_connection((LOOPBACK, starting.ports[self.port]), ANSWER_S) as connection:
+            return not self.greets or bool(connection.recv(1))
+        return False
+
+
+@dataclass(frozen=True)
+class Http:
+    """It answers a path with a status below a bound."""
+
+    port: str
+    path: str = "/"
+    below: int = 500
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        connection = http.client.HTTPConnection(LOOPBACK, starting.ports[self.port], timeout=ANSWER_S)
+        with suppress(OSError, http.client.HTTPException):
+            connection.request("GET", self.path)
+            status = connection.getresponse().status
+            connection.close()
+            return status < self.below
+        connection.close()
+        return False
+
+
+@dataclass(frozen=True)
+class Announced:
+    """It prints a line of JSON with a key when it is ready, as our own programs do: ``{"listening": "host:port"}``."""
+
+    key: str
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return self.key in announcements(starting.written())
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """It writes a line that matches a pattern."""
+
+    pattern: str
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return re.search(self.pattern, starting.written(), re.MULTILINE) is not None
+
+
+@dataclass(frozen=True)
+class Succeeds:
+    """A command ends well: for components that bring a probe of their own."""
+
+    command: tuple[str, ...]
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return starting.succeeds(self.command, ANSWER_S)
+
+
+def announcements(text: str) -> dict[str, Any]:
+    """What a program has said in lines of JSON objects, whole lines only; the first word under a key counts."""
+    said: dict[str, Any] = {}
+    for found in _objects(text):
+        said = found | said
+    return said
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.split("\n")[:-1]:
+        with suppress(ValueError, RecursionError):
+            found = json.loads(line) if line.startswith("{") else None
+            if isinstance(found, dict):
+                yield found

@@ -1,0 +1,108 @@
+"""References in the texts of a launch: what only a host knows of a component, by name.
+
+``${self.port.http}``, ``${self.secret.password}``, ``${self.said.listening}``, ``${self.folder}`` and ``${self.user}``
+are about the component itself. ``${shop.url}`` is where another one is reached, ``${sidecar.gossip}`` one of its
+endpoints, and ``${shop.url.address}`` a part of it (see ``PARTS``). A setting (``${workers}``) has no dot; the system
+file resolves it before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from patternbench.lab.launch import Launch
+
+SELF = "self"
+REFERENCE = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.([\w.-]+)\}")
+PARTS: Mapping[str, Callable[[SplitResult], str | None]] = {
+    "scheme": lambda url: url.scheme,
+    "address": lambda url: url.netloc.rpartition("@")[2],
+    "host": lambda url: url.hostname,
+    "port": lambda url: str(url.port or (443 if url.scheme == "https" else 80)),
+    "login": lambda url: "".join(url.netloc.rpartition("@")[:2]),
+    "user": lambda url: url.username or None,
+    "password": lambda url: url.password or None,
+    "database": lambda url: url.path.strip("/") or None,
+    "path": lambda url: url.path.rstrip("/"),
+}
+"""Parts of a URL by name; ``login`` is ``user:password@``, or nothing."""
+
+Value = Callable[[str, str], str | None]
+"""What a reference stands for, given whom it is about and what is asked; None for a part that a URL lacks."""
+Node = TypeVar("Node")
+
+
+def reference(name: str, what: str = "url") -> str:
+    """A reference to something of a component."""
+    return f"${{{name}.{what}}}"
+
+
+def behind(name: str, port: str) -> str:
+    """The URL of a proxy in front of a component: that component's, but for the address, which is the proxy's port."""
+    scheme, login, path = (reference(name, f"url.{part}") for part in ("scheme", "login", "path"))
+    return f"{scheme}://{login}127.0.0.1:{reference(SELF, f'port.{port}')}{path}"
+
+
+def part(url: str, name: str) -> str:
+    """A part of a URL by its name, nothing where it lacks it; of a reference to a URL, a reference to that part."""
+    alone = REFERENCE.fullmatch(url)
+    return reference(alone[1], f"{alone[2]}.{name}") if alone else part_of(url, name) or ""
+
+
+def part_of(url: str, name: str) -> str | None:
+    """A part of a URL by its name; raises KeyError for a name that is not in ``PARTS``."""
+    return PARTS[name](urlsplit(url))
+
+
+def producer_of(launch: Launch, name: str) -> str:
+    """The component that a launch really reaches when it refers to one: itself, or what stands on the way to it."""
+    return launch.via.get(name, name)
+
+
+def referred(launch: Launch) -> list[str]:
+    """The components that a launch refers to, each once, in the order of first mention; itself left out."""
+    found = dict.fromkeys(name for text in _texts(launch) for name, _ in REFERENCE.findall(text))
+    return [name for name in found if name != SELF]
+
+
+def producers(launch: Launch) -> list[str]:
+    """The components that must be ready before a launch starts."""
+    return list(dict.fromkeys([*(producer_of(launch, name) for name in referred(launch)), *launch.after]))
+
+
+def resolved(node: Node, value: Value) -> Node:
+    """A launch, or a part of one, with every reference replaced."""
+    return _resolved(node, value)  # type: ignore[no-any-return]  # it is of the node's own type
+
+
+def _resolved(node: Any, value: Value) -> Any:
+    if isinstance(node, str):
+        return REFERENCE.sub(lambda found: value(found[1], found[2]) or "", node)
+    if isinstance(node, Mapping):
+        return {key: _resolved(entry, value) for key, entry in node.items() if not _lacking(entry, value)}
+    if isinstance(node, (list, tuple)):
+        return type(node)(_resolved(entry, value) for entry in node)
+    if is_dataclass(node) and not isinstance(node, type):
+        return replace(node, **{field.name: _resolved(getattr(node, field.name), value) for field in fields(node)})
+    return node
+
+
+def _lacking(entry: Any, value: Value) -> bool:
+    """Whether an entry is one reference to something that is not there."""
+    alone = REFERENCE.fullmatch(entry) if isinstance(entry, str) else None
+    return alone is not None and value(alone[1], alone[2]) is None
+
+
+def _texts(node: Any) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, Mapping):
+        yield from (text for entry in node.values() for text in _texts(entry))
+    elif isinstance(node, (list, tuple)):
+        yield from (text for entry in node for text in _texts(entry))
+    elif is_dataclass(node) and not isinstance(node, type):
+        yield from (text for field in fields(node) for text in _texts(getattr(node, field.name)))

@@ -1,0 +1,107 @@
+"""The components of a system and the ways between them, as plain data: in which order they start, what is on a way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+
+from patternbench.lab.launch import Launch
+from patternbench.lab.references import producers, referred
+from patternbench.study.problems import InputError, Problem, did_you_mean
+
+EDGE = "edge"
+"""The consumer that load itself is."""
+
+
+@dataclass(frozen=True, order=True)
+class Way:
+    """The way from a component to another one that it calls; the way of load begins at the edge."""
+
+    consumer: str
+    producer: str
+
+    def __str__(self) -> str:
+        return f"{self.consumer} -> {self.producer}"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What a host is to launch, and the components that load goes to, in turn."""
+
+    launches: tuple[Launch, ...]
+    endpoints: tuple[str, ...]
+
+    def ways(self) -> list[Way]:
+        """Every way there is: from the edge to each endpoint, and from each component to those that it refers to."""
+        edge = [Way(EDGE, name) for name in self.endpoints]
+        return edge + [Way(launch.name, name) for launch in self.launches for name in referred(launch)]
+
+    def through(self, way: Way, proxy: Launch) -> Topology:
+        """The same system with a proxy on a way; raises InputError when there is no such way."""
+        if way not in self.ways():
+            ways = self.ways()
+            hint = did_you_mean(str(way), map(str, ways))
+            raise InputError(Problem("there is no such way", value=str(way), allowed=_listed(ways), hint=hint))
+        endpoints = [proxy.name if way == Way(EDGE, name) else name for name in self.endpoints]
+        launches = [_through(launch, way, proxy.name) for launch in self.launches]
+        return Topology((*launches, proxy), tuple(endpoints))
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with the names in it: given twice, of nobody, or in a circle."""
+        names = [launch.name for launch in self.launches]
+        for name in self.endpoints:
+            if name not in names:
+                yield _unknown("load goes to", name, "endpoint", names)
+        yield from problems_of(self.launches)
+
+
+def in_order(launches: Sequence[Launch]) -> list[Launch]:
+    """Launches, each after those that it needs, else in the order given; raises InputError when that cannot be."""
+    found = list(problems_of(launches))
+    if found:
+        raise InputError(found)
+    return _sorted(launches)
+
+
+def problems_of(launches: Sequence[Launch]) -> Iterator[Problem]:
+    """What is wrong with the names in launches: given twice, of nobody, or in a circle."""
+    names = [launch.name for launch in launches]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Problem(f"two components are called `{name}`", path=name, hint="give each a `name`")
+    unknown = list(_unknown_producers(launches, names))
+    yield from unknown or _circle(launches)
+
+
+def _sorted(launches: Sequence[Launch]) -> list[Launch]:
+    sorter = TopologicalSorter({launch.name: producers(launch) for launch in launches})
+    rank = {name: number for number, name in enumerate(sorter.static_order())}
+    return sorted(launches, key=lambda launch: rank[launch.name])
+
+
+def _through(launch: Launch, way: Way, proxy: str) -> Launch:
+    return replace(launch, via={**launch.via, way.producer: proxy}) if launch.name == way.consumer else launch
+
+
+def _unknown_producers(launches: Sequence[Launch], names: Collection[str]) -> Iterator[Problem]:
+    for launch in launches:
+        for name in producers(launch):
+            if name not in names:
+                yield _unknown("it refers to", name, launch.name, names)
+
+
+def _unknown(what: str, name: str, path: str, names: Collection[str]) -> Problem:
+    message = f"{what} `{name}`, which is not among the components in use"
+    return Problem(message, path=path, allowed=", ".join(names), hint=did_you_mean(name, names))
+
+
+def _circle(launches: Sequence[Launch]) -> Iterator[Problem]:
+    try:
+        _sorted(launches)
+    except CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        yield Problem(f"components wait for each other: {circle}", path=str(error.args[1][0]))
+
+
+def _listed(ways: Sequence[Way]) -> str:
+    return ", ".join(f"`{way}`" for way in ways) or "none"

@@ -1,0 +1,199 @@
+"""Carries rounds out: orders in, results out. The local executor does so on this machine, one after another."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from patternbench.drivers import registry
+from patternbench.drivers.client import Client
+from patternbench.drivers.driver import Driver, DriverError, Measured, Progress, Target, Task, direct_targets
+from patternbench.drivers.engine import EngineDriver
+from patternbench.drivers.library import LibraryDriver
+from patternbench.lab import machine
+from patternbench.lab.bench import Bench
+from patternbench.lab.machine import Meter
+from patternbench.lab.processes import StartError
+from patternbench.observe.seam import ObservationError
+from patternbench.plan.scenarios import content_id
+from patternbench.records import inputs as copies
+from patternbench.records.folder import RunFolder, digest
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Entry
+from patternbench.run import doubts, observing
+from patternbench.run.orders import RoundOrder, RoundResult
+from patternbench.run.presence import Presence
+from patternbench.run.stage import Stage
+from patternbench.study.problems import InputError
+
+
+class Executor(Protocol):
+    """Who carries rounds out, wherever that is."""
+
+    def map(self, orders: Iterable[RoundOrder]) -> Iterator[RoundResult]:
+        """The result of each order; an order is asked for when it can be begun, so that more may be added."""
+
+
+class LocalExecutor:
+    """Carries rounds out here, one after another, and keeps up what the next one can use. Use as a context.
+
+    Records go into a run's folder, and the files that orders name are copies in it. Where the load engine drives
+    every round (``engine_only``), one core is kept free for it, if there are enough. ``told`` hears how a round goes.
+    """
+
+    def __init__(
+        self, folder: RunFolder, engine_only: bool = False, told: Callable[[Progress], None] = lambda _: None
+    ) -> None:
+        self._folder = folder
+        self._engine_only = engine_only
+        self._told = told
+        self._core: int | None = None
+        self._stage: Stage | None = None
+        self._files: tuple[dict[str, str], str] = ({}, "")
+        """The files that the stage has, as an order names them."""
+        self._open = ExitStack()
+
+    def map(self, orders: Iterable[RoundOrder]) -> Iterator[RoundResult]:
+        """The result of each order, which is begun when the result before has been taken."""
+        return (self._result(order) for order in orders)
+
+    def _result(self, order: RoundOrder) -> RoundResult:
+        """Run a round; what fails is told in its entry."""
+        blank = Entry(order.index, order.block, order.treatment.id, FAILED, order.file, time.time(), 0.0)
+        try:
+            stage = self._stage_of(order)
+        except InputError as error:
+            return RoundResult(replace(blank, cause=str(error)))
+        round_ = _OneRound(order, stage, self._folder, self._core, self._told)
+        entry = round_.run(blank)
+        return RoundResult(entry, round_.warm_ups, self._folder.files_of(entry.file), self._facts(stage))
+
+    def _stage_of(self, order: RoundOrder) -> Stage:
+        """The stage with the files of an order: that of the round before where they are the same."""
+        files = (dict(order.inputs), order.beside)
+        if self._stage is None or self._files != files:
+            self._open.close()
+            inputs = copies.by_hash(self._folder, order.inputs, Path(order.beside))
+            self._core = self._open.enter_context(machine.kept_free(self._engine_only))
+            self._stage, self._files = self._open.enter_context(Stage(self._folder.logs, inputs)), files
+        return self._stage
+
+    def _facts(self, stage: Stage) -> dict[str, dict[str, Any]]:
+        """What the manifest is to say of where and by what rounds were run."""
+        return {
+            "machines": {content_id(self._machine): self._machine},
+            "generator": {"core": self._core, "urgent": self._engine_only and machine.urgency_allowed()},
+            "clients": dict(stage.descriptions()),
+            "accounts": dict(stage.accounts),
+        }
+
+    @cached_property
+    def _machine(self) -> dict[str, Any]:
+        """What stays as it is of this machine while rounds run."""
+        return {name: fact for name, fact in machine.facts().items() if name != "load_at_start"}
+
+    def __enter__(self) -> LocalExecutor:
+        """Use as a context: everything is down on leaving."""
+        return self
+
+    def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self._open.close()
+
+
+class _OneRound:
+    """One round on a stage: brought up, driven, judged."""
+
+    def __init__(
+        self, order: RoundOrder, stage: Stage, folder: RunFolder, core: int | None, told: Callable[[Progress], None]
+    ) -> None:
+        self._order, self._stage, self._folder = order, stage, folder
+        self._core, self._told = core, told
+        self._scenario = order.treatment
+        self.warm_ups: list[Entry] = []
+        """What the journal is to say of clients that had to be started."""
+
+    def run(self, blank: Entry) -> Entry:
+        """Run it; what fails is told as the cause."""
+        entry = self._measured_or_failed(blank)
+        return replace(entry, doubts=entry.doubts + doubts.of_absence(self._absent()))
+
+    def _measured_or_failed(self, blank: Entry) -> Entry:
+        try:
+            return self._measured(blank)
+        except DriverError as error:
+            self._stage.drop_client(self._scenario.client)
+            return _failed(blank, str(error), error.rows)
+        except StartError as error:
+            self._stage.drop_client(self._scenario.client)
+            return _failed(blank, " ".join([str(error), *self._stage.dead()]))
+        except ObservationError as error:
+            return _failed(blank, f"what was observed cannot be used: {error}")
+        except OSError as error:
+            return _failed(blank, f"the attempts could not be written: {error.strerror or error}")
+
+    def _measured(self, blank: Entry) -> Entry:
+        bench = self._stage.bench(self._scenario.system, self._order.system_file)
+        task = self._task(bench.targets)
+        driver = self._driver(task, bench)
+        bench.inject(self._scenario.faults)
+        return self._driven(driver, task, bench, replace(blank, started=time.time()))
+
+    def _task(self, urls: list[str]) -> Task:
+        order, stage = self._order, self._stage
+        limits = (order.time_limit, order.warm_up, order.seed, order.block)
+        targets = direct_targets(self._scenario.system) or tuple(map(Target, urls))
+        return Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
+
+    def _driver(self, task: Task, bench: Bench) -> Driver:
+        if self._order.by_engine:
+            return EngineDriver(self._folder.load, self._folder.logs)
+        spec = registry.required(self._scenario.client, self._order.client_at)
+        return LibraryDriver(self._stage.client(spec, lambda new: self._warm_up(new, task, bench)))
+
+    def _driven(self, driver: Driver, task: Task, bench: Bench, blank: Entry) -> Entry:
+        own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
+        with observing.watched(self._folder, blank.file, bench.endpoints()) as observation:
+            measured = driver.drive(task, self._folder.attempts_of(blank.file))
+            seconds, use = time.perf_counter() - begun, Meter.read().since(before)
+        found = doubts.of_machine(use) + doubts.of_trust(task.treatment.system)
+        if measured.doubts is None:
+            found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
+            found += doubts.of_calls(measured.calls, measured.successes)
+        entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds)
+        cause = self._cause(measured)
+        if cause:
+            return replace(entry, cause=cause)
+        found += doubts.of_proxy(bench.own_answers() - own, measured.rows)
+        found += observation.keep(self._stage.finished_logs())
+        sha256 = digest(self._folder.attempts_of(blank.file))
+        return replace(entry, status=DONE, doubts=(measured.doubts or []) + found, sha256=sha256)
+
+    def _cause(self, measured: Measured) -> str | None:
+        """Why a round cannot count: the system died in it, or not all was done within its time."""
+        dead = self._stage.dead()
+        return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
+
+    def _warm_up(self, client: Client, task: Task, bench: Bench) -> None:
+        """Let a client that has just started run until it is warm: without faults, recorded, marked, in no summary."""
+        if task.warm_up.us == 0:
+            return
+        bench.inject(())  # those of the round before are still on
+        name, begun = self._order.warm_up_file, time.time()
+        task = replace(task, seed=self._order.warm_up_seed)
+        measured = LibraryDriver(client).warm_up(task, self._folder.attempts_of(name))
+        taken = time.time() - begun
+        self.warm_ups.append(Entry(-1, -1, self._scenario.id, WARM_UP, name, begun, taken, measured.rows))
+
+    def _absent(self) -> str | None:
+        """Why the system does not answer any more, where it runs by itself."""
+        return Presence(self._stage.inputs)(self._scenario.system)
+
+
+def _failed(blank: Entry, cause: str, rows: int = 0) -> Entry:
+    return replace(blank, seconds=time.time() - blank.started, cause=cause, rows=rows)

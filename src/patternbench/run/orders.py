@@ -1,0 +1,133 @@
+"""Orders and results: a round to run and what came of it, both plain data that could travel to another machine.
+
+An order names files by their hashes, and secrets not at all: ``${env:NAME}`` is resolved where the round runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from patternbench.drivers import choice
+from patternbench.lab import systems
+from patternbench.lab.systems import SystemFile
+from patternbench.plan.order import Round
+from patternbench.plan.scenarios import Scenario
+from patternbench.records.journal import Entry
+from patternbench.study.models import ClientAt, Lateness, Study
+from patternbench.study.units import Duration
+
+
+@dataclass(frozen=True)
+class RoundOrder:
+    """One round to run.
+
+    ``scenario`` is a scenario as a plan's file holds it. ``file`` names the round's records, ``warm_up_file`` those
+    of the warm-up of a client that has to be started for it. ``inputs`` are the SHA-256 of the files that the study
+    names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
+    command runs in the folder ``beside``.
+    """
+
+    index: int
+    block: int
+    file: str
+    warm_up_file: str
+    scenario: Mapping[str, Any]
+    by_engine: bool
+    seed: int
+    warm_up_seed: int
+    time_limit: Duration
+    warm_up: Duration
+    lateness: Lateness | None = None
+    system_file: SystemFile | None = None
+    client_at: ClientAt | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    beside: str = ""
+
+    @cached_property
+    def treatment(self) -> Scenario:
+        """The scenario with its types."""
+        return Scenario.from_json(dict(self.scenario))
+
+    def as_json(self) -> dict[str, Any]:
+        """The order as plain data."""
+        plain: dict[str, Any] = _ORDER.dump_python(self, mode="json", by_alias=True)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> RoundOrder:
+        """The order that ``as_json`` wrote."""
+        return _ORDER.validate_python(plain)
+
+
+@dataclass(frozen=True)
+class RoundResult:
+    """What came of an order.
+
+    ``entry`` is the round's line for the journal, ``warm_ups`` those of clients that were started for it. ``files``
+    are its records, by their names in a run's folder. ``facts`` are for the manifest, by part: the machine, the
+    generator, what clients say of themselves, who components ran as.
+    """
+
+    entry: Entry
+    warm_ups: list[Entry] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as plain data."""
+        plain: dict[str, Any] = _RESULT.dump_python(self, mode="json")
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> RoundResult:
+        """The result that ``as_json`` wrote."""
+        return _RESULT.validate_python(plain)
+
+
+_ORDER = TypeAdapter(RoundOrder)
+_RESULT = TypeAdapter(RoundResult)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Makes the orders of a run: what its study says of every round, and of which content its files are."""
+
+    study: Study
+    inputs: Mapping[str, str]
+    beside: Path
+
+    def of(self, round_: Round, scenario: Scenario, file: str, warm_up_file: str) -> RoundOrder:
+        """The order of a round, whose records get a name."""
+        study = self.study
+        return RoundOrder(
+            index=round_.index,
+            block=round_.block,
+            file=file,
+            warm_up_file=warm_up_file,
+            scenario=scenario.as_json(),
+            by_engine=choice.by_engine(study, scenario.client),
+            seed=self._seed(round_),
+            warm_up_seed=study.seed,
+            time_limit=study.time_limit,
+            warm_up=study.warm_up,
+            lateness=study.lateness,
+            system_file=self._system_file,
+            client_at=study.clients.get(scenario.client),
+            inputs=self.inputs,
+            beside=str(self.beside),
+        )
+
+    @cached_property
+    def _system_file(self) -> SystemFile | None:
+        name = self.study.system.name
+        return systems.load(name, self.beside) if name else None
+
+    def _seed(self, round_: Round) -> int:
+        """A seed of the generator's own draws: fixed by the study's, different in every round."""
+        return (self.study.seed * 1_000_003 + round_.index * 97 + 1) % 2**53

@@ -1,0 +1,25 @@
+"""Launches as a host would run them, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from patternbench.lab.launch import Launch
+from patternbench.lab.references import SELF, part_of, producer_of, resolved
+
+OWN = {"folder": "/own", "user": "ann", "secret.password": "hidden"}
+
+
+def settled(launch: Launch, urls: Mapping[str, str]) -> Launch:
+    """A launch with its references replaced: neighbours are at these URLs, its own ports count from 1000."""
+    own = OWN | {f"port.{name}": str(1000 + number) for number, name in enumerate(launch.ports)}
+
+    def value(name: str, what: str) -> str | None:
+        if name == SELF:
+            return own[what]
+        endpoint, _, part = what.partition(".")
+        producer = producer_of(launch, name)
+        url = urls[producer if endpoint == "url" else f"{producer}.{endpoint}"]
+        return part_of(url, part) if part else url
+
+    return resolved(launch, value)

@@ -1,0 +1,21 @@
+"""The calibrated target, up for a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from patternbench.lab import engine
+from patternbench.lab.host import LocalHost
+from patternbench.lab.launch import Launch
+from patternbench.lab.ready import Announced
+
+
+@contextmanager
+def target_up(folder: Path, *arguments: str) -> Iterator[str]:
+    """The calibrated target with arguments of its command line, at its URL; gone on leaving."""
+    command = (engine.path(), "target", "--port", "0", *arguments)
+    with LocalHost(folder) as host:
+        host.launch([Launch("target", "target", command, Announced("listening"), url="http://${self.said.listening}")])
+        yield host.running["target"].url

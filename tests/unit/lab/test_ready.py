@@ -1,0 +1,135 @@
+"""How a host knows that a component is ready: each way says no before, and yes once it is."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from patternbench.lab.ready import Announced, Http, LogLine, Port, Succeeds, announcements
+
+
+@dataclass
+class Starting:
+    """A component of which the test says what can be seen."""
+
+    ports: dict[str, int] = field(default_factory=dict)
+    text: str = ""
+    works: bool = False
+
+    def written(self) -> str:
+        return self.text
+
+    def succeeds(self, command: tuple[str, ...], seconds: float) -> bool:
+        assert command
+        assert seconds > 0
+        return self.works
+
+
+@contextmanager
+def serving(answer: Callable[[socket.socket], Any]) -> Iterator[Starting]:
+    """A server that does one thing with each caller."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    caller, _ = server.accept()
+                except OSError:
+                    return
+                with caller:
+                    answer(caller)
+
+        threading.Thread(target=serve, daemon=True).start()
+        try:
+            yield Starting({"http": server.getsockname()[1]})
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+
+
+def nothing(_: socket.socket) -> None:
+    """Hang up."""
+
+
+def says(text: bytes) -> Callable[[socket.socket], None]:
+    return lambda caller: caller.sendall(text)
+
+
+def answers(status: int) -> Callable[[socket.socket], None]:
+    def answer(caller: socket.socket) -> None:
+        caller.recv(4096)
+        caller.sendall(f"HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n".encode())
+
+    return answer
+
+
+@pytest.fixture
+def closed() -> Starting:
+    """A component whose port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return Starting({"http": probe.getsockname()[1]})
+
+
+def test_a_port_is_ready_once_it_accepts(closed: Starting) -> None:
+    assert not Port("http").met(closed)
+    with serving(nothing) as starting:
+        assert Port("http").met(starting)
+
+
+def test_a_port_that_accepts_is_not_ready_before_it_greets() -> None:
+    with serving(nothing) as starting:
+        assert not Port("http", greets=True).met(starting)
+    with serving(says(b"5.5.5-MariaDB")) as starting:
+        assert Port("http", greets=True).met(starting)
+
+
+@pytest.mark.parametrize(
+    ("status", "below", "ready"), [(200, 500, True), (404, 500, True), (503, 500, False), (404, 400, False)]
+)
+def test_http_is_ready_once_it_answers_below_the_bound(status: int, below: int, ready: bool) -> None:
+    with serving(answers(status)) as starting:
+        assert Http("http", "/health", below).met(starting) is ready
+
+
+def test_a_port_that_accepts_is_not_ready_before_it_answers_http(closed: Starting) -> None:
+    assert not Http("http").met(closed)
+    with serving(nothing) as starting:
+        assert not Http("http").met(starting)
+    with serving(says(b"nonsense\r\n\r\n")) as starting:
+        assert not Http("http").met(starting)
+
+
+@pytest.mark.parametrize(
+    ("text", "ready"),
+    [
+        ("", False),
+        ('{"listening": "127.0.0.1:1"', False),
+        ('{"listening": "127.0.0.1:1"}', False),
+        ('starting\n{"listening": "127.0.0.1:1"}\n', True),
+        ('{"ready": 1}\n', False),
+        ("[1]\n{\n", False),
+    ],
+)
+def test_an_announcement_is_a_whole_line_of_json_with_its_key(text: str, ready: bool) -> None:
+    assert Announced("listening").met(Starting(text=text)) is ready
+
+
+def test_what_was_announced_first_counts() -> None:
+    assert announcements('{"listening": "a", "more": 1}\nx\n{"listening": "b"}\n') == {"listening": "a", "more": 1}
+
+
+def test_a_line_of_the_log_is_looked_for_by_its_pattern() -> None:
+    way = LogLine(r"^Started .* in \d+ seconds")
+    assert not way.met(Starting(text="Starting\n"))
+    assert way.met(Starting(text="x\nStarted Shop in 5 seconds\n"))
+
+
+def test_a_probe_of_the_components_own_decides() -> None:
+    assert not Succeeds(("redis-cli", "ping")).met(Starting())
+    assert Succeeds(("redis-cli", "ping")).met(Starting(works=True))

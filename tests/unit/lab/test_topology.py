@@ -1,0 +1,81 @@
+"""The ways between components: in which order they start, and what can be put on a way."""
+
+from __future__ import annotations
+
+import pytest
+
+from patternbench.lab.launch import Launch
+from patternbench.lab.ready import Port
+from patternbench.lab.references import producers
+from patternbench.lab.topology import EDGE, Topology, Way, in_order
+from patternbench.study.problems import InputError
+
+READY = Port("http")
+
+
+def launch(name: str, *calls: str, after: tuple[str, ...] = ()) -> Launch:
+    return Launch("process", name, ("run", *(f"${{{other}.url}}" for other in calls)), READY, after=after)
+
+
+SHOP = Topology((launch("balancer", "shop", "redis"), launch("shop"), launch("redis")), ("balancer",))
+
+
+def test_what_a_component_calls_starts_before_it_whatever_the_order_given() -> None:
+    order = [each.name for each in in_order(SHOP.launches)]
+    assert order.index("balancer") == 2
+    assert set(order) == {"balancer", "shop", "redis"}
+
+
+def test_a_component_that_is_only_waited_for_starts_first_too() -> None:
+    order = in_order([launch("aggregator", after=("registry",)), launch("registry")])
+    assert [each.name for each in order] == ["registry", "aggregator"]
+
+
+def test_every_way_of_a_system_is_known() -> None:
+    assert [str(way) for way in SHOP.ways()] == ["edge -> balancer", "balancer -> shop", "balancer -> redis"]
+
+
+def test_a_proxy_on_a_way_is_called_by_its_consumer_alone() -> None:
+    two = Topology((*SHOP.launches, launch("other", "shop")), ("balancer", "other"))
+    found = {each.name: each for each in two.through(Way("balancer", "shop"), launch("slow", "shop")).launches}
+    assert producers(found["balancer"]) == ["slow", "redis"]
+    assert producers(found["other"]) == ["shop"]
+    assert producers(found["slow"]) == ["shop"]
+
+
+def test_a_proxy_at_the_edge_takes_the_load_of_its_endpoint() -> None:
+    found = SHOP.through(Way(EDGE, "balancer"), launch("front", "balancer"))
+    assert found.endpoints == ("front",)
+    assert [each.name for each in in_order(found.launches)][-1] == "front"
+
+
+def test_a_way_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InputError) as refused:
+        SHOP.through(Way("shop", "redis"), launch("slow"))
+    (problem,) = refused.value.problems
+    assert problem.value == "shop -> redis"
+    assert "`balancer -> redis`" in problem.allowed
+
+
+@pytest.mark.parametrize(
+    ("launches", "words"),
+    [
+        ([launch("a", "b"), launch("b", "a")], "wait for each other: "),
+        ([launch("a", "a")], "wait for each other: a -> a"),
+        ([launch("a"), launch("a")], "two components are called `a`"),
+        ([launch("a", "shpo"), launch("shop")], "refers to `shpo`, which is not among the components in use"),
+    ],
+)
+def test_components_that_cannot_be_put_in_an_order_are_refused(launches: list[Launch], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        in_order(launches)
+
+
+def test_a_component_that_is_misspelt_is_guessed() -> None:
+    (problem,) = Topology((launch("a", "shpo"), launch("shop")), ("a",)).problems()
+    assert problem.hint == "did you mean `shop`?"
+
+
+def test_an_endpoint_that_is_no_component_is_a_problem() -> None:
+    (problem,) = Topology((launch("shop"),), ("balancer",)).problems()
+    assert problem.path == "endpoint"
