@@ -81,7 +81,8 @@ class Host(Protocol):
 class LocalHost:
     """The machine that we run on. Use as a context.
 
-    Each component has a folder of its own below ``folder``, and its log next to it. ``secret`` makes passwords; ``clock`` (seconds) and ``pause`` are for waiting.
+    Each component has a folder of its own below ``folder``, and its log next to it. ``secret`` makes passwords;
+    ``clock`` (seconds) and ``pause`` are for waiting.
     """
 
     def __init__(
