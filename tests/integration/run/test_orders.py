@@ -80,7 +80,7 @@ def same(result: RoundResult) -> dict[str, Any]:
     """What of a result does not depend on how fast this machine was just then."""
     entries = [(e.round, e.block, e.scenario, e.status, e.file, e.cause) for e in (result.entry, *result.warm_ups)]
     machines, accounts = result.facts["machines"], result.facts["accounts"]
-    return {"entries": entries, "rows": result.entry.rows, "files": result.files, "facts": (machines, accounts)}
+    return {"entries": entries, "files": result.files, "facts": (machines, accounts)}
 
 
 def attempts(folder: Path) -> list[tuple[Any, ...]]:
