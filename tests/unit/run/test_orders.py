@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from tests.support.studies import ROOT, study
 
+from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
-from patternbench.records.journal import Doubt, Entry
+from patternbench.records.journal import Entry
 from patternbench.run.orders import Orders, RoundOrder, RoundResult
 from patternbench.study.load import load
 from patternbench.study.models import Study

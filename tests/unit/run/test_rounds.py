@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from tests.support.rounds import Delivering, Nothing
 
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.seam import ObservationError
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records.folder import RunFolder, write_json
-from patternbench.records.journal import Doubt, Entry, read
-from patternbench.run import executor
+from patternbench.records.journal import Entry, read
+from patternbench.run import executor, observing
 from patternbench.run.executor import Executor, LocalExecutor
 from patternbench.run.orders import Orders, RoundOrder, RoundResult
 from patternbench.run.runner import Runner
@@ -130,3 +132,16 @@ def test_no_order_is_given_once_the_system_is_gone(tmp_path: Path) -> None:
     run, listener, _ = rounds(tmp_path / "run", 3, Elsewhere([gone]).of)
     assert len([entry for entry in read(run.journal) if entry.round >= 0]) == 1
     assert listener.told == ["started", "ended 0"]
+
+
+@pytest.mark.usefixtures("quiet")
+def test_what_an_observer_cannot_read_costs_the_round_that_it_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: Any) -> Any:
+        raise ObservationError("decisions.tsv cannot be read")
+
+    monkeypatch.setattr(observing.Observation, "keep", damaged)
+    run, _, _ = rounds(tmp_path / "run", 2, LocalExecutor)
+    causes = [(entry.status, entry.cause) for entry in read(run.journal)]
+    assert causes == [("failed", "what was observed cannot be used: decisions.tsv cannot be read")] * 2
