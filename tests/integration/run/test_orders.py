@@ -23,17 +23,18 @@ name: travelling
 system: {name: target, settings: {service_time: "fixed:1ms"}}
 rounds: 1
 seed: 11
-warm_up: 100ms
 time_limit: 20s
 """
 BY_ENGINE = """\
+warm_up: 0ms
 workload:
-  closed: {users: 2, requests: 15}
+  closed: {users: 1, requests: 30}
   feeder: {file: users.csv, order: random}
   journey: [{name: look, path: "/bytes/${feed.size}"}]
 strategies: [{client: native, baseline: {}}]
 """
 BY_CLIENT = """\
+warm_up: 100ms
 workload:
   closed: {users: 2, successes: 15}
   request: {path: /bytes/100}
