@@ -102,5 +102,5 @@ def duration_text(seconds: float) -> str:
     >>> duration_text(0.02)
     '20ms'
     """
-    unit = next((u for u in ("s", "ms") if seconds >= UNITS[u]), "us") if seconds else "s"
+    unit = next((u for u in ("s", "ms") if seconds >= UNITS[u]), "us") if seconds else "ms"
     return f"{seconds / UNITS[unit]:.6g}{unit}"

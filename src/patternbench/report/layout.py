@@ -118,6 +118,8 @@ def _panel(factor: Factor, levels: Levels) -> str:
 def _named(factor: Factor, level: Level) -> str:
     """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`."""
     title, text = factor_title(factor.name), level_with_unit(factor, level)
+    if factor.role is Role.PATTERN:
+        text = text.replace("_", " ")
     counted = factor.unit is not Unit.PERCENT and numeric(level, factor.unit) is not None and title.endswith("s")
     return f"{text} {title}" if counted else f"{title} {text}"
 

@@ -11,6 +11,7 @@ from patternbench.lab import systems
 from patternbench.lab.components import KINDS
 from patternbench.lab.systems import SystemFile
 from patternbench.study.problems import InputError
+from patternbench.study.roles import Role
 
 FILE = """\
 patternbench-system: 1
@@ -84,3 +85,41 @@ def test_the_docs_name_every_kind_of_component_with_every_setting() -> None:
     assert rows.keys() == KINDS.keys()
     for kind, model in KINDS.items():
         assert [name for name in model.model_fields if f"`{name}`" not in rows[kind]] == [], kind
+
+
+def test_a_setting_without_a_role_is_a_circumstance(tmp_path: Path) -> None:
+    spec = system(tmp_path).settings["store"]
+    assert (spec.role, spec.unit, spec.none) == (Role.WORLD, None, None)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("{default: memory, none: memory, about: x}", "only a pattern has a level at which it is none"),
+        ("{default: a, role: pattern, none: b, allowed: [a], about: x}", "none: b is not one of the values allowed"),
+        ("{default: 3, unit: duration, about: x}", "the default 3 is not a duration"),
+        ("{default: 3, unit: metres, about: x}", "duration"),
+        ("{default: 3, role: choice, about: x}", "pattern"),
+    ],
+)
+def test_a_setting_that_contradicts_itself_is_refused(tmp_path: Path, setting: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        system(tmp_path, FILE.replace("{default: memory, about: where the state is}", setting))
+
+
+def test_a_rule_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="exclude names `shop`, which is no setting"):
+        system(tmp_path, FILE.replace("components:", "exclude: [{store: memory, shop: big}]\ncomponents:"))
+
+
+def test_a_level_that_is_no_duration_where_the_setting_is_one_is_refused(tmp_path: Path) -> None:
+    timed = FILE.replace("{default: 0ms, about: to the store}", "{default: 0ms, unit: duration, about: to the store}")
+    (problem,) = system(tmp_path, timed).problems({"distance": 25})
+    assert str(problem).startswith("system.settings.distance: is not a duration (got 25)")
+
+
+def test_leases_of_what_computes_times_are_no_scenarios_of_the_shop() -> None:
+    shop = systems.load("shop-behind-two-balancers")
+    assert shop.refused({"algorithm": "gcra", "synchronisation": "lazy"}) is not None
+    assert shop.refused({"algorithm": "gcra"}) is None
+    assert shop.refused({"algorithm": "token_bucket", "synchronisation": "eager"}) is None

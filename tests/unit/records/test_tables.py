@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from patternbench.records import tables
 from patternbench.records.tables import TableError, read_table
 
 
@@ -84,3 +85,18 @@ def test_a_text_that_is_not_utf_8_is_refused_in_words(tmp_path: Path) -> None:
     path.write_bytes(b"a,b\n\xff\xfe,1\n")
     with pytest.raises(TableError, match="not a text table in UTF-8"):
         read_table(path)
+
+
+def test_a_table_of_rounds_carries_what_is_known_of_its_factors(tmp_path: Path) -> None:
+    rows = [{"name": "users", "path": ["users"], "role": "load", "unit": "count", "none": None, "levels": [1, 2]}]
+    table = pd.DataFrame({"users": [1, 2], "p95": [0.1, 0.2]})
+    tables.write_rounds(table, rows, tmp_path / "rounds.parquet")
+    assert tables.factors_of(tmp_path) == tables.factors_of(tmp_path / "rounds.parquet") == rows
+    pd.testing.assert_frame_equal(read_table(tmp_path), table)
+
+
+def test_of_a_table_that_no_run_wrote_nothing_is_known(tmp_path: Path) -> None:
+    table = pd.DataFrame({"users": [1, 2]})
+    table.to_parquet(tmp_path / "a.parquet")
+    table.to_csv(tmp_path / "a.csv")
+    assert tables.factors_of(tmp_path / "a.parquet") == tables.factors_of(tmp_path / "a.csv") == []

@@ -1,0 +1,74 @@
+"""A run's folder that was written before factors had roles and units is opened and reported as one of today."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from tests.support.studies import ROOT
+
+from patternbench.cli.fit import fit
+from patternbench.plan.factors import Factor
+from patternbench.records import tables
+from patternbench.records.folder import RunFolder
+from patternbench.report import build
+from patternbench.report.export import Wanted, export_run
+from patternbench.report.html import render
+from patternbench.report.layout import layout
+from patternbench.study.roles import Role, Unit
+
+OLDER = ROOT / "tests" / "data" / "run-before-roles"
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> RunFolder:
+    """A copy of the folder, whose last round is still to do."""
+    return RunFolder(Path(shutil.copytree(OLDER, tmp_path / "run")))
+
+
+def test_the_plan_of_an_older_run_knows_levels_alone() -> None:
+    assert json.loads((OLDER / "plan.json").read_text())["factors"]["retry.backoff.fixed.delay"] == ["1ms", "2ms"]
+    assert tables.factors_of(OLDER) == []
+
+
+def test_an_older_run_is_reported_with_roles_and_units_as_its_study_declares_them(older: RunFolder) -> None:
+    report = build.gather(older)
+    found = {name: (factor.role, factor.unit, factor.none) for name, factor in report.factors.items()}
+    assert found == {
+        "workers": (Role.WORLD, Unit.COUNT, None),
+        "abort.percentage": (Role.FAULT, Unit.PERCENT, None),
+        "parameters.size": (Role.WORLD, Unit.COUNT, None),
+        "client": (Role.CLIENT, Unit.TEXT, None),
+        "strategy": (Role.PATTERN, Unit.TEXT, "baseline"),
+        "retry.backoff.fixed.delay": (Role.PATTERN, Unit.DURATION, None),
+    }
+    assert layout(report).order("line") == ["baseline", "retry · 1 ms", "retry · 2 ms"]
+    assert "retry · 1 ms" in render(report)
+
+
+def test_the_rounds_of_an_older_run_keep_their_values_and_gain_what_is_known_of_its_factors(older: RunFolder) -> None:
+    before = pd.read_parquet(older.rounds).query("round < 5").reset_index(drop=True)
+    build.refresh_rounds(older)
+    after = pd.read_parquet(older.rounds).sort_values("round").reset_index(drop=True)
+    shared = [name for name in before.columns if name in after.columns]
+    assert set(before.columns) <= set(after.columns)
+    pd.testing.assert_frame_equal(before.sort_values("round").reset_index(drop=True)[shared], after[shared])
+    known = [Factor.from_json(row) for row in tables.factors_of(older.path)]
+    assert [factor.name for factor in known] == list(json.loads(older.plan.read_text())["factors"])
+
+
+def test_an_older_table_of_rounds_is_analyzed_by_what_the_plan_beside_it_says(older: RunFolder) -> None:
+    formula = "TotalExecutionTime ~ C(strategy) + `retry.backoff.fixed.delay`"
+    result = CliRunner().invoke(fit, [str(older.path), "--formula", formula])
+    assert result.exit_code == 0, result.output
+    assert "strategy is compared at retry.backoff.fixed.delay = 1.5ms" in " ".join(result.output.split())
+
+
+def test_an_export_of_the_rounds_as_parquet_keeps_what_is_known_of_their_factors(older: RunFolder) -> None:
+    build.refresh_rounds(older)
+    path = export_run(older, Wanted("parquet"), None, force=False)
+    assert tables.factors_of(path) == tables.factors_of(older.path) != []
