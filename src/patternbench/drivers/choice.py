@@ -9,11 +9,11 @@ from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
 
 NATIVE = "native"
-"""The client whose rounds the load engine may drive."""
+"""The load engine as a client: it is given rounds as any other, or jobs where a study asks for what only those have."""
 
 
 def by_engine(study: Study, client: str) -> bool:
-    """Whether the load engine drives a client's rounds: all of them, so that one generator stands behind them all."""
+    """Whether a client's rounds are jobs of the load engine: all of a study's, so that all are recorded alike."""
     return client == NATIVE and study.engine_only
 
 

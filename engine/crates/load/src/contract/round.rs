@@ -166,7 +166,8 @@ impl Round {
         Ok(Job {
             lateness: Lateness::default(),
             core: None,
-            priority: true,
+            // Clients of libraries are compared with this one, and none of them is more urgent than other processes.
+            priority: false,
             seed: self.seed,
             targets,
             limits: Limits::default(),

@@ -88,3 +88,6 @@ impl<A: Audience> Observer for Stream<A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
