@@ -15,6 +15,7 @@ from patternbench.lab import envoy
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components import KINDS
 from patternbench.lab.host import Host, LocalHost, Running
+from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
 from patternbench.lab.systems import SystemFile
@@ -140,10 +141,15 @@ def direct(urls: list[str], folder: Path) -> Bench:
 
 
 def described(entries: Sequence[Entry], endpoints: Sequence[str]) -> Topology:
-    """What a host is to launch for components; raises InputError listing all that they refuse."""
+    """What a host is to launch for components; raises InputError where one refuses its settings."""
     neighbours = Neighbours([name for name, _, _ in entries])
-    launches = [_component(name, kind, fields).describe(name, neighbours) for name, kind, fields in entries]
-    return Topology(tuple(launches), tuple(endpoints))
+    launches = [_launch(entry, neighbours) for entry in entries]
+    return Topology(tuple(replace(each, needs=tuple(KINDS[each.kind].needs())) for each in launches), tuple(endpoints))
+
+
+def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
+    name, kind, fields = entry
+    return _component(name, kind, fields).describe(name, neighbours)
 
 
 def _up(topology: Topology, folder: Path) -> Bench:
@@ -173,19 +179,14 @@ def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[Any]]) -> l
 def settings_problems(system: SystemFile, given: Mapping[str, Any]) -> list[Problem]:
     """What the components of a system would refuse of these settings, each at the setting that it comes from."""
     entries = system.with_settings(dict(given))
-    neighbours = Neighbours([name for name, _, _ in entries])
-    found = [problem for entry in entries for problem in _at_setting(system, entry, neighbours)]
-    found = found or list(described(entries, system.endpoints).problems())
+    neighbours, launches, found = Neighbours([name for name, _, _ in entries]), [], []
+    for entry in entries:
+        try:
+            launches.append(_launch(entry, neighbours))
+        except InputError as error:
+            found += [replace(each, path=_origin(system, entry[0], each.path)) for each in error.problems]
+    found = found or list(Topology(tuple(launches), tuple(system.endpoints)).problems())
     return list({str(problem): problem for problem in found}.values())
-
-
-def _at_setting(system: SystemFile, entry: Entry, neighbours: Neighbours) -> list[Problem]:
-    name, kind, fields = entry
-    try:
-        _component(name, kind, fields).describe(name, neighbours)
-    except InputError as error:
-        return [replace(each, path=_origin(system, name, each.path)) for each in error.problems]
-    return []
 
 
 def _origin(system: SystemFile, component: str, path: str) -> str:

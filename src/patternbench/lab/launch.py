@@ -68,10 +68,11 @@ class Launch:
     """How a host runs a component.
 
     ``ports`` are wanted by name, 0 for any that is free; ``secrets`` are made by the host. ``url`` is where others
-    reach it, ``endpoints`` are further addresses by name. ``after`` names components that must be ready first, in
-    addition to those that it refers to. ``via`` says which component stands for another one in its references: so a
-    proxy is put on the way between two. ``user`` is the system user to run as, where root starts it. ``log`` is a
-    folder, below its own, of what it writes in a round. It must be ready ``within`` a time.
+    reach it, ``endpoints`` are further addresses by name. ``needs`` must be installed; the bench adds those of its
+    kind. ``after`` names components that must be ready first, in addition to those that it refers to. ``via`` says
+    which component stands for another one in its references: so a proxy is put on the way between two. ``user`` is
+    the system user to run as, where root starts it. ``log`` is a folder, below its own, of what it writes in a round.
+    It must be ready ``within`` a time.
     """
 
     kind: str

@@ -87,3 +87,8 @@ def test_an_endpoint_that_no_component_has_is_a_problem(tmp_path: Path) -> None:
     (problem,) = bench.settings_problems(system, {})
     assert "load goes to `fra`" in problem.message
     assert problem.hint == "did you mean `far`?"
+
+
+def test_what_is_to_be_launched_says_what_its_kind_needs() -> None:
+    (launch,) = bench.described([("store", "redis", {})], ["store"]).launches
+    assert [need.name for need in launch.needs] == ["redis"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -56,7 +57,6 @@ class CrdtSidecar(Component):
             kind=self.kind,
             name=name,
             command=command + self._join(name, neighbours),
-            needs=tuple(self.needs()),
             ports={"crdt": 0, "gossip": 0},
             url="crdt://127.0.0.1:${self.port.crdt}",
             endpoints={"gossip": "gossip://127.0.0.1:${self.port.gossip}"},
@@ -76,6 +76,7 @@ def binary() -> Path:
     return home / "patternbench" / f"crdt-sidecar-{_fingerprint()}"
 
 
+@cache
 def _fingerprint() -> str:
     found = hashlib.sha256()
     for path in sorted(SOURCE.rglob("*")):

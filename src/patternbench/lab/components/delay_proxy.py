@@ -33,7 +33,6 @@ class DelayProxy(Component):
             kind=self.kind,
             name=name,
             command=(*command, "--to", reference(self.to, "url.address"), "--delay", str(self.delay)),
-            needs=tuple(self.needs()),
             ports={"way": 0},
             url=behind(self.to, "way"),
             ready=Announced("listening"),

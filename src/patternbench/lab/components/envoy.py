@@ -53,7 +53,6 @@ class Envoy(Component):
             name=name,
             command=(*command, "--log-level", "warning", "--concurrency", "1"),
             files=(File("envoy.json", config),),
-            needs=tuple(self.needs()),
             ports={"http": self.port, "admin": 0},
             url="http://127.0.0.1:${self.port.http}" + part(upstream, "path"),
             endpoints={"admin": "http://127.0.0.1:${self.port.admin}"},

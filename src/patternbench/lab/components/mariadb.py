@@ -56,7 +56,6 @@ class MariaDB(Component):
             command=(*_server(), *options),
             files=(File("tables.sql", self._tables()), File("users.sql", LOCK_ROOT + self._grant())),
             prepare=(Preparation(_install()), Preparation((*_server(), "--bootstrap"), input="tables.sql")),
-            needs=tuple(self.needs()),
             user="mysql",
             secrets=("password",),
             ports={"mysql": self.port},

@@ -101,7 +101,6 @@ class Nginx(Component):
                 File("plan.json", plan),
                 File(f"{DECISIONS}/plan.json", _without_passwords(plan)),  # the round's records keep this one
             ),
-            needs=tuple(self.needs()),
             ports={"http": self.port, "metrics": 0},
             url="http://127.0.0.1:${self.port.http}",
             ready=Port("http"),

@@ -46,7 +46,6 @@ class PythonApp(Component):
             kind=self.kind,
             name=name,
             command=(*command, "--worker-tmp-dir", "${self.folder}", self.app),
-            needs=tuple(self.needs()),
             ports={"http": 0},
             url="http://127.0.0.1:${self.port.http}",
             ready=Http("http"),

@@ -41,7 +41,6 @@ class Redis(Component):
             name=name,
             command=(*command, "--save", "", "--appendonly", "no"),
             files=(File("redis.conf", SETTINGS),),
-            needs=tuple(self.needs()),
             user="redis",
             secrets=("password",),
             ports={"redis": self.port},

@@ -44,7 +44,6 @@ class Target(Component):
             kind=self.kind,
             name=name,
             command=command + (("--log", self.log) if self.log else ()),
-            needs=tuple(self.needs()),
             ports={"http": self.port},
             url="http://127.0.0.1:${self.port.http}",
             ready=Announced("listening"),
