@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -37,11 +38,7 @@ class Bench:
 
     def start(self, topology: Topology) -> None:
         """Bring a system up; raise StartError, with nothing left, when a component fails."""
-        try:
-            self.host.launch(topology.launches)
-        except BaseException:
-            self.close()
-            raise
+        self.host.launch(topology.launches)
         self.targets = [self.running[name].url for name in topology.endpoints]
 
     @property
@@ -153,9 +150,11 @@ def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
 
 
 def _up(topology: Topology, folder: Path) -> Bench:
-    bench = Bench(folder)
-    bench.start(topology)
-    return bench
+    with ExitStack() as starting:
+        bench = starting.enter_context(Bench(folder))
+        bench.start(topology)
+        starting.pop_all()
+        return bench
 
 
 def fault_problems(study: Study) -> list[Problem]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from patternbench.lab.processes import StartError
+from patternbench.lab.ready import LOOPBACK
 
-LOOPBACK = "127.0.0.1"
 TRIES = 100
 
 

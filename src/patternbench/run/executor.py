@@ -79,6 +79,7 @@ class LocalExecutor:
         files = (dict(order.inputs), order.beside)
         if self._stage is None or self._files != files:
             self._open.close()
+            self._stage = None
             inputs = copies.by_hash(self._folder, order.inputs, Path(order.beside))
             self._core = self._open.enter_context(machine.kept_free(self._engine_only))
             self._stage, self._files = self._open.enter_context(Stage(self._folder.logs, inputs)), files
