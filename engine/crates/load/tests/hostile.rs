@@ -1,5 +1,9 @@
 //! Whatever a server sends, a round ends in its time, every call has its row, and memory stays bounded.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    reason = "tests run beside the world that they look at"
+)]
 
 mod common;
 

@@ -1,5 +1,9 @@
 //! Policies at the client, against servers that follow a script.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    reason = "tests run beside the world that they look at"
+)]
 
 mod common;
 

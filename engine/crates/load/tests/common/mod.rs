@@ -1,5 +1,10 @@
 //! Servers that follow a script, and jobs run against them.
-#![allow(dead_code, missing_docs)]
+#![allow(
+    dead_code,
+    missing_docs,
+    clippy::disallowed_methods,
+    reason = "tests run beside the world that they look at"
+)]
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Row, RowAccessor};
