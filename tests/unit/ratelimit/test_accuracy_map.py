@@ -2,7 +2,8 @@
 
 import pytest
 
-from patternbench.ratelimit.plan.accuracy_map import ALGORITHMS, AT_ONCE, Group, Lease, Map, left_out, scenarios
+from patternbench.ratelimit.plan.accuracy_map import AT_ONCE, Group, Lease, Map, left_out, scenarios
+from patternbench.study.limiter import ALGORITHMS
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
