@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from patternbench.analyze.compare.comparison import difference, judged, matched_by_block
 from patternbench.analyze.noise import scenario_floor
@@ -22,7 +21,7 @@ from patternbench.analyze.recommend.ranking import rank
 from patternbench.analyze.rounds import Scenario
 from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import Rule, decide
-from patternbench.ratelimit.analyze.cost import Wanted, choose, clear, mean_interval, noise
+from patternbench.ratelimit.analyze.cost import clear, mean_interval
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Floats]
@@ -61,19 +60,6 @@ def tables(rounds: int, runs: int, real: int = 0) -> dict[str, float]:
         any_wrong += any(told[:10])
         wrong_share += sum(told[:10]) / max(1, sum(told))
     return {"any": any_wrong / runs, "share": wrong_share / runs}
-
-
-def slower(rounds: int, runs: int, count: int = 10) -> float:
-    """Return how often any of some equally cheap, equally exact rate limiters is called clearly slower."""
-    rng, told = np.random.default_rng(rounds), 0
-    by = {"limiter": np.tile(np.arange(count), rounds), "block": np.repeat(np.arange(rounds), count), "error": 0.0}
-    for _ in range(runs):
-        cost = rng.normal(10, SPREAD, (rounds, count)) + rng.normal(0, BLOCKS, (rounds, 1))
-        rows = pd.DataFrame({**by, "cost": cost.ravel(), "alike": 0})
-        wanted = Wanted("cost", "error", "error", 1.0, noise(rows, ["alike"], "cost"))
-        chosen = choose(rows, ["limiter"], wanted)
-        told += chosen is not None and len(chosen.alike) < count
-    return told / runs
 
 
 def contrasts(rounds: int, runs: int, count: int = 10) -> float:
@@ -147,7 +133,6 @@ def lines(runs: int) -> Iterator[str]:
         "*clearly* and right, of ten, one 20 % better": lambda n: choices(10, n, runs, 0.2)["clear"],
         "any *higher* or *lower* in a table of ten equal pairs": lambda n: tables(n, runs)["any"],
         "wrong share of *higher* and *lower*, ten equal pairs and five real": lambda n: tables(n, runs, 5)["share"],
-        "*clearly slower*, any of ten equal rate limiters": lambda n: slower(n, runs),
         "any *clear* in a table of ten contrasts between equal rate limiters": lambda n: contrasts(n, runs),
         "beyond the noise floor, one scenario": lambda n: floors(n, runs, (0.05,)),
         "beyond the noise floor, the worst of unequal scenarios": lambda n: floors(n, runs, (0.01, 0.05, 0.3)),

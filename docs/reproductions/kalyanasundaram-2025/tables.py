@@ -98,7 +98,7 @@ def copy_figures(run: Path) -> None:
 
 def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
     """Every table with its title."""
-    counted, long = section.counting(rows), section.counting(leased)
+    counted, long = rows[rows["valid"]], leased[leased["valid"]]
     parts = {
         f"{len(rows)} rounds, {int(rows['valid'].sum())} of them valid. Latency that the limiter adds near the store "
         "(Table V), ms: ours with its 95 % interval, the paper's in brackets": latencies(counted),

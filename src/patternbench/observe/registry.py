@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Collection
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 import patternbench
 from patternbench.observe.response import Response
-from patternbench.observe.seam import Observer
+from patternbench.observe.seam import Aim, Observer
 
 MODULE = "observer"
 
@@ -25,6 +26,12 @@ def folders() -> list[str]:
     """The packages of the observers."""
     packages = [f"patternbench.{each.name}" for each in pkgutil.iter_modules(patternbench.__path__) if each.ispkg]
     return sorted(name for name in packages if find_spec(f"{name}.{MODULE}"))
+
+
+def aim_of(columns: Collection[str]) -> Aim | None:
+    """The aim of the first observer that saw something in a run, by the columns of its rounds."""
+    saw = (each for each in observers() if any(response.name in columns for response in each.responses))
+    return next((each.aim for each in saw if each.aim), None)
 
 
 def responses() -> list[Response]:

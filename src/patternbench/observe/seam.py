@@ -58,6 +58,14 @@ class Kept:
     folder: Path
 
 
+@dataclass(frozen=True)
+class Aim:
+    """What to choose by where a study does not say: objectives and limits, written as in a study's ``recommend``."""
+
+    objectives: Sequence[str]
+    subject_to: Sequence[str] = ()
+
+
 class Observer(ABC, Generic[Seen]):
     """What watches a round besides its attempts. Only its name and ``read`` are needed; it overrides what it can."""
 
@@ -65,6 +73,8 @@ class Observer(ABC, Generic[Seen]):
     """Its folder within what is kept with a round: letters, digits and hyphens."""
     responses: ClassVar[Sequence[Response]] = ()
     """The columns that it adds to the table of rounds."""
+    aim: ClassVar[Aim | None] = None
+    """What the configurations of a run in which it saw something are for."""
     tables: ClassVar[Mapping[str, Callable[[Any], pd.DataFrame]]] = {}
     """The tables that ``export`` writes of what it has seen in a round, by name."""
 

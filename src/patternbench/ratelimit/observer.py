@@ -15,7 +15,7 @@ from patternbench.observe.seam import Kept, Observer, Settings
 from patternbench.observe.section import Section
 from patternbench.ratelimit.records import decisions
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.ratelimit.responses import RESPONSES, of_decisions
+from patternbench.ratelimit.responses import AIM, RESPONSES, of_decisions
 
 MOST_WITHOUT_STORE = 0.01
 """Share of a round's decisions from which on it was not the store that limited."""
@@ -26,6 +26,7 @@ class RateLimits(Observer[Decisions]):
 
     name = "rate-limits"
     responses = RESPONSES
+    aim = AIM
     tables = MappingProxyType({"decisions": attrgetter("table")})
 
     def read(self, kept: Kept) -> Decisions | None:

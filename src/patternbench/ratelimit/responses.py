@@ -6,23 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from patternbench.observe.response import Better, Response
-from patternbench.observe.seam import Settings
+from patternbench.observe.seam import Aim, Settings
 from patternbench.ratelimit.analyze.throttling import DEFAULT_TOLERANCE_US, Rule, summarize
 from patternbench.ratelimit.plan import replay
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.study.units import Duration
 
 ALL = 100.0
+ENOUGH = 1.0
+"""Percent of requests outside the band of tolerance up to which a limiter counts as accurate enough."""
+BEYOND_BAND, WITHOUT_STORE = "throttling_deviation_beyond_20ms", "decided_without_store"
 FROM_SUMMARY = {
     "throttling_deviation": "deviation",
     "throttling_deviation_by_client": "client_mean",
-    "throttling_deviation_beyond_20ms": "deviation_tolerant",
+    BEYOND_BAND: "deviation_tolerant",
     "wrongly_allowed": "wrongly_allowed",
     "wrongly_rejected": "wrongly_rejected",
     "throttling_peak": "peak",
 }
 """What each response is called in the judge's summary."""
-WITHOUT_STORE = "decided_without_store"
 _L = Better.LOWER
 RESPONSES = (
     Response(
@@ -40,7 +42,7 @@ RESPONSES = (
         "the same for each client, and then the mean",
     ),
     Response(
-        "throttling_deviation_beyond_20ms",
+        BEYOND_BAND,
         "Throttling deviation beyond 20 ms",
         "percent",
         _L,
@@ -57,6 +59,10 @@ RESPONSES = (
     ),
     Response(WITHOUT_STORE, "Decided without the store", "percent", _L, "decisions while the store did not answer"),
 )
+
+
+AIM = Aim(("minimise AverageSuccessTime",), (f"{BEYOND_BAND} <= {ENOUGH:g}%", f"{WITHOUT_STORE} <= {ENOUGH:g}%"))
+"""What a rate limiter is chosen by where a study does not say: the least latency among those that are accurate."""
 
 
 def rule_of(limit: Mapping[str, Any]) -> Rule:

@@ -47,6 +47,11 @@ def factors_of(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def columns_of(path: Path) -> list[str]:
+    """The names of the columns of a Parquet table."""
+    return [str(name) for name in pq.read_schema(path).names]
+
+
 def read_table(path: Path) -> pd.DataFrame:
     """Read the table at `path`: a run folder (its finished, valid rounds), a .csv or a .parquet file.
 

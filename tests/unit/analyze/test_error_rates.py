@@ -73,11 +73,6 @@ def test_a_table_of_ten_equal_pairs_has_a_verdict_in_5_percent_at_most(rounds: i
 
 
 @every_number_of_rounds
-def test_of_equally_cheap_rate_limiters_any_is_called_clearly_slower_in_5_percent_at_most(rounds: int) -> None:
-    assert rates.slower(rounds, 200) <= bound(200)
-
-
-@every_number_of_rounds
 def test_a_table_of_contrasts_between_equal_rate_limiters_says_clear_in_5_percent_at_most(rounds: int) -> None:
     assert rates.contrasts(rounds, 300) <= bound(300)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from patternbench.ratelimit.analyze import cost
-from patternbench.ratelimit.analyze.cost import Noise, Wanted
+from patternbench.ratelimit.analyze.cost import Noise
 from patternbench.ratelimit.analyze.throttling import Rule
 
 RULE = Rule(window_us=1_000_000, limit=2, tolerance_us=20_000)
@@ -128,51 +128,12 @@ def test_only_rounds_that_have_a_match_are_compared() -> None:
     assert apart.mean == pytest.approx(3.5)
 
 
-def test_the_noise_is_the_pooled_scatter_within_what_is_alike() -> None:
-    rows = rounds(store=["r", "r", "m", "m"], block=[0, 0, 0, 0], ms=[1.0, 3.0, 11.0, 13.0])
-    found = cost.noise(rows, ["store"], "ms")
-    assert (found.deviation, found.freedom) == (pytest.approx(np.sqrt(2)), 2)
-    # t(0.975, 2) = 4.303; a difference of two single rounds scatters by sqrt(2) as much.
-    assert found.reach(1) == pytest.approx(4.303 * np.sqrt(2) * np.sqrt(2), abs=1e-2)
-    assert found.reach(4) == pytest.approx(found.reach(1) / 2)
-
-
-def test_where_nothing_is_alike_every_difference_may_be_chance() -> None:
-    rows = rounds(store=["r", "m"], block=[0, 0], ms=[1.0, 30.0])
-    assert cost.noise(rows, ["store"], "ms").reach(1) == np.inf
-
-
-def wanted(scatter: float) -> Wanted:
-    return Wanted("ms", "error", "finer", 1.0, Noise(scatter, 100))
-
-
-def candidates(blocks: int = 1) -> pd.DataFrame:
-    one = {"name": ["coarse", "exact", "slow", "wrong"], "ms": [10.0, 10.2, 60.0, 5.0]}
-    errors = {"error": [0.9, 0.0, 0.0, 8.0], "finer": [5.0, 0.0, 0.0, 9.0]}
-    return pd.concat([pd.DataFrame({**one, **errors, "block": block}) for block in range(blocks)], ignore_index=True)
-
-
-def test_of_candidates_of_the_same_cost_the_one_of_least_error_is_chosen() -> None:
-    found = cost.choose(candidates(), ["name"], wanted(0.5))
-    assert found is not None
-    assert (found.place, found.cheapest, found.alike) == (1, 0, (0, 1))
-
-
-def test_a_cost_that_is_clearly_least_decides_among_those_accurate_enough() -> None:
-    found = cost.choose(candidates(), ["name"], wanted(0.01))
-    assert found is not None
-    assert (found.place, found.alike) == (0, (0,))
-
-
-def test_nothing_is_chosen_when_nothing_is_accurate_enough() -> None:
-    assert cost.choose(candidates().query("name == 'wrong'"), ["name"], wanted(0.5)) is None
-
-
-def test_the_cheapest_of_many_must_lie_further_from_the_others_than_the_cheaper_of_two() -> None:
-    # The studentized range at 95 %: 2.80 standard errors of two means, 4.55 of ten (Tukey; 100 degrees of freedom).
-    noise = Noise(1.0, 100)
-    assert noise.reach(4) == pytest.approx(2.806 / 2, abs=2e-3)
-    assert noise.reach(4, among=10) == pytest.approx(4.56 / 2, abs=2e-2)
+def test_a_difference_of_two_means_reaches_as_far_as_students_interval() -> None:
+    # t(0.975, 2) = 4.303; a difference of two single rounds scatters by sqrt(2) as much as one.
+    noise = Noise(3.0, 2)
+    assert noise.reach(1) == pytest.approx(4.303 * 3.0 * np.sqrt(2), abs=1e-2)
+    assert noise.reach(4) == pytest.approx(noise.reach(1) / 2)
+    assert Noise(np.nan, 0).reach(1) == np.inf
 
 
 def test_contrasts_are_clear_after_a_correction_for_how_many_there_are() -> None:

@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 from tests.support.studies import study
 
+from patternbench.analyze.recommend.recommendation import recommend
+from patternbench.lab import systems
 from patternbench.plan.expand import expand
 from patternbench.ratelimit.analyze.throttling import summarize
 from patternbench.ratelimit.observer import OBSERVER, store_doubts
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import FROM_SUMMARY, RESPONSES, rule_of
+from patternbench.report.sections.wish import DEFAULT, wish_of
 from patternbench.run import evidence
 
 LIMIT = {"algorithm": "fixed_window", "limit": 2, "window": "1s", "store": "redis"}
@@ -62,6 +65,36 @@ def test_a_round_is_judged_by_the_limit_over_all_balancers_when_each_enforces_it
     halved = {**LIMIT, "limit": 1, "store": "memory"}
     found = OBSERVER.measured(decided(0, 300, 600, allowed=2, limit=halved), {"limit": 2})
     assert found["throttling_deviation"] == 0
+
+
+def measured(**columns: list[object]) -> pd.DataFrame:
+    """Four blocks of rounds of these configurations, which differ little from block to block."""
+    one = pd.DataFrame(columns)
+    blocks = [one.assign(block=block, AverageSuccessTime=one["AverageSuccessTime"] + block / 1e6) for block in range(4)]
+    return pd.concat(blocks, ignore_index=True).assign(status="done", valid=True)
+
+
+def test_where_a_study_does_not_say_the_cheapest_limiter_that_is_accurate_enough_is_recommended() -> None:
+    asked = study(system="{name: shop-behind-two-balancers, settings: {algorithm: [no_limiter, gcra, fixed_window]}}")
+    plan = expand(asked, systems.load("shop-behind-two-balancers"))
+    factors = {name: factor for name, factor in plan.factors.items() if name == "algorithm"}
+    rows = measured(
+        algorithm=["no_limiter", "gcra", "fixed_window", "token_bucket"],
+        AverageSuccessTime=[0.010, 0.012, 0.011, 0.020],
+        throttling_deviation_beyond_20ms=[np.nan, 0.5, 7.0, 0.0],
+        decided_without_store=[np.nan, 0.0, 0.0, 0.0],
+    )
+    (choice,) = recommend(rows, wish_of(asked, factors, rows.columns)).choices
+    assert choice.chosen is not None
+    assert choice.chosen.scenario.levels["algorithm"] == "gcra"
+    assert choice.verdict == "clear"
+    assert wish_of(asked, factors, ["p95"]).objectives == DEFAULT.objectives
+
+
+def test_a_study_that_says_what_to_choose_by_is_asked_first() -> None:
+    asked = study(recommend="{objectives: [minimise p95]}")
+    names = [response.name for response in RESPONSES]
+    assert wish_of(asked, {}, names).objectives == ("minimise p95",)
 
 
 def test_a_study_may_aim_at_each_response_and_derive_from_it() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from patternbench.observe.section import Section
+from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.simulated import LimitMap, Simulated
-from patternbench.ratelimit.report import advice, simulation, tables
-from patternbench.ratelimit.report.tables import BALANCERS, COST
+from patternbench.ratelimit.report import accuracy, section, simulation, tables
+from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST
+from patternbench.records.folder import RunFolder
 
 NAMES = ("deviation", "wrongly_allowed", "wrongly_rejected", "client_mean", "deviation_tolerant")
 MORE = ("deviation_least", "deviation_most", "peak")
@@ -31,23 +35,24 @@ def row(algorithm: str, ms: float, deviation: float, block: int = 0, **more: obj
 
 
 def told(rows: list[dict[str, object]], bursts: float | None = None) -> str:
-    table = pd.DataFrame(rows)
-    return "\n".join(advice.recommendation(table, tables.costs(table), lambda _row: bursts).words)
+    return "\n".join(accuracy.words(pd.DataFrame(rows), lambda _row: bursts))
 
 
-def test_among_those_that_cost_the_same_the_one_that_deviates_least_is_chosen_and_the_others_are_named() -> None:
+def test_who_is_accurate_enough_is_counted_and_named_where_they_are_few() -> None:
     rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("sliding window log", 10.5, 0.0)]
     words = told([*rows, row("gcra", 10.6, 5.0)])
-    assert "With the store 0ms away, choose sliding window log over redis: 0.00 % of its decisions" in words
-    assert "its latency cannot be told from that of fixed window over redis" in words
-    assert "2 of 3 configurations are accurate enough" in words
-    assert "there is no interval for a single configuration yet" in words
+    first = "With the store 0ms away, 2 of 3 configurations are accurate enough"
+    assert f"{first}: fixed window over redis, sliding window log over redis." in words
+    many = [row("gcra", 10, 0.0, synchronisation=f"{number}. lease") for number in range(accuracy.NAMED + 1)]
+    assert "4 of 4 configurations are accurate enough." in told(many)
 
 
-def test_a_choice_that_suits_only_even_clients_says_so() -> None:
-    rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6)]
-    assert "in bursts, 14.5 % of its decisions would deviate (simulated)" in told(rows, 14.5)
+def test_accuracy_that_holds_only_for_even_clients_is_said_to_be_so() -> None:
+    rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("gcra", 10, 5.0)]
+    assert "For 1 of them that holds for clients as even as these" in told(rows, 14.5)
+    assert "(simulated), at most 14.5 %, of fixed window over redis at 0ms." in told(rows, 14.5)
     assert "in bursts" not in told(rows, 0.5)
+    assert "in bursts" not in told(rows)
 
 
 def test_where_nothing_is_accurate_enough_the_nearest_is_named() -> None:
@@ -55,35 +60,63 @@ def test_where_nothing_is_accurate_enough_the_nearest_is_named() -> None:
     assert "none is accurate enough; the nearest is fixed window over redis at 4.00 %" in words
 
 
-def test_where_no_store_answered_there_is_nothing_to_choose_from() -> None:
+def test_where_no_store_answered_that_is_said() -> None:
     assert "no store answered" in told([row("no limiter", 10, 0), row("gcra", 10.4, 0, missing=50.0)])
 
 
-def test_what_has_no_valid_round_is_named_and_not_chosen() -> None:
+def test_what_has_no_valid_round_is_named() -> None:
     words = told([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("fixed window", 10.5, 0.5)])
-    assert "choose fixed window over redis" in words
-    assert "Without a valid round yet, and so not chosen from, though in the tables: gcra over redis at 0ms." in words
+    assert "1 of 1 configurations is accurate enough: fixed window over redis." in words
+    assert "Without a valid round yet, and so neither in the tables nor chosen from: gcra over redis at 0ms." in words
 
 
-def test_an_overhead_over_rounds_that_are_not_valid_is_doubted() -> None:
+def test_a_configuration_with_one_valid_round_is_not_said_to_have_none() -> None:
+    words = told([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("gcra", 10.5, 0.0, block=1)])
+    assert "Without a valid round" not in words
+
+
+def test_an_overhead_over_rounds_that_are_not_valid_is_not_known() -> None:
     words = told([row("no limiter", 10, 0, valid=False), row("gcra", 10.4, 0.0)])
-    assert "No round without a limiter is valid yet" in words
+    assert "No round without a limiter is valid yet, so what the limiters add is not known." in words
 
 
-def test_what_is_clearly_slower_is_counted_and_a_lone_cheapest_is_said_to_be_so() -> None:
-    rows = [
-        row(name, ms + 0.01 * (block % 2), 0.0, block, **more)
-        for block in range(3)
-        for name, ms, more in (
-            ("no limiter", 10, {}),
-            ("gcra", 10.4, {}),
-            ("fixed window", 10.41, {}),
-            ("gcra", 19, {"store": "mariadb"}),
-            ("fixed window", 19.01, {"store": "mariadb"}),
-        )
-    ]
-    assert "4 of 4 configurations are accurate enough, 2 of them clearly slower." in told(rows)
-    assert "resamples" not in told(rows)
+def whole_section(path: Path, found: Simulated, rows: pd.DataFrame) -> Section:
+    """The section of a run beside which this was simulated; its clients saw what its balancers logged."""
+    path.mkdir()
+    run = RunFolder(path)
+    simulated.write(run, found)
+    seen = {str(name).replace(BALANCERS, CLIENTS): rows[name] for name in rows if str(name).startswith(BALANCERS)}
+    return section.section(run, rows.assign(**seen, **{"group.all": 0.0}), [LIMIT])
+
+
+LIMIT = {"algorithm": "gcra", "limit": 10, "window": "6s", "store": "redis"}
+
+
+def test_no_table_and_no_figure_holds_a_round_that_is_not_valid(tmp_path: Path) -> None:
+    rows = [row("no limiter", 10, 0), row("gcra", 10.4, 0.0), row("fixed window", 777.7, 66.6, valid=False)]
+    answer = {"deviation": 0.0, "deviation_tolerant": 0.0, "asked_store": 100.0}
+    found = whole_section(tmp_path / "run", Simulated({"0": answer}, [], 10, 0.1), pd.DataFrame(rows))
+    shown = [table.frame.to_string() for table in found.tables] + [json.dumps(figure.spec) for figure in found.figures]
+    assert len(found.tables) > 4
+    assert found.figures
+    assert not [text for text in shown if "777.7" in text or "66.6" in text or "fixed window" in text]
+    assert any("nor chosen from: fixed window over redis at 0ms." in text for text in found.words)
+
+
+def test_a_run_of_which_no_limited_round_is_valid_has_a_section_that_says_so(tmp_path: Path) -> None:
+    rows = pd.DataFrame([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False)])
+    found = whole_section(tmp_path / "run", Simulated({}, [], 0, 0.0), rows)
+    assert found.words[0].startswith("No round with a limiter is valid")
+    assert [table.title for table in found.tables] == ["The algorithms as configured (the paper's Table IV)"]
+
+
+def test_a_simulation_of_rounds_whose_store_never_answered_is_no_comparison() -> None:
+    rows = pd.DataFrame([row("gcra", 10, 2.0, missing=50.0)])
+    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    found = simulation.part(Simulated({"0": answer}, [], 10, 0.1), rows)
+    assert found.words[0] == "No valid round whose store answered could be held against its simulation."
+    assert not found.tables
+    assert not found.figures
 
 
 def test_each_limit_is_compared_with_the_rounds_without_a_limiter_and_has_its_own_ends() -> None:
@@ -127,11 +160,17 @@ def test_stores_are_compared_over_the_algorithms_that_both_have() -> None:
     assert (found["pairs of rounds"], found["difference"]) == (3, "clear")
 
 
-def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise() -> None:
-    rows = pd.DataFrame([row("gcra", 10, 0)])
-    found = simulation.part(Simulated(missing="luajit is not on PATH: install it"), rows)
-    assert list(found.words) == ["Nothing could be simulated beside these rounds (luajit is not on PATH: install it)."]
-    assert not found.tables
+def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise(tmp_path: Path) -> None:
+    rows = pd.DataFrame([row("no limiter", 10, 0), row("gcra", 10.4, 0)])
+    answer = {"deviation": 0.0, "deviation_tolerant": 0.0, "asked_store": 100.0}
+    with_it = whole_section(tmp_path / "with", Simulated({"0": answer}, [], 10, 0.1), rows)
+    without = whole_section(tmp_path / "without", Simulated(missing="luajit is not on PATH: install it"), rows)
+    why = "Nothing could be simulated beside these rounds (luajit is not on PATH: install it)."
+    assert without.words[-1] == why
+    own = {table.title for table in without.tables}
+    assert own < {table.title for table in with_it.tables}
+    assert not [title for title in own if "imulated" in title]
+    assert list(without.words[:-1]) == list(with_it.words[: len(without.words) - 1])
 
 
 def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counted() -> None:
@@ -190,10 +229,3 @@ def test_the_map_in_short_stands_between_the_ends_of_its_scale() -> None:
     short = found.tables[-1].frame
     assert short["algorithm"].tolist() == ["no limiter", "fixed window", "fixed window", "gcra", "exact log"]
     assert "recorded, 64 balancers" in short.columns
-
-
-def test_where_no_limited_round_is_valid_nothing_is_chosen() -> None:
-    table = pd.DataFrame([row("no limiter", 10, 0), row("fixed window", 10.4, 0.6, valid=False)])
-    found = advice.recommendation(table, tables.costs(table), lambda _row: None)
-    assert found.choices == []
-    assert "there is nothing to choose from" in found.scale

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -166,37 +165,16 @@ class Noise:
     deviation: float
     freedom: int
 
-    def reach(self, rounds: int, among: int = 2) -> float:
-        """How far apart two of so many means, of so many rounds each, must lie to count as different (95 %).
-
-        Tukey's honest difference: it holds for any two of them, the cheapest and the dearest too. Source: Tukey, The
-        problem of multiple comparisons (1953).
-        """
+    def reach(self, rounds: int) -> float:
+        """How far a difference of two means, of so many rounds each, may lie from the truth (Student's, 95 %)."""
         if not self.freedom:
             return np.inf
-        return _studentized_range(among, self.freedom) * self.deviation / float(np.sqrt(rounds))
-
-
-@lru_cache(maxsize=256)
-def _studentized_range(among: int, freedom: int) -> float:
-    return float(stats.studentized_range.ppf(CONFIDENCE, max(among, _LEAST), freedom))
+        t = stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)
+        return float(t * self.deviation * np.sqrt(2 / rounds))
 
 
 _NONE = Noise(0.0, 1)
 """Of what is compared with itself."""
-
-
-def noise(rows: pd.DataFrame, alike: Sequence[str], response: str) -> Noise:
-    """The pooled scatter of a response within the rounds of one block that are equal in `alike`.
-
-    What else differs between them is counted as noise too, so it errs on the side of calling less different.
-    """
-    groups = rows.groupby([*alike, "block"], observed=True)[response]
-    freedom = int((groups.size() - 1).sum())
-    if not freedom:
-        return Noise(np.nan, 0)
-    squares = float((groups.var(ddof=1).fillna(0) * (groups.size() - 1)).sum())
-    return Noise(float(np.sqrt(squares / freedom)), freedom)
 
 
 def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
@@ -215,47 +193,6 @@ def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
     values = means[response].to_numpy(float)
     apart = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
     return Noise(float(np.sqrt(apart @ apart / freedom)), freedom)
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A choice among candidates: its place, those that are not clearly slower (places), and that of the least cost."""
-
-    place: int
-    alike: tuple[int, ...]
-    cheapest: int
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a limiter should be: cheap in the response `cost`, given `noise`, with at most `enough` of `error`.
-
-    Of equal errors the one of the smaller `finer` error is wanted.
-    """
-
-    cost: str
-    error: str
-    finer: str
-    enough: float
-    noise: Noise
-
-
-def choose(rows: pd.DataFrame, by: Sequence[str], wanted: Wanted) -> Chosen | None:
-    """Choose the candidate of least error among those whose cost can't be told from the least cost.
-
-    `rows` has a value a round; each combination of `by` is a candidate, in order of first appearance. A candidate
-    counts when the median of its error is at most enough; None when none does.
-    """
-    groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
-    errors = {"error": groups[wanted.error].median(), "finer": groups[wanted.finer].median()}
-    table = pd.DataFrame({"cost": groups[wanted.cost].mean(), **errors, "rounds": groups.size()})
-    good = table.reset_index(drop=True)[lambda all_: all_["error"] <= wanted.enough]
-    if good.empty:
-        return None
-    reach = wanted.noise.reach(int(good["rounds"].min()), len(good))
-    alike = good[good["cost"] <= good["cost"].min() + reach]
-    best = alike.sort_values(["error", "finer", "cost"], kind="stable").index[0]
-    return Chosen(int(best), tuple(map(int, alike.index)), int(good["cost"].idxmin()))
 
 
 def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The report's section on rate limiting: cost and exactness of each configuration, and which one to choose.
+"""The report's section on rate limiting: cost and exactness of each configuration.
 
 Its tables and figures follow Tables IV and V and Figures 4 to 7 of Kalyanasundaram et al. (2025); the ends of the
 scale, no limiter and an exact log, stand in every table. This file puts it together from one row a round and limit.
@@ -21,7 +21,7 @@ from patternbench.ratelimit.observer import OBSERVER
 from patternbench.ratelimit.plan import replay
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.ratelimit.report import advice, figures, simulation, tables
+from patternbench.ratelimit.report import accuracy, figures, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, BY, CLIENTS, COST, GROUP, NONE, PER_REQUEST
 from patternbench.ratelimit.responses import rule_of
 from patternbench.records import attempts, journal, observed, stored
@@ -31,7 +31,7 @@ from patternbench.report.labels import factor_title, level_text
 from patternbench.study.units import Duration
 
 MILLI = 1000.0
-REJECTED = "Calls that fail here are, above all, those that a limiter is there to reject."
+ANCHOR, TITLE = "rate-limiting", "Rate limiting"
 NAMED = ("algorithm", "store", "synchronisation", "store_delay", "limit", "window", "client", "strategy")
 """Factors that have a column of their own; all others that vary are told together."""
 
@@ -40,7 +40,7 @@ def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
     """The section on rate limiting when load balancers kept their decisions; nothing otherwise."""
     run = RunFolder(path)
     found = judged_rounds(run, rounds)
-    return [_section(run, counting(found), found.attrs["limits"])] if len(found) else []
+    return [section(run, found, found.attrs["limits"])] if len(found) else []
 
 
 def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
@@ -67,12 +67,6 @@ def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
         table = table.sort_values(["limited", "limit", "also", "distance", *BY[:3]], kind="stable")
     table.attrs["limits"] = [limit for limit in limits.values() if limit]
     return table
-
-
-def counting(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that count: of a configuration with valid rounds those alone, otherwise what there is."""
-    some = rows.groupby(BY)["valid"].transform("any")
-    return rows[rows["valid"] | ~some]
 
 
 def _each(rows: pd.DataFrame) -> list[Any]:
@@ -138,27 +132,33 @@ def _several(levels: Any, name: str) -> bool:
     return len({str(one.get(name)) for one in levels if one.get(name) is not None}) > 1
 
 
-def _section(run: RunFolder, rows: pd.DataFrame, limits: list[dict[str, Any]]) -> Section:
-    costs, exactness = tables.costs(rows), tables.exactness(rows)
+def section(run: RunFolder, judged: pd.DataFrame, limits: list[dict[str, Any]]) -> Section:
+    """The section from every judged round: what is valid is shown, and configurations without it are named."""
+    rows = judged[judged["valid"]]
     configured = Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits))
-    made = [
-        Table("Latency that the limiter adds, over admitted requests (Table V)", tables.costs_shown(costs, rows)),
+    if not rows["limited"].any():
+        return Section(ANCHOR, TITLE, accuracy.words(judged, lambda _row: None), [configured])
+    found = simulated.read(run)
+    beside = simulation.part(found, rows)
+    shown = [tables.slim(table) for table in (*_measured(rows), *beside.tables) if len(table.frame)]
+    return Section(
+        ANCHOR,
+        TITLE,
+        [*accuracy.words(judged, partial(simulation.in_bursts, found)), *beside.words],
+        [configured, *shown],
+        [*figures.of_paper(rows), *beside.figures],
+    )
+
+
+def _measured(rows: pd.DataFrame) -> list[Table]:
+    costs = tables.costs_shown(tables.costs(rows), rows)
+    return [
+        Table("Latency that the limiter adds, over admitted requests (Table V)", costs),
         Table("What store, lease and distance cost, between rounds that are otherwise alike", tables.contrasts(rows)),
         Table(
-            "Throttling deviation by the balancers' own clocks: percent of requests, median of the rounds", exactness
+            "Throttling deviation by the balancers' own clocks: percent of requests, median of the rounds",
+            tables.exactness(rows),
         ),
         Table("The same as the clients saw it", tables.exactness(rows, CLIENTS)),
         Table("The same for each group of clients: percent of its requests", tables.of_groups(rows)),
     ]
-    found = simulated.read(run)
-    beside = simulation.part(found, rows)
-    told = advice.recommendation(rows, costs, partial(simulation.in_bursts, found))
-    shown = [tables.slim(table) for table in (*made, *beside.tables) if len(table.frame)]
-    return Section(
-        "rate-limiting",
-        "Rate limiting",
-        [*told.words, *beside.words],
-        [configured, *shown],
-        [*figures.of_paper(rows), *beside.figures],
-        [*told.choices, REJECTED] if told.choices else [],
-    )

@@ -15,9 +15,10 @@ from patternbench.ratelimit.analyze.cost import mean_interval
 from patternbench.ratelimit.analyze.throttling import EXACT_LOG, NO_LIMITER
 from patternbench.ratelimit.plan.replay import BURSTY
 from patternbench.ratelimit.records.simulated import LimitMap, Simulated
-from patternbench.ratelimit.report.advice import ENOUGH, named
+from patternbench.ratelimit.report.accuracy import named
 from patternbench.ratelimit.report.figures import numbers, tips, with_data
 from patternbench.ratelimit.report.tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
+from patternbench.ratelimit.responses import ENOUGH
 from patternbench.report.labels import number
 from patternbench.study.limiter import GOSSIP
 from patternbench.study.units import Duration
@@ -64,12 +65,19 @@ def part(found: Simulated | None, rows: pd.DataFrame) -> Part:
     if found.missing:
         return Part([f"Nothing could be simulated beside these rounds ({found.missing})."])
     beside = beside_of(found, rows)
-    tables = [Table("Measured and simulated deviation on the same requests: percent of requests", _shown(beside, rows))]
-    figures = [_scatter(beside)]
+    tables, figures = _compared(beside, rows)
     for one in found.maps:
         tables.append(Table(f"The accuracy map in short{_of(one, found)}", _short(one)))
         figures += _heatmaps(one, found)
     return Part([*_words(beside), _cost(found), *_left_out(found)], tables, figures)
+
+
+def _compared(beside: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list[Figure]]:
+    """The pairs of measured and simulated deviation as a table and a picture; nothing without a pair."""
+    if beside.empty:
+        return [], []
+    title = "Measured and simulated deviation on the same requests: percent of requests"
+    return [Table(title, _shown(beside, rows))], [_scatter(beside)]
 
 
 def _of(one: LimitMap, found: Simulated) -> str:
@@ -168,6 +176,8 @@ def _end(rows: pd.DataFrame, end: str, limit: str) -> pd.DataFrame:
 
 
 def _words(beside: pd.DataFrame) -> list[str]:
+    if beside.empty:
+        return ["No valid round whose store answered could be held against its simulation."]
     apart = beside[beside["matters"]]
     first = (
         f"Simulated on the same requests, with the filter's own code and a store that answers at once, "

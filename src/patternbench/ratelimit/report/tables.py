@@ -89,8 +89,7 @@ def costs_shown(costs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Table V for people: latency, what is added with its interval, throughput."""
     throughput = judge.typical(rows, BY, ["throughput"])
     table = costs.merge(throughput, on=BY, how="left")
-    valid = table[BY].merge(rows.groupby(BY)["valid"].any().reset_index(), on=BY, how="left")["valid"]
-    table["rounds"] = [str(n) if ok else f"{n}, not valid" for n, ok in zip(table["rounds"], valid, strict=True)]
+    table["rounds"] = table["rounds"].astype(str)
     between = [interval(*pair) for pair in table[["low", "high"]].to_numpy(float)]
     table = table.drop(columns=["low", "high"])
     table.insert(list(table.columns).index("percent"), "95 % interval, ms", between)

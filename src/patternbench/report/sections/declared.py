@@ -249,9 +249,7 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     choosable = [name for name, factor in report.factors.items() if factor.role is Role.PATTERN]
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
-    if study.recommend is None and any(section.choice for section in report.sections):
-        return []  # a section that knows what its pattern is for answers better than an assumed aim
-    wish = wish_of(study, report.factors)
+    wish = wish_of(study, report.factors, rounds.columns)
     return _or_why_not(
         "recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study, report.factors)]
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.recommend.recommendation import Wish
+from patternbench.observe.registry import aim_of
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors
-from patternbench.records import stored
+from patternbench.records import stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.study.files import read_text
 from patternbench.study.load import loads
@@ -20,9 +22,12 @@ DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate 
 """What a recommendation optimises where the study does not say; it is said."""
 
 
-def wish_of(study: Study, factors: Factors) -> Wish:
-    """What a study asks (or the default), over the factors that vary; `recommend` decides which of them are given."""
-    asked = study.recommend
+def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Wish:
+    """What a study asks, over the factors that vary; `recommend` decides which of them are given.
+
+    Where it does not say: what an observer of the run aims at, by the columns of its rounds, or the default.
+    """
+    asked = study.recommend or aim_of(columns)
     said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
     by = tuple(name for name, factor in factors.items() if factor.varies)
     return replace(said, by=by, factors=known_of(factors))
@@ -45,4 +50,5 @@ def wish_of_run(path: Path) -> Wish | None:
     run = RunFolder(path)
     if not (run.study.is_file() and run.plan.is_file()):
         return None
-    return wish_of(loads(read_text(run.study), str(run.study)), factors_of_stored(stored.plan(run)))
+    columns = tables.columns_of(run.rounds) if run.rounds.is_file() else ()
+    return wish_of(loads(read_text(run.study), str(run.study)), factors_of_stored(stored.plan(run)), columns)

@@ -1,0 +1,114 @@
+"""What the section on rate limiting says in words: its scale, who is accurate enough, and for whom that holds.
+
+Which configuration to choose is the general recommendation's to say (``ratelimit/observer.py`` has the aim).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from patternbench.ratelimit.analyze import cost as judge
+from patternbench.ratelimit.analyze.throttling import NO_LIMITER
+from patternbench.ratelimit.report.tables import BALANCERS, BY, ERROR, HIDDEN, NONE, PER_REQUEST
+from patternbench.ratelimit.responses import ENOUGH
+
+InBursts = Callable[[pd.Series], float | None]
+"""What share of a configuration's decisions would deviate if its clients came in bursts; None when unknown."""
+NAMED = 3
+"""How many configurations are named where many are alike."""
+NOTHING_VALID = "No round with a limiter is valid, so nothing is known of them; see Troubles."
+REJECTED = "Calls that fail here are, above all, those that a limiter is there to reject."
+
+
+def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
+    """How exact the limiters are, from every judged round."""
+    limited = judged[judged["limited"] & judged["valid"]]
+    if limited.empty:
+        return [NOTHING_VALID, *not_valid(judged)]
+    places = list(limited.groupby([*HIDDEN, "distance"], sort=False))
+    told = [_accurate(_where(limited, keys), part) for keys, part in places]
+    return [_scale(limited), *told, *_in_bursts(limited, in_bursts), REJECTED, *not_valid(judged)]
+
+
+def not_valid(judged: pd.DataFrame) -> list[str]:
+    """Which configurations have no round that counts, and so are in no table."""
+    lacking = judged[judged["limited"] & ~judged.groupby(BY)["valid"].transform("any")]
+    names = lacking[BY].drop_duplicates()
+    each = (f"{named(r)} at {r['distance']}{_more(judged, r['limit'], r['also'])}" for _, r in names.iterrows())
+    shown = "; ".join(each)
+    told = [f"Without a valid round yet, and so neither in the tables nor chosen from: {shown}."] if shown else []
+    unlimited = judged.loc[~judged["limited"], "valid"]
+    if len(unlimited) and not unlimited.any():
+        told.append("No round without a limiter is valid yet, so what the limiters add is not known.")
+    return told
+
+
+def named(row: pd.Series) -> str:
+    """A configuration in words, without its distance."""
+    way = row["synchronisation"]
+    how = "" if way == PER_REQUEST else f" with {'an' if way[0] in 'aeiou' else 'a'} {way}"
+    return f"{row['algorithm']} over {row['store']}{how}"
+
+
+def _scale(limited: pd.DataFrame) -> str:
+    worst = limited.groupby("limit", sort=False)[f"{BALANCERS}.{NO_LIMITER}.deviation"].median()
+    several = [f"{share:.2f} % (limit {limit})" for limit, share in worst.items()]
+    shares = ", ".join(several) if len(several) > 1 else f"{worst.iloc[0]:.2f} %"
+    return (
+        f"The scale: with no limiter {shares} of these requests would have been answered otherwise than by an "
+        f"exact sliding log, which has 0. A limiter counts as accurate enough when at most {ENOUGH:g} % of its "
+        "decisions, in the median of its rounds, disagree with every judge whose window is within 20 ms of the limit's."
+    )
+
+
+def _where(limited: pd.DataFrame, keys: tuple[Any, ...]) -> str:
+    limit, also, distance = keys
+    return f"With the store {distance} away{_more(limited, limit, also)}"
+
+
+def _more(rows: pd.DataFrame, limit: Any, also: Any) -> str:
+    """Limit and what else varies, where several of them are in these rows."""
+    texts = (("limit", limit), ("also", also))
+    return "".join(f", {text}" for name, text in texts if rows[name].nunique() > 1 and text != NONE)
+
+
+def _accurate(where: str, part: pd.DataFrame) -> str:
+    """How many configurations of one place are accurate enough, and which ones, or which comes nearest."""
+    errors = _errors(part)
+    if errors.empty:
+        return f"{where}, no store answered."
+    good = errors[errors[ERROR] <= ENOUGH]
+    if good.empty:
+        nearest = errors.sort_values(ERROR).iloc[0]
+        return f"{where}, none is accurate enough; the nearest is {named(nearest)} at {nearest[ERROR]:.2f} %."
+    few = f": {_listed(good)}" if len(good) <= NAMED else ""
+    verb = "is" if len(good) == 1 else "are"
+    return f"{where}, {len(good)} of {len(errors)} configurations {verb} accurate enough{few}."
+
+
+def _errors(part: pd.DataFrame) -> pd.DataFrame:
+    """The median error of each configuration whose store answered."""
+    return judge.typical(part[part["missing"] <= ENOUGH], BY, [ERROR])
+
+
+def _listed(rows: pd.DataFrame) -> str:
+    return ", ".join(dict.fromkeys(named(row) for _, row in rows.iterrows()))
+
+
+def _in_bursts(limited: pd.DataFrame, in_bursts: InBursts) -> Iterator[str]:
+    """Which configurations are accurate enough for clients as even as these, and not for the same in bursts."""
+    errors = _errors(limited)
+    good = errors[errors[ERROR] <= ENOUGH]
+    shares = pd.Series([in_bursts(row) for _, row in good.iterrows()], good.index, dtype=float)
+    worse = good.assign(bursts=shares)[shares > ENOUGH].sort_values("bursts", ascending=False)
+    if worse.empty:
+        return
+    first = worse.iloc[0]
+    yield (
+        f"For {len(worse)} of them that holds for clients as even as these: were the same clients to come in bursts, "
+        f"more of their decisions would deviate (simulated), at most {first['bursts']:.1f} %, of {named(first)} "
+        f"at {first['distance']}."
+    )
