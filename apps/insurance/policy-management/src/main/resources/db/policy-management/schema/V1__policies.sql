@@ -2,6 +2,5 @@
 CREATE TABLE policies (
   id          CHAR(36) NOT NULL PRIMARY KEY,
   customer_id CHAR(10) NOT NULL,
-  content     JSON     NOT NULL,
-  KEY of_customer (customer_id)
+  content     JSON     NOT NULL
 );

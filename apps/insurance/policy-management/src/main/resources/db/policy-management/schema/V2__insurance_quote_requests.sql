@@ -3,6 +3,5 @@ CREATE TABLE insurance_quote_requests (
   id          CHAR(36) NOT NULL PRIMARY KEY,
   customer_id CHAR(10) NOT NULL,
   content     JSON     NULL,
-  withdrawn   BOOLEAN  NOT NULL DEFAULT FALSE,
-  KEY of_customer (customer_id)
+  withdrawn   BOOLEAN  NOT NULL DEFAULT FALSE
 );

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.amqp.core.Message;
+import org.springframework.amqp.core.MessageProperties;
 import org.springframework.amqp.rabbit.connection.CachingConnectionFactory;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
 
@@ -84,20 +87,36 @@ class BadDaysTest {
     awaitTheSameOnBothSides(1);
   }
 
-  @Test
-  void aMessageThatCannotBeReadIsKeptAndStopsNoOther() {
+  @ParameterizedTest
+  @ValueSource(strings = {"[broken", "{}", "{\"submitted\": [{\"id\": \"a\"}], \"withdrawn\": []}"})
+  void aMessageThatCannotBeTakenInIsKeptAndStopsNoOther(String body) {
     CachingConnectionFactory connections =
         new CachingConnectionFactory(URI.create(insurance.broker.address()));
     try {
       RabbitTemplate rabbit = new RabbitTemplate(connections);
-      rabbit.send(QUEUE, new Message("[broken".getBytes()));
-      assertThat(create("after it").status()).isEqualTo(200);
+      MessageProperties json = new MessageProperties();
+      json.setContentType(MessageProperties.CONTENT_TYPE_JSON);
+      rabbit.send(QUEUE, new Message(body.getBytes(), json));
+      assertThat(create("after " + body).status()).isEqualTo(200);
       awaitTheSameOnBothSides(1);
       Message kept = rabbit.receive(QUEUE + ".unreadable", PATIENCE.toMillis());
-      assertThat(kept.getBody()).asString().isEqualTo("[broken");
+      assertThat(kept.getBody()).asString().isEqualTo(body);
     } finally {
       connections.destroy();
     }
+  }
+
+  @Test
+  void aDatabaseRestartedWithMessagesInFlightLosesNone() throws Exception {
+    try (Connection lock = lockedInbox()) {
+      for (int i = 0; i < 5; i++) {
+        assertThat(create("stored later " + i).status()).isEqualTo(200);
+      }
+      assertThat(lock.isValid(1)).isTrue();
+      insurance.store.stop();
+    }
+    insurance.store.start();
+    awaitTheSameOnBothSides(5);
   }
 
   @Test

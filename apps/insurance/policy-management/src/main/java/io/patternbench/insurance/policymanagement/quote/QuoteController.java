@@ -3,6 +3,7 @@ package io.patternbench.insurance.policymanagement.quote;
 import io.patternbench.insurance.commons.security.Caller;
 import io.patternbench.insurance.policymanagement.quote.QuoteMessage.Withdrawal;
 import io.swagger.v3.oas.annotations.Operation;
+import jakarta.validation.Valid;
 import java.util.Arrays;
 import java.util.List;
 import org.springframework.http.HttpStatus;
@@ -29,7 +30,8 @@ class QuoteController {
   @PutMapping
   @ResponseStatus(HttpStatus.NO_CONTENT)
   @Operation(summary = "Take in quote requests of one customer; again does not matter")
-  void submit(@RequestBody List<QuoteRequest> requests, @AuthenticationPrincipal Caller caller) {
+  void submit(
+      @RequestBody List<@Valid QuoteRequest> requests, @AuthenticationPrincipal Caller caller) {
     requests.forEach(request -> caller.mustOwn(request.customerId()));
     inbox.submit(requests);
   }

@@ -2,20 +2,30 @@ package io.patternbench.insurance.policymanagement.quote;
 
 import io.patternbench.insurance.commons.Address;
 import io.patternbench.insurance.commons.Money;
+import jakarta.validation.Valid;
+import jakarta.validation.constraints.NotBlank;
+import jakarta.validation.constraints.NotNull;
+import jakarta.validation.constraints.Size;
 import java.time.Instant;
 import java.time.LocalDate;
 
 /** A request for a quote, as far as whoever makes the quote has to know it. */
 record QuoteRequest(
-    String id, Instant date, CustomerInfo customerInfo, InsuranceOptions insuranceOptions) {
+    @NotBlank @Size(max = 36) String id,
+    @NotNull Instant date,
+    @NotNull @Valid CustomerInfo customerInfo,
+    @NotNull @Valid InsuranceOptions insuranceOptions) {
   record CustomerInfo(
-      String customerId,
-      String firstname,
-      String lastname,
-      Address contactAddress,
-      Address billingAddress) {}
+      @NotBlank String customerId,
+      @NotBlank String firstname,
+      @NotBlank String lastname,
+      @NotNull @Valid Address contactAddress,
+      @NotNull @Valid Address billingAddress) {}
 
-  record InsuranceOptions(LocalDate startDate, String insuranceType, Money deductible) {}
+  record InsuranceOptions(
+      @NotNull LocalDate startDate,
+      @NotBlank String insuranceType,
+      @NotNull @Valid Money deductible) {}
 
   String customerId() {
     return customerInfo.customerId();

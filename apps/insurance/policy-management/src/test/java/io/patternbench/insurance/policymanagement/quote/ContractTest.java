@@ -2,6 +2,8 @@ package io.patternbench.insurance.policymanagement.quote;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.patternbench.insurance.testing.Contract;
 import io.patternbench.insurance.testing.MariaDb;
 import java.util.List;
@@ -93,6 +95,27 @@ class ContractTest {
     receive("quote requests");
     inbox.withdraw(List.of(new QuoteMessage.Withdrawal(ID, "c000000008")));
     assertThat(inbox.get(ID).withdrawn()).isFalse();
+  }
+
+  @Test
+  void aQuoteRequestThatLacksSomethingIsABadRequest() throws Exception {
+    Contract.Interaction agreed = CONTRACT.interaction("quote requests");
+    JsonNode bodies = agreed.request().body().deepCopy();
+    ((ObjectNode) bodies.get(0)).remove("customerInfo");
+    new Contract.Interaction(
+            "without a customer",
+            agreed.customer(),
+            new Contract.Request("PUT", agreed.request().path(), bodies),
+            new Contract.Response(400, null))
+        .isKeptBy(service);
+  }
+
+  @Test
+  void nobodySendsARequestForAnotherCustomer() throws Exception {
+    Contract.Interaction agreed = CONTRACT.interaction("quote requests");
+    new Contract.Interaction(
+            "another customer's", "c000000008", agreed.request(), new Contract.Response(403, null))
+        .isKeptBy(service);
   }
 
   private void receive(String description) {
