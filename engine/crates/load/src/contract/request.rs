@@ -24,9 +24,9 @@ pub fn target(node: &Node<'_>) -> Option<String> {
 /// The request of every attempt, and how many microseconds one may take.
 pub fn request(object: &Object<'_>) -> Option<Filled> {
     let methods = Method::ALL.map(|method| (method.name(), method));
-    let method = object.require("method").and_then(|node| node.one_of(&methods));
-    let path = object.require("path").and_then(|node| path(&node));
-    let headers = object.require("headers").and_then(|node| headers(&node));
+    let method = object.need("method", |node| node.one_of(&methods));
+    let path = object.need("path", path);
+    let headers = object.need("headers", headers);
     let body = object.maybe("body", |node| node.text().map(str::to_owned));
     Some(Filled {
         method: method?,

@@ -70,23 +70,17 @@ pub fn read(text: &[u8], most_users: u64) -> Result<Round, Vec<Problem>> {
 
 fn round(node: &Node<'_>, most_users: u64) -> Option<Round> {
     let object = node.object(&ROUND)?;
-    let contract = object.require("contract").and_then(|node| node.whole(1..=1));
-    let target = object.require("target").and_then(|node| target(&node));
-    let asked = object.require("request").and_then(|node| asked(&node));
-    let users = object
-        .require("users")
-        .and_then(|node| node.whole(1..=most_users));
-    let think = object.require("think_time_us").and_then(|node| time(&node));
+    let contract = object.need("contract", |node| node.whole(1..=1));
+    let target = object.need("target", target);
+    let asked = object.need("request", asked);
+    let users = object.need("users", |node| node.whole(1..=most_users));
+    let think = object.need("think_time_us", time);
     let successes = object.maybe("successes", |node| node.whole(1..=u64::MAX));
     let attempts = object.maybe("max_attempts", |node| node.whole(1..=u64::MAX));
-    let pause = object
-        .require("rejected_pause_us")
-        .and_then(|node| positive_time(&node));
-    let time_limit = object
-        .require("time_limit_us")
-        .and_then(|node| positive_time(&node));
-    let seed = object.require("seed").and_then(|node| node.whole(0..=u64::MAX));
-    let policies = object.require("strategy").and_then(|node| strategy(&node));
+    let pause = object.need("rejected_pause_us", positive_time);
+    let time_limit = object.need("time_limit_us", positive_time);
+    let seed = object.need("seed", |node| node.whole(0..=u64::MAX));
+    let policies = object.need("strategy", strategy);
     contract?;
     let (request, timeout) = asked?;
     let until = [
@@ -111,7 +105,7 @@ fn round(node: &Node<'_>, most_users: u64) -> Option<Round> {
 fn asked(node: &Node<'_>) -> Option<(Filled, Nanos)> {
     let object = node.object(&["method", "path", "headers", "body", "timeout_us"])?;
     let request = request(&object);
-    let timeout = object.require("timeout_us").and_then(|node| positive_time(&node));
+    let timeout = object.need("timeout_us", positive_time);
     Some((request?, timeout?))
 }
 

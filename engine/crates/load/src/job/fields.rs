@@ -262,10 +262,15 @@ impl<'a> Object<'a> {
         node
     }
 
+    /// The value of a field that must be there, as `read` reads it.
+    pub fn need<T>(&self, key: &str, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<T> {
+        self.require(key).and_then(|node| read(&node))
+    }
+
     /// The value of a field as `read` reads it, or a default when it is missing; `None` when it is wrong.
     pub fn or<T>(&self, key: &str, default: T, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<T> {
         if self.problems.complete {
-            return self.require(key).and_then(|node| read(&node));
+            return self.need(key, read);
         }
         self.get(key).map_or(Some(default), |node| read(&node))
     }

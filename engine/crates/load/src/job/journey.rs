@@ -112,10 +112,7 @@ fn journey(node: &Node<'_>, context: &mut Context<'_>, feeder: &Feeder) -> Optio
         counters: std::mem::take(&mut context.counters),
         typed: Vec::new(),
     };
-    let nodes = object
-        .require("steps")
-        .and_then(|node| few(&node))
-        .unwrap_or_default();
+    let nodes = object.need("steps", few).unwrap_or_default();
     let steps: Vec<_> = nodes
         .iter()
         .map(|node| step(node, context, &mut names, cookies.unwrap_or(false)))
@@ -236,10 +233,10 @@ fn poll(node: &Node<'_>, context: &mut Context<'_>, names: &mut Names, cookies: 
     let object: Object<'_> = node.object(&[
         "method", "path", "query", "headers", "every_us", "limit_us", "expect", "until",
     ])?;
-    let every = object.require("every_us").and_then(|node| positive_time(&node));
-    let limit = object.require("limit_us").and_then(|node| positive_time(&node));
+    let every = object.need("every_us", positive_time);
+    let limit = object.need("limit_us", positive_time);
     let expect = object.or("expect", Expectation::default(), expectation);
-    let until = object.require("until").and_then(|node| expectation(&node));
+    let until = object.need("until", expectation);
     let request = request(&object, context, names);
     let (request, expect, until) = (request?, expect?, until?);
     let expected = Expected {

@@ -153,8 +153,8 @@ const JOB: [&str; 17] = [
 
 fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let object = node.object(&JOB)?;
-    let contract = object.require("contract").and_then(|node| node.whole(1..=1));
-    let seed = object.require("seed").and_then(|node| node.whole(0..=u64::MAX));
+    let contract = object.need("contract", |node| node.whole(1..=1));
+    let seed = object.need("seed", |node| node.whole(0..=u64::MAX));
     let tls = object.or("tls", TlsSettings::default(), |node| tls(node, folder));
     let targets = object
         .require("targets")
@@ -323,9 +323,7 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
     let journeys = object
         .require("journeys")
         .and_then(|node| journey::journeys(&node, context, feeder.as_ref().unwrap_or(&no_feeder)));
-    let workload = object
-        .require("workload")
-        .and_then(|node| workload::workload(&node, context));
+    let workload = object.need("workload", |node| workload::workload(node, context));
     let (journeys, workload) = (journeys?, workload?);
     Some(Group {
         name: name?,

@@ -81,17 +81,13 @@ fn percent(node: &Node<'_>) -> Option<f64> {
     Some(percent)
 }
 
-fn need<'a, T>(object: &Object<'a>, key: &str, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<T> {
-    object.require(key).and_then(|node| read(&node))
-}
-
 fn scope(object: &Object<'_>) -> Option<Scope> {
     let known = [("client", Scope::Client), ("user", Scope::User)];
     object.or("scope", Scope::Client, |node| node.one_of(&known))
 }
 
 fn after(node: &Node<'_>) -> Option<u64> {
-    need(&node.object(&["after_us"])?, "after_us", positive_us)
+    node.object(&["after_us"])?.need("after_us", positive_us)
 }
 
 fn retry(node: &Node<'_>) -> Option<Policy> {
@@ -113,8 +109,8 @@ pub fn plain_retry(node: &Node<'_>) -> Option<Policy> {
 }
 
 fn plain(object: &Object<'_>) -> Option<retry::Config> {
-    let max_attempts = need(object, "max_attempts", attempts);
-    let backoff = need(object, "backoff", backoff);
+    let max_attempts = object.need("max_attempts", attempts);
+    let backoff = object.need("backoff", backoff);
     let jitter = object.or("jitter", Jitter::None, jitter);
     Some(retry::Config {
         max_attempts: max_attempts?,
@@ -129,7 +125,7 @@ fn backoff(node: &Node<'_>) -> Option<Backoff> {
     let (name, node) = node.choice(&["fixed", "linear", "exponential"])?;
     match name {
         "fixed" => {
-            let delay_us = need(&node.object(&["delay_us"])?, "delay_us", time_us)?;
+            let delay_us = node.object(&["delay_us"])?.need("delay_us", time_us)?;
             Some(Backoff::Fixed { delay_us })
         }
         "linear" => linear(&node.object(&["initial_us", "increment_us", "max_us"])?),
@@ -138,8 +134,8 @@ fn backoff(node: &Node<'_>) -> Option<Backoff> {
 }
 
 fn linear(object: &Object<'_>) -> Option<Backoff> {
-    let initial = need(object, "initial_us", time_us);
-    let increment = need(object, "increment_us", time_us);
+    let initial = object.need("initial_us", time_us);
+    let increment = object.need("increment_us", time_us);
     let max_us = object.maybe("max_us", positive_us)?;
     Some(Backoff::Linear {
         initial_us: initial?,
@@ -149,8 +145,8 @@ fn linear(object: &Object<'_>) -> Option<Backoff> {
 }
 
 fn exponential(object: &Object<'_>) -> Option<Backoff> {
-    let initial = need(object, "initial_us", time_us);
-    let multiplier = need(object, "multiplier", |node| node.number_within(1.0..=1000.0));
+    let initial = object.need("initial_us", time_us);
+    let multiplier = object.need("multiplier", |node| node.number_within(1.0..=1000.0));
     let max_us = object.maybe("max_us", positive_us)?;
     Some(Backoff::Exponential {
         initial_us: initial?,
@@ -212,9 +208,9 @@ fn retried(node: &Node<'_>) -> Option<Retried> {
 
 fn retry_budget(node: &Node<'_>) -> Option<Policy> {
     let object = node.object(&["ratio", "min_per_s", "capacity", "scope"])?;
-    let ratio = need(&object, "ratio", |node| node.number_within(0.0..=1000.0));
+    let ratio = object.need("ratio", |node| node.number_within(0.0..=1000.0));
     let min_per_s = object.or("min_per_s", 0, count_or_none);
-    let capacity = need(&object, "capacity", count);
+    let capacity = object.need("capacity", count);
     let scope = scope(&object);
     let config = budget::Config {
         ratio: ratio?,
@@ -234,12 +230,12 @@ pub fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
         "half_open_calls",
         "scope",
     ])?;
-    let failure_rate = need(&object, "failure_rate", percent);
+    let failure_rate = object.need("failure_rate", percent);
     let slow_call = object.maybe("slow_call", slow_call);
-    let window = need(&object, "window", window);
-    let minimum_calls = need(&object, "minimum_calls", count);
-    let open_for_us = need(&object, "open_for_us", positive_us);
-    let half_open_calls = need(&object, "half_open_calls", count);
+    let window = object.need("window", window);
+    let minimum_calls = object.need("minimum_calls", count);
+    let open_for_us = object.need("open_for_us", positive_us);
+    let half_open_calls = object.need("half_open_calls", count);
     let scope = scope(&object);
     fits_window(&object, window, minimum_calls)?;
     let config = breaker::Config {
@@ -272,8 +268,8 @@ fn fits_window(
 
 fn slow_call(node: &Node<'_>) -> Option<breaker::SlowCall> {
     let object = node.object(&["rate", "duration_us"])?;
-    let rate = need(&object, "rate", percent);
-    let duration_us = need(&object, "duration_us", positive_us)?;
+    let rate = object.need("rate", percent);
+    let duration_us = object.need("duration_us", positive_us)?;
     Some(breaker::SlowCall {
         rate: rate?,
         duration_us,
@@ -291,7 +287,7 @@ fn window(node: &Node<'_>) -> Option<breaker::Window> {
 
 fn bulkhead(node: &Node<'_>) -> Option<Policy> {
     let object = node.object(&["max_concurrent", "max_waiting", "max_wait_us", "scope"])?;
-    let max_concurrent = need(&object, "max_concurrent", count);
+    let max_concurrent = object.need("max_concurrent", count);
     let max_waiting = object.or("max_waiting", 0, count_or_none);
     let max_wait_us = object.maybe("max_wait_us", positive_us);
     let scope = scope(&object);
@@ -305,8 +301,8 @@ fn bulkhead(node: &Node<'_>) -> Option<Policy> {
 
 fn hedge(node: &Node<'_>) -> Option<Policy> {
     let object = node.object(&["max_attempts", "delay_us"])?;
-    let max_attempts = need(&object, "max_attempts", attempts);
-    let delay_us = need(&object, "delay_us", time_us)?;
+    let max_attempts = object.need("max_attempts", attempts);
+    let delay_us = object.need("delay_us", time_us)?;
     Some(Policy::Hedge(hedge::Config {
         max_attempts: max_attempts?,
         delay_us,
@@ -315,8 +311,8 @@ fn hedge(node: &Node<'_>) -> Option<Policy> {
 
 fn rate_limit(node: &Node<'_>) -> Option<Policy> {
     let object = node.object(&["calls", "per_us", "burst", "max_wait_us", "scope"])?;
-    let calls = need(&object, "calls", count);
-    let per_us = need(&object, "per_us", positive_us);
+    let calls = object.need("calls", count);
+    let per_us = object.need("per_us", positive_us);
     let burst = object.or("burst", 1, count);
     let max_wait_us = object.or("max_wait_us", 0, time_us);
     let scope = scope(&object);

@@ -112,9 +112,7 @@ pub fn workload(node: &Node<'_>, context: &mut Context<'_>) -> Option<Workload> 
 
 fn closed(node: &Node<'_>) -> Option<Closed> {
     let object = node.object(&["users", "think_us", "pace", "start_over_us", "until"])?;
-    let users = object
-        .require("users")
-        .and_then(|node| node.whole(1..=MOST_USERS));
+    let users = object.need("users", |node| node.whole(1..=MOST_USERS));
     let think = object.or("think_us", 0, time);
     let pace_node = object.get("pace");
     let pace = object.maybe("pace", pace);
@@ -138,7 +136,7 @@ fn closed(node: &Node<'_>) -> Option<Closed> {
 
 fn pace(node: &Node<'_>) -> Option<Pace> {
     let object = node.object(&["every_us", "late"])?;
-    let every = object.require("every_us").and_then(|node| positive_time(&node));
+    let every = object.need("every_us", positive_time);
     let known = [("catch_up", Late::CatchUp), ("shift", Late::Shift)];
     let late = object.or("late", Late::CatchUp, |node| node.one_of(&known));
     Some(Pace {
@@ -164,9 +162,7 @@ fn open(node: &Node<'_>, context: &mut Context<'_>) -> Option<Open> {
     let users = object.or("users", 1, |node| node.whole(1..=MOST_USERS));
     let max_in_flight = object.or("max_in_flight", 1000, |node| node.whole(1..=MOST_USERS));
     let calls = object.or("calls", u64::MAX, |node| node.whole(1..=u64::MAX));
-    let arrivals = object
-        .require("schedule")
-        .and_then(|node| arrivals(&node, spacing?, context));
+    let arrivals = object.need("schedule", |node| arrivals(node, spacing?, context));
     let arrivals = arrivals?;
     let users = match &arrivals {
         Arrivals::Trace(trace, _) => u64::from(users_of(trace)).max(users?),
@@ -221,23 +217,23 @@ fn seconds(node: &Node<'_>) -> Option<f64> {
 
 fn constant(node: &Node<'_>) -> Made {
     let object = node.object(&["rate"])?;
-    let rate = object.require("rate").and_then(|node| node.number());
+    let rate = object.need("rate", |node| node.number());
     Some(Curve::constant(rate?))
 }
 
 fn ramp(node: &Node<'_>) -> Made {
     let object = node.object(&["from", "to", "over_us"])?;
-    let from = object.require("from").and_then(|node| node.number());
-    let to = object.require("to").and_then(|node| node.number());
-    let over = object.require("over_us").and_then(|node| seconds(&node));
+    let from = object.need("from", |node| node.number());
+    let to = object.need("to", |node| node.number());
+    let over = object.need("over_us", seconds);
     Some(Curve::ramp(from?, to?, over?))
 }
 
 fn steps(node: &Node<'_>) -> Made {
     let level = |node: &Node<'_>| {
         let object = node.object(&["rate", "for_us"])?;
-        let rate = object.require("rate").and_then(|node| node.number());
-        let lasting = object.require("for_us").and_then(|node| seconds(&node));
+        let rate = object.need("rate", |node| node.number());
+        let lasting = object.need("for_us", seconds);
         Some((rate?, lasting?))
     };
     let levels = all(node.list()?.iter().map(level))?;
@@ -246,18 +242,18 @@ fn steps(node: &Node<'_>) -> Made {
 
 fn spike(node: &Node<'_>) -> Made {
     let object = node.object(&["base", "peak", "at_us", "for_us"])?;
-    let base = object.require("base").and_then(|node| node.number());
-    let peak = object.require("peak").and_then(|node| node.number());
-    let at = object.require("at_us").and_then(|node| seconds(&node));
-    let lasting = object.require("for_us").and_then(|node| seconds(&node));
+    let base = object.need("base", |node| node.number());
+    let peak = object.need("peak", |node| node.number());
+    let at = object.need("at_us", seconds);
+    let lasting = object.need("for_us", seconds);
     Some(Curve::spike(base?, peak?, at?, lasting?))
 }
 
 fn sine(node: &Node<'_>) -> Made {
     let object = node.object(&["mean", "amplitude", "period_us"])?;
-    let mean = object.require("mean").and_then(|node| node.number());
-    let amplitude = object.require("amplitude").and_then(|node| node.number());
-    let period = object.require("period_us").and_then(|node| seconds(&node));
+    let mean = object.need("mean", |node| node.number());
+    let amplitude = object.need("amplitude", |node| node.number());
+    let period = object.need("period_us", seconds);
     Some(Curve::sine(mean?, amplitude?, period?))
 }
 
