@@ -159,9 +159,13 @@ def _possible(scenarios: Iterable[Scenario], system: Settable) -> tuple[tuple[Sc
         message = f"the system does not combine {'; nor '.join(refused)}"
         raise InputError(Problem(message, path="system.settings", hint="choose other levels"))
     told = (
-        f"{number} combinations with {words}: the system does not combine them" for words, number in refused.items()
+        f"{_combinations(number)} with {words}: the system does not combine them" for words, number in refused.items()
     )
     return tuple(kept), tuple(told)
+
+
+def _combinations(number: int) -> str:
+    return f"{number:,} combination{'' if number == 1 else 's'}"
 
 
 def _in_words(rule: Rule) -> str:

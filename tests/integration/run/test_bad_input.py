@@ -140,12 +140,25 @@ def test_up_refuses_a_value_that_a_component_does_not_take() -> None:
 
 def test_what_components_refuse_together_is_told_at_its_line_before_anything_starts(tmp_path: Path) -> None:
     study = (ROOT / "studies/rate-limiting-quick.yaml").read_text().replace("window: 6s", "window: 0s")
-    leased = study.replace("    - {algorithm: gcra, synchronisation: [lazy, eager]}\n", "")
-    (tmp_path / "leased.yaml").write_text(leased)
+    (tmp_path / "leased.yaml").write_text(study.replace("burst: 5", "lease_expires: 2m"))
     told = refused("run", str(tmp_path / "leased.yaml"), "--out", str(tmp_path / "run"))
     assert "leased.yaml:23: system.settings.window: must be longer than nothing" in told
-    assert "leased.yaml:20: system.settings.synchronisation: no lease goes with gcra" in told
+    assert "leased.yaml:24: system.settings.lease_expires: no lease lives so long" in told
     assert not (tmp_path / "run").exists()
+
+
+def test_what_a_system_does_not_combine_is_left_out_and_said_and_a_study_of_nothing_else_is_refused(
+    tmp_path: Path,
+) -> None:
+    study = tmp_path / "leased.yaml"
+    shop = "{name: shop-behind-two-balancers, settings: {algorithm: [token_bucket, gcra], synchronisation: lazy}}"
+    study.write_text(f"patternbench: 1\nname: x\nsystem: {shop}\nworkload: {{open: {{rate: 5, duration: 1s}}}}\n")
+    shown = patternbench("plan", str(study))
+    assert "left out: 1 combination with algorithm: leaky_bucket or gcra with synchronisation: lazy" in " ".join(
+        shown.stdout.split()
+    )
+    study.write_text(study.read_text().replace("[token_bucket, gcra]", "gcra"))
+    assert "leased.yaml:3: system.settings: the system does not combine algorithm: " in refused("plan", str(study))
 
 
 def test_resume_and_report_refuse_what_is_no_run(tmp_path: Path) -> None:
