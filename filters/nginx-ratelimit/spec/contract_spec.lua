@@ -58,4 +58,11 @@ describe("the contract", function()
     assert.equal(lease.size.default, limit.lease.size)
     assert.equal(tonumber(lease.expires.default:match("^(%d+)s$")) * 1e6, limit.lease.expires)
   end)
+
+  it("says how long a lease may hold", function()
+    assert.equal("10ms to 1m", contract.properties.lease.properties.expires.description)
+    for length, taken in pairs({ ["9ms"] = false, ["10ms"] = true, ["1m"] = true, ["61s"] = false }) do
+      assert.equal(taken, parsed({ lease = { mode = "lazy", expires = length } }) ~= nil, length)
+    end
+  end)
 end)

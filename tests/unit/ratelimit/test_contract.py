@@ -38,6 +38,8 @@ def test_what_is_assumed_of_a_limit_that_says_nothing_else_is_what_the_contract_
     assert lease["share"]["default"] == limiter.LEASE_SHARE
     assert lease["most"]["default"] == limiter.LEASE_MOST
     assert Duration.parse(lease["expires"]["default"]) == limiter.LEASE_EXPIRES
+    least, most = map(Duration.parse, lease["expires"]["description"].split(" to "))
+    assert (least, most) == (limiter.SHORTEST_LEASE, limiter.LONGEST_LEASE)
 
 
 def test_a_system_with_the_filter_offers_the_algorithms_and_defaults_of_the_contract() -> None:

@@ -18,6 +18,7 @@ from patternbench.lab.needs import Need
 from patternbench.lab.processes import absolute
 from patternbench.lab.ready import Announced
 from patternbench.lab.references import reference
+from patternbench.study.limiter import GOSSIP
 from patternbench.study.units import Duration
 
 SOURCE = filters.FOLDER / "crdt-sidecar"
@@ -33,7 +34,7 @@ class CrdtSidecar(Component):
 
     kind: ClassVar[str] = "crdt_sidecar"
     join: str = ""
-    interval: Duration = Duration.parse("10ms")
+    interval: Duration = GOSSIP
     distance: Duration = Duration(0)
     max_keys: int = Field(default=1_000_000, ge=1, le=100_000_000)
 

@@ -15,6 +15,7 @@ from patternbench.lab.launch import ErrorLog, File, Launch, Stop
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Port
 from patternbench.lab.references import part, reference
+from patternbench.study import limiter
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration, PositiveDuration
 
@@ -24,9 +25,6 @@ LUA_FILES = ("resty/core.lua", "ngx/semaphore.lua", "cjson.so")
 NO_LIMITER = "no_limiter"
 MEMORY = "memory"
 PER_REQUEST = "per_request"
-NOT_LEASABLE = ("leaky_bucket", "gcra")
-WITH_BURST = ("token_bucket", "leaky_bucket", "gcra")
-LEASE_EXPIRES = ("10ms", "1m")
 DECISIONS = "decisions"
 ERRORS = ErrorLog("error.log", r"\[(emerg|alert|crit|error)\]")
 GRACE = Duration.parse("5s")
@@ -52,7 +50,7 @@ class Nginx(Component):
     limit: int = Field(default=100, ge=1)
     window: PositiveDuration = Duration.parse("60s")
     burst: int = Field(default=0, ge=0)
-    sub_windows: int = Field(default=5, ge=1, le=60)
+    sub_windows: int = Field(default=limiter.SUB_WINDOWS, ge=1, le=60)
     key: str = "X-Api-Key"
     store: str = MEMORY
     stores: dict[str, str] = Field(default_factory=dict)
@@ -60,14 +58,14 @@ class Nginx(Component):
     store_timeout: Duration = Duration.parse("50ms")
     when_store_fails: Literal["open", "closed", "local"] = "local"
     synchronisation: Literal["per_request", "lazy", "eager"] = "per_request"
-    lease_share: float = Field(default=0.5, gt=0, le=1)
-    lease_expires: Duration = Duration.parse("1s")
+    lease_share: float = Field(default=limiter.LEASE_SHARE, gt=0, le=1)
+    lease_expires: Duration = limiter.LEASE_EXPIRES
 
     @field_validator("synchronisation")
     @classmethod
     def _can_be_leased(cls, way: str, others: ValidationInfo) -> str:
         algorithm = others.data.get("algorithm", NO_LIMITER)
-        if way != PER_REQUEST and algorithm in NOT_LEASABLE:
+        if way != PER_REQUEST and algorithm in limiter.WITHOUT_LEASE:
             text = f"no lease goes with {algorithm}, which computes times: exclude them together, or use {PER_REQUEST}"
             raise PydanticCustomError("lease", "{text}", {"text": text, "allowed": PER_REQUEST})
         return way
@@ -75,8 +73,8 @@ class Nginx(Component):
     @field_validator("lease_expires")
     @classmethod
     def _is_a_life(cls, length: Duration) -> Duration:
-        least, most = LEASE_EXPIRES
-        if not Duration.parse(least).us <= length.us <= Duration.parse(most).us:
+        least, most = limiter.SHORTEST_LEASE, limiter.LONGEST_LEASE
+        if not least.us <= length.us <= most.us:
             raise PydanticCustomError("lease_expires", "no lease lives so long", {"allowed": f"{least} to {most}"})
         return length
 
@@ -155,7 +153,7 @@ class Nginx(Component):
         }
         if self.store != MEMORY:
             limit["when_store_fails"] = self.when_store_fails
-        if self.algorithm in WITH_BURST and self.burst:
+        if self.algorithm in limiter.WITH_BURST and self.burst:
             limit["burst"] = self._part(self.burst)
         if self.synchronisation != "per_request":
             expires = f"{self.lease_expires.us}us"
