@@ -44,7 +44,7 @@ class RateLimits(Observer[Decisions]):
     def derive(self, run: Path) -> None:
         """Decide the requests of each round again in simulated time, and map what other limiters would do."""
         # Loaded when it is needed: the simulator starts processes, and the pictures need a drawing library.
-        importlib.import_module("patternbench.ratelimit.simulate.beside").refresh(run)
+        importlib.import_module("patternbench.ratelimit.simulate.rerun").refresh(run)
 
     def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
         """The section on rate limiting."""

@@ -11,7 +11,7 @@ import pytest
 from patternbench.observe.seam import ObservationError
 from patternbench.ratelimit.observer import OBSERVER
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.ratelimit.simulate import beside
+from patternbench.ratelimit.simulate import rerun
 from patternbench.records import component_logs, damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.run import observing
@@ -59,7 +59,7 @@ def test_decisions_that_unpack_but_do_not_parse_cost_their_round(name: str, cont
     (entry,) = damage.rounds(run)
     assert entry.status == "damaged"
     assert (entry.cause or "").startswith(f"its records are damaged: component-logs/00000/{name}.gz cannot be read (")
-    beside.refresh(run.path)  # leaves the round out
+    rerun.refresh(run.path)  # leaves the round out
 
 
 def test_decisions_whose_plans_are_gone_cost_their_round(run: RunFolder) -> None:

@@ -1,6 +1,6 @@
 """What the simulator of limits said of a run's requests: beside each round, and as a map of other limiters.
 
-Made anew with every report from the recorded decisions (simulate/beside.py), so it is no raw record.
+Made anew with every report from the recorded decisions (simulate/rerun.py), so it is no raw record.
 """
 
 from __future__ import annotations

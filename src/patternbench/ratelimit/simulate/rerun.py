@@ -1,4 +1,4 @@
-"""Simulates the limits of a run beside their measurement: the same requests, the filter's own code, no network."""
+"""Decides the requests of a run again in simulated time: the filter's own code, no network."""
 
 from __future__ import annotations
 

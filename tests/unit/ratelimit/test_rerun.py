@@ -7,13 +7,13 @@ import shutil
 import pytest
 
 from patternbench.ratelimit.records import simulated
-from patternbench.ratelimit.simulate import beside, simulator
+from patternbench.ratelimit.simulate import rerun, simulator
 from patternbench.records.folder import RunFolder
 
 
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
 def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFolder) -> None:
-    beside.refresh(run.path)
+    rerun.refresh(run.path)
     found = simulated.read(run)
     assert found is not None
     assert (found.rounds["0"]["requests"], found.rounds["0"]["allowed"], found.rounds["0"]["deviation"]) == (3, 2, 0)
@@ -24,7 +24,7 @@ def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFol
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
 def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
     def made() -> list[dict[str, object]]:
-        beside.refresh(run.path)
+        rerun.refresh(run.path)
         found = simulated.read(run)
         assert found is not None
         return [each["measured"] for each in found.maps[0].scenarios]
@@ -34,7 +34,7 @@ def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
 
 def test_without_luajit_the_reason_is_kept_and_nothing_fails(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator.shutil, "which", lambda _name: None)
-    beside.refresh(run.path)
+    rerun.refresh(run.path)
     found = simulated.read(run)
     assert found is not None
     assert found.missing == "luajit is not on PATH: install it: apt-get install luajit2 lua-cjson"
@@ -42,5 +42,5 @@ def test_without_luajit_the_reason_is_kept_and_nothing_fails(run: RunFolder, mon
 
 def test_a_run_without_decisions_is_left_as_it_is(run: RunFolder) -> None:
     shutil.rmtree(run.component_logs)
-    beside.refresh(run.path)
+    rerun.refresh(run.path)
     assert simulated.read(run) is None
