@@ -21,7 +21,7 @@ from tests.integration.run.test_bad_input import refused
 from tests.support.targets import target_up
 
 from patternbench.drivers.driver import DriverError, Target, Task
-from patternbench.drivers.engine import EngineDriver
+from patternbench.drivers.engine import EngineDriver, problems_of
 from patternbench.lab import engine
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
@@ -127,6 +127,26 @@ def test_an_engine_that_fails_is_a_cause_and_no_crash(
     monkeypatch.setenv("PATTERNBENCH_ENGINE", str(stand_in))
     with pytest.raises(DriverError, match=cause):
         drive("workload: {open: {rate: 5, duration: 1s}}", "http://127.0.0.1:1", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("does", "cause"),
+    [
+        ('echo \'{"error": "no room"}\'; exit 1', "can't check its job: no room"),
+        ("echo no json", "broke its contract"),
+        ("echo '[1]'", "broke its contract"),
+        ("exit 3", "can't check its job: check ended with code 3"),
+    ],
+)
+def test_an_engine_that_fails_at_a_check_is_a_cause_and_no_crash(
+    does: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "engine"
+    stand_in.write_text(f'#!/bin/sh\nif [ $1 = load ]; then {does}; exit 0; fi\nexec {engine.binary()} "$@"\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATTERNBENCH_ENGINE", str(stand_in))
+    with pytest.raises(DriverError, match=cause):
+        problems_of({"contract": 1}, tmp_path)
 
 
 class Shop(BaseHTTPRequestHandler):
