@@ -3,6 +3,10 @@
 //! Sessions (virtual users, or arrivals in flight) are state machines. A session is woken by the clock or by a
 //! connection, decides what comes next, and goes back to waiting; nothing blocks, and nothing spins. What they know of
 //! time and of connections comes from a [`World`], so that the same code runs on sockets and in simulated time.
+//!
+//! What a round holds is in `runner`, made of `session`, `arrivals`, `guarded`, `trace`, `wires` and `timers`, which only
+//! hold data. What happens to it is one file per matter: `turn` (the loop), `users`, `arriving`, `attempts`, `answers`,
+//! `redirects`, `policies`, `telling`.
 
 mod answers;
 mod arrivals;
