@@ -62,7 +62,7 @@ fn a_wrong_job_is_explained_twice_and_nothing_is_started() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(lines(&output.stdout)[0]["problems"][0]["path"], "sed");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("error: sed: no field has this name here"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("error: sed: is not a field here"));
     assert!(!folder.path().join("out").exists());
 }
 

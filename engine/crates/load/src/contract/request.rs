@@ -17,7 +17,7 @@ pub fn target(node: &Node<'_>) -> Option<String> {
     if is_origin(url) {
         return Some(url.to_owned());
     }
-    node.wrong(TARGETS, "this is no target of a round");
+    node.wrong(TARGETS, "is not a target of a round");
     None
 }
 
@@ -41,7 +41,7 @@ fn path(node: &Node<'_>) -> Option<String> {
     if path.starts_with('/') && is_visible(path) && !path.contains('#') {
         return Some(path.to_owned());
     }
-    node.wrong(PATHS, "this is no path of a request");
+    node.wrong(PATHS, "is not a path of a request");
     None
 }
 
@@ -60,7 +60,7 @@ fn header((name, node): &(String, Node<'_>)) -> Option<(String, String)> {
     if !is_header_name(name) || !is_header_value(value) {
         node.wrong(
             "a header's name, and a value without line breaks",
-            "this is no header",
+            "is not a header",
         );
         return None;
     }

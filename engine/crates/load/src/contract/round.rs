@@ -54,7 +54,7 @@ pub struct Round {
 /// Every problem there is: what breaks the contract and what this client cannot express.
 pub fn read(text: &[u8], most_users: u64) -> Result<Round, Vec<Problem>> {
     let value = serde_json::from_slice(text).map_err(|error| {
-        let message = format!("this is no JSON: {error}");
+        let message = format!("is not JSON: {error}");
         vec![Problem::new(
             "",
             "null",
@@ -129,7 +129,7 @@ fn retry(node: &Node<'_>) -> Option<Policy> {
                 .get("jitter")?;
             jitter.wrong(
                 "none, full, equal, or a number above 0 and at most 1",
-                "this is no jitter",
+                "is not a jitter",
             );
             None
         }

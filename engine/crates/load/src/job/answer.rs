@@ -266,7 +266,7 @@ fn statuses(node: &Node<'_>) -> Option<(u16, u16)> {
     if range.is_none() {
         node.wrong(
             "a status from 100 to 999, or a range as \"200-399\"",
-            "this is no status",
+            "is not a status",
         );
     }
     range

@@ -77,6 +77,11 @@ impl<'a> Node<'a> {
         ));
     }
 
+    /// Notes that this value is not what is allowed.
+    fn outside(&self, allowed: &str) {
+        self.wrong(allowed, format!("is not {allowed}"));
+    }
+
     /// Notes problems of something that was made from this value.
     pub fn adopt(&self, problems: Vec<Problem>) {
         problems
@@ -87,10 +92,7 @@ impl<'a> Node<'a> {
     /// An object that has none but these keys.
     pub fn object(&self, known: &[&str]) -> Option<Object<'a>> {
         let Value::Object(map) = self.value else {
-            self.wrong(
-                format!("an object with {}", known.join(", ")),
-                "this is no object",
-            );
+            self.wrong(format!("an object with {}", known.join(", ")), "is not an object");
             return None;
         };
         for (key, value) in map.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
@@ -99,7 +101,7 @@ impl<'a> Node<'a> {
                 path,
                 shown(value),
                 one_of(known),
-                "no field has this name here",
+                "is not a field here",
             ));
         }
         Some(Object {
@@ -146,11 +148,11 @@ impl<'a> Node<'a> {
                 Some(values.iter().enumerate().map(node).collect())
             }
             Value::Array(_) => {
-                self.wrong("a list with at least one entry", "the list is empty");
+                self.wrong("a list with at least one entry", "is an empty list");
                 None
             }
             _ => {
-                self.wrong("a list with at least one entry", "this is no list");
+                self.wrong("a list with at least one entry", "is not a list");
                 None
             }
         }
@@ -160,7 +162,7 @@ impl<'a> Node<'a> {
     pub fn whole(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let number = whole(self.value).filter(|number| range.contains(number));
         if number.is_none() {
-            self.wrong(within(&range, "a whole number"), "this is no such number");
+            self.outside(&within(&range, "a whole number"));
         }
         number
     }
@@ -169,7 +171,7 @@ impl<'a> Node<'a> {
     pub fn number(&self) -> Option<f64> {
         let number = self.value.as_f64();
         if number.is_none() {
-            self.wrong("a number", "this is no number");
+            self.wrong("a number", "is not a number");
         }
         number
     }
@@ -178,7 +180,7 @@ impl<'a> Node<'a> {
     pub fn number_within(&self, range: RangeInclusive<f64>) -> Option<f64> {
         let number = self.value.as_f64().filter(|number| range.contains(number));
         if number.is_none() {
-            self.wrong(within(&range, "a number"), "this is no such number");
+            self.outside(&within(&range, "a number"));
         }
         number
     }
@@ -187,7 +189,7 @@ impl<'a> Node<'a> {
     pub fn text(&self) -> Option<&'a str> {
         let text = self.value.as_str();
         if text.is_none() {
-            self.wrong("a text", "this is no text");
+            self.wrong("a text", "is not a text");
         }
         text
     }
@@ -196,7 +198,7 @@ impl<'a> Node<'a> {
     pub fn flag(&self) -> Option<bool> {
         let flag = self.value.as_bool();
         if flag.is_none() {
-            self.wrong("true or false", "this is neither");
+            self.wrong("true or false", "is neither");
         }
         flag
     }
@@ -209,7 +211,7 @@ impl<'a> Node<'a> {
             .and_then(|text| known.iter().find(|(name, _)| *name == text));
         if found.is_none() {
             let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-            self.wrong(names.join(", "), "this is none of them");
+            self.wrong(names.join(", "), "is none of them");
         }
         found.map(|(_, meaning)| meaning.clone())
     }
@@ -217,7 +219,7 @@ impl<'a> Node<'a> {
     /// Names and values, in their order.
     pub fn entries(&self) -> Option<Vec<(String, Node<'a>)>> {
         let Value::Object(map) = self.value else {
-            self.wrong("an object", "this is no object");
+            self.wrong("an object", "is not an object");
             return None;
         };
         let node = |(key, value): (&String, &'a Value)| {

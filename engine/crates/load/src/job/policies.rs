@@ -169,10 +169,7 @@ fn jitter(node: &Node<'_>) -> Option<Jitter> {
         .as_str()
         .and_then(|text| known.iter().find(|(name, _)| *name == text));
     if found.is_none() {
-        node.wrong(
-            "none, full, equal, or a share from 0 to 1",
-            "this is none of them",
-        );
+        node.wrong("none, full, equal, or a share from 0 to 1", "is none of them");
     }
     found.map(|(_, jitter)| *jitter)
 }
@@ -197,7 +194,7 @@ fn retried(node: &Node<'_>) -> Option<Retried> {
                     wrong = true;
                     entry.wrong(
                         "timeout, connection_error, expectation_failed, a status, or a range as 500-599",
-                        "this is none of them",
+                        "is none of them",
                     );
                 }
             },
@@ -257,9 +254,10 @@ fn fits_window(
 ) -> Option<()> {
     match (window, minimum_calls) {
         (Some(breaker::Window::Calls(calls)), Some(minimum)) if calls < minimum => {
-            object
-                .get("minimum_calls")?
-                .wrong(format!("at most window.calls, {calls}"), "it would never open");
+            object.get("minimum_calls")?.wrong(
+                format!("at most window.calls, {calls}"),
+                "the breaker would never open",
+            );
             None
         }
         _ => Some(()),

@@ -205,7 +205,7 @@ fn path(node: &Node<'_>, names: &mut Names) -> Option<Template> {
     let text = node.text()?;
     let begins = text.starts_with('/') || text.starts_with("${");
     if !begins || !is_visible(text) {
-        node.wrong(PATHS, "this is no path of a request");
+        node.wrong(PATHS, "is not a path of a request");
         return None;
     }
     template(node, names)
@@ -243,7 +243,7 @@ fn headers(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>
         if !is_header_name(&name) || !is_header_value(text) {
             node.wrong(
                 "a header's name, and a value without line breaks",
-                "this is no header",
+                "is not a header",
             );
             return None;
         }
