@@ -10,7 +10,6 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from patternbench.analyze.problems import DataError, Problem
 
@@ -41,7 +40,7 @@ def names(tree: ast.expr) -> list[str]:
     return list(dict.fromkeys(_dotted(part) for part in _parts(tree) if isinstance(part, ast.Name | ast.Attribute)))
 
 
-def value(tree: ast.expr, row: Mapping[str, Any]) -> float:
+def value(tree: ast.expr, row: Mapping[str, object]) -> float:
     """What an expression comes to in one round; NaN where a name has no number there, or by division by zero."""
     try:
         return _value(tree, row)
@@ -49,7 +48,7 @@ def value(tree: ast.expr, row: Mapping[str, Any]) -> float:
         return math.nan
 
 
-def _value(tree: ast.expr, row: Mapping[str, Any]) -> float:
+def _value(tree: ast.expr, row: Mapping[str, object]) -> float:
     if isinstance(tree, ast.BinOp):
         return _OPERATIONS[type(tree.op)](_value(tree.left, row), _value(tree.right, row))
     if isinstance(tree, ast.UnaryOp):

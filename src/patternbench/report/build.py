@@ -10,7 +10,6 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from rich.table import Table
@@ -209,8 +208,8 @@ def _measure(job: Reading) -> Part:
 
 
 def _row(
-    entry: Entry, levels: dict[str, Any], measured: dict[str, float], added: Mapping[str, ast.expr]
-) -> dict[str, Any]:
+    entry: Entry, levels: dict[str, object], measured: dict[str, float], added: Mapping[str, ast.expr]
+) -> dict[str, object]:
     """One row of rounds.parquet (contracts/records); ``added`` are the responses that the study derives."""
     known = {**levels, **measured}
     return {
@@ -229,7 +228,7 @@ def _row(
     }
 
 
-def _in_table(levels: dict[str, Any], factors: Factors) -> dict[str, Any]:
+def _in_table(levels: dict[str, object], factors: Factors) -> dict[str, object]:
     """Levels as tables hold them: durations in seconds."""
     timed = {name for name, factor in factors.items() if factor.unit is Unit.DURATION}
     return {name: numeric(level, Unit.DURATION) if name in timed else level for name, level in levels.items()}

@@ -89,7 +89,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str, Any]:
+def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str, object]:
     """Gather what the template says in words and tables."""
     return {
         "report": report,
@@ -120,7 +120,7 @@ def _compared(found: Findings) -> list[str]:
     return list(dict.fromkeys(found.by_level["response"])) if len(found.by_level) else []
 
 
-def _scorecard(found: Findings) -> dict[str, Any]:
+def _scorecard(found: Findings) -> dict[str, object]:
     """Lay out how each line compares with the reference in each headline response."""
     if found.by_item.empty:
         return {"responses": [], "rows": []}
@@ -132,7 +132,7 @@ def _scorecard(found: Findings) -> dict[str, Any]:
     return {"responses": [RESPONSES[name] for name in names], "rows": rows}
 
 
-def _by_level(found: Findings, response: str, arrangement: Layout) -> dict[str, Any]:
+def _by_level(found: Findings, response: str, arrangement: Layout) -> dict[str, object]:
     """Lay out how each line compares with the reference at each level of the axis."""
     mine = found.by_level[found.by_level["response"] == response]
     levels = [text for text in arrangement.axis.texts if text in set(mine["x_text"])]
@@ -198,19 +198,19 @@ def _value(name: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _noise(report: RunReport) -> list[dict[str, Any]]:
+def _noise(report: RunReport) -> list[dict[str, object]]:
     """Say for each headline response how much its scenarios differ from themselves, and whether it drifted."""
     known = [name for name in HEADLINES if name in report.rounds.columns]
     return [_noise_row(report, row) for row in _records(noise_floor(report.done, known))]
 
 
-def _noise_row(report: RunReport, row: Mapping[str, Any]) -> dict[str, Any]:
+def _noise_row(report: RunReport, row: Mapping[str, Any]) -> dict[str, object]:
     name = row["response"]
     texts = {end: amount(name, row[end], row["in_percent"]) if row["scenarios"] else "" for end in ("typical", "floor")}
     return {**row, **texts, "title": RESPONSES[name].title, **_drifted(report, name, row)}
 
 
-def _drifted(report: RunReport, response: str, floor: Mapping[str, Any]) -> dict[str, Any]:
+def _drifted(report: RunReport, response: str, floor: Mapping[str, Any]) -> dict[str, object]:
     """Say how far a response moved from first block to last, and whether that is more than its noise."""
     if response in SHARES:
         return {"drift": "told of times and rates", "drifted": False}
@@ -230,7 +230,7 @@ def _few_rounds(report: RunReport) -> int | None:
     return fewest if fewest < _FEWEST_ROUNDS else None
 
 
-def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, Any]]:
+def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, object]]:
     names = _names(arrangement)
     return [
         {
@@ -266,7 +266,7 @@ def _grid_words(arrangement: Layout) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _section(section: Any) -> dict[str, Any]:
+def _section(section: Any) -> dict[str, object]:
     return {
         "anchor": section.anchor,
         "title": section.title,
@@ -276,7 +276,7 @@ def _section(section: Any) -> dict[str, Any]:
     }
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: Table) -> dict[str, object]:
     rows = [[_entry(value) for value in row] for row in table.frame.itertuples(index=False)]
     return {"title": table.title, "columns": list(table.frame.columns), "rows": rows}
 
@@ -285,7 +285,7 @@ def _entry(value: Any) -> str:
     return number(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
-def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
+def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
     """Gather what the page's script draws from; every number in it is shown or drawn."""
     responses = figure_responses(report)
     return {
@@ -305,12 +305,12 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, Any]:
     }
 
 
-def _bare(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _bare(spec: Mapping[str, Any]) -> dict[str, object]:
     """Leave out what the page gives itself: the theme, and the address of the schema."""
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
-def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str, Any]:
+def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str, object]:
     """Pack a figure's points: for each scenario in order, median, low, high, coverage, rounds."""
     table = points(report, arrangement, response).set_index("scenario")
     table = table[["median", "low", "high", "coverage", "rounds"]].reindex(arrangement.scenarios["scenario"])
@@ -325,7 +325,7 @@ def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str
     }
 
 
-def _curves(report: RunReport, arrangement: Layout) -> dict[str, Any]:
+def _curves(report: RunReport, arrangement: Layout) -> dict[str, object]:
     """Pack the distributions: by kind and scenario, median, least, greatest round at each quantile (ms)."""
     if report.latencies.empty:
         return {}
@@ -344,7 +344,7 @@ def _share(quantile: float) -> str:
     return {0.0: "least", 1.0: "greatest"}.get(quantile, f"{100 * quantile:.4g} %")
 
 
-def _drifts(report: RunReport) -> list[dict[str, Any]]:
+def _drifts(report: RunReport) -> list[dict[str, object]]:
     table = noise_tables(report)["drift"]
     if table.empty:
         return []
@@ -353,7 +353,7 @@ def _drifts(report: RunReport) -> list[dict[str, Any]]:
     return found
 
 
-def _levels(report: RunReport) -> dict[str, Any]:
+def _levels(report: RunReport) -> dict[str, object]:
     """Pack the levels of every scenario, for the tables."""
     names = list(report.factors)
     rows = [[_level(each["levels"].get(name)) for name in names] for each in report.scenarios]
@@ -364,7 +364,7 @@ def _level(level: Any) -> str:
     return "" if level is None else level_text(level)
 
 
-def _details(report: RunReport) -> dict[str, Any]:
+def _details(report: RunReport) -> dict[str, object]:
     """Pack each scenario's main responses, already written with their units."""
     known = [name for name in _OF_SCENARIOS if name in report.rounds.columns]
     medians = median_table(report.done, ["scenario"], known).pivot(
@@ -381,7 +381,7 @@ def _details(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _records(table: pd.DataFrame) -> list[dict[str, object]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict(orient="records")]
 
 

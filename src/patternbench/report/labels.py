@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from patternbench.observe.registry import responses
 from patternbench.observe.response import Better, Response
@@ -167,15 +166,16 @@ def factor_title(name: str) -> str:
     return " ".join(parts[-2:]).replace("_", " ")
 
 
-def numeric(level: Any, unit: Unit) -> float | None:
+def numeric(level: object, unit: Unit) -> float | None:
     """Read a level as a number (a duration in seconds), or None when it is none."""
     if unit is Unit.DURATION and isinstance(level, str) and is_duration(level):
         return Duration.parse(level).seconds
-    number_ = isinstance(level, int | float) and not isinstance(level, bool) and not math.isnan(level)
-    return float(level) if number_ else None
+    if isinstance(level, bool) or not isinstance(level, int | float) or math.isnan(level):
+        return None
+    return float(level)
 
 
-def level_text(level: Any) -> str:
+def level_text(level: object) -> str:
     """Write a level as a person would: durations and words as they are, structures as compact JSON."""
     if isinstance(level, str):
         return re.sub(r"^([0-9.]+)(us|µs|ms|s|m|h)$", r"\1 \2", level)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import vl_convert
 
@@ -39,7 +38,7 @@ def write_figures(report: RunReport, folder: Path) -> list[Path]:
     return [_written(folder / f"{name}.svg", text) for name, text in figures(report).items()]
 
 
-def draw(spec: Mapping[str, Any]) -> str:
+def draw(spec: Mapping[str, object]) -> str:
     """Draw one Vega-Lite specification as SVG, in the light theme."""
     themed = {**spec, "$schema": _SCHEMA, "config": config("light")}
     return str(vl_convert.vegalite_to_svg(themed))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from patternbench.analyze.compare.comparison import Comparison, Difference, Interval
 from patternbench.analyze.compare.gate import Verdict, rounds_to_decide
@@ -12,9 +11,9 @@ from patternbench.analyze.models.fit_json import notes_json, plain
 FORMAT = "patternbench/comparison/1"
 
 
-def comparison_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> dict[str, Any]:
+def comparison_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> dict[str, object]:
     """Lay out a comparison, and what a gate says of it, as plain JSON values."""
-    laid_out: dict[str, Any] = plain(
+    laid_out: dict[str, object] = plain(
         {
             "format": FORMAT,
             "level": comparison.level,
@@ -32,7 +31,7 @@ def _percent_only(comparison: Comparison, response: str) -> float | None:
     return comparison.noise_floor[response] if told else None
 
 
-def difference_json(d: Difference) -> dict[str, Any]:
+def difference_json(d: Difference) -> dict[str, object]:
     """Lay out one difference."""
     return {
         "scenario": d.scenario,
@@ -61,7 +60,7 @@ def _ends(prefix: str, interval: Interval) -> dict[str, float | None]:
     return {f"{prefix}ci_low": interval.low, f"{prefix}ci_high": interval.high}
 
 
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
+def verdict_json(verdict: Verdict) -> dict[str, object]:
     """Lay out what the gate says of one condition."""
     return {
         "condition": verdict.condition.text,

@@ -20,10 +20,10 @@ from patternbench.analyze.models.words import doubts, effects, headline, preferr
 from patternbench.analyze.problems import Note
 
 
-def analysis_json(analysis: Analysis) -> dict[str, Any]:
+def analysis_json(analysis: Analysis) -> dict[str, object]:
     """Lay out an analysis as plain JSON values under documented keys; numbers that do not exist are null."""
     settings = analysis.settings
-    laid_out: dict[str, Any] = plain(
+    laid_out: dict[str, object] = plain(
         {
             "format": FORMAT,
             "rows": analysis.rows,
@@ -41,7 +41,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     return laid_out
 
 
-def model_json(result: ModelResult) -> dict[str, Any]:
+def model_json(result: ModelResult) -> dict[str, object]:
     """Lay out one model."""
     fit, summary = result.fit, result.fit.summary
     _, kind = preferred(result)
@@ -70,7 +70,7 @@ def model_json(result: ModelResult) -> dict[str, Any]:
     }
 
 
-def _summary_json(result: ModelResult) -> dict[str, Any]:
+def _summary_json(result: ModelResult) -> dict[str, object]:
     s = result.fit.summary
     return {
         "r2": s.r2,
@@ -85,14 +85,14 @@ def _summary_json(result: ModelResult) -> dict[str, Any]:
     }
 
 
-def _figures_json(result: ModelResult) -> dict[str, Any]:
+def _figures_json(result: ModelResult) -> dict[str, object]:
     return {
         "histogram": histogram_json(histogram(result.fit.residuals)),
         "normal_qq": quantiles_json(normal_quantiles(result.influence.standardized)),
     }
 
 
-def _design_json(result: ModelResult) -> dict[str, Any]:
+def _design_json(result: ModelResult) -> dict[str, object]:
     """Return what a prediction needs: columns, levels, ranges, covariance, left-out residual quantiles."""
     design, fit = result.fit.design, result.fit
     return {
@@ -110,7 +110,7 @@ def _design_json(result: ModelResult) -> dict[str, Any]:
     }
 
 
-def coefficients_json(coefficients: Sequence[Coefficient]) -> list[dict[str, Any]]:
+def coefficients_json(coefficients: Sequence[Coefficient]) -> list[dict[str, object]]:
     """Lay out coefficients in the order of the design."""
     return [
         {
@@ -127,12 +127,12 @@ def coefficients_json(coefficients: Sequence[Coefficient]) -> list[dict[str, Any
     ]
 
 
-def errors_json(errors: Errors) -> dict[str, Any]:
+def errors_json(errors: Errors) -> dict[str, object]:
     """Lay out prediction errors."""
     return {"mape": errors.mape, "mae": errors.mae, "rmse": errors.rmse, "errors_note": errors.note}
 
 
-def cross_validation_json(found: CrossValidation) -> dict[str, Any]:
+def cross_validation_json(found: CrossValidation) -> dict[str, object]:
     """Lay out the errors on left-out scenarios."""
     return {
         **errors_json(found.errors),
@@ -145,7 +145,7 @@ def cross_validation_json(found: CrossValidation) -> dict[str, Any]:
     }
 
 
-def assumption_json(test: Test) -> dict[str, Any]:
+def assumption_json(test: Test) -> dict[str, object]:
     """Lay out one test of an assumption."""
     return {
         "name": test.name,
@@ -157,7 +157,7 @@ def assumption_json(test: Test) -> dict[str, Any]:
     }
 
 
-def remedy_json(remedy: Remedy) -> dict[str, Any]:
+def remedy_json(remedy: Remedy) -> dict[str, object]:
     """Lay out one remedy."""
     return {
         "kind": remedy.kind,
@@ -168,7 +168,7 @@ def remedy_json(remedy: Remedy) -> dict[str, Any]:
     }
 
 
-def row_json(row: SuspiciousRow) -> dict[str, Any]:
+def row_json(row: SuspiciousRow) -> dict[str, object]:
     """Lay out one row that stands out, and the model without it."""
     return {
         "row": row.row,
@@ -187,7 +187,7 @@ def row_json(row: SuspiciousRow) -> dict[str, Any]:
     }
 
 
-def multivariate_json(result: MultivariateResult) -> dict[str, Any]:
+def multivariate_json(result: MultivariateResult) -> dict[str, object]:
     """Lay out what is said of several responses together."""
     return {
         "formula": result.design.parsed.text,
@@ -201,20 +201,20 @@ def multivariate_json(result: MultivariateResult) -> dict[str, Any]:
     }
 
 
-def term_test_json(test: TermTest) -> dict[str, Any]:
+def term_test_json(test: TermTest) -> dict[str, object]:
     """Lay out the four statistics of one term."""
-    found: dict[str, Any] = {"term": test.term, "kind": test.kind, "df": test.df}
+    found: dict[str, object] = {"term": test.term, "kind": test.kind, "df": test.df}
     for name, s in test.statistics.items():
         found[name] = {"value": s.value, "f": s.f, "df": [s.df_numerator, s.df_denominator], "p": s.p}
     return found
 
 
-def histogram_json(bins: Histogram) -> dict[str, Any]:
+def histogram_json(bins: Histogram) -> dict[str, object]:
     """Lay out a histogram."""
     return {"edges": bins.edges.tolist(), "counts": bins.counts.tolist()}
 
 
-def quantiles_json(points: QuantilePoints) -> dict[str, Any]:
+def quantiles_json(points: QuantilePoints) -> dict[str, object]:
     """Lay out the points of a quantile-quantile picture."""
     return {"expected": points.expected.tolist(), "observed": points.observed.tolist(), "rule": points.rule}
 
@@ -224,7 +224,7 @@ def notes_json(notes: Sequence[Note]) -> list[dict[str, str]]:
     return [{"kind": note.kind, "text": note.text} for note in notes]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Turn numpy values into plain ones, and numbers that do not exist into null."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.recommend.recommendation import (
     Against,
@@ -17,9 +15,9 @@ from patternbench.analyze.recommend.recommendation import (
 FORMAT = "patternbench/recommendation/1"
 
 
-def recommendation_json(found: Recommendation) -> dict[str, Any]:
+def recommendation_json(found: Recommendation) -> dict[str, object]:
     """Lay out a recommendation as plain JSON values."""
-    laid_out: dict[str, Any] = plain(
+    laid_out: dict[str, object] = plain(
         {
             "format": FORMAT,
             "objectives": [o.words for o in found.objectives],
@@ -33,7 +31,7 @@ def recommendation_json(found: Recommendation) -> dict[str, Any]:
     return laid_out
 
 
-def _choice_json(choice: Choice, given: tuple[str, ...]) -> dict[str, Any]:
+def _choice_json(choice: Choice, given: tuple[str, ...]) -> dict[str, object]:
     chosen = choice.chosen
     return {
         "given": dict(choice.given),
@@ -48,7 +46,7 @@ def _choice_json(choice: Choice, given: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _candidate_json(c: Candidate, given: tuple[str, ...]) -> dict[str, Any]:
+def _candidate_json(c: Candidate, given: tuple[str, ...]) -> dict[str, object]:
     return {
         "configuration": configuration(c.scenario, given),
         "levels": dict(c.scenario.levels),
@@ -61,7 +59,7 @@ def _candidate_json(c: Candidate, given: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _against_json(one: Against) -> dict[str, Any]:
+def _against_json(one: Against) -> dict[str, object]:
     return {
         "response": one.response,
         "baseline": one.baseline,
@@ -74,7 +72,7 @@ def _against_json(one: Against) -> dict[str, Any]:
     }
 
 
-def _flip_json(flip: Flip) -> dict[str, Any]:
+def _flip_json(flip: Flip) -> dict[str, object]:
     return {
         "factor": flip.factor,
         "between": list(flip.between),

@@ -44,7 +44,7 @@ THEMES: Mapping[str, Style] = {
 }
 
 
-def config(theme: str) -> dict[str, Any]:
+def config(theme: str) -> dict[str, object]:
     """Give the Vega-Lite configuration of a theme, `light` or `dark`."""
     style = THEMES[theme]
     words = {"labelColor": style.faint, "titleColor": style.text, "titleFontWeight": 500}
@@ -92,7 +92,7 @@ def axis_title(response: Response, name: str) -> str:
 
 def grid(
     arrangement: Layout, title: str, data: pd.DataFrame | str, narrow: bool = False, width: int = 250
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Draw a response over the horizontal axis in a grid of panels, one line for each strategy and detail.
 
     `data` is a frame of `points`, or the name under which the page will provide one. `narrow` puts all panels
@@ -104,7 +104,7 @@ def grid(
     return _finished(_faceted(panels, arrangement, narrow, data).add_params(*_choices(arrangement)), data)
 
 
-def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
+def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
     """Draw quantile curves of a scenario and its reference: time over the share of calls, with the tail
     stretched.
 
@@ -132,7 +132,7 @@ def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
     return _finished(_with_data(chart, data), data)
 
 
-def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, Any]:
+def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
     """Draw how the responses of a run move through its blocks, in percent of each scenario's own median."""
     x = alt.X("block:O", title="block, in order of execution", axis=alt.Axis(labelAngle=0))
     y = alt.Y("median:Q", title="deviation (%)")
@@ -242,7 +242,7 @@ def _legend(shown: Sequence[str]) -> alt.Legend | None:
     return alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
 
 
-def _width(arrangement: Layout) -> dict[str, Any]:
+def _width(arrangement: Layout) -> dict[str, object]:
     """Make the lines of one strategy wider with their detail, as the paper does with the back-off delay."""
     shown = arrangement.details
     if not shown:
@@ -322,7 +322,7 @@ def _with_data(chart: Any, data: pd.DataFrame | str) -> Any:
     return chart.properties(data=alt.NamedData(name=data) if isinstance(data, str) else alt.NamedData(name="points"))
 
 
-def _finished(chart: Any, data: pd.DataFrame | str) -> dict[str, Any]:
+def _finished(chart: Any, data: pd.DataFrame | str) -> dict[str, object]:
     """Turn a chart into a plain specification that refers to nothing outside itself."""
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = chart.to_dict()

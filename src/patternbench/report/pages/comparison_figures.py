@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -57,7 +56,7 @@ def _unit(chosen: Sequence[Difference]) -> tuple[str, float]:
     return unit.replace("%", "points"), factor
 
 
-def _row(d: Difference, factor: float) -> dict[str, Any]:
+def _row(d: Difference, factor: float) -> dict[str, object]:
     ends, floor = _interval(d), (d.floor or 0.0) * factor
     return {
         "scenario": d.scenario,
@@ -104,7 +103,7 @@ def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
     return spec(alt.layer(*layers, dots).properties(width=340, height=220))
 
 
-def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> dict[str, Any]:
+def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> dict[str, object]:
     c = choice.candidates[i]
     kind = "breaks a limit" if not c.feasible else "on the front" if c.on_front else "beaten"
     return {

@@ -7,7 +7,6 @@ say so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -26,7 +25,7 @@ _WIDTH, _HEIGHT = 300, 220
 _SURFACE_STEPS = 25
 _MOST_LEVELS = 13
 _LINE_STEPS = 21
-Spec = dict[str, Any]
+Spec = dict[str, object]
 
 
 def spec(chart: alt.TopLevelMixin) -> Spec:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import jinja2
 import vl_convert
@@ -17,7 +16,7 @@ from patternbench.analyze.models.words import doubts, effects, headline, p_value
 from patternbench.analyze.units import number, quantity, signed
 from patternbench.report.pages import model_figures as figures
 
-Spec = dict[str, Any]
+Spec = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
     """Return the pictures of one model that its data allow; `over` names two factors to draw it over."""
     n = result.fit.summary.n
     drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
-    found: list[tuple[str, Mapping[str, Any] | None, str]] = [
+    found: list[tuple[str, Mapping[str, object] | None, str]] = [
         (
             "effects",
             figures.effects_figure(result),

@@ -37,8 +37,8 @@ def _settings(a: Path, b: Path) -> Iterator[str]:
             yield f"{name}: {_listed(ours.get(name))} in A, {_listed(theirs.get(name))} in B"
 
 
-def _levels(plan: Mapping[str, Any]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+def _levels(plan: Mapping[str, Any]) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
     for scenario in plan["scenarios"]:
         for path, value in _leaves(scenario["config"]):
             levels = found.setdefault(factor_name(path), [])
@@ -47,7 +47,7 @@ def _levels(plan: Mapping[str, Any]) -> dict[str, list[Any]]:
     return found
 
 
-def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _leaves(node: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
     """Every value of a stored configuration with its path."""
     if isinstance(node, dict | list):
         for key, part in node.items() if isinstance(node, dict) else enumerate(node):
@@ -56,7 +56,7 @@ def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield path, node
 
 
-def _listed(levels: list[Any] | None) -> str:
+def _listed(levels: list[object] | None) -> str:
     return "none" if levels is None else ", ".join(map(level_text, levels))
 
 
@@ -69,7 +69,7 @@ def _circumstances(a: Path, b: Path) -> Iterator[str]:
                 yield f"{path.replace('_', ' ')}: {mine.get(path)} in A, {other.get(path)} in B"
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield from _flat(f"{name} {key}", part)

@@ -134,7 +134,7 @@ def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
     return {str(name): list(part[response].astype(float)) for name, part in done.groupby("scenario", sort=False)}
 
 
-def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, Any]:
+def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, object]:
     levels: Mapping[str, Any] = next((each["levels"] for each in report.scenarios if each["id"] == scenario), {})
     ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
     return {
@@ -273,7 +273,7 @@ def _at_a_glance(found: Recommendation, study: Study, factors: Factors) -> list[
 
 def where_chosen(found: Recommendation, factors: Factors) -> list[str]:
     """A line for each answer, with the conditions under which it is given."""
-    places: dict[str, list[Mapping[str, object]]] = {}
+    places: dict[str, list[Mapping[str, Any]]] = {}
     for choice in found.choices:
         places.setdefault(_answer(choice, found, factors), []).append(choice.given)
     lines = [
@@ -336,7 +336,7 @@ def plainly(scenario: Scenario, given: Sequence[str], factors: Factors) -> str:
     return line(chosen[first].replace("_", " "), rest) if first else rest
 
 
-def _conditions(given: Sequence[Mapping[str, object]], factors: Factors) -> str:
+def _conditions(given: Sequence[Mapping[str, Any]], factors: Factors) -> str:
     """Conditions in words, those that make a whole grid as its levels: `abort percentage 30 %, users 20 or 60`."""
     grid = {name: _levels(name, given, factors) for name in given[0]}
     if math.prod(map(len, grid.values())) != len(given):
@@ -344,7 +344,7 @@ def _conditions(given: Sequence[Mapping[str, object]], factors: Factors) -> str:
     return ", ".join(f"{factor_title(name)} {' or '.join(levels)}" for name, levels in grid.items())
 
 
-def _levels(name: str, given: Sequence[Mapping[str, object]], factors: Factors) -> list[str]:
+def _levels(name: str, given: Sequence[Mapping[str, Any]], factors: Factors) -> list[str]:
     return list(dict.fromkeys(level_with_unit(factors[name], level_text(one[name])) for one in given))
 
 

@@ -141,7 +141,7 @@ def _changes(
     return table
 
 
-def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, Any]:
+def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, object]:
     failed = float(part["failed"].max())
     return {
         "failed": failed,
@@ -151,7 +151,7 @@ def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, Any]:
     }
 
 
-def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
+def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, object]:
     first = part.iloc[0]
     names = ["item", "line", "client"]
     names += ["x", "x_text"] if "item" not in by or "x" in by else []
@@ -159,7 +159,7 @@ def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, Any]:
     return {name: first[name] for name in names}
 
 
-def _change(part: pd.DataFrame, measured: dict[str, Scenario], response: str, relative: bool) -> dict[str, Any]:
+def _change(part: pd.DataFrame, measured: dict[str, Scenario], response: str, relative: bool) -> dict[str, object]:
     """Average the change over the conditions of a group."""
     matched = [
         (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)

@@ -31,7 +31,7 @@ def _table(steps: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> pd.Da
     order = {str(scenario["id"]): place for place, scenario in enumerate(scenarios)}
     medians = medians.sort_values("scenario", key=lambda column: column.map(order), kind="stable")
     names = {str(scenario["id"]): scenario_name(scenario["levels"]) for scenario in scenarios}
-    told: dict[str, Any] = {
+    told: dict[str, object] = {
         "scenario": medians["scenario"].map(names),
         "group": medians["group"],
         "step": medians["step"],

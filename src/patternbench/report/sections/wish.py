@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.recommend.recommendation import Wish
@@ -38,7 +37,7 @@ def known_of(factors: Factors) -> FactorTable:
     return FactorTable.of(factor.as_json() for factor in factors.values())
 
 
-def factors_of_run(run: RunFolder) -> list[dict[str, Any]]:
+def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
     """The factors of a run as plain rows, read off its plan; none for what is no run folder."""
     if not run.plan.is_file():
         return []
