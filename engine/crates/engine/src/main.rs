@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod client;
-mod delay_proxy;
+mod fault_proxy;
 mod guard;
 mod load;
+mod steal_cpu;
 mod target;
 
 use clap::{Parser, Subcommand};
@@ -27,9 +28,11 @@ const EXAMPLE: &str = "Example:
 enum Verb {
     Target(target::Arguments),
     Client(client::Arguments),
-    DelayProxy(delay_proxy::Arguments),
+    #[command(visible_alias = "delay-proxy")]
+    FaultProxy(fault_proxy::Arguments),
     Guard(guard::Arguments),
     Load(load::Arguments),
+    StealCpu(steal_cpu::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -38,9 +41,10 @@ fn main() -> ExitCode {
     let result = match arguments.verb {
         Verb::Target(arguments) => target::run(arguments),
         Verb::Client(arguments) => client::run(&arguments),
-        Verb::DelayProxy(arguments) => delay_proxy::run(&arguments),
+        Verb::FaultProxy(arguments) => fault_proxy::run(&arguments),
         Verb::Guard(arguments) => guard::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
+        Verb::StealCpu(arguments) => steal_cpu::run(&arguments),
     };
     result.unwrap_or_else(|message| {
         eprintln!("error: {message}");

@@ -4,7 +4,7 @@
 //! that came about), when it is told to stop, or when the command ends, whatever the command started is ended too, also
 //! what left its process group. The kernel hands orphans to the guard (it is their subreaper), so none is lost sight of.
 
-mod descendants;
+pub mod descendants;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

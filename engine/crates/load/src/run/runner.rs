@@ -76,7 +76,8 @@ impl<W: World> Runner<W> {
             policies: Policies::new(job),
             log,
             tick: job.tick,
-            next_tick: job.tick,
+            // The first tick is at once: whoever listens learns when the round began.
+            next_tick: 0,
             end,
             give_up: end.saturating_add(job.drain),
             warm_up: job.warm_up,

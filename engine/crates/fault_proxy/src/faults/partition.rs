@@ -1,0 +1,14 @@
+//! Nothing passes, in either direction; what was sent meanwhile arrives when the partition is over.
+
+use super::{Fault, Way};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Partition {}
+
+impl Fault for Partition {
+    fn on_way(&self, way: &mut Way) {
+        way.cut = true;
+    }
+}

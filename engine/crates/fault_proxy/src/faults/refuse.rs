@@ -1,0 +1,14 @@
+//! Nobody listens: connections are refused, and those that were open are reset.
+
+use super::{Fault, Way};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refuse {}
+
+impl Fault for Refuse {
+    fn on_way(&self, way: &mut Way) {
+        way.refused = true;
+    }
+}

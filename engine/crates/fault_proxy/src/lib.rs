@@ -1,0 +1,56 @@
+//! A TCP proxy on the way between two components: it stands for distance, and injects faults when it is told to.
+//!
+//! One thread waits for all sockets and one timer, so a fault begins at one moment for all connections. A *request* is
+//! what a caller sends after the service has answered, up to the next answer: so it is with HTTP/1.1 without pipelining,
+//! Redis and MySQL alike. Faults fall on requests by chance, or on the way as a whole. The one who tells it what to do
+//! connects to its admin port; when that connection ends, so do all faults.
+
+#![forbid(unsafe_code)]
+
+mod active;
+mod admin;
+mod bucket;
+mod connection;
+mod dice;
+mod door;
+mod faults;
+mod line;
+mod request;
+mod server;
+mod timer;
+
+use patternbench_timing::{Nanos, sharpen};
+use serde_json::json;
+use server::Server;
+use std::net::SocketAddr;
+
+/// How a proxy works.
+pub struct Settings {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where it is told what to do; port 0 takes a free one.
+    pub admin: SocketAddr,
+    /// Where it passes connections on to.
+    pub to: SocketAddr,
+    /// How long it holds every byte, in each direction.
+    pub distance: Nanos,
+    /// Of what it draws.
+    pub seed: u64,
+}
+
+/// Listens, prints where in a line of JSON, and serves until the process ends.
+///
+/// # Errors
+/// One sentence, when it cannot listen, or the operating system refuses to wait for sockets.
+pub fn serve(settings: &Settings) -> Result<(), String> {
+    sharpen();
+    let mut server = Server::new(settings)?;
+    let (listening, admin) = (server.address().to_string(), server.admin_address().to_string());
+    println!(
+        "{}",
+        json!({"listening": listening, "ready": {"listening": listening, "admin": admin}})
+    );
+    server
+        .run()
+        .map_err(|error| format!("the operating system refuses to wait for sockets: {error}"))
+}
