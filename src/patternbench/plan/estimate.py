@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from patternbench.plan.scenarios import Scenario
+from patternbench.study.faults import Fault
 from patternbench.study.levels import only
-from patternbench.study.models import Fault, Strategy
+from patternbench.study.models import Strategy
 from patternbench.study.workloads import Closed
 
 ATTEMPT_S = 0.02
@@ -41,15 +42,15 @@ def round_seconds(scenario: Scenario) -> float:
 def _counted(scenario: Scenario, closed: Closed) -> float:
     """What a closed workload takes that ends by a count of each user's calls."""
     calls = only(closed.successes) or only(closed.requests) or 0
-    failing = min(_aborted(scenario.faults) / 100, LARGEST_FAULT)
-    failures = calls * failing / (1 - failing)
+    share = min(_failing(scenario.faults) / 100, LARGEST_FAULT)
+    failures = calls * share / (1 - share)
     alone = (calls + failures) * ATTEMPT_S + failures * _pause(scenario.strategy)
     crowded = closed.users.level * calls / CAPACITY_PER_S
     return max(alone, crowded) + closed.think_time.level.seconds * calls
 
 
-def _aborted(faults: tuple[Fault, ...]) -> float:
-    return sum(fault.abort.percentage.level for fault in faults if fault.abort)
+def _failing(faults: tuple[Fault, ...]) -> float:
+    return sum((float(fault.chosen.failing) for fault in faults if not fault.when), 0.0)
 
 
 def _pause(strategy: Strategy) -> float:

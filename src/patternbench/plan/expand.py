@@ -28,6 +28,7 @@ from patternbench.plan.factors import (
     with_levels,
 )
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.study.faults import Fault, by_name, clashes
 from patternbench.study.levels import Levels
 from patternbench.study.models import Study
 from patternbench.study.parts import FileName
@@ -68,8 +69,8 @@ def expand(study: Study, system: Settable = NOTHING_DECLARED) -> Plan:
 
     ``system`` is what the system that the study names says of its settings.
     """
-    _check_faults(study)
     _check_size(study)
+    _check_faults(study)
     every = list(_scenarios(study))
     factors = factors_of(every, _declared(study), known_fields(study, study.strategies, system))
     leveled = [replace(scenario, levels=levels_of(scenario, factors)) for scenario in every]
@@ -131,7 +132,8 @@ def _scenarios(study: Study) -> Iterator[Scenario]:
 def _declared(study: Study) -> set[str]:
     """The names of the fields that were given as a list, even one of a single level."""
     parts: list[tuple[Path, Any]] = [(("system",), study.system), (("workload",), study.workload)]
-    parts += [(("faults", fault.kind), fault.chosen) for fault in study.faults]
+    for name, fault in by_name(study.faults).items():
+        parts += [(("faults", name), fault.chosen), (("faults", name), fault.bounds)]
     parts += [(("strategy", s.kind), s.chosen) for s in study.strategies]
     return {factor_name(path) for start, node in parts for path in _varied(node, start)}
 
@@ -183,12 +185,15 @@ def _used(factors: Factors, scenarios: tuple[Scenario, ...]) -> dict[str, Factor
 
 
 def _check_faults(study: Study) -> None:
-    kinds = [fault.kind for fault in study.faults]
-    for place, kind in enumerate(kinds):
-        if kind in kinds[:place]:
-            message = f"a second {kind} fault makes two factors with one name (`{kind}.percentage`)"
-            allowed = "one entry a kind of fault, with a list where it varies"
-            raise InputError(Problem(message, path=f"faults[{place}]", allowed=allowed))
+    together = {number for faults in variants(study.faults) for number in clashes(faults)}
+    if together:
+        raise InputError([_clash(study.faults[number], number) for number in sorted(together)])
+
+
+def _clash(fault: Fault, number: int) -> Problem:
+    message = f"a second {fault.kind} fault acts at the same place ({fault.where}) at the same time"
+    allowed = "one entry with a list where it varies, another `where`, or windows (`when`) that do not overlap"
+    return Problem(message, path=f"faults[{number}]", allowed=allowed)
 
 
 def _check_size(study: Study) -> None:

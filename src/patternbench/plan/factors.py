@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from patternbench.study.faults import Fault, by_name
 from patternbench.study.meaning import Meaning, meanings, of_part
-from patternbench.study.models import Fault, Strategy, Study, System
+from patternbench.study.models import Strategy, Study, System
 from patternbench.study.roles import Role, Unit
 from patternbench.study.settings import Settable, is_duration
 from patternbench.study.tree import Path
@@ -142,8 +143,9 @@ def factor_name(path: Path) -> str:
 def _fields(parts: Declared, strategies: Iterable[Strategy]) -> Iterator[tuple[Path, Meaning]]:
     yield from meanings(parts.system, of_part(Study, "system"), ("system",))
     yield from meanings(parts.workload, of_part(Study, "workload"), ("workload",))
-    for fault in parts.faults:
-        yield from meanings(fault.chosen, of_part(Study, "faults"), ("faults", fault.kind))
+    for name, fault in by_name(parts.faults).items():
+        yield from meanings(fault.chosen, of_part(Study, "faults"), ("faults", name))
+        yield from meanings(fault.bounds, of_part(Study, "faults"), ("faults", name))
     for strategy in strategies:
         yield from meanings(strategy.chosen, of_part(Study, "strategies"), ("strategy", strategy.kind))
 

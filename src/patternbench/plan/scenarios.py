@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from patternbench.plan.factors import Level
-from patternbench.study.models import Fault, Strategy, System
+from patternbench.study.faults import Fault, by_name, from_plain
+from patternbench.study.models import Strategy, System
 from patternbench.study.tree import Path, leaves, plain
 from patternbench.study.workloads import Workload
 
@@ -42,7 +43,7 @@ class Scenario:
         name = {"name": self.strategy.name} if self.strategy.name else {}
         return {
             "system": plain(self.system),
-            "faults": {fault.kind: plain(fault.chosen) for fault in self.faults},
+            "faults": {name: fault.as_plain() for name, fault in by_name(self.faults).items()},
             "workload": plain(self.workload),
             "client": self.client,
             "strategy": {self.strategy.kind: plain(self.strategy.chosen)} | name,
@@ -57,20 +58,18 @@ class Scenario:
         """The scenario that ``as_json`` wrote, as a plan's file holds it."""
         config = stored["config"]
         strategy = Strategy.model_validate({"client": config["client"], **config["strategy"]})
-        faults = tuple(Fault.model_validate({kind: given}) for kind, given in config["faults"].items())
+        faults = tuple(from_plain(name, given) for name, given in config["faults"].items())
         workload = Workload.model_validate(config["workload"])
         system = System.from_plain(config["system"])
         return cls(system, faults, workload, config["client"], strategy, levels=stored["levels"])
 
     def leaves(self) -> Iterator[tuple[Path, Any]]:
         """Every value of its configuration with its path; the strategy's follow the word that it is known by."""
-        given = {
-            "system": self.system,
-            "faults": {fault.kind: fault.chosen for fault in self.faults},
-            "workload": self.workload,
-            "client": self.client,
-        }
-        yield from leaves(given)
+        yield from leaves(self.system, ("system",))
+        for name, fault in by_name(self.faults).items():
+            yield from leaves(fault.chosen, ("faults", name))
+            yield from leaves(fault.bounds, ("faults", name))
+        yield from leaves({"workload": self.workload, "client": self.client})
         yield ("strategy",), self.strategy.known_as
         yield from leaves(self.strategy.chosen, ("strategy", self.strategy.kind))
 

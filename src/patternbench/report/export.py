@@ -19,7 +19,11 @@ from patternbench.records import attempts, csv_file, damage, observed, stored, t
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report.model import counting
-from patternbench.study.models import Fault, Strategy
+from patternbench.study.faults import Fault
+from patternbench.study.faults.kind import ShareKind
+from patternbench.study.faults.kinds.abort import Abort
+from patternbench.study.faults.kinds.delay import Delay
+from patternbench.study.models import Strategy
 from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.tree import leaves
 from patternbench.study.units import Duration
@@ -129,19 +133,18 @@ def _user_rows(run: RunFolder, entry: Entry, scenario: Scenario) -> pd.DataFrame
 
 
 def _fault(faults: tuple[Fault, ...]) -> dict[str, Any]:
-    """The fault in that tool's columns; it knows one fault per run."""
-    abort = next((fault.abort for fault in faults if fault.abort), None)
-    if abort:
-        return {
-            "faultType": "abort",
-            "faultPercentage": abort.percentage.level,
-            "faultStatus": abort.status.level,
-        }
-    delay = next((fault.delay for fault in faults if fault.delay), None)
-    if delay:
-        held = _plain(delay.duration.level)
-        return {"faultType": "delay", "faultPercentage": delay.percentage.level, "faultDuration": held}
-    return {"faultType": "none", "faultPercentage": 0}
+    """The fault in that tool's columns; it knows one fault per run, and of those that it knows abort goes first."""
+    kinds = {fault.kind: fault.chosen for fault in reversed(faults)}
+    kind = next((known for known in ("abort", "delay", *kinds) if known in kinds), "none")
+    chosen = kinds.get(kind)
+    said: dict[str, Any] = {"faultType": kind, "faultPercentage": 100 if chosen else 0}
+    if isinstance(chosen, ShareKind):
+        said["faultPercentage"] = chosen.percentage.level
+    if isinstance(chosen, Abort):
+        said["faultStatus"] = chosen.status.level
+    if isinstance(chosen, Delay):
+        said["faultDuration"] = _plain(chosen.duration.level)
+    return said
 
 
 def _configuration(strategy: Strategy) -> dict[str, Any]:

@@ -43,4 +43,4 @@ def _bad(entry: Entry) -> bool:
 
 
 def _faulty(scenario: Scenario) -> bool:
-    return any(fault.chosen.percentage.level > 0 for fault in scenario.faults)
+    return any(fault.acts for fault in scenario.faults)

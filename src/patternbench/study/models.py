@@ -13,12 +13,13 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
+from patternbench.study.faults import Fault
 from patternbench.study.journeys import Weight
 from patternbench.study.levels import Levels
-from patternbench.study.parts import FileName, Model, Name, OneOf, Setting, Status, misplaced
+from patternbench.study.parts import FileName, Model, Name, OneOf, Setting, misplaced
 from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
 from patternbench.study.roles import Role
-from patternbench.study.units import Duration, Number, Percentage, PositiveDuration
+from patternbench.study.units import Duration, Number, PositiveDuration
 from patternbench.study.workloads import Workload
 
 
@@ -140,27 +141,6 @@ class System(OneOf):
             message = "every URL has the weight 0, so none is ever asked"
             raise PydanticCustomError("weights", message, {"allowed": "a weight above 0 for at least one URL"})
         return self
-
-
-class Abort(Model):
-    """Answer a share of the requests with an error status instead of passing them on."""
-
-    percentage: Levels[Percentage]
-    status: Levels[Status] = Levels.one(503)
-
-
-class Delay(Model):
-    """Hold a share of the requests back before passing them on; ``0ms`` is the level without delay."""
-
-    percentage: Levels[Percentage]
-    duration: Levels[Duration]
-
-
-class Fault(OneOf):
-    """One fault that is injected in front of the system; all entries of the list act together."""
-
-    abort: Abort | None = None
-    delay: Delay | None = None
 
 
 class Strategy(OneOf):

@@ -126,9 +126,9 @@ def test_name_seed_and_rounds_change_no_id() -> None:
     assert before == [s.id for s in expand(study(changed(name="other", seed="8", rounds="3"))).scenarios]
 
 
-def test_two_faults_of_one_kind_make_two_factors_with_one_name() -> None:
+def test_two_faults_of_one_kind_at_one_place_and_time_are_refused() -> None:
     text = EXAMPLE.replace("strategies:", "  - abort: {percentage: [5], status: 500}\nstrategies:", 1)
-    with pytest.raises(InputError, match="two factors with one name"):
+    with pytest.raises(InputError, match="a second abort fault acts at the same place"):
         expand(study(text))
 
 

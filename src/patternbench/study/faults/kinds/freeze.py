@@ -1,0 +1,13 @@
+"""Freeze: a component stands still (SIGSTOP) and goes on where it was."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from patternbench.study.faults.kind import Kind, Spot
+
+
+class Freeze(Kind):
+    """Stop all processes of a component, and let them go on when the fault ends."""
+
+    spot: ClassVar[Spot] = Spot.COMPONENT

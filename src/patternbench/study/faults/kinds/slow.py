@@ -1,0 +1,69 @@
+"""Slow: a way has a bandwidth."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+from patternbench.study.faults.kind import Kind
+from patternbench.study.levels import Levels
+
+_UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s?(B|kB|MB|GB)\s?/\s?s")
+UNLIMITED = "unlimited"
+
+
+class Bandwidth(str):
+    """Bytes per second with their unit, as in ``100kB/s`` (k is 1,000); ``unlimited`` is the level without it."""
+
+    __slots__ = ()
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """The same as a number; None without a limit."""
+        found = _PATTERN.fullmatch(self)
+        return float(Decimal(found[1]) * _UNITS[found[2]]) if found else None
+
+    @classmethod
+    def parse(cls, text: str) -> Bandwidth:
+        """The bandwidth that a text writes, in one writing; raises ValueError when it writes none."""
+        found = _PATTERN.fullmatch(text.strip())
+        amount = Decimal(found[1]) * _UNITS[found[2]] if found else None
+        if text.strip() == UNLIMITED:
+            return cls(UNLIMITED)
+        if not amount:
+            raise ValueError(f"{text!r} is not a bandwidth; write for example 100kB/s")
+        unit = max((unit for unit in _UNITS if amount % _UNITS[unit] == 0 or unit == "B"), key=_UNITS.__getitem__)
+        return cls(f"{(amount / _UNITS[unit]).normalize():f}{unit}/s")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(_validated)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        pattern = r"^(\d+(\.\d+)? ?(B|kB|MB|GB) ?/ ?s|unlimited)$"
+        return {"type": "string", "pattern": pattern, "examples": ["100kB/s", UNLIMITED]}
+
+
+def _validated(value: Any) -> Bandwidth:
+    try:
+        return Bandwidth.parse(value if isinstance(value, str) else "")
+    except ValueError:
+        allowed = f"bytes per second with their unit: `100kB/s`, `1.5MB/s` (B, kB, MB, GB), or `{UNLIMITED}`"
+        raise PydanticCustomError("bandwidth", "is not a bandwidth", {"allowed": allowed}) from None
+
+
+class Slow(Kind):
+    """Let no more pass than a bandwidth, in each direction, which all connections of the way share."""
+
+    bandwidth: Levels[Bandwidth]
+
+    @property
+    def acts(self) -> bool:
+        """Whether there is a limit."""
+        return self.bandwidth.level.bytes_per_s is not None
