@@ -12,6 +12,7 @@ class Nothing:
     """A bench of nothing."""
 
     targets = ("http://127.0.0.1:1",)
+    ways = ()
 
     def inject(self, _: Any) -> None:
         """Take any faults."""

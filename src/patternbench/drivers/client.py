@@ -42,10 +42,15 @@ class ClientError(DriverError):
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a client delivered in a round: batches of attempts in their order, and its closing line."""
+    """What a client delivered in a round: batches of attempts in their order, its closing line, when the round began.
+
+    A client's clock is its own. The round began no later than its answer did, and than its length before its end, on
+    the machine's monotonic clock (nanoseconds): what is later by the way of a message is not known better.
+    """
 
     batches: list[Batch]
     end: End
+    began_ns: int
 
 
 class Client:
@@ -92,7 +97,11 @@ class Client:
             raise ClientError(f"client {self.name} broke the contract at POST /check: {error!r}") from None
 
     def run(
-        self, body: dict[str, Any], died: Callable[[], list[str]] = list, limit: Duration | None = None
+        self,
+        body: dict[str, Any],
+        died: Callable[[], list[str]] = list,
+        limit: Duration | None = None,
+        begun: Callable[[int], None] = lambda _: None,
     ) -> Delivery:
         """Drive one round and return all that happened in it; raises ClientError.
 
@@ -101,16 +110,31 @@ class Client:
 
         ``died`` is asked whenever attempts arrive. Once it names something, the round is over: a client whose
         target is gone would fail as fast as it can until its time limit.
+
+        ``begun`` hears when the client has accepted the round, which so has begun.
         """
         batches: list[Batch] = []
+        accepted: list[int] = []
+
+        def accept() -> None:
+            accepted.append(time.monotonic_ns())
+            begun(accepted[0])
+
         try:
-            return Delivery(batches, self._collect(body, died, limit or Duration(body["time_limit_us"]), batches))
+            end = self._collect(body, died, limit or Duration(body["time_limit_us"]), batches, accept)
+            length_ns = end.duration_us * 1000
+            return Delivery(batches, end, min(accepted[0], time.monotonic_ns() - length_ns))
         except ClientError as error:
             error.batches = batches
             raise
 
     def _collect(
-        self, body: dict[str, Any], died: Callable[[], list[str]], limit: Duration, batches: list[Batch]
+        self,
+        body: dict[str, Any],
+        died: Callable[[], list[str]],
+        limit: Duration,
+        batches: list[Batch],
+        accepted: Callable[[], None],
     ) -> End:
         longest, over = limit.seconds + GRACE.seconds, threading.Event()
         begun, timeout = time.monotonic(), httpx.Timeout(10.0, read=longest)
@@ -120,6 +144,7 @@ class Client:
                 _broken_off_after(begun + longest - time.monotonic(), answer, over),
             ):
                 self._check_accepted(answer)
+                accepted()
                 stream = read_rows(split_lines(_while_alive(answer.iter_raw(), died)), body["users"])
                 batches.extend(stream)
         except httpx.HTTPError as error:

@@ -80,6 +80,7 @@ class Task:
     ``inputs`` knows where the files are that the study names; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
     ``told`` hears how the round is going, from a driver that says so while it drives.
+    ``begun`` hears at which moment measuring begins, in nanoseconds of the monotonic clock, as soon as that is known.
     ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
     ``targets`` are where load goes, in turn; a library's client sends to the first alone.
     """
@@ -95,6 +96,7 @@ class Task:
     told: Callable[[Progress], None] = lambda _: None
     lateness: Lateness | None = None
     core: int | None = None
+    begun: Callable[[int], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Measured:
     """What a driver delivered: rows on disk, CPU seconds of the generator, and why the round cannot count, if so.
 
     ``doubts`` is None for a driver that does not judge itself; it says how many calls it made and how many were good.
+    ``began_ns`` is the round's start, from which the times of its attempts count, and ``measured_from_ns`` the end of
+    its warm-up, both on the machine's monotonic clock.
     """
 
     rows: int
@@ -110,6 +114,8 @@ class Measured:
     doubts: list[Doubt] | None = None
     calls: int = 0
     successes: int = 0
+    began_ns: int = 0
+    measured_from_ns: int = 0
 
 
 class Driver(Protocol):

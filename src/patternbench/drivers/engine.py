@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
 ATTEMPTS, SUMMARY, HISTOGRAMS = "attempts.parquet", "summary.json", "histograms.json"
 TRACE = "trace.json"
+NANOSECONDS = 1000
+"""In a microsecond."""
 
 Summary = dict[str, Any]
 
@@ -144,12 +147,28 @@ class EngineDriver:
         """Drive one round; its attempts become the file ``into``."""
         out = self.summaries / into.stem
         try:
-            summary = run(jobs.job(task).job, out, self.logs, task.died, task.told)
+            summary = run(jobs.job(task).job, out, self.logs, task.died, telling(task))
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {error}") from None
         _take(out / ATTEMPTS, into)
         rows = int(summary["generator"]["log_rows"])
-        return Measured(rows, float(summary["generator_cpu_s"]), shortfall(task, summary), doubts(summary))
+        began = int(summary["generator"]["began_us"]) * NANOSECONDS
+        measured_from = began + task.warm_up.us * NANOSECONDS
+        missing, cpu_s = shortfall(task, summary), float(summary["generator_cpu_s"])
+        return Measured(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
+
+
+def telling(task: Task) -> Callable[[Progress], None]:
+    """Who hears of progress: the task, and once, from the first of it, when measuring begins."""
+    first = iter([True])
+
+    def told(progress: Progress) -> None:
+        if next(first, False):
+            began = time.monotonic_ns() - int(progress["elapsed_us"]) * NANOSECONDS
+            task.begun(began + task.warm_up.us * NANOSECONDS)
+        task.told(progress)
+
+    return told
 
 
 def _take(made: Path, into: Path) -> None:

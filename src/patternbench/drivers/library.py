@@ -27,14 +27,16 @@ class LibraryDriver:
         """Drive one round and write its attempts; raises ClientError when what was delivered is not the whole round."""
         body = rounds.body(task.treatment, task.targets[0].url, task.time_limit, task.seed)
         try:
-            delivery = self.client.run(body, task.died, task.time_limit)
+            delivery = self.client.run(body, task.died, task.time_limit, task.begun)
         except ClientError as error:
             _keep(error, into)
             raise
         table = attempts.from_batches(delivery.batches, warm_up=False)
         attempts.write(into, table)
         cpu_s, (calls, good) = delivery.end.cpu_us / 1e6, calls_of(table)
-        return Measured(table.num_rows, cpu_s, shortfall(table, body), calls=calls, successes=good)
+        began = delivery.began_ns
+        missing = shortfall(table, body)
+        return Measured(table.num_rows, cpu_s, missing, None, calls, good, began_ns=began, measured_from_ns=began)
 
     def warm_up(self, task: Task, into: Path) -> Measured:
         """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""

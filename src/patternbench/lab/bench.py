@@ -15,13 +15,14 @@ from pydantic import ValidationError
 from patternbench.lab import envoy
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components import KINDS
+from patternbench.lab.components.fault_proxy import FaultProxy
 from patternbench.lab.host import Host, LocalHost, Running
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology
-from patternbench.study.models import Fault, Study
+from patternbench.lab.topology import Topology, Way
+from patternbench.study.faults import Fault
 from patternbench.study.problems import InputError, Problem
 
 Entry = tuple[str, str, dict[str, Any]]
@@ -34,10 +35,16 @@ class Bench:
     def __init__(self, folder: Path, host: Host | None = None) -> None:
         self.host = host or LocalHost(folder)
         self.targets: list[str] = []
+        self.ways: tuple[Way, ...] = ()
+        """The ways on which a fault proxy stands."""
+        self._down: set[str] = set()
+        self._spoilt: list[str] = []
         self._http = httpx.Client(timeout=5.0)
 
-    def start(self, topology: Topology) -> None:
-        """Bring a system up; raise StartError, with nothing left, when a component fails."""
+    def start(self, topology: Topology, ways: Sequence[Way] = ()) -> None:
+        """Bring a system up, with a fault proxy on some ways; raise StartError, with nothing left, when one fails."""
+        self.ways = tuple(ways)
+        topology = proxied(topology, ways)
         self.host.launch(topology.launches)
         self.targets = [self.running[name].url for name in topology.endpoints]
 
@@ -104,8 +111,21 @@ class Bench:
         return {name: str(running.account) for name, running in self.running.items() if running.launch.user}
 
     def dead(self) -> list[str]:
-        """What is known of each component that is no longer running."""
-        return self.host.dead()
+        """What is known of each component that is no longer running, and of what keeps the system from being used."""
+        return [*self.host.dead(self._down), *self._spoilt]
+
+    def expect_down(self, name: str) -> None:
+        """Take note that a component is about to end because it is told to."""
+        self._down.add(name)
+
+    def restart(self, name: str) -> None:
+        """Start a component again that has ended; returns when it is ready. Raises StartError when it is not."""
+        self.host.restart(name)
+        self._down.discard(name)
+
+    def spoil(self, why: str) -> None:
+        """Take note that the system is not as it was, so that no other round may use it."""
+        self._spoilt.append(why)
 
     def close(self) -> None:
         """Take everything down."""
@@ -120,14 +140,24 @@ class Bench:
         self.close()
 
 
-def named(system: SystemFile, settings: dict[str, Any], folder: Path) -> Bench:
+def named(system: SystemFile, settings: dict[str, Any], folder: Path, ways: Sequence[Way] = ()) -> Bench:
     """A system of a system file, up."""
-    return _up(described(system.with_settings(settings), system.endpoints), folder)
+    return _up(of_file(system, settings), folder, ways)
 
 
-def external(url: str, trust: Mapping[str, Any], folder: Path) -> Bench:
-    """A fault proxy in front of a service that already runs; ``trust`` says whose certificates it takes."""
-    return _up(described([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"]), folder)
+def external(url: str, trust: Mapping[str, Any], folder: Path, ways: Sequence[Way] = ()) -> Bench:
+    """Envoy in front of a service that already runs; ``trust`` says whose certificates it takes."""
+    return _up(of_url(url, trust), folder, ways)
+
+
+def of_file(system: SystemFile, settings: Mapping[str, Any]) -> Topology:
+    """What a host is to launch for a system of a system file."""
+    return described(system.with_settings(dict(settings)), system.endpoints)
+
+
+def of_url(url: str, trust: Mapping[str, Any]) -> Topology:
+    """What a host is to launch for a service that already runs: Envoy in front of it."""
+    return described([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
 
 
 def direct(urls: list[str], folder: Path) -> Bench:
@@ -141,7 +171,11 @@ def described(entries: Sequence[Entry], endpoints: Sequence[str]) -> Topology:
     """What a host is to launch for components; raises InputError where one refuses its settings."""
     neighbours = Neighbours([name for name, _, _ in entries])
     launches = [_launch(entry, neighbours) for entry in entries]
-    return Topology(tuple(replace(each, needs=tuple(KINDS[each.kind].needs())) for each in launches), tuple(endpoints))
+    return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
+
+
+def _with_needs(launch: Launch) -> Launch:
+    return replace(launch, needs=tuple(KINDS[launch.kind].needs()))
 
 
 def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
@@ -149,17 +183,26 @@ def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
     return _component(name, kind, fields).describe(name, neighbours)
 
 
-def _up(topology: Topology, folder: Path) -> Bench:
+def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
+    """A system with a fault proxy on some of its ways; raises InputError for one that is none of its."""
+    for way in ways:
+        neighbours = Neighbours([launch.name for launch in topology.launches])
+        proxy = FaultProxy(to=way.producer).describe(proxy_name(way), neighbours)
+        topology = topology.through(way, _with_needs(proxy))
+    return topology
+
+
+def proxy_name(way: Way) -> str:
+    """The name of the fault proxy on a way: ``balancer-1-to-shop``."""
+    return f"{way.consumer}-to-{way.producer}"
+
+
+def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:
     with ExitStack() as starting:
         bench = starting.enter_context(Bench(folder))
-        bench.start(topology)
+        bench.start(topology, ways)
         starting.pop_all()
         return bench
-
-
-def fault_problems(study: Study) -> list[Problem]:
-    """What the fault proxy cannot do of a study's faults, each at its place in the study."""
-    return list(envoy.inexact(study.faults))
 
 
 def needs(kinds: list[str]) -> list[Need]:

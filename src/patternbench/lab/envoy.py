@@ -7,16 +7,12 @@ import math
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import httpx
 
-from patternbench.study.levels import Levels
-from patternbench.study.models import Fault
-from patternbench.study.problems import Problem
-from patternbench.study.units import Duration
+from patternbench.study.faults import Fault
 
 RUNTIME_PROTOCOL = "envoy-runtime"
 """How faults of an Envoy are changed while it runs (``Live``)."""
@@ -54,8 +50,8 @@ def own_answers(http: httpx.Client, admin: str) -> int:
 
 def runtime(faults: Sequence[Fault]) -> dict[str, str]:
     """The runtime values that stand for the faults; all keys are always present."""
-    abort = next((fault.abort for fault in faults if fault.abort), None)
-    delay = next((fault.delay for fault in faults if fault.delay), None)
+    chosen = {fault.kind: fault.chosen for fault in faults}
+    abort, delay = chosen.get("abort"), chosen.get("delay")
     values = {
         "abort.percentage": fraction(abort.percentage.level if abort else 0),
         "abort.status": str(abort.status.level if abort else 503),
@@ -65,35 +61,17 @@ def runtime(faults: Sequence[Fault]) -> dict[str, str]:
     return {RUNTIME[name]: value for name, value in values.items()}
 
 
-def inexact(faults: Sequence[Fault]) -> Iterator[Problem]:
-    """The levels of faults that Envoy cannot act exactly, and would round."""
-    for place, fault in enumerate(faults):
-        path = f"faults[{place}].{fault.kind}"
-        for level, at in _levels(fault.chosen.percentage, f"{path}.percentage"):
-            yield from _too_fine(level, at)
-        for level, at in _levels(fault.delay.duration if fault.delay else (), f"{path}.duration"):
-            yield from _no_millisecond(level, at)
+def is_exact(fault: Fault) -> bool:
+    """Whether Envoy acts every level of an abort or a delay as it is: shares in millionths, whole milliseconds."""
+    chosen = fault.chosen
+    if not all(map(_is_in_millionths, chosen.percentage)):
+        return False
+    return fault.kind != "delay" or (chosen.spread is None and all(d.us % MILLISECOND_US == 0 for d in chosen.duration))
 
 
-def _levels(levels: Sequence[Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Each level with its place in the study."""
-    varied = isinstance(levels, Levels) and levels.varied
-    return ((level, f"{path}[{number}]" if varied else path) for number, level in enumerate(levels))
-
-
-def _too_fine(percentage: float, path: str) -> Iterator[Problem]:
+def _is_in_millionths(percentage: float) -> bool:
     parts = percentage * PERCENT
-    if not math.isclose(parts, round(parts), rel_tol=1e-9, abs_tol=1e-9):
-        nearest = f"for instance {round(parts) / PERCENT:g}" if round(parts) else "0 or at least 0.0001"
-        message = "cannot be acted exactly: the fault proxy (Envoy) counts shares in millionths"
-        yield Problem(message, path, value=percentage, allowed=f"a multiple of 0.0001, {nearest}")
-
-
-def _no_millisecond(duration: Duration, path: str) -> Iterator[Problem]:
-    below, rest = divmod(duration.us, MILLISECOND_US)
-    if rest:
-        message = "cannot be acted exactly: the fault proxy (Envoy) delays by whole milliseconds"
-        yield Problem(message, path, value=str(duration), allowed=f"{below}ms or {below + 1}ms")
+    return math.isclose(parts, round(parts), rel_tol=1e-9, abs_tol=1e-9)
 
 
 def fraction(percentage: float) -> str:

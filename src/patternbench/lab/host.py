@@ -10,7 +10,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -71,8 +71,8 @@ class Host(Protocol):
     def restart(self, name: str) -> None:
         """Start a component again that has ended, at the same addresses and with its files; return when it is ready."""
 
-    def dead(self) -> list[str]:
-        """What is known of each component that no longer runs."""
+    def dead(self, but: Collection[str] = ()) -> list[str]:
+        """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
 
     def close(self) -> None:
         """Take everything down."""
@@ -204,9 +204,10 @@ class LocalHost:
         running.process.close()
         running.process = self._ready(running.launch, running.account)
 
-    def dead(self) -> list[str]:
-        """What is known of each component that no longer runs."""
-        return [running.process.why_not() for running in self.running.values() if not running.process.alive]
+    def dead(self, but: Collection[str] = ()) -> list[str]:
+        """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
+        looked_at = (running for name, running in self.running.items() if name not in but)
+        return [running.process.why_not() for running in looked_at if not running.process.alive]
 
     def close(self) -> None:
         """Take everything down, side by side; nothing is started any more."""

@@ -20,10 +20,26 @@ DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
+class Acted:
+    """A fault that acted in a round: its name in the scenario, its kind, where, from when to when, what it did.
+
+    Times are microseconds from the round's start, on the clock of its attempts, as measured by the one who acted; a
+    fault of the whole round began before it. ``deeds`` are numbers by name (contracts/records).
+    """
+
+    name: str
+    kind: str
+    where: str
+    began_us: int
+    ended_us: int
+    deeds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Entry:
     """What happened to one round. Times in seconds; ``started`` is Unix time.
 
-    ``file`` names its attempts, ``sha256`` is their file's; journals of before have no hash.
+    ``file`` names its attempts, ``sha256`` is their file's; journals of before have no hash, and no faults.
     """
 
     round: int
@@ -38,6 +54,7 @@ class Entry:
     cpu_seconds: float = 0.0
     doubts: list[Doubt] = field(default_factory=list)
     sha256: str | None = None
+    faults: list[Acted] = field(default_factory=list)
 
     @property
     def valid(self) -> bool:

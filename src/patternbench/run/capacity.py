@@ -15,6 +15,10 @@ from patternbench.analyze.load.rate_search import Objective, Step
 from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Target, Task, direct_targets
+from patternbench.lab import systems
+from patternbench.lab.bench import Bench
+from patternbench.lab.faults import ways
+from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts
@@ -49,6 +53,7 @@ class Rig:
     scenario: Scenario
     targets: tuple[Target, ...]
     stage: Stage
+    bench: Bench
     study: Study
     duration: Duration
     objective: Objective
@@ -60,9 +65,12 @@ class Rig:
         self.number += 1
         seed = self.study.seed * 1_000_003 + self.number
         limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.warm_up
+        schedule = FaultSchedule(self.scenario.faults, self.bench)
         task = Task(self._at(rate), self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
+        task = replace(task, begun=schedule.start)
         out = self.folder / f"{self.number:03d}"
-        summary = engine.run(jobs.job(task).job, out, self.folder, task.died)
+        with schedule:
+            summary = engine.run(jobs.job(task).job, out, self.folder, task.died, engine.telling(task))
         return self._round(rate, out, summary)
 
     def _at(self, rate: float) -> Scenario:
@@ -91,10 +99,10 @@ def rig(asked: str, duration: Duration, objective: Objective) -> Iterator[Rig]:
         scenario = _one_scenario(study)
         preflight.check_system(study, inputs)
     with TemporaryDirectory(prefix="patternbench-capacity-") as folder, Stage(Path(folder), inputs) as stage:
-        bench = stage.bench(scenario.system)
-        bench.inject(scenario.faults)
+        file = systems.load(scenario.system.name, inputs.beside) if scenario.system.name else None
+        bench = stage.bench(scenario.system, file, tuple(ways.of_scenario(study, scenario.system, file)))
         targets = direct_targets(scenario.system) or tuple(map(Target, bench.targets))
-        yield Rig(scenario, targets, stage, study, duration, objective, Path(folder))
+        yield Rig(scenario, targets, stage, bench, study, duration, objective, Path(folder))
 
 
 def of_url(url: str) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from patternbench.lab.machine import Use
 from patternbench.observe.doubt import Doubt
+from patternbench.records.journal import Acted
+from patternbench.study.faults import Fault
 from patternbench.study.models import System
 
 BUSY_GENERATOR = 0.8
@@ -15,6 +19,10 @@ FEW_CALLS = 100
 """With fewer calls than this the 99th percentile is the slowest of them."""
 TARGET_GONE = "target_gone"
 NOTHING_SUCCEEDED = "nothing_succeeded"
+LATE_FAULT_US = 50_000
+"""How much later than a study says a fault may begin before that is worth a word."""
+INEXACT_SHARE, INEXACT_US = 0.1, 100
+"""How much longer than its level a delay may be in the mean: a tenth, or a moment of the scheduler."""
 
 
 def of_generator(cpu: float, cores: int) -> list[Doubt]:
@@ -43,6 +51,44 @@ def of_proxy(own: int, rows: int) -> list[Doubt]:
         return []
     text = f"{own:,} of {rows:,} attempts were answered by the fault proxy, which did not reach the service or lost it"
     return [Doubt("answered_by_proxy", text, "see whether the service was up, and whether it closes connections early")]
+
+
+def of_faults(faults: Mapping[str, Fault], acted: Sequence[Acted], measured_from_us: int) -> list[Doubt]:
+    """The doubts about faults that did not act as the scenario says; ``measured_from_us`` is the end of the warm-up."""
+    found = []
+    for name, fault in faults.items():
+        mine = [each for each in acted if each.name == name]
+        found += [
+            *_missing(name, fault, mine),
+            *_late(name, fault, mine, measured_from_us),
+            *_inexact(name, fault, mine),
+        ]
+    return found
+
+
+def _missing(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
+    """A window that lay beyond the round's end: the level that is printed is none that acted."""
+    if fault.acts and len(acted) < len(fault.windows):
+        text = (
+            f"fault {name} was to begin {len(fault.windows)} times and began {len(acted)} times before the round ended"
+        )
+        yield Doubt("fault_never_began", text, "make rounds longer, or let it begin earlier", invalidates=True)
+
+
+def _late(name: str, fault: Fault, acted: Sequence[Acted], measured_from_us: int) -> Iterator[Doubt]:
+    pairs = zip(acted, sorted(fault.windows, key=lambda window: window.begins_us), strict=False)
+    late_us = max((each.began_us - measured_from_us - window.begins_us for each, window in pairs), default=0)
+    if late_us > LATE_FAULT_US:
+        text = f"fault {name} began {late_us / 1000:.0f} ms late"
+        yield Doubt("fault_late", text, "end what else runs, or let it begin later in the round")
+
+
+def _inexact(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
+    """A delay of another length than its level, because the fault proxy was woken late."""
+    late_us = max((each.deeds.get("late_mean_us", 0.0) for each in acted), default=0.0)
+    if fault.kind == "delay" and late_us > max(INEXACT_SHARE * fault.chosen.duration.level.us, INEXACT_US):
+        text = f"fault {name} held requests back {late_us:,.0f} us longer than its level, in the mean"
+        yield Doubt("fault_inexact", text, "end what else runs, or use longer delays")
 
 
 def of_absence(why: str | None) -> list[Doubt]:

@@ -19,17 +19,20 @@ from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab import machine
 from patternbench.lab.bench import Bench
+from patternbench.lab.faults.schedule import NANOSECONDS, Done, FaultSchedule
 from patternbench.lab.machine import Meter
 from patternbench.lab.processes import StartError
+from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import ObservationError
 from patternbench.plan.scenarios import content_id
 from patternbench.records import inputs as copies
 from patternbench.records.folder import RunFolder, digest
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Entry
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Acted, Entry
 from patternbench.run import doubts, observing
 from patternbench.run.orders import RoundOrder, RoundResult
 from patternbench.run.presence import Presence
 from patternbench.run.stage import Stage
+from patternbench.study.faults import by_name
 from patternbench.study.problems import InputError
 
 
@@ -139,11 +142,11 @@ class _OneRound:
             return _failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
     def _measured(self, blank: Entry) -> Entry:
-        bench = self._stage.bench(self._scenario.system, self._order.system_file)
-        task = self._task(bench.targets)
-        driver = self._driver(task, bench)
-        bench.inject(self._scenario.faults)
-        return self._driven(driver, task, bench, replace(blank, started=time.time()))
+        bench = self._stage.bench(self._scenario.system, self._order.system_file, self._order.ways)
+        schedule = FaultSchedule(self._scenario.faults, bench)
+        task = replace(self._task(bench.targets), begun=schedule.start)
+        driver = self._driver(task)
+        return self._driven(driver, task, bench, schedule, replace(blank, started=time.time()))
 
     def _task(self, urls: list[str]) -> Task:
         order, stage = self._order, self._stage
@@ -151,26 +154,27 @@ class _OneRound:
         targets = direct_targets(self._scenario.system) or tuple(map(Target, urls))
         return Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
 
-    def _driver(self, task: Task, bench: Bench) -> Driver:
+    def _driver(self, task: Task) -> Driver:
         if self._order.by_engine:
             return EngineDriver(self._folder.load, self._folder.logs)
         spec = registry.required(self._scenario.client, self._order.client_at)
-        return LibraryDriver(self._stage.client(spec, lambda new: self._warm_up(new, task, bench)))
+        return LibraryDriver(self._stage.client(spec, lambda new: self._warm_up(new, task)))
 
-    def _driven(self, driver: Driver, task: Task, bench: Bench, blank: Entry) -> Entry:
+    def _driven(self, driver: Driver, task: Task, bench: Bench, schedule: FaultSchedule, blank: Entry) -> Entry:
         own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
-        with observing.watched(self._folder, blank.file, bench.endpoints()) as observation:
+        with observing.watched(self._folder, blank.file, bench.endpoints()) as observation, schedule:
             measured = driver.drive(task, self._folder.attempts_of(blank.file))
             seconds, use = time.perf_counter() - begun, Meter.read().since(before)
         found = doubts.of_machine(use) + doubts.of_trust(task.treatment.system)
         if measured.doubts is None:
             found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
             found += doubts.of_calls(measured.calls, measured.successes)
-        entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds)
+        acted = [_acted(each, measured.began_ns) for each in schedule.acted]
+        entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds, faults=acted)
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)
-        found += doubts.of_proxy(bench.own_answers() - own, measured.rows)
+        found += self._fault_doubts(acted, measured, bench.own_answers() - own)
         found += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))
         return replace(entry, status=DONE, doubts=(measured.doubts or []) + found, sha256=sha256)
@@ -180,11 +184,17 @@ class _OneRound:
         dead = self._stage.dead()
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
-    def _warm_up(self, client: Client, task: Task, bench: Bench) -> None:
+    def _fault_doubts(self, acted: list[Acted], measured: Measured, own: int) -> list[Doubt]:
+        """What is doubtful of faults, and of answers in the service's place where no fault explains them."""
+        measured_from_us = (measured.measured_from_ns - measured.began_ns) // NANOSECONDS
+        found = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
+        behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
+        return found if behind else found + doubts.of_proxy(own, measured.rows)
+
+    def _warm_up(self, client: Client, task: Task) -> None:
         """Let a client that has just started run until it is warm: without faults, recorded, marked, in no summary."""
         if task.warm_up.us == 0:
             return
-        bench.inject(())  # those of the round before are still on
         name, begun = self._order.warm_up_file, time.time()
         task = replace(task, seed=self._order.warm_up_seed)
         measured = LibraryDriver(client).warm_up(task, self._folder.attempts_of(name))
@@ -194,6 +204,12 @@ class _OneRound:
     def _absent(self) -> str | None:
         """Why the system does not answer any more, where it runs by itself."""
         return Presence(self._stage.inputs)(self._scenario.system)
+
+
+def _acted(done: Done, began_ns: int) -> Acted:
+    """A fault as the journal holds it: its times from the round's start."""
+    began_us, ended_us = ((moment - began_ns) // NANOSECONDS for moment in (done.began_ns, done.ended_ns))
+    return Acted(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.deeds))
 
 
 def _failed(blank: Entry, cause: str, rows: int = 0) -> Entry:

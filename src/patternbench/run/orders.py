@@ -15,7 +15,9 @@ from pydantic import TypeAdapter
 
 from patternbench.drivers import choice
 from patternbench.lab import systems
+from patternbench.lab.faults import ways
 from patternbench.lab.systems import SystemFile
+from patternbench.lab.topology import Way
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import Entry
@@ -30,7 +32,7 @@ class RoundOrder:
     ``scenario`` is a scenario as a plan's file holds it. ``file`` names the round's records, ``warm_up_file`` those
     of the warm-up of a client that has to be started for it. ``inputs`` are the SHA-256 of the files that the study
     names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
-    command runs in the folder ``beside``.
+    command runs in the folder ``beside``. On ``ways`` stands a fault proxy.
     """
 
     index: int
@@ -48,6 +50,7 @@ class RoundOrder:
     client_at: ClientAt | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""
+    ways: tuple[Way, ...] = ()
 
     @cached_property
     def treatment(self) -> Scenario:
@@ -121,6 +124,7 @@ class Orders:
             client_at=study.clients.get(scenario.client),
             inputs=self.inputs,
             beside=str(self.beside),
+            ways=tuple(ways.of_scenario(self.study, scenario.system, self._system_file)),
         )
 
     @cached_property

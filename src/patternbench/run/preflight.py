@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,7 @@ from patternbench.drivers.driver import Target, Task, direct_targets
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
+from patternbench.lab.faults import ways
 from patternbench.lab.systems import SystemFile
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.factors import with_levels
@@ -48,7 +49,7 @@ class Cast:
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:
     """What is known to be impossible from the study and the files that describe its parts; nothing is started."""
-    found = [*bench.fault_problems(study), *places.expectation_problems(study.workload)]
+    found = list(places.expectation_problems(study.workload))
     for client in dict.fromkeys(scenario.client for scenario in plan.scenarios):
         if not choice.by_engine(study, client):
             found += places.request_problems(study.workload, client)
@@ -73,7 +74,33 @@ def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
     found += _template_problems(study, plan, inputs)
     if study.system.name:
         found += _setting_problems(systems.load(str(study.system.name), inputs.beside), study, plan)
-    return found
+    return found + _fault_problems(study, plan, inputs)
+
+
+def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Faults that would act nowhere, or at no time, in some scenario."""
+    file = systems.load(str(study.system.name), inputs.beside) if study.system.name and study.faults else None
+    given = {content_id(plain(scenario.system)): scenario.system for scenario in plan.scenarios}
+    found = [problem for system in given.values() for problem in _misplaced_faults(study, system, file)]
+    found += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
+    return list({str(problem): problem for problem in found}.values())
+
+
+def _misplaced_faults(study: Study, system: System, file: SystemFile | None) -> list[Problem]:
+    with suppress(InputError):  # settings that no component takes are told of by themselves
+        topology = ways.topology_of(system, file)
+        return list(ways.problems(study.faults, topology)) if topology else []
+    return []
+
+
+def _belated_faults(scenario: Scenario) -> Iterator[Problem]:
+    """A window that begins when the round is over would never be: its level would be none that acted."""
+    lasting = only(scenario.workload.lasting)
+    for number, fault in enumerate(scenario.faults):
+        last = max((window.begins_us for window in fault.windows), default=0)
+        if lasting and last >= lasting.us:
+            message = f"begins at {Duration(last)}, when the round of {lasting} is over"
+            yield Problem(message, f"faults[{number}].when", hint="let it begin earlier, or make rounds longer")
 
 
 def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:

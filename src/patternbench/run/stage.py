@@ -15,6 +15,7 @@ from patternbench.lab import bench as lab
 from patternbench.lab import systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.systems import SystemFile
+from patternbench.lab.topology import Way
 from patternbench.records.inputs import Inputs
 from patternbench.study.models import System
 from patternbench.study.tree import plain
@@ -26,21 +27,23 @@ class Stage:
     def __init__(self, folder: Path, inputs: Inputs) -> None:
         self.folder = folder
         self.inputs = inputs
-        self._system: tuple[System, SystemFile | None] | None = None
+        self._system: tuple[System, SystemFile | None, tuple[Way, ...]] | None = None
         self._bench: Bench | None = None
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
         """Who each component ran as that has a user of its own."""
 
-    def bench(self, system: System, file: SystemFile | None = None) -> Bench:
+    def bench(self, system: System, file: SystemFile | None = None, ways: tuple[Way, ...] = ()) -> Bench:
         """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one.
 
-        ``file`` describes a system by name; without it, that is looked up beside the study and among ours.
+        ``file`` describes a system by name; without it, that is looked up beside the study and among ours. A fault
+        proxy stands on each of the ``ways``.
         """
-        if self._bench is None or self._system != (system, file) or self._bench.keeps_logs or self._bench.dead():
+        wanted = (system, file, ways)
+        if self._bench is None or self._system != wanted or self._bench.keeps_logs or self._bench.dead():
             self._close_bench()
-            self._bench = self._bring_up(system, file)
-            self._system = (system, file)
+            self._bench = self._bring_up(system, file, ways)
+            self._system = wanted
             self.accounts |= self._bench.accounts()
         return self._bench
 
@@ -73,13 +76,13 @@ class Stage:
         for name, client in self._clients.items():
             yield name, client.description
 
-    def _bring_up(self, system: System, file: SystemFile | None) -> Bench:
+    def _bring_up(self, system: System, file: SystemFile | None, ways: tuple[Way, ...]) -> Bench:
         if direct_targets(system):
             return lab.direct([target.url for target in direct_targets(system)], self.folder)
         if system.url:
-            return lab.external(system.url.level, self._trust(system), self.folder)
+            return lab.external(system.url.level, self._trust(system), self.folder, ways)
         file = file or systems.load(str(system.name), self.inputs.beside)
-        return lab.named(file, plain(system.settings), self.folder)
+        return lab.named(file, plain(system.settings), self.folder, ways)
 
     def _trust(self, system: System) -> dict[str, Any]:
         """Whom the fault proxy is to trust, as its settings."""

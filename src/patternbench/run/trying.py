@@ -74,7 +74,6 @@ def _ready(study: Study, inputs: Inputs, text: str, file: str) -> Iterator[tuple
             _refuse(engine.check(task, folder))
             preflight.check_system(study, inputs)
         bench = stage.bench(plan.scenarios[0].system)
-        bench.inject(())
         targets = direct_targets(plan.scenarios[0].system) or tuple(map(Target, bench.targets))
         yield _task(study, plan.scenarios[0], targets, stage), folder
 

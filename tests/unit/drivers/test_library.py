@@ -23,9 +23,11 @@ class Asked:
         self.body: dict[str, Any] = {}
         self.limit: Duration | None = None
 
-    def run(self, body: dict[str, Any], died: object = None, limit: Duration | None = None) -> Delivery:
+    def run(
+        self, body: dict[str, Any], died: object = None, limit: Duration | None = None, begun: object = None
+    ) -> Delivery:
         self.body, self.limit = body, limit
-        return Delivery([], End(rows=0, duration_us=0, cpu_us=0))
+        return Delivery([], End(rows=0, duration_us=0, cpu_us=0), began_ns=7)
 
 
 def task(ends: str) -> Task:
@@ -40,6 +42,7 @@ def test_a_duration_is_the_clients_time_limit_and_nothing_falls_short_of_it(tmp_
     measured = LibraryDriver(cast(Client, client)).drive(task("duration: 2s"), tmp_path / "a.parquet")
     assert (client.body["successes"], client.body["time_limit_us"]) == (None, 2_000_000)
     assert measured.shortfall is None
+    assert (measured.began_ns, measured.measured_from_ns) == (7, 7), "a library's round has no warm-up of its own"
 
 
 def test_users_that_did_not_get_what_they_were_asked_for_fall_short(tmp_path: Path) -> None:

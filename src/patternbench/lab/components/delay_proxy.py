@@ -28,11 +28,11 @@ class DelayProxy(Component):
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
         """Its URL is that of the component behind it, but for the port."""
         neighbours.named(self.to, f"{name}.to")
-        command = (engine.path(), "delay-proxy", "--listen", "127.0.0.1:${self.port.way}")
+        command = (engine.path(), "fault-proxy", "--listen", "127.0.0.1:${self.port.way}")
         return Launch(
             kind=self.kind,
             name=name,
-            command=(*command, "--to", reference(self.to, "url.address"), "--delay", str(self.delay)),
+            command=(*command, "--to", reference(self.to, "url.address"), "--distance", str(self.delay)),
             ports={"way": 0},
             url=behind(self.to, "way"),
             ready=Announced("listening"),

@@ -1,0 +1,38 @@
+"""A proxy on the way to another component that injects faults there, as it is told while it runs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from patternbench.lab import engine
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import Launch
+from patternbench.lab.needs import Need
+from patternbench.lab.ready import Announced
+from patternbench.lab.references import behind, reference
+
+
+class FaultProxy(Component):
+    """Settings of the proxy: which component is behind it. Without a fault it passes everything on."""
+
+    kind: ClassVar[str] = "fault_proxy"
+    to: str
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """The engine's binary."""
+        return [engine.need()]
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """Its URL is that of the component behind it, but for the port."""
+        neighbours.named(self.to, f"{name}.to")
+        ports = ("--listen", "127.0.0.1:${self.port.way}", "--admin", "127.0.0.1:${self.port.admin}")
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=(engine.path(), "fault-proxy", *ports, "--to", reference(self.to, "url.address")),
+            ports={"way": 0, "admin": 0},
+            url=behind(self.to, "way"),
+            endpoints={"admin": "tcp://127.0.0.1:${self.port.admin}"},
+            ready=Announced("listening"),
+        )

@@ -1,0 +1,59 @@
+"""What a fault is while a round runs: something that begins and ends, and says when it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+from patternbench.lab.bench import Bench
+from patternbench.lab.faults import kinds
+from patternbench.lab.faults.admin import Admin
+from patternbench.lab.faults.ways import proxies_of
+from patternbench.study.faults import Fault
+
+Deeds = Mapping[str, Any]
+"""What a fault did, as far as who acted can tell: numbers by name."""
+
+
+class Act(Protocol):
+    """A fault of a round. Times are nanoseconds of the machine's monotonic clock, read by the one who acts."""
+
+    def begin(self) -> int:
+        """Let it act; returns the moment from which it does. Raises StartError when it cannot."""
+
+    def end(self) -> tuple[int, Deeds]:
+        """Undo it; returns the moment from which it is undone, and what it did. Raises StartError when it cannot."""
+
+
+@dataclass
+class Site:
+    """Where the faults of a round act: a system that is up. ``clock`` is monotonic, in nanoseconds."""
+
+    bench: Bench
+    clock: Callable[[], int]
+    by_envoy: list[Fault] = field(default_factory=list)
+    """What Envoy acts at this moment: it is told of all of it at once."""
+    _admins: dict[str, Admin] = field(default_factory=dict)
+
+    def proxies(self, fault: Fault) -> list[Admin]:
+        """The proxies on the ways that a fault acts on."""
+        return [self._admin(name) for name in proxies_of(fault, self.bench.ways)]
+
+    def _admin(self, name: str) -> Admin:
+        if name not in self._admins:
+            self._admins[name] = Admin(name, self.bench.running[name].endpoints["admin"])
+        return self._admins[name]
+
+    def leave(self) -> None:
+        """Close what was opened; the proxies end what faults are left."""
+        for admin in self._admins.values():
+            admin.close()
+        self._admins.clear()
+
+
+def act_of(fault: Fault, name: str, site: Site) -> Act:
+    """Who carries out a fault that goes by a name in its scenario."""
+    found: Act = import_module(f"{kinds.__name__}.{fault.kind}").act(fault, name, site)
+    return found

@@ -1,0 +1,30 @@
+"""Aborts and delays at the edge, acted by the Envoy that stands there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from patternbench.lab.faults.act import Deeds, Site
+from patternbench.study.faults import Fault
+
+
+@dataclass(frozen=True)
+class ByEnvoy:
+    """A fault that Envoy acts, together with the others that it was told of."""
+
+    fault: Fault
+    site: Site
+
+    def begin(self) -> int:
+        """Tell Envoy; it acts once its admin interface has answered."""
+        self.site.by_envoy.append(self.fault)
+        return self._set()
+
+    def end(self) -> tuple[int, Deeds]:
+        """Tell Envoy; it does not say what it did."""
+        self.site.by_envoy.remove(self.fault)
+        return self._set(), {}
+
+    def _set(self) -> int:
+        self.site.bench.inject(self.site.by_envoy)
+        return self.site.clock()

@@ -1,0 +1,51 @@
+"""Faults on a way, acted by the fault proxies that stand on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.admin import Admin
+from patternbench.lab.processes import StartError
+from patternbench.study.faults import Fault
+
+NANOSECONDS = 1000
+"""In a microsecond."""
+
+
+@dataclass(frozen=True)
+class ByProxy:
+    """A fault that proxies act: it has begun, or ended, when all of them say so."""
+
+    name: str
+    order: dict[str, Any]
+    admins: Sequence[Admin]
+
+    def begin(self) -> int:
+        """Tell every proxy; the last one's moment counts."""
+        return max([admin.begin(self.name, self.order) for admin in self.admins])
+
+    def end(self) -> tuple[int, Deeds]:
+        """Tell every proxy; the last one's moment counts, and what all of them did."""
+        ended = [admin.end(self.name) for admin in self.admins]
+        return max(moment for moment, _ in ended), _together([deeds for _, deeds in ended])
+
+
+def by_proxy(fault: Fault, name: str, site: Site, **settings: Any) -> Act:
+    """A fault on a way, with its settings as the proxy knows them; raises StartError where no proxy stands."""
+    admins = site.proxies(fault)
+    if not admins:
+        raise StartError(f"no fault proxy stands at {fault.where}, so {fault.kind} cannot be injected there")
+    return ByProxy(name, {fault.kind: settings}, admins)
+
+
+def _together(all_deeds: Sequence[dict[str, Any]]) -> Deeds:
+    """What several proxies did: requests add up, and the latest release of a request held back counts."""
+    late = [deeds["late"] for deeds in all_deeds if deeds["late"]]
+    said: dict[str, Any] = {"requests": sum(int(deeds["requests"]) for deeds in all_deeds)}
+    if late:
+        said["late_mean_us"] = max(times["mean_ns"] for times in late) / NANOSECONDS
+        said["late_max_us"] = max(times["max_ns"] for times in late) / NANOSECONDS
+    return said

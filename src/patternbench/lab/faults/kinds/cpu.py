@@ -1,0 +1,57 @@
+"""CPU: a thief of the engine keeps a component off the processors for a share of each period."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from patternbench.lab import engine
+from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.processes import Process, StartError
+from patternbench.study.faults import Fault
+
+SAYS_SO_WITHIN_S = 5.0
+
+
+@dataclass
+class Stealing:
+    """A component and the process that steals from it, which wakes it before it ends."""
+
+    of: Process
+    percentage: float
+    period: str
+    folder: Path
+    _thief: Process | None = field(default=None, init=False)
+
+    def begin(self) -> int:
+        """Start the thief; it says when it began."""
+        command = [engine.binary(), "steal-cpu", "--of", str(self.of.pid)]
+        command += ["--percentage", f"{self.percentage:g}", "--period", self.period]
+        self._thief = Process(f"steal-cpu-{self.of.name}", command, self.folder)
+        return int(self._said()["began_ns"])
+
+    def end(self) -> tuple[int, Deeds]:
+        """End the thief; it says what it stole."""
+        if self._thief is None:
+            raise StartError("nothing was stolen")
+        self._thief.ask_to_end()
+        try:
+            said = self._said()
+        finally:
+            self._thief.close()
+        return int(said["ended_ns"]), {"stolen_us": said["stolen_us"], "lasted_us": said["lasted_us"]}
+
+    def _said(self) -> dict[str, int]:
+        assert self._thief is not None
+        line = next(self._thief.lines(SAYS_SO_WITHIN_S), b"")
+        try:
+            return dict(json.loads(line))
+        except (ValueError, TypeError):
+            raise StartError(self._thief.why_not()) from None
+
+
+def act(fault: Fault, name: str, site: Site) -> Act:
+    """By a process that stops and wakes those of the component in turn."""
+    running, cpu = site.bench.running[fault.where], fault.chosen
+    return Stealing(running.process, cpu.percentage.level, str(cpu.period.level), running.folder)

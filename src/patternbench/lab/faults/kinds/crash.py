@@ -1,0 +1,38 @@
+"""Crash: all processes of a component are killed (SIGKILL); when it is over, it is started again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.family import kill
+from patternbench.study.faults import Fault
+
+GONE_WITHIN_S = 5.0
+
+
+@dataclass(frozen=True)
+class Crashing:
+    """A component that is down, and that the system's owner knows to be so."""
+
+    component: str
+    site: Site
+
+    def begin(self) -> int:
+        """Kill it; returns when its processes have been told, which they cannot refuse."""
+        self.site.bench.expect_down(self.component)
+        process = self.site.bench.running[self.component].process
+        kill(process)
+        moment = self.site.clock()
+        process.ended(GONE_WITHIN_S)
+        return moment
+
+    def end(self) -> tuple[int, Deeds]:
+        """Start it again at the same addresses; returns when it is ready."""
+        self.site.bench.restart(self.component)
+        return self.site.clock(), {}
+
+
+def act(fault: Fault, name: str, site: Site) -> Act:
+    """By a signal to the component's processes, and by the host that started it."""
+    return Crashing(fault.where, site)

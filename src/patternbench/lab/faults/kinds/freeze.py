@@ -1,0 +1,33 @@
+"""Freeze: all processes of a component are stopped (SIGSTOP), and go on when it is over (SIGCONT)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.family import stop, wake
+from patternbench.lab.processes import Process
+from patternbench.study.faults import Fault
+
+
+@dataclass(frozen=True)
+class Freezing:
+    """A component that stands still. Whoever takes it down wakes it first (the guard)."""
+
+    process: Process
+    site: Site
+
+    def begin(self) -> int:
+        """Stop its processes, also those that start meanwhile; it is frozen when all of them stand."""
+        stop(self.process)
+        return self.site.clock()
+
+    def end(self) -> tuple[int, Deeds]:
+        """Let all of them go on."""
+        wake(self.process)
+        return self.site.clock(), {}
+
+
+def act(fault: Fault, name: str, site: Site) -> Act:
+    """By signals to the component's processes."""
+    return Freezing(site.bench.running[fault.where].process, site)

@@ -1,0 +1,12 @@
+"""Stall: the fault proxy keeps a request to itself."""
+
+from __future__ import annotations
+
+from patternbench.lab.faults.act import Act, Site
+from patternbench.lab.faults.by_proxy import by_proxy
+from patternbench.study.faults import Fault
+
+
+def act(fault: Fault, name: str, site: Site) -> Act:
+    """By the proxies on the way."""
+    return by_proxy(fault, name, site, percentage=fault.chosen.percentage.level)

@@ -1,0 +1,108 @@
+"""Which ways of a system need a fault proxy for the faults of a study, and what of its faults cannot be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from patternbench.lab import bench, envoy
+from patternbench.lab.bench import proxy_name
+from patternbench.lab.components.envoy import Envoy
+from patternbench.lab.references import REFERENCE
+from patternbench.lab.systems import SystemFile
+from patternbench.lab.topology import EDGE, Topology, Way
+from patternbench.study.faults import Fault
+from patternbench.study.faults.kind import Spot
+from patternbench.study.models import Study, System
+from patternbench.study.problems import Problem, did_you_mean
+from patternbench.study.tree import plain
+
+BY_ENVOY = ("abort", "delay")
+"""The kinds that Envoy acts at the edge, where it can act their levels exactly."""
+ONLY_HTTP = ("abort",)
+"""The kinds that answer in the service's place, and so have to speak its protocol."""
+
+
+def ways_of(fault: Fault, ways: Iterable[Way]) -> list[Way]:
+    """Those of the ways that a fault acts on; at the edge these are all on which load comes in."""
+    if fault.chosen.spot is Spot.COMPONENT:
+        return []
+    if fault.at_the_edge:
+        return [way for way in ways if way.consumer == EDGE]
+    ends = {fault.way, tuple(reversed(fault.way or ())) if fault.chosen.both_ways else fault.way}
+    return [way for way in ways if (way.consumer, way.producer) in ends]
+
+
+def proxies_of(fault: Fault, proxied: Iterable[Way]) -> list[str]:
+    """The names of the fault proxies that act a fault, of the ways that have one; none where Envoy does it."""
+    return [proxy_name(way) for way in ways_of(fault, proxied)]
+
+
+def of_scenario(study: Study, system: System, file: SystemFile | None) -> list[Way]:
+    """The ways that need a fault proxy in a scenario with this system; ``file`` describes one by name."""
+    topology = topology_of(system, file) if study.faults else None
+    return needed(study.faults, topology) if topology else []
+
+
+def topology_of(system: System, file: SystemFile | None) -> Topology | None:
+    """The components of a scenario's system; None where load goes straight to one that already runs."""
+    if file:
+        return bench.of_file(file, plain(system.settings))
+    return bench.of_url(system.url.level, {}) if system.url and not system.direct else None
+
+
+def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:
+    """The ways that need a fault proxy, for all levels of a study's faults alike, so that each has the same path."""
+    edge = _edge_needs_proxies(faults, topology)
+    asking = [fault for fault in faults if edge or not fault.at_the_edge]
+    every = topology.ways()
+    found = {way for fault in asking for way in ways_of(fault, every)}
+    return [way for way in every if way in found]
+
+
+def _edge_needs_proxies(faults: Sequence[Fault], topology: Topology) -> bool:
+    here = [fault for fault in faults if fault.at_the_edge]
+    by_envoy = _envoy_is_at_the_edge(topology) and all(map(_envoy_can, here))
+    return not by_envoy or max(Counter(fault.kind for fault in here).values(), default=0) > 1
+
+
+def _envoy_is_at_the_edge(topology: Topology) -> bool:
+    kinds = {launch.name: launch.kind for launch in topology.launches}
+    return all(kinds[name] == Envoy.kind for name in topology.endpoints)
+
+
+def _envoy_can(fault: Fault) -> bool:
+    return fault.kind in BY_ENVOY and envoy.is_exact(fault)
+
+
+def problems(faults: Sequence[Fault], topology: Topology) -> Iterator[Problem]:
+    """The faults that act nowhere in a system, or where their kind cannot, each at its place in the study."""
+    for number, fault in enumerate(faults):
+        path = f"faults[{number}].where"
+        if fault.chosen.spot is Spot.COMPONENT:
+            yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
+        elif not ways_of(fault, topology.ways()):
+            yield from _unknown(fault, [*map(str, topology.ways())], "way", path)
+        else:
+            yield from _not_http(fault, topology, path)
+
+
+def _unknown(fault: Fault, there: list[str], what: str, path: str) -> Iterator[Problem]:
+    if fault.where not in there:
+        message = f"there is no such {what} in the system"
+        hint = did_you_mean(fault.where, there)
+        yield Problem(message, path, value=fault.where, allowed=", ".join(there) or "none", hint=hint)
+
+
+def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
+    others = [way for way in ways_of(fault, topology.ways()) if not _speaks_http(way.producer, topology)]
+    if fault.kind in ONLY_HTTP and others:
+        message = f"{fault.kind} answers in place of {others[0].producer}, and can do so in HTTP alone"
+        yield Problem(message, path, value=fault.where, allowed="delay, reset, stall, refuse, slow, partition")
+
+
+def _speaks_http(name: str, topology: Topology) -> bool:
+    """Whether a component is reached by plain HTTP; a proxy is reached as what is behind it."""
+    url = next(launch.url for launch in topology.launches if launch.name == name)
+    behind = REFERENCE.match(url)
+    return _speaks_http(behind[1], topology) if behind else url.startswith("http://")

@@ -1,0 +1,181 @@
+"""Faults begin and end at their times, and are undone whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from patternbench.lab.faults import kinds
+from patternbench.lab.faults import schedule as module
+from patternbench.lab.faults.schedule import FaultSchedule, Moment, moments
+from patternbench.lab.processes import StartError
+from patternbench.study.faults import KINDS, Fault, by_name
+from patternbench.study.units import Duration
+
+ZERO = 1_000_000_000
+
+
+class Bench:
+    """A system that only takes note that it can no longer be relied on."""
+
+    ways = ()
+    spoilt = ""
+
+    def spoil(self, why: str) -> None:
+        self.spoilt = why
+
+
+class Clock:
+    """Time that passes only while somebody waits."""
+
+    def __init__(self) -> None:
+        self.now = ZERO
+
+    def __call__(self) -> int:
+        return self.now
+
+    def wait(self, seconds: float) -> bool:
+        self.now += round(seconds * 1e9)
+        return False
+
+
+class Act:
+    """Takes note of what it is told, and fails where it should."""
+
+    def __init__(self, name: str, clock: Clock, told: list[tuple[str, str, int]], fails: str) -> None:
+        self.name, self.clock, self.told, self.fails = name, clock, told, fails
+
+    def begin(self) -> int:
+        return self._note("begin")
+
+    def end(self) -> tuple[int, dict[str, Any]]:
+        return self._note("end"), {"requests": 3}
+
+    def _note(self, what: str) -> int:
+        self.told.append((self.name, what, (self.clock() - ZERO) // 1_000_000))
+        if self.fails == f"{self.name} {what}":
+            raise StartError("broken")
+        return self.clock()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    clock, notes, fails = Clock(), [], [""]
+    monkeypatch.setattr(module, "act_of", lambda fault, name, site: Act(name, clock, notes, fails[0]))
+
+    class Told:
+        bench = Bench()
+
+        def schedule(self, *faults: dict[str, Any], failing: str = "") -> FaultSchedule:
+            fails[0] = failing
+            return FaultSchedule([Fault.model_validate(each) for each in faults], self.bench, clock, clock.wait)  # type: ignore[arg-type]
+
+        @property
+        def notes(self) -> list[tuple[str, str, int]]:
+            return notes
+
+    yield Told()
+
+
+def window(begins: str, lasts: str) -> dict[str, str]:
+    return {"from": begins, "for": lasts}
+
+
+def joined(schedule: FaultSchedule) -> None:
+    assert schedule._thread is not None
+    schedule._thread.join(5)
+
+
+def test_windows_follow_each_other_in_order_of_time_and_an_end_goes_before_a_beginning() -> None:
+    freeze = {"freeze": {}, "where": "a", "when": [window("3s", "1s"), window("1s", "1s")]}
+    refuse = {"refuse": {}, "when": window("2s", "2s")}
+    found = moments(by_name([Fault.model_validate(each) for each in (freeze, refuse)]))
+    assert found == [
+        Moment(1_000_000, True, "freeze"),
+        Moment(2_000_000, False, "freeze"),
+        Moment(2_000_000, True, "refuse"),
+        Moment(3_000_000, True, "freeze"),
+        Moment(4_000_000, False, "freeze"),
+        Moment(4_000_000, False, "refuse"),
+    ]
+
+
+def test_a_fault_of_the_whole_round_acts_from_before_the_load_to_after_it(told: Any) -> None:
+    with told.schedule({"abort": {"percentage": 20}}) as schedule:
+        assert told.notes == [("abort", "begin", 0)]
+        schedule.start(ZERO)
+    assert told.notes == [("abort", "begin", 0), ("abort", "end", 0)]
+    assert [(acted.name, acted.deeds) for acted in schedule.acted] == [("abort", {"requests": 3})]
+
+
+def test_a_level_that_does_nothing_begins_nothing(told: Any) -> None:
+    none = [{"abort": {"percentage": 0}}, {"crash": {}, "where": "a", "when": window("1s", "0ms")}]
+    none += [{"slow": {"bandwidth": "unlimited"}}, {"delay": {"percentage": 5, "duration": "0ms"}}]
+    with told.schedule(*none) as schedule:
+        schedule.start(ZERO)
+    assert told.notes == []
+    assert schedule.acted == []
+
+
+def test_a_window_begins_and_ends_at_its_times_and_is_recorded_as_it_was(told: Any) -> None:
+    with told.schedule({"crash": {}, "where": "a", "when": window("2s", "3s")}) as schedule:
+        schedule.start(ZERO)
+        joined(schedule)
+    assert told.notes == [("crash", "begin", 2000), ("crash", "end", 5000)]
+    assert [(acted.began_ns - ZERO, acted.ended_ns - ZERO) for acted in schedule.acted] == [(2 * ZERO, 5 * ZERO)]
+
+
+def test_a_fault_that_still_acts_when_the_round_ends_is_undone(told: Any) -> None:
+    with told.schedule({"refuse": {}, "when": {"from": "1s"}}) as schedule:
+        schedule.start(ZERO)
+        joined(schedule)
+        assert told.notes == [("refuse", "begin", 1000)]
+    assert told.notes[1:] == [("refuse", "end", 1000)]
+
+
+def test_all_are_undone_when_the_round_breaks_off_and_the_reason_of_that_is_what_is_told(told: Any) -> None:
+    both = [{"abort": {"percentage": 20}}, {"stall": {"percentage": 5}}]
+    with pytest.raises(KeyboardInterrupt), told.schedule(*both):
+        raise KeyboardInterrupt
+    assert [note[:2] for note in told.notes[2:]] == [("stall", "end"), ("abort", "end")]
+
+
+def test_a_fault_that_cannot_begin_fails_the_round_and_the_others_are_undone(told: Any) -> None:
+    both = [{"abort": {"percentage": 20}}, {"stall": {"percentage": 5}}]
+    with pytest.raises(StartError, match="broken"), told.schedule(*both, failing="stall begin"):
+        pytest.fail("the round must not begin")
+    assert ("abort", "end", 0) in told.notes
+
+
+def test_a_fault_that_cannot_be_undone_spoils_the_system_and_the_others_are_undone(told: Any) -> None:
+    both = [{"abort": {"percentage": 20}}, {"stall": {"percentage": 5}}]
+    with (
+        pytest.raises(StartError, match="fault stall could not end: broken"),
+        told.schedule(*both, failing="stall end"),
+    ):
+        pass
+    assert ("abort", "end", 0) in told.notes
+    assert "stall" in told.bench.spoilt
+
+
+def test_a_window_that_cannot_begin_fails_the_round(told: Any) -> None:
+    fault = {"crash": {}, "where": "a", "when": window("1s", "1s")}
+    with (
+        pytest.raises(StartError, match="fault crash could not begin"),
+        told.schedule(fault, failing="crash begin") as schedule,
+    ):
+        schedule.start(ZERO)
+        joined(schedule)
+
+
+def test_every_kind_that_a_study_knows_can_be_acted() -> None:
+    for kind in KINDS:
+        assert callable(import_module(f"{kinds.__name__}.{kind}").act)
+
+
+def test_a_moment_is_a_time_of_the_study() -> None:
+    (moment,) = moments({"x": Fault.model_validate({"refuse": {}, "when": {"from": "1500us"}})})
+    assert moment.at_us == Duration.parse("1500us").us

@@ -1,0 +1,122 @@
+"""Which ways of a system need a fault proxy, and which faults cannot be in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from patternbench.lab import bench, systems
+from patternbench.lab.bench import proxied, proxy_name
+from patternbench.lab.faults.ways import needed, problems, proxies_of, ways_of
+from patternbench.lab.topology import EDGE, Topology, Way
+from patternbench.study.faults import Fault
+
+TARGET, SHOP = "target", "shop-behind-two-balancers"
+
+
+def topology(name: str) -> Topology:
+    return bench.of_file(systems.load(name), {})
+
+
+def faults(*given: dict[str, Any]) -> list[Fault]:
+    return [Fault.model_validate(each) for each in given]
+
+
+def needs(system: str, *given: dict[str, Any]) -> list[str]:
+    return [str(way) for way in needed(faults(*given), topology(system))]
+
+
+def refused(system: str, *given: dict[str, Any]) -> list[str]:
+    return [str(problem) for problem in problems(faults(*given), topology(system))]
+
+
+def test_what_envoy_acts_exactly_at_the_edge_needs_no_proxy() -> None:
+    assert needs(TARGET) == []
+    assert needs(TARGET, {"abort": {"percentage": [0, 20]}}, {"delay": {"percentage": 5, "duration": "2ms"}}) == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"delay": {"percentage": 5, "duration": ["2ms", "250us"]}},
+        {"abort": {"percentage": 0.00001}},
+        {"reset": {"percentage": 5}},
+        {"refuse": {}},
+    ],
+)
+def test_what_envoy_cannot_do_at_the_edge_is_a_proxys_there_for_all_faults_alike(fault: dict[str, Any]) -> None:
+    plain = {"abort": {"percentage": 20}, "when": {"for": "1s"}}
+    assert needs(TARGET, plain, fault) == ["edge -> envoy"]
+
+
+def test_two_of_a_kind_at_the_edge_are_a_proxys_since_envoy_has_one_of_each() -> None:
+    first, second = (
+        {"abort": {"percentage": 5}, "when": {"for": "1s"}},
+        {"abort": {"percentage": 5}, "when": {"from": "1s"}},
+    )
+    assert needs(TARGET, first, second) == ["edge -> envoy"]
+
+
+def test_a_system_without_envoy_has_a_proxy_before_each_place_that_load_goes_to() -> None:
+    assert needs(SHOP, {"abort": {"percentage": 5}}) == ["edge -> balancer-1", "edge -> balancer-2"]
+
+
+def test_a_way_between_components_has_its_own_proxy_and_the_edge_stays_envoys() -> None:
+    assert needs(TARGET, {"stall": {"percentage": 5}, "where": "envoy -> target"}, {"abort": {"percentage": 5}}) == [
+        "envoy -> target"
+    ]
+    assert needs(SHOP, {"partition": {}, "where": "balancer-1 -> redis"}) == ["balancer-1 -> redis"]
+
+
+def test_a_fault_on_a_component_needs_no_proxy() -> None:
+    assert needs(SHOP, {"freeze": {}, "where": "redis"}, {"crash": {}, "where": "shop"}) == []
+
+
+def test_a_partition_cuts_the_way_back_too_and_a_delay_does_not() -> None:
+    both = [Way("a", "b"), Way("b", "a"), Way("a", "c")]
+    partition, delay = faults(
+        {"partition": {}, "where": "a -> b"}, {"delay": {"percentage": 5, "duration": "1ms"}, "where": "a -> b"}
+    )
+    assert ways_of(partition, both) == both[:2]
+    assert ways_of(delay, both) == both[:1]
+
+
+def test_a_proxy_stands_on_its_way_and_on_no_other() -> None:
+    way = Way("balancer-1", "redis")
+    found = {launch.name: launch for launch in proxied(topology(SHOP), [way]).launches}
+    assert found["balancer-1"].via == {"redis": proxy_name(way)}
+    assert found["balancer-2"].via == {}
+    assert proxies_of(faults({"stall": {"percentage": 5}, "where": "balancer-1 -> redis"})[0], [way]) == [
+        "balancer-1-to-redis"
+    ]
+
+
+def test_a_proxy_at_the_edge_is_where_load_goes() -> None:
+    ways = [Way(EDGE, "balancer-1"), Way(EDGE, "balancer-2")]
+    assert proxied(topology(SHOP), ways).endpoints == ("edge-to-balancer-1", "edge-to-balancer-2")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"freeze": {}, "where": "shp"}, "faults[0].where: there is no such component in the system (got 'shp')"),
+        ({"stall": {"percentage": 5}, "where": "balancer-1 -> shp"}, "did you mean `balancer-1 -> shop`?"),
+        ({"abort": {"percentage": 5}, "where": "balancer-1 -> redis"}, "in HTTP alone"),
+    ],
+)
+def test_a_fault_that_would_act_nowhere_is_refused_at_its_place(fault: dict[str, Any], words: str) -> None:
+    (problem,) = refused(SHOP, fault)
+    assert words in problem
+
+
+def test_faults_that_can_be_are_not_refused() -> None:
+    assert (
+        refused(
+            SHOP,
+            {"freeze": {}, "where": "redis"},
+            {"delay": {"percentage": 5, "duration": "1us"}, "where": "balancer-2 -> redis"},
+        )
+        == []
+    )
+    assert refused(TARGET, {"abort": {"percentage": 5}}, {"abort": {"percentage": 5}, "where": "envoy -> target"}) == []
