@@ -28,7 +28,7 @@ from patternbench.report import csv, html, svg
 from patternbench.report.labels import numeric
 from patternbench.report.model import RunReport, counting
 from patternbench.report.sections import declared as evidence
-from patternbench.report.sections import policies, steps, summary
+from patternbench.report.sections import faults, policies, steps, summary
 from patternbench.study import secrets
 from patternbench.study.files import read_text
 from patternbench.study.load import loads, parse_study
@@ -136,6 +136,7 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
             *(section for observer in observers() for section in observer.sections(run.path, rounds)),
             *policies.sections(run, planned["scenarios"], kept),
             *steps.sections(_of(kept, measured.steps), planned["scenarios"]),
+            *faults.sections(run, _entries_of(kept, measured.entries), planned["scenarios"]),
         ],
     )
 
@@ -148,6 +149,12 @@ def _taken_for_valid(rounds: pd.DataFrame) -> pd.DataFrame:
 def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that belong to the rounds."""
     return rows[rows["round"].isin(rounds["round"])] if len(rows) else rows
+
+
+def _entries_of(rounds: pd.DataFrame, entries: Sequence[Entry]) -> list[Entry]:
+    """The journal's entries of the rounds."""
+    kept = set(rounds["round"])
+    return [entry for entry in entries if entry.round in kept]
 
 
 def refresh_rounds(run: RunFolder) -> Measured:

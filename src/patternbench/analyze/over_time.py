@@ -1,0 +1,43 @@
+"""What happened when in a round: its attempts in steps of time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+MOST_STEPS = 120
+WIDTHS_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Widths of a step that a reader can name, in seconds."""
+NOT_ENDED = ("cancelled", "dropped", "rejected")
+"""Outcomes of attempts that were never sent, or that nobody waited for to their end."""
+
+
+def width_for(seconds: float) -> float:
+    """The width of a step, in seconds, with which a length of time has no more steps than a picture can show."""
+    return next((width for width in WIDTHS_S if seconds <= width * MOST_STEPS), WIDTHS_S[-1])
+
+
+def over_time(attempts: pd.DataFrame, width_s: float) -> pd.DataFrame:
+    """A round in steps of ``width_s``, in order: a row a step, from the round's start to its last attempt's end.
+
+    ``attempts`` has the columns of ``contracts/records``. Columns: ``second`` (the step's middle), ``good`` and
+    ``failed`` (attempts that ended in it, per second), ``p50_ms`` (the median time of the good ones, NaN without any).
+    """
+    ended = attempts[(attempts["attempt"] > 0) & ~attempts["outcome"].isin(NOT_ENDED)]
+    step = (ended["end_us"] / 1e6 // width_s).astype(int).clip(lower=0)
+    good = ended["success"].astype(bool)
+    steps = np.arange(int(step.max()) + 1 if len(step) else 0)
+    took_ms = (ended["end_us"] - ended["start_us"])[good] / 1e3
+    return pd.DataFrame(
+        {
+            "second": (steps + 0.5) * width_s,
+            "good": np.bincount(step[good], minlength=len(steps)) / width_s,
+            "failed": np.bincount(step[~good], minlength=len(steps)) / width_s,
+            "p50_ms": took_ms.groupby(step[good]).median().reindex(steps).to_numpy(),
+        }
+    )
+
+
+def typical(rounds: list[pd.DataFrame]) -> pd.DataFrame:
+    """The median over rounds of each step of ``over_time``."""
+    return pd.concat(rounds).groupby("second", as_index=False).median()
