@@ -99,9 +99,9 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
         console.print(f"! left out: {sentence}")
     for client, words in inspection.commands(study.clients).items():
         console.print(f"! the study starts a command of its author as client {client}: {' '.join(words)}")
-    factors = Table("factor", "levels", box=None)
+    factors = Table("factor", "role", "unit", "levels", box=None)
     for factor in expanded.factors.values():
-        factors.add_row(factor.name, ", ".join(map(str, factor.levels)))
+        factors.add_row(factor.name, factor.role.value, factor.unit.value, ", ".join(map(str, factor.levels)))
     console.print(factors)
     listed = expanded.scenarios if everything else expanded.scenarios[:SHOWN]
     scenarios = Table("scenario", "levels", box=None)

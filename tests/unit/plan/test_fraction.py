@@ -10,7 +10,9 @@ from tests.support.studies import EXAMPLE, changed, problems, study
 
 from patternbench.plan.expand import Plan, expand, size
 from patternbench.plan.fraction import aliasing
+from patternbench.study.load import loads
 from patternbench.study.problems import InputError
+from patternbench.study.settings import Settable
 
 
 def plan(design: str, text: str = EXAMPLE) -> Plan:
@@ -79,3 +81,23 @@ def test_a_fraction_that_is_none_is_named_with_its_line() -> None:
 
 def test_the_size_is_that_of_the_whole() -> None:
     assert size(study(changed(design="{fraction: 1/2}"))) == 105
+
+
+def test_a_fraction_keeps_what_is_no_pattern_of_the_system_whole() -> None:
+    text = """\
+patternbench: 1
+name: x
+system: {name: shop, settings: {limiter: [none, gcra], bundle: [1, 5, 25]}}
+workload: {closed: {users: [1, 2, 4, 8], successes: 1}}
+design: {fraction: 1/2}
+"""
+    none = {"limiter": ("none", "text"), "bundle": (1, "count")}
+    spec = {
+        name: {"default": level, "about": name, "role": "pattern", "none": level, "unit": unit}
+        for name, (level, unit) in none.items()
+    }
+    chosen = [
+        s.levels for s in expand(loads(text, "study.yaml"), Settable.model_validate({"settings": spec})).scenarios
+    ]
+    assert [one["users"] for one in chosen if (one["limiter"], one["bundle"]) == ("none", 1)] == [1, 2, 4, 8]
+    assert len(chosen) < 4 * 6 * 0.75
