@@ -17,26 +17,14 @@ mod faults;
 mod line;
 mod request;
 mod server;
+mod settings;
 mod timer;
 
-use patternbench_timing::{Nanos, sharpen};
+pub use settings::Settings;
+
+use patternbench_timing::sharpen;
 use serde_json::json;
 use server::Server;
-use std::net::SocketAddr;
-
-/// How a proxy works.
-pub struct Settings {
-    /// Where it listens; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Where it is told what to do; port 0 takes a free one.
-    pub admin: SocketAddr,
-    /// Where it passes connections on to.
-    pub to: SocketAddr,
-    /// How long it holds every byte, in each direction.
-    pub distance: Nanos,
-    /// Of what it draws.
-    pub seed: u64,
-}
 
 /// Listens, prints where in a line of JSON, and serves until the process ends.
 ///

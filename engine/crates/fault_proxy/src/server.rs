@@ -1,12 +1,12 @@
 //! The loop: what is due, then what is ready.
 
-use crate::Settings;
 use crate::active::Faults;
 use crate::admin::{Admin, Order};
 use crate::bucket::Bucket;
 use crate::connection::{Connection, Pumped, World};
 use crate::door::Door;
 use crate::faults::Way;
+use crate::settings::Settings;
 use crate::timer::Timer;
 use patternbench_timing::{Nanos, now};
 use patternbench_wire::{Poller, Readiness};

@@ -1,6 +1,6 @@
 //! A share of requests is answered with an error at once; the service hears nothing of them.
 
-use super::{End, Fate, Fault};
+use super::fate::{End, Fate, Fault};
 use crate::dice::{Dice, Percentage};
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! A share of requests is held back before the service hears of them.
 
-use super::{Fate, Fault};
+use super::fate::{Fate, Fault};
 use crate::dice::{Dice, Percentage};
 use patternbench_timing::US;
 use serde::Deserialize;

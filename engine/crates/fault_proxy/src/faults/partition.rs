@@ -1,6 +1,6 @@
 //! Nothing passes, in either direction; what was sent meanwhile arrives when the partition is over.
 
-use super::{Fault, Way};
+use super::fate::{Fault, Way};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! Nobody listens: connections are refused, and those that were open are reset.
 
-use super::{Fault, Way};
+use super::fate::{Fault, Way};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! A share of requests ends with a reset connection, after the first half of the first piece of the answer.
 
-use super::{End, Fate, Fault};
+use super::fate::{End, Fate, Fault};
 use crate::dice::{Dice, Percentage};
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! The way has a bandwidth, which all its connections share, in each direction.
 
-use super::{Fault, Way};
+use super::fate::{Fault, Way};
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Copy, Deserialize)]

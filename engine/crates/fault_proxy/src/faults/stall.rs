@@ -1,6 +1,6 @@
 //! A share of requests is accepted and never answered; the service hears nothing of them.
 
-use super::{End, Fate, Fault};
+use super::fate::{End, Fate, Fault};
 use crate::dice::{Dice, Percentage};
 use serde::Deserialize;
 
