@@ -1,0 +1,186 @@
+"""The columns of the Parquet files that a run leaves behind: one definition each, for code, schemas and docs.
+
+``contracts/records/*.schema.json`` are made from it; what other languages write is tested against those files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Kind = Literal["uint16", "uint32", "int64", "float64", "bool", "string", "dictionary"]
+"""The Arrow type of a column; a dictionary is one of strings, with indices of 32 bits."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: what it is called, its Arrow type, its unit if it has one, whether it may be null."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    nullable: bool = False
+
+
+ATTEMPTS = (
+    Column("user", "uint32", "virtual user, from 0"),
+    Column("group", "dictionary", "population of users; `all` when there is one"),
+    Column("step", "dictionary", "step of the journey; `request` when there is one"),
+    Column("call", "uint32", "number of the call of this user, from 0"),
+    Column("attempt", "uint16", "from 1; 0 for a call that cost none (rejected, dropped)"),
+    Column("intended_us", "int64", "when the schedule said; equal to `start_us` in a closed workload", "us"),
+    Column("start_us", "int64", "when it was sent", "us"),
+    Column("first_byte_us", "int64", "when the answer began", "us", nullable=True),
+    Column("end_us", "int64", "last byte, or the moment of the failure", "us"),
+    Column(
+        "outcome",
+        "dictionary",
+        "`answered`, `timeout`, `connection_error`, `rejected`, `dropped`, a failure at the engine's own hands "
+        "(`expectation_failed`), or `cancelled`: the caller stopped waiting, since another attempt of the same call "
+        "was faster or the round was over; its times are lower bounds",
+    ),
+    Column("status", "uint16", "status of the answer", nullable=True),
+    Column("success", "bool", "whether this attempt was good"),
+    Column("bytes", "uint32", "size of the answer", "bytes", nullable=True),
+    Column("warm_up", "bool", "recorded, but left out of summaries"),
+)
+"""One row per attempt on the wire, and one per call that was rejected or dropped before it reached the wire.
+
+Times are whole microseconds from the round's start.
+"""
+
+IDENTITY = (
+    Column("round", "int64", "place in the order of execution, from 0"),
+    Column("block", "int64", "from 0"),
+    Column("scenario", "string", "the scenario's id"),
+    Column("status", "string", "`done`, `failed`, or `damaged`: finished, but its records can no longer be read"),
+    Column("cause", "string", "why it failed, or what is damaged", nullable=True),
+)
+"""Which round a row of ``rounds`` is, and what became of it; the factors and responses follow."""
+
+TABLE_2 = (
+    Column("SuccessfulCalls", "float64", "calls whose last attempt was good"),
+    Column("UnsuccessfulCalls", "float64", "all other calls"),
+    Column("TotalCalls", "float64", "calls, those that never reached the wire included"),
+    Column("SuccessfulRequests", "float64", "attempts that were good"),
+    Column("UnsuccessfulRequests", "float64", "attempts that were not"),
+    Column("TotalRequests", "float64", "attempts on the wire"),
+    Column("TotalSuccessTime", "float64", "time in good attempts, the mean over users", "s"),
+    Column("AverageSuccessTime", "float64", "time of a good attempt, the mean over attempts", "s"),
+    Column("TotalErrorTime", "float64", "time in other attempts, the mean over users", "s"),
+    Column("AverageErrorTime", "float64", "time of another attempt, the mean over attempts", "s"),
+    Column("Throughput", "float64", "attempts per second of the round", "1/s"),
+    Column("TotalExecutionTime", "float64", "first intended start to last end, the mean over users", "s"),
+    Column("TotalContentionTime", "float64", "time in attempts, the mean over users", "s"),
+    Column("ContentionRate", "float64", "share of the execution time in attempts"),
+)
+"""The fourteen of ResilienceBench's Table 2 under that paper's names, where an attempt is called a request."""
+
+QUANTILES = {
+    "p50": "median",
+    "p90": "90th percentile",
+    "p95": "95th percentile",
+    "p99": "99th percentile",
+    "p999": "99.9th percentile",
+    "max": "greatest value",
+}
+TIMES = {
+    "success_": "the service times of good attempts",
+    "error_": "the service times of other attempts",
+    "": "the response times of calls, from the first attempt's intended start to the last one's end",
+    "call_success_": "the response times of calls that ended in success",
+}
+"""Kinds of time by the prefix of their columns."""
+
+
+def _quantiles() -> Iterator[Column]:
+    for prefix, times in TIMES.items():
+        for name, quantile in QUANTILES.items():
+            yield Column(prefix + name, "float64", f"{quantile} of {times}", "s")
+
+
+RESPONSES = tuple(
+    replace(column, nullable=True)
+    for column in (
+        *TABLE_2,
+        *_quantiles(),
+        Column("amplification", "float64", "attempts / calls"),
+        Column("rejected_calls", "float64", "calls that the client's own pattern rejected"),
+        Column("rejected_rate", "float64", "rejected calls of all calls", "%"),
+        Column("failure_rate", "float64", "unsuccessful calls of all calls", "%"),
+        Column("success_rate", "float64", "successful calls of all calls", "%"),
+        Column("goodput", "float64", "successful calls per second, within the objective if there is one", "1/s"),
+        Column(
+            "time_to_success",
+            "float64",
+            "time that users spent, failed calls and pauses included, per successful call",
+            "s",
+        ),
+    )
+)
+"""What a round measured; null where it is undefined, as in a round that failed."""
+
+COURSE = (
+    Column("started", "float64", "when the round began, as Unix time", "s"),
+    Column("seconds", "float64", "how long it lasted", "s"),
+    Column("generator_cpu_s", "float64", "CPU time of the load generator", "s"),
+    Column("valid", "bool", "false for a round with a warning that invalidates it"),
+    Column("warnings", "string", "its warnings as JSON: `kind`, `message`, `remedy`, `invalidates`", nullable=True),
+)
+"""How a round went."""
+
+ROUNDS = (*IDENTITY, *RESPONSES, *COURSE)
+"""One row per round; the study's factors and derived responses are further columns, between these."""
+
+OF_STEPS = ("TotalCalls", "failure_rate", "amplification", "p50", "p95", "p99")
+STEPS = (
+    Column("group", "string", "population of users"),
+    Column("step", "string", "step of the journey"),
+    Column("calls_per_s", "float64", "calls of this step per second of the round", "1/s", nullable=True),
+    *(column for name in OF_STEPS for column in RESPONSES if column.name == name),
+    Column("scenario", "string", "the scenario's id"),
+    Column("round", "int64", "the round"),
+)
+"""One row per round, group and step: responses as in ``rounds``, of that step's calls alone."""
+
+
+def names(columns: Iterable[Column]) -> list[str]:
+    """The names of columns, in order."""
+    return [column.name for column in columns]
+
+
+JSON_TYPES: dict[Kind, dict[str, Any]] = {
+    "uint16": {"type": "integer", "minimum": 0, "maximum": 2**16 - 1},
+    "uint32": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
+    "int64": {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
+    "float64": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "string": {"type": "string"},
+    "dictionary": {"type": "string"},
+}
+
+
+def row_schema(title: str, about: str, columns: Iterable[Column], *, more: bool = False) -> dict[str, Any]:
+    """A table's row as JSON Schema; ``x-arrow`` is a column's Arrow type, ``x-unit`` its unit.
+
+    ``more`` says whether a file may have further columns.
+    """
+    described = {column.name: _property(column) for column in columns}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "description": about,
+        "type": "object",
+        "properties": described,
+        "required": list(described),
+        "additionalProperties": more,
+    }
+
+
+def _property(column: Column) -> dict[str, Any]:
+    kind = JSON_TYPES[column.kind]
+    allowed = {"type": [kind["type"], "null"]} if column.nullable else {}
+    unit = {"x-unit": column.unit} if column.unit else {}
+    return {**kind, **allowed, "description": column.meaning, "x-arrow": column.kind, **unit}
