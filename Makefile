@@ -33,6 +33,8 @@ setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, 
 
 contracts: setup ## write the checked-in schemas anew from the code
 	$(BIN)/patternbench schema > contracts/study/study.schema.json
+	for file in attempts rounds steps plan manifest; do \
+	  $(BIN)/patternbench schema $$file > contracts/records/$$file.schema.json || exit 1; done
 
 lint: setup $(VENV)/.stamp-dev ## lint and check formats, every language
 	scripts/test lint

@@ -208,7 +208,7 @@ def test_the_sections_on_models_and_the_choice_open_in_silence_and_draw_every_fi
         )
     )
     run = synthetic_run()
-    levels = pd.DataFrame([{"scenario": each["id"], **each["levels"]} for each in run.scenarios])
+    levels = pd.DataFrame([{"scenario": each.id, **each.levels} for each in run.scenarios])
     run = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), asked)
     page, heard = opened(browser, write_html(run, tmp_path / "report.html"))
     assert heard.messages == []

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 
 from patternbench.cli.check_client import check_client as check_client_command
 from patternbench.conformance.bench import RULES
+from patternbench.conformance.cases import BreakerConfig
 from patternbench.conformance.check import ClientUnreachableError, Finding, check_client
 from patternbench.conformance.reference_breaker import ReferenceBreaker, Result
 from patternbench.drivers import registry
@@ -452,7 +453,7 @@ def breaking(user: Any) -> dict[str, Any]:
 
 
 def own_breaker(user: Any) -> ReferenceBreaker:
-    return ReferenceBreaker(breaking(user))
+    return ReferenceBreaker(BreakerConfig.model_validate(breaking(user)))
 
 
 def shared_breaker(user: Any) -> ReferenceBreaker:

@@ -14,6 +14,7 @@ import pandas as pd
 from tests.support.factors import factors
 
 from patternbench.analyze.metrics import CURVE, RESPONSES
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.model import RunReport
 
 DELAYS = ("20ms", "40ms", "60ms")
@@ -44,7 +45,7 @@ def synthetic_run(rounds: int = 10, seed: int = 7, **levels: Sequence[Any]) -> R
         **LEVELS,
         **{FAULT if name == "fault" else name: list(found) for name, found in levels.items()},
     }
-    scenarios = [{"id": f"s{place:03d}", "levels": each} for place, each in enumerate(_scenarios(levels_of))]
+    scenarios = [PlannedScenario(id=f"s{place:03d}", levels=each) for place, each in enumerate(_scenarios(levels_of))]
     generator = np.random.default_rng(seed)
     table = pd.DataFrame(_rounds(scenarios, rounds, generator))
     return RunReport(
@@ -85,7 +86,7 @@ def _scenarios(levels: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _rounds(
-    scenarios: Sequence[Mapping[str, Any]], rounds: int, generator: np.random.Generator
+    scenarios: Sequence[PlannedScenario], rounds: int, generator: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     number = 0
     for block in range(rounds):
@@ -94,10 +95,10 @@ def _rounds(
             yield {
                 "round": number,
                 "block": block,
-                "scenario": scenario["id"],
+                "scenario": scenario.id,
                 "status": "done",
                 "cause": None,
-                **_responses(scenario["levels"], block, generator),
+                **_responses(scenario.levels, block, generator),
             }
             number += 1
 

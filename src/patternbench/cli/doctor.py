@@ -15,6 +15,7 @@ from patternbench.lab import bench, installing, machine, shipped, systems
 from patternbench.lab.needs import Need
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.system import NamedSystem
 
 
 @click.command(epilog="Example: patternbench doctor --install")
@@ -57,8 +58,9 @@ def studies_using() -> dict[str, list[str]]:
             study = load(path)
         except InputError:
             continue
-        names = {study.system.name or "", *(client for strategy in study.strategies for client in strategy.client)}
-        for name in names:
+        systems_named = [study.system.name] if isinstance(study.system, NamedSystem) else []
+        clients = [client for strategy in study.strategies for client in strategy.client]
+        for name in {*systems_named, *clients}:
             used.setdefault(name, []).append(path.stem)
     return used
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping, Sized
+from collections.abc import Sized
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
-from typing import Any
 
 import click
 from rich.console import Group
@@ -21,6 +20,7 @@ from patternbench.cli.output import described
 from patternbench.cli.terminal import Plain, printable
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
+from patternbench.records.load_summaries import LoadProgress
 from patternbench.report.build import Built, build
 from patternbench.run import observing
 from patternbench.run.session import NONE_AGAIN, Session
@@ -58,7 +58,7 @@ class Bar:
         self._what.plain = printable(described(scenario))
         self.progress.update(self._task, total=len(self._rounds))
 
-    def round_progressed(self, progress: Mapping[str, Any]) -> None:
+    def round_progressed(self, progress: LoadProgress) -> None:
         """Show below the bar what the load engine says of the round."""
         self._load.plain = in_a_line(progress)
 

@@ -22,6 +22,7 @@ from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
 from patternbench.drivers.origins import From, TracedJob, throughout, traced
 from patternbench.lab.processes import absolute
+from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.files import problem_of
 from patternbench.study.parts import per_second
 from patternbench.study.problems import InputError, Problem
@@ -197,13 +198,13 @@ def load(out: Path | None, json_: bool, **given: Any) -> int:
     return exit_code(summary)
 
 
-def exit_code(summary: dict[str, Any]) -> int:
+def exit_code(summary: LoadSummary) -> int:
     """What the command ends with, the most telling thing first."""
-    if summary["interrupted"]:
+    if summary.interrupted:
         return INTERRUPTED
-    if not summary["successes"]:
+    if not summary.successes:
         return NOTHING_GOOD
-    return DONE if summary["valid"] else NOT_VALID
+    return DONE if summary.valid else NOT_VALID
 
 
 def check_out(out: Path | None) -> None:
@@ -321,7 +322,7 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) -> dict[str, Any]:
+def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) -> LoadSummary:
     """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
     console = Plain(stderr=True)
     history = History()
@@ -334,7 +335,7 @@ def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) 
                 history.add(progress)
                 view.update(live(history, options.urls, length(job.job)))
     except JobError as error:
-        raise InputError([as_problem(problem, job.origin(problem["path"])) for problem in error.problems]) from None
+        raise InputError([as_problem(problem, job.origin(problem.path)) for problem in error.problems]) from None
     except DriverError as error:
         raise click.ClickException(str(error)) from None
     assert load.summary is not None
@@ -358,15 +359,16 @@ def on_interrupt(stop: Callable[[], None]) -> None:
         signal.signal(number, first)
 
 
-def tell(summary: dict[str, Any], json_: bool, out: Path | None) -> None:
+def tell(summary: LoadSummary, json_: bool, out: Path | None) -> None:
     """Print what came of it; doubts go to standard error."""
     if json_:
-        told = [*TOLD, "policies"] if summary.get("policies") else TOLD
-        output.as_json({name: summary[name] for name in told})
+        told = [*TOLD, "policies"] if summary.policies else TOLD
+        said = summary.model_dump(exclude_unset=True)
+        output.as_json({name: said[name] for name in told})
     else:
         Plain().print(ending(summary))
-    for doubt in summary["doubts"]:
-        word = "not valid" if doubt["invalidates"] else "doubtful"
-        output.note(f"{word}: {doubt['message']}; {doubt['remedy']}")
+    for doubt in summary.doubts:
+        word = "not valid" if doubt.invalidates else "doubtful"
+        output.note(f"{word}: {doubt.message}; {doubt.remedy}")
     if out and not json_:
         click.echo(f"records: {out}")

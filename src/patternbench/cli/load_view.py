@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -13,6 +12,8 @@ from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
+
+from patternbench.records.load_summaries import LoadProgress, LoadSummary, Percentiles, StepSummary
 
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 48
@@ -31,20 +32,20 @@ MILLI, THOUSAND = 1.0, 1000.0
 class History:
     """The last progress lines of the engine, newest at the end."""
 
-    lines: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=WIDTH))
+    lines: deque[LoadProgress] = field(default_factory=lambda: deque(maxlen=WIDTH))
 
-    def add(self, progress: dict[str, Any]) -> None:
+    def add(self, progress: LoadProgress) -> None:
         """Take the next line."""
         self.lines.append(progress)
 
     @property
-    def last(self) -> dict[str, Any]:
+    def last(self) -> LoadProgress:
         """The newest line, or nothing yet."""
-        return self.lines[-1] if self.lines else {}
+        return self.lines[-1] if self.lines else LoadProgress()
 
-    def of(self, name: str, times: str = "response_ms") -> list[float | None]:
-        """One value over time, or a percentile of some times; None where there was none."""
-        return [line.get(name, (line.get(times) or {}).get(name)) for line in self.lines]
+    def of(self, value: Callable[[LoadProgress], float | None]) -> list[float | None]:
+        """One value over time; None where there was none."""
+        return [value(line) for line in self.lines]
 
 
 def sparkline(values: Sequence[float | None], width: int = WIDTH) -> str:
@@ -63,7 +64,7 @@ def live(history: History, urls: Sequence[str], length_s: float | None) -> Rende
     """The view while load runs; ``length_s`` is how long it will, when that is known."""
     last = history.last
     title = Text(urls[0] + (f" and {len(urls) - 1} more" if len(urls) > 1 else ""), overflow="ellipsis", no_wrap=True)
-    elapsed = last.get("elapsed_us", 0) / 1e6
+    elapsed = last.elapsed_us / 1e6
     return Panel(
         Group(_clock(elapsed, length_s), _charts(history), _counts(last)),
         title=title,
@@ -86,40 +87,45 @@ def _clock(elapsed: float, length_s: float | None) -> RenderableType:
 
 def _charts(history: History) -> RenderableType:
     last = history.last
-    times = last.get("response_ms") or {}
+    times, late = last.response_ms, last.lateness_ms
     grid = Table.grid(padding=(0, 1))
     grid.add_column(min_width=9)
     grid.add_column(justify="right", min_width=10, no_wrap=True)
     grid.add_column(no_wrap=True)
-    grid.add_row("rate", f"{last.get('rate_per_s', 0):,.0f}/s", Text(sparkline(history.of("rate_per_s")), "cyan"))
-    grid.add_row("in flight", f"{last.get('in_flight', 0):,}", Text(sparkline(history.of("in_flight")), "blue"))
-    grid.add_row("p50", milliseconds(times.get("p50")), Text(sparkline(history.of("p50")), "green"))
-    grid.add_row("p99", milliseconds(times.get("p99")), Text(sparkline(history.of("p99")), "yellow"))
-    if last.get("lateness_ms"):
-        late = milliseconds(last["lateness_ms"].get("p99"))
-        grid.add_row("late p99", late, Text(sparkline(history.of("p99", "lateness_ms")), "magenta"))
+    grid.add_row("rate", f"{last.rate_per_s:,.0f}/s", _over_time(history, lambda line: line.rate_per_s, "cyan"))
+    grid.add_row("in flight", f"{last.in_flight:,}", _over_time(history, lambda line: line.in_flight, "blue"))
+    grid.add_row("p50", milliseconds(times.p50), _over_time(history, lambda line: line.response_ms.p50, "green"))
+    grid.add_row("p99", milliseconds(times.p99), _over_time(history, lambda line: line.response_ms.p99, "yellow"))
+    if late:
+        grid.add_row("late p99", milliseconds(late.p99), _over_time(history, _late_p99, "magenta"))
     return grid
 
 
-def _counts(last: dict[str, Any]) -> Text:
+def _over_time(history: History, value: Callable[[LoadProgress], float | None], style: str) -> Text:
+    return Text(sparkline(history.of(value)), style)
+
+
+def _late_p99(line: LoadProgress) -> float | None:
+    return line.lateness_ms.p99 if line.lateness_ms else None
+
+
+def _counts(last: LoadProgress) -> Text:
     """The counts so far: what went out, and below it by class of status what came back."""
-    text = Text(f"sent {last.get('requests', 0):,}")
-    for name in ("errors", "dropped"):
-        count = last.get(name, 0)
+    text = Text(f"sent {last.requests:,}")
+    for name, count in (("errors", last.errors), ("dropped", last.dropped)):
         text.append("   ").append(f"{name} {count:,}", "bold red" if count else "")
-    for place, (name, count) in enumerate((last.get("statuses") or {}).items()):
+    for place, (name, count) in enumerate(last.statuses.items()):
         text.append("   " if place else "\n").append(f"{name} {count:,}", STATUS_STYLES.get(name, ""))
     return text
 
 
-def in_a_line(progress: Mapping[str, Any]) -> str:
+def in_a_line(progress: LoadProgress) -> str:
     """How a round is going, in a line: what was sent, what came back, how long it took, how late the generator was."""
-    times, late = progress.get("response_ms") or {}, progress.get("lateness_ms")
-    parts = [f"sent {progress.get('requests', 0):,}"]
-    parts += [f"{name} {count:,}" for name, count in (progress.get("statuses") or {}).items()]
-    parts += [f"{name} {progress[name]:,}" for name in ("errors", "dropped") if progress.get(name)]
-    parts += [f"p99 {milliseconds(times.get('p99'))}"]
-    return "  ".join(parts + ([f"late p99 {milliseconds(late.get('p99'))}"] if late else []))
+    failures = {"errors": progress.errors, "dropped": progress.dropped}
+    counts = {**progress.statuses, **{name: count for name, count in failures.items() if count}}
+    parts = [f"sent {progress.requests:,}", *(f"{name} {count:,}" for name, count in counts.items())]
+    late = [f"late p99 {milliseconds(_late_p99(progress))}"] if progress.lateness_ms else []
+    return "  ".join([*parts, f"p99 {milliseconds(progress.response_ms.p99)}", *late])
 
 
 def milliseconds(value: float | None) -> str:
@@ -131,29 +137,28 @@ def milliseconds(value: float | None) -> str:
     return f"{value:.3g} ms" if value < THOUSAND else f"{value / THOUSAND:.2f} s"
 
 
-def ending(summary: dict[str, Any]) -> RenderableType:
+def ending(summary: LoadSummary) -> RenderableType:
     """What is shown when load has ended."""
-    return Group(_totals(summary), _times(summary), *_by_step(summary["steps"]))
+    return Group(_totals(summary), _times(summary), *_by_step(summary.steps))
 
 
-def _totals(summary: dict[str, Any]) -> RenderableType:
+def _totals(summary: LoadSummary) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
-    grid.add_row("sent", f"{summary['requests']:,} in {summary['duration_s']:.2f} s, {summary['rate_per_s']:,.1f}/s")
-    grid.add_row("answered", _counted({**summary["statuses"], **_failures(summary)}) or "nothing")
-    grid.add_row("errors", Text(f"{summary['errors']:,} of {summary['calls']:,} calls", _red(summary["errors"])))
-    grid.add_row("dropped", Text(f"{summary['dropped']:,}", _red(summary["dropped"])))
-    if summary.get("policies"):
-        acted = [f"{one['policy'].replace('_', ' ')} {one['acted']:,}" for one in summary["policies"]]
+    grid.add_row("sent", f"{summary.requests:,} in {summary.duration_s:.2f} s, {summary.rate_per_s:,.1f}/s")
+    grid.add_row("answered", _counted({**summary.statuses, **_failures(summary)}) or "nothing")
+    grid.add_row("errors", Text(f"{summary.errors:,} of {summary.calls:,} calls", _red(summary.errors)))
+    grid.add_row("dropped", Text(f"{summary.dropped:,}", _red(summary.dropped)))
+    if summary.policies:
+        acted = [f"{one.policy.replace('_', ' ')} {one.acted:,}" for one in summary.policies]
         grid.add_row("policies", f"acted: {', '.join(acted)}")
-    grid.add_row(
-        "generator", f"{summary['generator_cpu_s']:.2f} s of CPU, {summary['generator']['connections']:,} connections"
-    )
+    opened = summary.generator.connections
+    grid.add_row("generator", f"{summary.generator_cpu_s:.2f} s of CPU, {opened:,} connections")
     return grid
 
 
-def _failures(summary: dict[str, Any]) -> dict[str, int]:
+def _failures(summary: LoadSummary) -> dict[str, int]:
     """Outcomes that are no answers."""
-    return {name: count for name, count in summary["outcomes"].items() if name not in ("answered", "dropped")}
+    return {name: count for name, count in summary.outcomes.items() if name not in ("answered", "dropped")}
 
 
 def _counted(counts: dict[str, int]) -> str:
@@ -164,26 +169,26 @@ def _red(count: int) -> str:
     return "bold red" if count else ""
 
 
-def _times(summary: dict[str, Any]) -> Table:
+def _times(summary: LoadSummary) -> Table:
     table = Table("time", *PERCENTILES, "", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in table.columns[1:-1]:
         column.justify, column.no_wrap = "right", True
     for name, (word, meaning) in TIMES.items():
-        table.add_row(word, *_cells(summary[name]), Text(meaning, "dim"))
+        table.add_row(word, *_cells(getattr(summary, name)), Text(meaning, "dim"))
     return table
 
 
-def _cells(times: dict[str, float | None]) -> Iterable[str]:
-    return (milliseconds(times[name]) for name in PERCENTILES)
+def _cells(times: Percentiles) -> Iterable[str]:
+    return (milliseconds(getattr(times, name)) for name in PERCENTILES)
 
 
-def _by_step(steps: list[dict[str, Any]]) -> list[Table]:
+def _by_step(steps: list[StepSummary]) -> list[Table]:
     """A table of steps where there are several."""
     if len(steps) <= 1:
         return []
     table = Table("group", "step", "calls", "good", "p50", "p99", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for step in steps:
-        times = step["response_ms"]
-        counts = (f"{step['calls']:,}", f"{step['successes']:,}")
-        table.add_row(step["group"], step["step"], *counts, milliseconds(times["p50"]), milliseconds(times["p99"]))
+        times = step.response_ms
+        counts = (f"{step.calls:,}", f"{step.successes:,}")
+        table.add_row(step.group, step.step, *counts, milliseconds(times.p50), milliseconds(times.p99))
     return [table]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from patternbench.cli import output
 from patternbench.cli.terminal import printable
 from patternbench.drivers.driver import DriverError
 from patternbench.lab.processes import StartError
+from patternbench.records.load_summaries import TracedAttempt
 from patternbench.run.trying import Trial, trials
 from patternbench.study.problems import InputError, Problem
 
@@ -55,26 +54,26 @@ def tell(trial: Trial) -> None:
     say(f"group {trial.group}, journey {trial.journey}: {'good' if trial.good else 'not as expected'}")
     for number, attempt in enumerate(trial.attempts, start=1):
         say(f"{number:>3} {line(attempt)}")
-        for name, value in attempt["captured"].items():
-            say(f"      captured {name} = {cut(value)}")
-        if attempt["missed"]:
-            say(f"      {'waits' if attempt['success'] else 'missed'}: {why(attempt)}")
-        if attempt["body"]:
-            say(f"      answer: {cut(attempt['body'])}")
+        for name, value in attempt.captured.items():
+            say(f"      captured {name} = {cut(str(value))}")
+        if attempt.missed:
+            say(f"      {'waits' if attempt.success else 'missed'}: {why(attempt)}")
+        if attempt.body:
+            say(f"      answer: {cut(attempt.body)}")
 
 
-def line(attempt: dict[str, Any]) -> str:
+def line(attempt: TracedAttempt) -> str:
     """A request in a line: step, method, URL, status or what became of it, time."""
-    sent = f"{attempt['method']} {attempt['url']}" if attempt["url"] else "(not sent)"
-    status = attempt["status"] or attempt["outcome"]
-    ms = (attempt["end_us"] - attempt["start_us"]) / 1000
-    return f"{attempt['step']}: {sent}  {status}  {ms:.1f} ms"
+    sent = f"{attempt.method} {attempt.url}" if attempt.url else "(not sent)"
+    status = attempt.status or attempt.outcome
+    ms = (attempt.end_us - attempt.start_us) / 1000
+    return f"{attempt.step}: {sent}  {status}  {ms:.1f} ms"
 
 
-def why(attempt: dict[str, Any]) -> str:
+def why(attempt: TracedAttempt) -> str:
     """What was missed, in a sentence."""
-    missed = str(attempt["missed"])
-    return missed if attempt["status"] else FAILURES.get(missed, missed)
+    missed = str(attempt.missed)
+    return missed if attempt.status else FAILURES.get(missed, missed)
 
 
 def cut(text: str) -> str:

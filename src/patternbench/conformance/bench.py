@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import httpx
 
+from patternbench.conformance.cases import ClientDescription, StrategyName
 from patternbench.conformance.scripted_target import Play, ScriptedTarget, Step
 from patternbench.drivers.contract import OUTCOMES, Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
-from patternbench.lab import shipped
 
 Json = dict[str, Any]
 
@@ -23,8 +23,6 @@ LATE_US = 50_000
 STRATEGIES = ("baseline", "retry", "circuit_breaker")
 BASELINE: Json = {"baseline": {}}
 FIXED_10MS: Json = {"fixed": {"delay_us": 10_000}}
-
-_VECTORS = shipped.folder("contracts") / "client" / "vectors"
 
 
 class RuleBrokenError(Exception):
@@ -106,20 +104,25 @@ class Bench:
 
     client: httpx.Client
     target: ScriptedTarget
-    description: Json = field(default_factory=dict)
+    description: ClientDescription | None = None
+
+    @property
+    def strategies(self) -> list[StrategyName]:
+        """The strategies that the client says it has; none as long as it has said nothing."""
+        return self.description.strategies if self.description else []
 
     def round(self, play: Play | None = None, strategy: Json = BASELINE, **changes: object) -> Json:
         """Make a round of one user and one successful call, but for the changes."""
+        plain_request: Json = {
+            "method": "GET",
+            "path": play.path if play else "/",
+            "headers": {},
+            "body": None,
+            "timeout_us": 5_000_000,
+        }
         body: Json = {
             "contract": 1,
             "target": self.target.url,
-            "request": {
-                "method": "GET",
-                "path": play.path if play else "/",
-                "headers": {},
-                "body": None,
-                "timeout_us": 5_000_000,
-            },
             "users": 1,
             "think_time_us": 0,
             "successes": 1,
@@ -131,7 +134,7 @@ class Bench:
         }
         request = changes.pop("request", {})
         assert isinstance(request, dict)
-        return deepcopy({**body, **changes, "request": {**body["request"], **request}})
+        return deepcopy({**body, **changes, "request": {**plain_request, **request}})
 
     def run(self, script: Callable[[int], Step], **changes: object) -> Outcome:
         """Run a round to its end against a script, and read all its rows."""
@@ -198,12 +201,6 @@ def json_of(response: httpx.Response) -> Any:
         raise RuleBrokenError(f"answer {response.status_code} {response.text[:200]!r} is not JSON") from None
 
 
-def vectors(name: str) -> list[Json]:
-    """Load the cases of `contracts/client/vectors`, from the installed package or the repository."""
-    cases: list[Json] = json.loads((_VECTORS / f"{name}.json").read_text())["cases"]
-    return cases
-
-
 def _read(response: httpx.Response, play: Play, users: int) -> Outcome:
     lines_at: list[float] = []
     stream = read_rows(_noting(split_lines(response.iter_bytes()), lines_at), users)
@@ -252,7 +249,7 @@ class Rule:
 
     name: str
     expected: str
-    needs: Literal["baseline", "retry", "circuit_breaker"]
+    needs: StrategyName
     check: Callable[[Bench], str]
 
 
@@ -260,7 +257,7 @@ RULES: list[Rule] = []
 
 
 def rule(
-    name: str, expected: str, needs: Literal["baseline", "retry", "circuit_breaker"] = "baseline"
+    name: str, expected: str, needs: StrategyName = "baseline"
 ) -> Callable[[Callable[[Bench], str]], Callable[[Bench], str]]:
     """Make a function the check of a rule."""
 
@@ -273,5 +270,5 @@ def rule(
 
 def require(strategy: str, bench: Bench) -> None:
     """Call a rule not applicable when the client does not have its strategy."""
-    if strategy not in bench.description["strategies"]:
+    if strategy not in bench.strategies:
         raise NotApplicableError(f"the client does not have {strategy}")

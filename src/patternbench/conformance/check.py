@@ -18,6 +18,7 @@ from patternbench.conformance.bench import (
     TooLateError,
     require,
 )
+from patternbench.conformance.cases import ClientDescription
 from patternbench.conformance.scripted_target import ScriptedTarget
 
 Status = Literal["passed", "failed", "not applicable"]
@@ -55,7 +56,7 @@ def check_client(
         findings = [_told(_finding(RULES[0], bench), on_finding)]
         if findings[0].status == "failed":
             return findings
-        bench.description = client.get("/client").json()
+        bench.description = ClientDescription.model_validate_json(client.get("/client").content)
         findings += [
             _told(_finding(rule, bench), on_finding) for rule in RULES[1:] if only is None or rule.name in only
         ]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from patternbench.conformance.cases import BreakerConfig
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Result:
 class ReferenceBreaker:
     """One breaker; `config` is the `circuit_breaker` object of a round."""
 
-    config: dict[str, Any]
+    config: BreakerConfig
     state: Literal["closed", "open", "half_open"] = "closed"
     opened_at_us: int = 0
     let_through: int = 0
@@ -31,7 +33,7 @@ class ReferenceBreaker:
 
     def admit(self, at_us: int) -> bool:
         """Let a call through, or reject it."""
-        if self.state == "open" and at_us - self.opened_at_us >= self.config["open_for_us"]:
+        if self.state == "open" and at_us - self.opened_at_us >= self.config.open_for_us:
             self.half_open()
         if self.state == "open":
             return False
@@ -57,26 +59,26 @@ class ReferenceBreaker:
 
     def _let_through(self) -> bool:
         self.let_through += 1
-        return self.let_through <= int(self.config["half_open_calls"])
+        return self.let_through <= self.config.half_open_calls
 
     def _needed(self) -> int:
-        return int(self.config["minimum_calls" if self.state == "closed" else "half_open_calls"])
+        return self.config.minimum_calls if self.state == "closed" else self.config.half_open_calls
 
     def _forget(self, now_us: int) -> None:
-        window = self.config["window"]
-        if "calls" in window:
-            self.results = self.results[-window["calls"] :]
-        else:
-            self.results = [r for r in self.results if r.at_us > now_us - window["time_us"]]
+        window = self.config.window
+        if window.calls is not None:
+            self.results = self.results[-window.calls :]
+        elif window.time_us is not None:
+            self.results = [result for result in self.results if result.at_us > now_us - window.time_us]
 
     def _is_bad(self) -> bool:
-        slow = self.config["slow_call"]
+        slow = self.config.slow_call
         failures = sum(not r.success for r in self.results)
-        if self._share(failures) >= self.config["failure_rate"]:
+        if self._share(failures) >= self.config.failure_rate:
             return True
         if slow is None:
             return False
-        return self._share(sum(r.duration_us > slow["duration_us"] for r in self.results)) >= float(slow["rate"])
+        return self._share(sum(result.duration_us > slow.duration_us for result in self.results)) >= slow.rate
 
     def _share(self, count: int) -> float:
         return 100 * count / len(self.results)
@@ -90,7 +92,7 @@ class Decision:
     result: Result | None
 
 
-def mistakes(config: dict[str, Any], decisions: Iterable[Decision], early_us: int, late_us: int) -> list[str]:
+def mistakes(config: BreakerConfig, decisions: Iterable[Decision], early_us: int, late_us: int) -> list[str]:
     """List the decisions of one user, alone at its breaker, that a breaker of the contract would not take.
 
     The end of the wait is allowed to be `early_us` too early and `late_us` too late.
@@ -117,7 +119,7 @@ def _mistake(breaker: ReferenceBreaker, decision: Decision, early_us: int, late_
 
 
 def _mistake_while_open(breaker: ReferenceBreaker, decision: Decision, early_us: int, late_us: int) -> str | None:
-    waited, wait = decision.at_us - breaker.opened_at_us, breaker.config["open_for_us"]
+    waited, wait = decision.at_us - breaker.opened_at_us, breaker.config.open_for_us
     if decision.result is None:
         return f"was rejected {waited} us after it opened for {wait}" if waited > wait + late_us else None
     breaker.half_open()

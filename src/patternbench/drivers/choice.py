@@ -28,7 +28,7 @@ def kind(treatment: Treatment) -> str:
     if treatment.strategy.stack:
         return "a stack of policies"
     if system.direct:
-        return "several URLs" if system.urls else "a Unix socket"
+        return system.about
     if workload.closed is None:
         return "groups" if workload.groups else "an open workload"
     return "closed.requests" if workload.request else "a journey"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 import time
@@ -13,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from pydantic import BaseModel, JsonValue
 
 from patternbench.drivers.contract import Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
 from patternbench.drivers.driver import GRACE, DriverError
 from patternbench.drivers.registry import ClientSpec
+from patternbench.drivers.rounds import ClientRound
 from patternbench.lab.host import LocalHost
 from patternbench.lab.launch import Launch
 from patternbench.lab.processes import StartError
@@ -27,6 +28,21 @@ OK, CANNOT = 200, 422
 START = Duration.parse("30s")
 READY = Announced("listening")
 SAID = "http://${self.said.listening}"
+
+
+class ClientProblem(BaseModel):
+    """What a client's library cannot express of a round: a path in the round, its value, what is allowed."""
+
+    path: str = ""
+    message: str = "cannot express this"
+    value: JsonValue = None
+    allowed: str | None = None
+
+
+class ClientRefusal(BaseModel):
+    """Why a client does not take a round; empty when it does."""
+
+    problems: list[ClientProblem]
 
 
 class ClientError(DriverError):
@@ -88,17 +104,17 @@ class Client:
         """Whether its process still runs; one that we did not start is taken to."""
         return not self._host.dead()
 
-    def check(self, body: dict[str, Any]) -> list[dict[str, Any]]:
-        """What the client's library cannot express of a round: a list of path, value, message, allowed."""
+    def check(self, body: ClientRound) -> list[ClientProblem]:
+        """What the client's library cannot express of a round."""
         try:
-            answer = self._http.post("/check", json=body)
-            return list(answer.json()["problems"])
-        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            answer = self._http.post("/check", json=body.model_dump())
+            return ClientRefusal.model_validate_json(answer.content).problems
+        except (httpx.HTTPError, ValueError) as error:
             raise ClientError(f"client {self.name} broke the contract at POST /check: {error!r}") from None
 
     def run(
         self,
-        body: dict[str, Any],
+        body: ClientRound,
         died: Callable[[], list[str]] = list,
         limit: Duration | None = None,
         begun: Callable[[int], None] = lambda _: None,
@@ -121,7 +137,7 @@ class Client:
             begun(accepted[0])
 
         try:
-            end = self._collect(body, died, limit or Duration(body["time_limit_us"]), batches, accept)
+            end = self._collect(body, died, limit or Duration(body.time_limit_us), batches, accept)
             length_ns = end.duration_us * 1000
             return Delivery(batches, end, min(accepted[0], time.monotonic_ns() - length_ns))
         except ClientError as error:
@@ -130,7 +146,7 @@ class Client:
 
     def _collect(
         self,
-        body: dict[str, Any],
+        body: ClientRound,
         died: Callable[[], list[str]],
         limit: Duration,
         batches: list[Batch],
@@ -140,12 +156,12 @@ class Client:
         begun, timeout = time.monotonic(), httpx.Timeout(10.0, read=longest)
         try:
             with (
-                self._http.stream("POST", "/rounds", json=body, timeout=timeout) as answer,
+                self._http.stream("POST", "/rounds", json=body.model_dump(), timeout=timeout) as answer,
                 _broken_off_after(begun + longest - time.monotonic(), answer, over),
             ):
                 self._check_accepted(answer)
                 accepted()
-                stream = read_rows(split_lines(_while_alive(answer.iter_raw(), died)), body["users"])
+                stream = read_rows(split_lines(_while_alive(answer.iter_raw(), died)), body.users)
                 batches.extend(stream)
         except httpx.HTTPError as error:
             late = over.is_set() or isinstance(error, httpx.ReadTimeout)
@@ -162,9 +178,10 @@ class Client:
         if answer.status_code == OK:
             return
         text = answer.read().decode(errors="replace")[:500]
-        with suppress(ValueError, KeyError, TypeError):
+        with suppress(ValueError):
             if answer.status_code == CANNOT:
-                text = "; ".join(f"{p['path']}: {p['message']}" for p in json.loads(text)["problems"])
+                refusal = ClientRefusal.model_validate_json(text)
+                text = "; ".join(f"{problem.path}: {problem.message}" for problem in refusal.problems)
         raise ClientError(f"client {self.name} refused the round ({answer.status_code}): {text}")
 
     def _why(self, error: httpx.HTTPError) -> str:

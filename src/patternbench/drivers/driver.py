@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from patternbench.observe.doubt import Doubt
 from patternbench.records.inputs import Inputs
-from patternbench.study.models import Lateness, Strategy, System
+from patternbench.records.load_summaries import LoadProgress
+from patternbench.study.models import Lateness, Strategy
+from patternbench.study.system import Endpoint, System
 from patternbench.study.units import Duration
 from patternbench.study.workloads import Workload
-
-Progress = dict[str, Any]
-"""What the load engine says while it runs (contracts/load)."""
-
 
 GRACE = Duration.parse("2s")
 """How long a round goes on after its time limit for what it has begun, whatever timeout that has."""
@@ -34,23 +32,6 @@ class DriverError(Exception):
     def __init__(self, cause: str) -> None:
         super().__init__(cause)
         self.rows = 0
-
-
-@dataclass(frozen=True)
-class Target:
-    """A URL that load goes to, as often as its weight says among several."""
-
-    url: str
-    weight: int = 1
-
-
-def direct_targets(system: System) -> tuple[Target, ...]:
-    """Where load goes straight to a system; nothing where a fault proxy stands before it."""
-    if not system.direct:
-        return ()
-    if system.urls:
-        return tuple(Target(place.url, place.weight.level) for place in system.urls)
-    return tuple(map(Target, system.places))
 
 
 class Treatment(Protocol):
@@ -86,14 +67,14 @@ class Task:
     """
 
     treatment: Treatment
-    targets: tuple[Target, ...]
+    targets: tuple[Endpoint, ...]
     time_limit: Duration
     warm_up: Duration
     seed: int
     number: int
     inputs: Inputs
     died: Callable[[], list[str]] = list
-    told: Callable[[Progress], None] = lambda _: None
+    told: Callable[[LoadProgress], None] = lambda _: None
     lateness: Lateness | None = None
     core: int | None = None
     begun: Callable[[int], None] = lambda _: None

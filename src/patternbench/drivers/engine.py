@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from patternbench.drivers import jobs
-from patternbench.drivers.driver import DriverError, Measured, Progress, Task
+from patternbench.drivers.driver import DriverError, Measured, Task
 from patternbench.drivers.origins import Job
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
 from patternbench.observe.doubt import Doubt
 from patternbench.records.folder import replace_durably
+from patternbench.records.load_summaries import EngineLine, JobProblem, LoadProgress, LoadSummary
 from patternbench.study.problems import InputError, Problem
 
 SILENCE_S = 15.0
@@ -28,22 +28,13 @@ TRACE = "trace.json"
 NANOSECONDS = 1000
 """In a microsecond."""
 
-Summary = dict[str, Any]
-
 
 class JobError(Exception):
     """The engine finds its job wrong: each problem has a path (in the job), a value, what is allowed, a message."""
 
-    def __init__(self, problems: list[dict[str, Any]]) -> None:
-        super().__init__("; ".join(f"{problem['path']}: {problem['message']}" for problem in problems))
+    def __init__(self, problems: list[JobProblem]) -> None:
+        super().__init__("; ".join(f"{problem.path}: {problem.message}" for problem in problems))
         self.problems = problems
-
-
-def _said(line: bytes) -> dict[str, Any]:
-    said = json.loads(line)
-    if not isinstance(said, dict):
-        raise TypeError(f"{said!r} is not an object")
-    return said
 
 
 class Load:
@@ -56,23 +47,23 @@ class Load:
             command = [engine.binary(), "load", "--job", file, "--out", absolute(out)]
             self.process = stack.enter_context(Process("load", command, logs))
             self._stack = stack.pop_all()
-        self.summary: Summary | None = None
+        self.summary: LoadSummary | None = None
 
-    def progress(self) -> Iterator[Progress]:
+    def progress(self) -> Iterator[LoadProgress]:
         """What the engine says while it runs; raises JobError or DriverError when it does not come to an end."""
         for said in _lines(self.process):
-            if "progress" not in said:
+            if said.progress is None:
                 self._ended(said)
                 return
-            yield said["progress"]
+            yield said.progress
         raise DriverError(f"the load engine died: {self.process.why_not()}")
 
-    def _ended(self, said: dict[str, Any]) -> None:
-        if "problems" in said:
-            raise JobError(said["problems"])
-        if "end" not in said:
-            raise DriverError(f"the load engine gave up: {said.get('error', said)}")
-        self.summary = said["end"]
+    def _ended(self, said: EngineLine) -> None:
+        if said.problems is not None:
+            raise JobError(said.problems)
+        if said.end is None:
+            raise DriverError(f"the load engine gave up: {said.error or said.model_dump_json(exclude_unset=True)}")
+        self.summary = said.end
 
     def stop(self) -> None:
         """Ask it to end early: what is in flight is cancelled, and everything is written as usual."""
@@ -91,8 +82,8 @@ def run(
     out: Path,
     logs: Path,
     died: Callable[[], list[str]] = list,
-    told: Callable[[Progress], None] = lambda _: None,
-) -> Summary:
+    told: Callable[[LoadProgress], None] = lambda _: None,
+) -> LoadSummary:
     """Run a job to its end, or until something has ``died``, and return the summary; raises JobError or DriverError.
 
     ``told`` is given what the engine says while it runs.
@@ -106,15 +97,13 @@ def run(
     return load.summary
 
 
-def problems_of(job: Job, logs: Path) -> list[dict[str, Any]]:
+def problems_of(job: Job, logs: Path) -> list[JobProblem]:
     """What the engine finds wrong with a job, without any load: paths as in the job; raises DriverError."""
     with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
-        said = _lines(process)
-        line = next(said, {})
-    if "problems" not in line:
-        raise DriverError(f"the load engine can't check its job: {line.get('error', process.why_not())}")
-    problems: list[dict[str, Any]] = line["problems"]
-    return problems
+        said = next(_lines(process), EngineLine())
+    if said.problems is None:
+        raise DriverError(f"the load engine can't check its job: {said.error or process.why_not()}")
+    return said.problems
 
 
 @contextmanager
@@ -126,13 +115,13 @@ def _job_file(job: Job) -> Iterator[str]:
         yield str(file)
 
 
-def _lines(process: Process) -> Iterator[dict[str, Any]]:
-    """What the engine says, line by line; raises DriverError when it falls silent or says what is no JSON."""
+def _lines(process: Process) -> Iterator[EngineLine]:
+    """What the engine says, line by line; raises DriverError when it falls silent or breaks its contract."""
     try:
-        yield from map(_said, process.lines(SILENCE_S))
+        yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
     except Silence:
         raise DriverError(f"the load engine hung: it said nothing for {SILENCE_S:.0f} s") from None
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise DriverError(f"the load engine broke its contract: {error}") from None
 
 
@@ -151,20 +140,19 @@ class EngineDriver:
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {error}") from None
         _take(out / ATTEMPTS, into)
-        rows = int(summary["generator"]["log_rows"])
-        began = int(summary["generator"]["began_us"]) * NANOSECONDS
+        began = summary.generator.began_us * NANOSECONDS
         measured_from = began + task.warm_up.us * NANOSECONDS
-        missing, cpu_s = shortfall(task, summary), float(summary["generator_cpu_s"])
+        missing, cpu_s, rows = shortfall(task, summary), summary.generator_cpu_s, summary.generator.log_rows
         return Measured(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
 
 
-def telling(task: Task) -> Callable[[Progress], None]:
+def telling(task: Task) -> Callable[[LoadProgress], None]:
     """Who hears of progress: the task, and once, from the first of it, when measuring begins."""
     first = iter([True])
 
-    def told(progress: Progress) -> None:
+    def told(progress: LoadProgress) -> None:
         if next(first, False):
-            began = time.monotonic_ns() - int(progress["elapsed_us"]) * NANOSECONDS
+            began = time.monotonic_ns() - progress.elapsed_us * NANOSECONDS
             task.begun(began + task.warm_up.us * NANOSECONDS)
         task.told(progress)
 
@@ -181,12 +169,9 @@ def _take(made: Path, into: Path) -> None:
     replace_durably(made, into)
 
 
-def doubts(summary: Summary) -> list[Doubt]:
+def doubts(summary: LoadSummary) -> list[Doubt]:
     """The engine's doubts about its own work, as the journal holds them: remedies in the words of a study."""
-    return [
-        Doubt(doubt["name"], doubt["message"], in_study(doubt["remedy"]), bool(doubt["invalidates"]))
-        for doubt in summary["doubts"]
-    ]
+    return [Doubt(doubt.name, doubt.message, in_study(doubt.remedy), doubt.invalidates) for doubt in summary.doubts]
 
 
 _IN_STUDY = {
@@ -209,33 +194,34 @@ def in_study(remedy: str) -> str:
     return remedy
 
 
-def shortfall(task: Task, summary: Summary) -> str | None:
+def shortfall(task: Task, summary: LoadSummary) -> str | None:
     """Why a round cannot count: it ended early, or users were not finished within the time limit."""
-    if summary["interrupted"]:
+    if summary.interrupted:
         return "the load engine was interrupted"
     closed = task.treatment.workload.closed
     if closed is None:
         return None
-    for asked, wanted, got in (("successes", closed.successes, "successes"), ("requests", closed.requests, "calls")):
-        missing = closed.users.level * wanted.level - summary[got] if wanted else 0
+    counts = (("successes", closed.successes, summary.successes), ("requests", closed.requests, summary.calls))
+    for asked, wanted, got in counts:
+        missing = closed.users.level * wanted.level - got if wanted else 0
         if missing > 0:
             return f"over its time limit of {task.time_limit}: {missing} {asked} are missing"
     return None
 
 
-def as_problem(found: dict[str, Any], path: str) -> Problem:
-    """A problem that the engine found, under a path that the user knows; its value comes as JSON text."""
-    value = found.get("value")
+def as_problem(problem: JobProblem, path: str) -> Problem:
+    """A problem that the engine finds, under a path that the user knows; its value comes as JSON text."""
+    value = problem.value
     with suppress(ValueError, TypeError):
         value = json.loads(str(value))
-    return Problem(str(found["message"]), path, value=value, allowed=str(found.get("allowed") or ""))
+    return Problem(problem.message, path, value=value, allowed=problem.allowed or "")
 
 
 def check(task: Task, logs: Path) -> list[Problem]:
     """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
     made = jobs.job(task)
     try:
-        return [as_problem(problem, made.origin(problem["path"])) for problem in problems_of(made.job, logs)]
+        return [as_problem(problem, made.origin(problem.path)) for problem in problems_of(made.job, logs)]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 

@@ -76,8 +76,7 @@ def once(made: Job, duration_us: int) -> Iterator[Job]:
 
 def _targets(task: Task) -> list[Job]:
     """Where load goes; a system of one URL is written as that, and several as a list."""
-    several = bool(task.treatment.system.urls)
-    origins = [f"system.urls[{number}]" if several else "system.url" for number in range(len(task.targets))]
+    origins = task.treatment.system.paths() or ["system.url"] * len(task.targets)
     return [
         {"url": From(target.url, origin), "weight": From(target.weight, f"{origin}.weight")}
         for target, origin in zip(task.targets, origins, strict=True)
@@ -107,13 +106,13 @@ def _generator(task: Task) -> Job:
 
 def _tls(task: Task) -> Job:
     """Whom to trust, where load goes straight to a system; what is not said: the operating system's authorities."""
-    system = task.treatment.system
+    trust = task.treatment.system.trust
     if not any(target.url.startswith("https:") for target in task.targets):
         return {}
     said = {
-        "verify": From(system.verify, "system.verify"),
-        "server_name": From(system.server_name, "system.server_name"),
-        "ca_file": From(_path(system.ca, task) if system.ca else None, "system.ca"),
+        "verify": From(trust.verify, "system.verify"),
+        "server_name": From(trust.server_name, "system.server_name"),
+        "ca_file": From(_path(trust.ca, task) if trust.ca else None, "system.ca"),
     }
     return {"tls": _said(said)}
 
@@ -195,7 +194,7 @@ def apportioned(users: int, shares: list[float]) -> list[int]:
 
 def _group(crowd: Crowd, workload: Workload, task: Task) -> From:
     group = crowd.group
-    headers = {**task.treatment.system.headers, **((group.headers if group else None) or {})}
+    headers = {**task.treatment.system.sent_headers, **((group.headers if group else None) or {})}
     sends, origin = (group, crowd.origin) if group and group.sends else (workload, WORKLOAD)
     made = {
         "name": From(crowd.name, f"{crowd.origin}.name"),

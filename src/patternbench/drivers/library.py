@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from patternbench.drivers import rounds
 from patternbench.drivers.client import Client, ClientError
 from patternbench.drivers.driver import Measured, Task
+from patternbench.drivers.rounds import ClientRound, client_round
 from patternbench.records import attempts
 from patternbench.study.units import Duration
 
@@ -25,7 +24,7 @@ class LibraryDriver:
 
     def drive(self, task: Task, into: Path) -> Measured:
         """Drive one round and write its attempts; raises ClientError when what was delivered is not the whole round."""
-        body = rounds.body(task.treatment, task.targets[0].url, task.time_limit, task.seed)
+        body = client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
         try:
             delivery = self.client.run(body, task.died, task.time_limit, task.begun)
         except ClientError as error:
@@ -40,14 +39,10 @@ class LibraryDriver:
 
     def warm_up(self, task: Task, into: Path) -> Measured:
         """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""
-        body = rounds.body(task.treatment, task.targets[0].url, task.warm_up, task.seed)
-        body |= {
-            "successes": None,
-            "max_attempts": None,
-            "time_limit_us": task.warm_up.us,
-            "strategy": {"baseline": {}},
-        }
-        delivery = self.client.run(body, limit=task.time_limit)
+        body = client_round(task.treatment, task.targets[0].url, task.warm_up, task.seed)
+        without_end = {"successes": None, "max_attempts": None, "time_limit_us": task.warm_up.us}
+        bare = body.model_copy(update={**without_end, "strategy": {"baseline": {}}})
+        delivery = self.client.run(bare, limit=task.time_limit)
         table = attempts.from_batches(delivery.batches, warm_up=True)
         attempts.write(into, table)
         return Measured(table.num_rows, delivery.end.cpu_us / 1e6)
@@ -69,20 +64,20 @@ def _keep(error: ClientError, into: Path) -> None:
         error.args = (f"{error}; its attempts could not be written: {failure.strerror}",)
 
 
-def shortfall(table: pa.Table, body: dict[str, Any]) -> str | None:
+def shortfall(table: pa.Table, body: ClientRound) -> str | None:
     """Why a round cannot count: not every user got what it was asked for within the time."""
-    if body["successes"] is None:
+    if body.successes is None:
         return None
-    unfinished = body["users"] - finished_users(table, body)
-    limit = Duration(body["time_limit_us"])
+    unfinished = body.users - finished_users(table, body)
+    limit = Duration(body.time_limit_us)
     return f"over its time limit of {limit}: {unfinished} users were not finished" if unfinished else None
 
 
-def finished_users(table: pa.Table, body: dict[str, Any]) -> int:
+def finished_users(table: pa.Table, body: ClientRound) -> int:
     """How many users reached their successes or their limit of attempts."""
     user = table["user"].to_numpy()
-    made = np.bincount(user[table["attempt"].to_numpy() > 0], minlength=body["users"])
-    good = np.bincount(user[table["success"].to_numpy(zero_copy_only=False)], minlength=body["users"])
+    made = np.bincount(user[table["attempt"].to_numpy() > 0], minlength=body.users)
+    good = np.bincount(user[table["success"].to_numpy(zero_copy_only=False)], minlength=body.users)
     never = np.iinfo(np.int64).max
-    wanted, most = body["successes"] or never, body["max_attempts"] or never
+    wanted, most = body.successes or never, body.max_attempts or never
     return int(((good >= wanted) | (made >= most)).sum())

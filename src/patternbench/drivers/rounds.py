@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from pydantic import BaseModel, JsonValue
+
 from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
 from patternbench.study.journeys import Request
@@ -20,26 +22,51 @@ CONTRACT = 1
 VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def body(treatment: Treatment, target: str, time_limit: Duration, seed: int) -> dict[str, Any]:
-    """The body of ``POST /rounds`` for a scenario that a library's client can drive (contracts/client)."""
+class ClientRequest(BaseModel):
+    """The one request of a client's round, complete but for the server."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: str | None
+    timeout_us: int
+
+
+class ClientRound(BaseModel):
+    """The body of ``POST /rounds`` (contracts/client, ``round.schema.json``)."""
+
+    contract: int = CONTRACT
+    target: str
+    request: ClientRequest
+    users: int
+    think_time_us: int
+    rejected_pause_us: int
+    successes: int | None
+    max_attempts: int | None
+    time_limit_us: int
+    seed: int
+    strategy: dict[str, JsonValue]
+
+
+def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: int) -> ClientRound:
+    """The round of a scenario that a library's client can drive."""
     closed, request = treatment.workload.closed, treatment.workload.request
     assert closed is not None
     assert request is not None
-    headers = {**treatment.system.headers, **request.headers}
-    place = urlsplit(target)
-    return {
-        "contract": CONTRACT,
-        "target": f"{place.scheme}://{place.netloc}",
-        "request": _request(request, place.path.rstrip("/"), headers, parameters(treatment.workload)),
-        "users": closed.users.level,
-        "think_time_us": closed.think_time.level.us,
-        "rejected_pause_us": closed.rejected_pause.level.us,
-        "successes": only(closed.successes),
-        "max_attempts": only(closed.max_attempts),
-        "time_limit_us": (only(closed.duration) or time_limit).us,
-        "seed": seed,
-        "strategy": {treatment.strategy.kind: in_us(treatment.strategy.chosen)},
-    }
+    headers = {**treatment.system.sent_headers, **request.headers}
+    url = urlsplit(target)
+    return ClientRound(
+        target=f"{url.scheme}://{url.netloc}",
+        request=_request(request, url.path.rstrip("/"), headers, parameters(treatment.workload)),
+        users=closed.users.level,
+        think_time_us=closed.think_time.level.us,
+        rejected_pause_us=closed.rejected_pause.level.us,
+        successes=only(closed.successes),
+        max_attempts=only(closed.max_attempts),
+        time_limit_us=(only(closed.duration) or time_limit).us,
+        seed=seed,
+        strategy={treatment.strategy.kind: in_us(treatment.strategy.chosen)},
+    )
 
 
 def parameters(workload: Workload) -> dict[str, str]:
@@ -52,17 +79,17 @@ def as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _request(request: Request, below: str, headers: Mapping[str, str], known: Mapping[str, str]) -> dict[str, Any]:
+def _request(request: Request, below: str, headers: Mapping[str, str], known: Mapping[str, str]) -> ClientRequest:
     """The request of a library's client, which knows neither queries nor places: they are filled in here."""
     query = {name: _filled(as_text(value.level), known) for name, value in (request.query or {}).items()}
     path = _filled(below + request.path.level, known)
-    return {
-        "method": request.method.level,
-        "path": f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
-        "headers": {name: _filled(resolved(text), known) for name, text in headers.items()},
-        "body": request.body and _filled(request.body, known),
-        "timeout_us": request.timeout.level.us,
-    }
+    return ClientRequest(
+        method=request.method.level,
+        path=f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
+        headers={name: _filled(resolved(text), known) for name, text in headers.items()},
+        body=request.body and _filled(request.body, known),
+        timeout_us=request.timeout.level.us,
+    )
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:

@@ -18,6 +18,7 @@ from patternbench.study.models import Name
 from patternbench.study.problems import InputError, Problem, did_you_mean
 from patternbench.study.roles import Unit
 from patternbench.study.settings import Settable, is_duration
+from patternbench.study.system import NamedSystem, System
 
 FOLDER = shipped.folder("systems")
 WHEN, UNLESS = "when", "unless"
@@ -109,6 +110,11 @@ def load(name: str, beside: Path | None = None) -> SystemFile:
         message = f"there is no system `{name}`"
         raise InputError(Problem(message, path="system", allowed=", ".join(known), hint=did_you_mean(name, known)))
     return cast(SystemFile, validated(SystemFile, parse(read_text(path), str(path))))
+
+
+def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
+    """The file of a system that a study names; None for one that already runs."""
+    return load(system.name, beside) if isinstance(system, NamedSystem) else None
 
 
 def names() -> list[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
@@ -22,12 +22,14 @@ from patternbench.plan.factors import (
     Factors,
     Known,
     Level,
+    StoredFactor,
     factor_name,
     factor_of,
     known_fields,
     with_levels,
 )
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.study.configuration import Configuration
 from patternbench.study.faults import Fault, by_name, clashes
 from patternbench.study.levels import Levels
 from patternbench.study.models import Study
@@ -80,17 +82,41 @@ def expand(study: Study, system: Settable = NOTHING_DECLARED) -> Plan:
     return Plan(_used(factors, scenarios), scenarios, left_out)
 
 
-def factors_of_stored(planned: Mapping[str, Any]) -> dict[str, Factor]:
-    """The factors of a plan's plain data; of an older plan, which held their levels alone, as its scenarios tell."""
-    stored = planned["factors"]
-    if not isinstance(stored, dict):
-        return {factor.name: factor for factor in map(Factor.from_json, stored)}
+class StoredScenario(Protocol):
+    """A scenario as a run's plan keeps it."""
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """The level of each factor that applies, or all levels of one."""
+
+    @property
+    def config(self) -> Configuration:
+        """Everything that its levels complete."""
+
+
+class StoredPlan(Protocol):
+    """A plan as a run keeps it."""
+
+    @property
+    def factors(self) -> Sequence[StoredFactor]:
+        """What varies."""
+
+    @property
+    def scenarios(self) -> Sequence[StoredScenario]:
+        """What is run."""
+
+
+def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:
+    """The factors of a run's plan; of an older plan, which held their levels alone, as its scenarios tell."""
+    told = {factor.name: Factor.of_stored(factor) for factor in planned.factors}
+    if all(told.values()):
+        return {name: factor for name, factor in told.items() if factor}
     known: dict[str, Known] = {}
-    for each in planned["scenarios"]:
-        if not set(stored) <= set(known):
-            scenario = Scenario.from_json(each)
+    for stored in planned.scenarios:
+        if not set(told) <= set(known):
+            scenario = Scenario.of(stored.config, stored.levels)
             known |= known_fields(scenario, [scenario.strategy], NOTHING_DECLARED)
-    return {name: factor_of(name, levels, known.get(name, UNKNOWN)) for name, levels in stored.items()}
+    return {one.name: factor_of(one.name, one.levels, known.get(one.name, UNKNOWN)) for one in planned.factors}
 
 
 def size(study: Study) -> int:
@@ -152,7 +178,7 @@ def _possible(scenarios: Iterable[Scenario], system: Settable) -> tuple[tuple[Sc
     refused: Counter[str] = Counter()
     kept = []
     for scenario in scenarios:
-        rule = system.refused(plain(scenario.system.settings))
+        rule = system.refused(scenario.system.setting_levels)
         if rule is None:
             kept.append(scenario)
         else:

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from patternbench.study.faults import Fault, by_name
 from patternbench.study.meaning import Meaning, meanings, of_part
-from patternbench.study.models import Strategy, Study, System
+from patternbench.study.models import Strategy, Study
 from patternbench.study.roles import Role, Unit
 from patternbench.study.settings import Settable, is_duration
+from patternbench.study.system import System
 from patternbench.study.tree import Path
 from patternbench.study.workloads import Workload
 
@@ -24,6 +25,34 @@ SETTINGS = ("system", "settings")
 BASELINE = "baseline"
 """The strategy that is no pattern."""
 NOTHING_DECLARED = Settable()
+
+
+class StoredFactor(Protocol):
+    """A factor as a run's plan keeps it; plans of before know name and levels alone."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def path(self) -> Sequence[str]:
+        """Where it stands in a configuration."""
+
+    @property
+    def role(self) -> Role | None:
+        """What it is to the experiment."""
+
+    @property
+    def unit(self) -> Unit | None:
+        """What its levels are measured in."""
+
+    @property
+    def none(self) -> Level:
+        """The level at which a pattern is none."""
+
+    @property
+    def levels(self) -> Sequence[Level]:
+        """The level of each factor that applies, or all levels of one."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +80,12 @@ class Factor:
         return {**written, "none": self.none, "levels": list(self.levels)}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Factor:
-        """The factor that ``as_json`` wrote."""
-        path, levels = tuple(stored["path"]), tuple(stored["levels"])
-        return cls(stored["name"], path, levels, Role(stored["role"]), Unit(stored["unit"]), stored.get("none"))
+    def of_stored(cls, stored: StoredFactor) -> Factor | None:
+        """The factor that ``as_json`` wrote; None for one of an older plan, which says no role and unit."""
+        if stored.role is None or stored.unit is None:
+            return None
+        path, levels = tuple(stored.path), tuple(stored.levels)
+        return cls(stored.name, path, levels, stored.role, stored.unit, stored.none)
 
 
 Factors = Mapping[str, Factor]

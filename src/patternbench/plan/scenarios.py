@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pydantic import BaseModel
+
 from patternbench.plan.factors import Level
+from patternbench.study.configuration import Configuration
 from patternbench.study.faults import Fault, by_name, from_plain
-from patternbench.study.models import Strategy, System
+from patternbench.study.models import Strategy
+from patternbench.study.system import System, configured
 from patternbench.study.tree import Path, leaves, plain
 from patternbench.study.workloads import Workload
+
+
+class _PlainScenario(BaseModel):
+    """What ``as_json`` writes and ``from_json`` reads."""
+
+    levels: dict[str, Level]
+    config: Configuration
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class Scenario:
         """Everything that its levels complete, as plain data: what its id is made of."""
         name = {"name": self.strategy.name} if self.strategy.name else {}
         return {
-            "system": plain(self.system),
+            "system": self.system.configuration,
             "faults": {name: fault.as_plain() for name, fault in by_name(self.faults).items()},
             "workload": plain(self.workload),
             "client": self.client,
@@ -54,14 +65,18 @@ class Scenario:
         return {"id": self.id, "levels": self.levels, "config": self.configuration}
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Scenario:
-        """The scenario that ``as_json`` wrote, as a plan's file holds it."""
-        config = stored["config"]
-        strategy = Strategy.model_validate({"client": config["client"], **config["strategy"]})
-        faults = tuple(from_plain(name, given) for name, given in config["faults"].items())
-        workload = Workload.model_validate(config["workload"])
-        system = System.from_plain(config["system"])
-        return cls(system, faults, workload, config["client"], strategy, levels=stored["levels"])
+    def from_json(cls, stored: Mapping[str, Any]) -> Scenario:
+        """The scenario that ``as_json`` wrote."""
+        plain_scenario = _PlainScenario.model_validate(stored)
+        return cls.of(plain_scenario.config, plain_scenario.levels)
+
+    @classmethod
+    def of(cls, config: Configuration, levels: dict[str, Level]) -> Scenario:
+        """The scenario of a configuration, as a plan's file holds it."""
+        strategy = Strategy.model_validate({"client": config.client, **config.strategy})
+        faults = tuple(from_plain(name, fault) for name, fault in config.faults.items())
+        workload = Workload.model_validate(config.workload)
+        return cls(configured(config.system), faults, workload, config.client, strategy, levels=levels)
 
     def leaves(self) -> Iterator[tuple[Path, Any]]:
         """Every value of its configuration with its path; the strategy's follow the word that it is known by."""

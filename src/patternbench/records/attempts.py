@@ -11,27 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from patternbench.records.columns import ATTEMPTS, arrow_schema
 from patternbench.records.folder import digest, replace_durably
 
-NAMES = pa.dictionary(pa.int32(), pa.string())
-SCHEMA = pa.schema(
-    [
-        ("user", pa.uint32()),
-        ("group", NAMES),
-        ("step", NAMES),
-        ("call", pa.uint32()),
-        ("attempt", pa.uint16()),
-        ("intended_us", pa.int64()),
-        ("start_us", pa.int64()),
-        ("first_byte_us", pa.int64()),
-        ("end_us", pa.int64()),
-        ("outcome", NAMES),
-        ("status", pa.uint16()),
-        ("success", pa.bool_()),
-        ("bytes", pa.uint32()),
-        ("warm_up", pa.bool_()),
-    ]
-)
+SCHEMA = arrow_schema(ATTEMPTS)
 FIRST_SUCCESS, LAST_SUCCESS = 200, 399
 OUTCOMES = ["answered", "timeout", "connection_error", "rejected"]
 """The outcomes in the order of a batch's codes (drivers/contract.py)."""

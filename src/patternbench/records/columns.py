@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import pyarrow as pa
+
 Kind = Literal["uint16", "uint32", "int64", "float64", "bool", "string", "dictionary"]
 """The Arrow type of a column; a dictionary is one of strings, with indices of 32 bits."""
 
@@ -149,6 +151,22 @@ STEPS = (
 def names(columns: Iterable[Column]) -> list[str]:
     """The names of columns, in order."""
     return [column.name for column in columns]
+
+
+ARROW: dict[Kind, pa.DataType] = {
+    "uint16": pa.uint16(),
+    "uint32": pa.uint32(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "bool": pa.bool_(),
+    "string": pa.string(),
+    "dictionary": pa.dictionary(pa.int32(), pa.string()),
+}
+
+
+def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
+    """Columns as a Parquet file carries them."""
+    return pa.schema([pa.field(column.name, ARROW[column.kind], column.nullable) for column in columns])
 
 
 JSON_TYPES: dict[Kind, dict[str, Any]] = {

@@ -53,7 +53,7 @@ def _of_plan(run: RunFolder) -> list[Entry]:
 
 
 def _known(run: RunFolder) -> dict[int, str]:
-    return {place["index"]: place["scenario"] for place in stored.plan(run)["rounds"]}
+    return {planned.index: planned.scenario for planned in stored.plan(run).rounds}
 
 
 def _planned(entry: Entry, known: dict[int, str]) -> bool:

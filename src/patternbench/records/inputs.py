@@ -10,9 +10,9 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from patternbench.records.folder import RunFolder, digest
+from patternbench.records.stored import KeptFile
 from patternbench.study.problems import InputError, Problem
 
 SHORT = 12
@@ -31,12 +31,12 @@ class Inputs:
         return self.copies.get(name) or (self.beside / name).resolve()
 
 
-def keep(run: RunFolder, names: Iterable[str], beside: Path) -> dict[str, dict[str, Any]]:
+def keep(run: RunFolder, names: Iterable[str], beside: Path) -> dict[str, KeptFile]:
     """Copy the files into the run's folder; for the manifest, each with its hash, its size and its copy's name."""
     return {name: _kept(run, name, Inputs(beside).path(name)) for name in dict.fromkeys(names)}
 
 
-def _kept(run: RunFolder, name: str, source: Path) -> dict[str, Any]:
+def _kept(run: RunFolder, name: str, source: Path) -> KeptFile:
     try:
         found = digest(source)
         copy = run.inputs / f"{found[:SHORT]}-{source.name}"
@@ -44,7 +44,7 @@ def _kept(run: RunFolder, name: str, source: Path) -> dict[str, Any]:
         _copied(source, copy)
         if digest(copy) != found:
             raise InputError(Problem("changed while it was copied", file=str(source)))
-        return {"sha256": found, "bytes": copy.stat().st_size, "copy": str(copy.relative_to(run.path))}
+        return KeptFile(sha256=found, bytes=copy.stat().st_size, copied_to=str(copy.relative_to(run.path)))
     except OSError as error:
         raise InputError(Problem(f"cannot be copied: {error.strerror}", file=str(source), value=name)) from None
 
@@ -57,32 +57,33 @@ def _copied(source: Path, copy: Path) -> None:
     shutil.copymode(source, copy)
 
 
-def kept(run: RunFolder, noted: Mapping[str, Mapping[str, Any]], beside: Path) -> Inputs:
+def kept(run: RunFolder, noted: Mapping[str, KeptFile], beside: Path) -> Inputs:
     """The copies that a manifest tells of; raises InputError naming each that is no longer what it was."""
     problems = [problem for name, entry in noted.items() for problem in _changed(run, name, entry)]
     if problems:
         raise InputError(problems)
-    return Inputs(beside, {name: run.path / entry["copy"] for name, entry in noted.items()})
+    return Inputs(beside, {name: run.path / entry.copied_to for name, entry in noted.items()})
 
 
 def by_hash(run: RunFolder, hashes: Mapping[str, str], beside: Path) -> Inputs:
     """The copies of that content in a run's folder; raises InputError naming each that is not there."""
-    return kept(run, {name: {"sha256": sha, "copy": _copy_of(run, sha)} for name, sha in hashes.items()}, beside)
+    files = {name: KeptFile(sha256=sha256, copied_to=_copy_of(run, sha256)) for name, sha256 in hashes.items()}
+    return kept(run, files, beside)
 
 
 def _copy_of(run: RunFolder, sha256: str) -> str:
     """The name of the copy with a hash, whatever the original was called."""
-    found = sorted(run.inputs.glob(f"{sha256[:SHORT]}-*"))
-    return str(found[0].relative_to(run.path)) if found else str(Path(run.inputs.name) / sha256[:SHORT])
+    copies = sorted(run.inputs.glob(f"{sha256[:SHORT]}-*"))
+    return str(copies[0].relative_to(run.path)) if copies else str(Path(run.inputs.name) / sha256[:SHORT])
 
 
-def _changed(run: RunFolder, name: str, entry: Mapping[str, Any]) -> list[Problem]:
-    copy = run.path / entry["copy"]
+def _changed(run: RunFolder, name: str, entry: KeptFile) -> list[Problem]:
+    copy = run.path / entry.copied_to
     hint = f"put the `{name}` back that the run began with, or begin a new run"
     try:
         found = digest(copy)
     except OSError as error:
         return [Problem(f"the run's copy cannot be read: {error.strerror}", file=str(copy), hint=hint)]
-    if found == entry["sha256"]:
+    if found == entry.sha256:
         return []
     return [Problem("the run's copy was changed since the run began", file=str(copy), hint=hint)]

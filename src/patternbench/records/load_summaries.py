@@ -1,23 +1,160 @@
-"""What the load engine said of the rounds that it drove (contracts/load): summaries beside the attempts."""
+"""What the load engine says of its load (contracts/load): while it runs, at its end, and of single attempts.
+
+The summary of each round that it drove is kept beside the attempts. Times are in milliseconds unless a name says else.
+"""
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from typing import Any
 
-from patternbench.records.folder import RunFolder
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from patternbench.records.folder import RunFolder, read_json
+from patternbench.study.problems import InputError
 
 SUMMARY = "summary.json"
 
 
-def acted(run: RunFolder, round_name: str) -> list[dict[str, Any]]:
-    """How often each policy of a round's stack acted, outermost first: ``policy``, ``acted``.
+class Said(BaseModel):
+    """A part of what the engine says; it may say more than is relied on here."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class Percentiles(Said):
+    """Times at some shares of all; None where there were none."""
+
+    p50: float | None = None
+    p90: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None
+
+
+class LoadProgress(Said):
+    """How it goes: counts since the start, rate and times since the line before."""
+
+    elapsed_us: int = 0
+    requests: int = 0
+    errors: int = 0
+    dropped: int = 0
+    in_flight: int = 0
+    rate_per_s: float = 0.0
+    response_ms: Percentiles = Percentiles()
+    statuses: dict[str, int] = {}
+    lateness_ms: Percentiles | None = None
+
+
+class LoadDoubt(Said):
+    """A reason not to trust the round."""
+
+    name: str
+    message: str
+    remedy: str
+    invalidates: bool
+
+
+class PolicyActs(Said):
+    """How often a policy of the stack acted, the warm-up included."""
+
+    policy: str
+    acted: int
+
+
+class StepSummary(Said):
+    """What a step of a group came to."""
+
+    group: str
+    step: str
+    calls: int
+    successes: int
+    response_ms: Percentiles
+
+
+class GeneratorUse(Said):
+    """What the generator itself did: connections that it opened, rows that it wrote, when it began (monotonic)."""
+
+    connections: int
+    log_rows: int = 0
+    began_us: int = 0
+
+
+class LoadSummary(Said):
+    """What the load came to, the warm-up left out."""
+
+    requests: int
+    calls: int
+    successes: int = 0
+    errors: int
+    dropped: int
+    duration_s: float
+    rate_per_s: float
+    response_ms: Percentiles
+    service_ms: Percentiles
+    lateness_ms: Percentiles
+    generator_cpu_s: float
+    outcomes: dict[str, int] = {}
+    statuses: dict[str, int] = {}
+    policies: list[PolicyActs] | None = None
+    steps: list[StepSummary]
+    generator: GeneratorUse
+    doubts: list[LoadDoubt] = []
+    valid: bool = True
+    interrupted: bool = False
+
+
+class JobProblem(Said):
+    """What is wrong with a job: the path in it, the value as JSON text, what is allowed."""
+
+    path: str
+    message: str
+    value: JsonValue = None
+    allowed: str | None = None
+
+
+class EngineLine(Said):
+    """One line that the engine prints: progress, or the last one."""
+
+    progress: LoadProgress | None = None
+    end: LoadSummary | None = None
+    problems: list[JobProblem] | None = None
+    error: str | None = None
+
+
+class TracedAttempt(Said):
+    """One attempt of a trace; ``missed`` is the first expectation that its answer does not meet."""
+
+    group: str
+    step: str
+    method: str | None = None
+    url: str | None = None
+    start_us: int
+    end_us: int
+    status: int | None = None
+    outcome: str
+    success: bool
+    captured: dict[str, JsonValue] = {}
+    missed: str | None = None
+    body: str | None = None
+
+
+class LoadTrace(Said):
+    """The first attempts of a load, in the order in which they ended."""
+
+    attempts: list[TracedAttempt]
+
+
+class _Kept(Said):
+    """What is relied on of a summary that is read back."""
+
+    policies: list[PolicyActs] | None = None
+
+
+def acted(run: RunFolder, round_name: str) -> list[PolicyActs]:
+    """How often each policy of a round's stack acted, outermost first.
 
     Empty for a round without a stack, or that the engine did not drive to its end.
     """
-    with suppress(OSError, ValueError, RecursionError):
-        summary = json.loads((run.load / round_name / SUMMARY).read_text(encoding="utf-8"))
-        found = summary.get("policies") if isinstance(summary, dict) else None
-        return [each for each in found or [] if {"policy", "acted"} <= set(each)]
+    with suppress(InputError, ValidationError):
+        return _Kept.model_validate(read_json(run.load / round_name / SUMMARY)).policies or []
     return []

@@ -61,4 +61,4 @@ def damage(run: RunFolder, round_name: str) -> Iterator[str]:
 
 def settings(run: RunFolder) -> dict[str, Settings]:
     """The settings of the system under test in each scenario of a run's plan, by the scenario's id."""
-    return {each["id"]: each["config"]["system"].get("settings") or {} for each in stored.plan(run)["scenarios"]}
+    return {scenario.id: scenario.config.settings for scenario in stored.plan(run).scenarios}

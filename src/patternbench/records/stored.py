@@ -1,82 +1,164 @@
-"""A run's plan and manifest, read back and checked: their version, and the parts that others rely on."""
+"""The files in which a run says what is run and what it was measured with: ``plan.json`` and ``manifest.json``.
+
+Each is one model here, and its schema in ``contracts/records`` is made from it. Files of earlier versions lack some
+fields and are read all the same; fields of other versions stay in a file that is written anew.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from patternbench.records.folder import RunFolder, read_json
+from patternbench.records.folder import RunFolder, read_json, write_json
+from patternbench.study.configuration import Configuration
 from patternbench.study.load import dotted
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.roles import Role, Unit
 
 HINT = "put it back from a copy of the run; its raw records (attempts, journal.jsonl) are as they were"
+VERSION: Literal[1] = 1
+"""Of the manifest."""
+
+Level = str | int | float | bool | None
 
 
-class _Scenario(BaseModel):
+class StoredPart(BaseModel):
+    """A part of a run's file."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """The part as plain data: what it was given or read with, and nothing that it was not."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class PlannedFactor(StoredPart):
+    """A factor of the study: its name, its path in a configuration, its role and unit, its levels in declared order.
+
+    ``none`` is the level of a pattern at which there is no pattern. Plans of before know name and levels alone.
+    """
+
+    name: str
+    path: list[str] = []
+    role: Role | None = None
+    unit: Unit | None = None
+    none: Level = None
+    levels: list[Level]
+
+
+class PlannedScenario(StoredPart):
+    """A scenario: its id, the level of each factor that applies to it, and everything that these complete."""
+
     id: str
-    levels: dict[str, str | int | float | bool | None]
-    config: dict[str, Any]
+    levels: dict[str, Level]
+    config: Configuration = Configuration()
 
 
-class _Round(BaseModel):
+class PlannedRound(StoredPart):
+    """A round of a scenario (by id): its place in the order of execution from 0, and its block from 0."""
+
     index: int
     block: int
     scenario: str
 
 
-class _Factor(BaseModel):
-    name: str
-    path: list[str]
-    role: Role
-    unit: Unit
-    none: str | int | float | bool | None = None
-    levels: list[str | int | float | bool | None]
+def _listed(factors: Any) -> Any:
+    """Factors as a list; plans of before map names to levels."""
+    if not isinstance(factors, Mapping):
+        return factors
+    return [{"name": name, "levels": levels} for name, levels in factors.items()]
 
 
-class _Plan(BaseModel):
-    factors: list[_Factor] | dict[str, list[Any]]
-    scenarios: list[_Scenario]
-    rounds: list[_Round]
+class RunPlan(StoredPart):
+    """``plan.json``: the factors, the scenarios and the rounds of a run, and which combinations are left out."""
+
+    factors: Annotated[list[PlannedFactor], BeforeValidator(_listed)]
+    scenarios: list[PlannedScenario]
+    rounds: list[PlannedRound]
     left_out: list[str] = []
 
+    @property
+    def levels(self) -> dict[str, list[Level]]:
+        """The levels of each factor by its name, in declared order."""
+        return {factor.name: factor.levels for factor in self.factors}
 
-class _Copy(BaseModel):
+
+class KeptFile(StoredPart):
+    """A file that the study names: its SHA-256 in hex digits, its bytes, and its copy's path in the run's folder."""
+
     sha256: str
+    bytes: int = 0
     copied_to: Annotated[str, Field(alias="copy")]
 
 
-class _Manifest(BaseModel):
+class Manifest(StoredPart):
+    """``manifest.json``: what was measured, by what, on what.
+
+    ``rounds`` is what the study asks for, ``objective_s`` its objective in seconds, ``started`` a time in UTC,
+    ``left_out`` why each client was left out. ``clients`` has what each says of itself, ``accounts`` who a component
+    ran as, ``generator`` what the load engine had of the machine: they are known once the run has gone on.
+    """
+
     manifest: Literal[1]
+    patternbench: str = ""
     study: str
     study_file: str
+    seed: int | None = None
+    rounds: int | dict[str, Any] | None = None
     objective_s: float | None = None
+    derived: dict[str, str] = {}
+    started: str = ""
+    command: list[str] = []
+    git_commit: str | None = None
+    engine: str | None = None
+    envoy: str | None = None
+    machine: dict[str, Any] = {}
+    disturbances: list[dict[str, str]] = []
     left_out: dict[str, str]
-    files: dict[str, _Copy] = {}
+    files: dict[str, KeptFile] = {}
+    certificates_verified: bool = True
     clients: dict[str, Any] = {}
+    accounts: dict[str, str] = {}
+    generator: dict[str, Any] = {}
+
+    def with_more(self, part: str, more: Mapping[str, Any]) -> Manifest:
+        """The same manifest with more in one of its parts."""
+        return self.model_copy(update={part: {**getattr(self, part, {}), **more}})
 
 
-def plan(run: RunFolder) -> dict[str, Any]:
-    """The plan of a run: its factors, scenarios and rounds; raises InputError when the file is no whole plan."""
-    return _checked(_Plan, read_json(run.plan), str(run.plan))
+def plan(run: RunFolder) -> RunPlan:
+    """The plan of a run; raises InputError when the file is no whole plan."""
+    return _checked(RunPlan, read_json(run.plan), str(run.plan))
 
 
-def manifest(run: RunFolder) -> dict[str, Any]:
+def manifest(run: RunFolder) -> Manifest:
     """The manifest of a run; raises InputError when the file is none of this version."""
     found = read_json(run.manifest)
     version = found.get("manifest") if isinstance(found, dict) else None
-    if isinstance(version, int) and version != 1:
+    if isinstance(version, int) and version != VERSION:
         hint = "read it with the version of patternbench that made it"
         raise InputError(Problem("is of another version", "manifest", str(run.manifest), None, version, "1", hint))
-    return _checked(_Manifest, found, str(run.manifest))
+    return _checked(Manifest, found, str(run.manifest))
 
 
-def _checked(model: type[BaseModel], found: Any, file: str) -> dict[str, Any]:
+def write_plan(run: RunFolder, planned: RunPlan) -> None:
+    """Write the plan of a run, so that a reader sees either the old one or the whole new one."""
+    write_json(run.plan, planned.as_json())
+
+
+def write_manifest(run: RunFolder, noted: Manifest) -> None:
+    """Write the manifest of a run, so that a reader sees either the old one or the whole new one."""
+    write_json(run.manifest, noted.as_json())
+
+
+Part = TypeVar("Part", bound=StoredPart)
+
+
+def _checked(model: type[Part], found: Any, file: str) -> Part:
     try:
-        model.model_validate(found)
+        return model.model_validate(found)
     except ValidationError as error:
         wrong = [(f"is damaged: {each['msg']}", dotted(each["loc"])) for each in error.errors()]
         raise InputError([Problem(message, path, file, hint=HINT) for message, path in wrong]) from None
-    assert isinstance(found, dict)
-    return found

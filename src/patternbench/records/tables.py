@@ -1,11 +1,11 @@
-"""Reads a table of observations: a run folder, CSV or Parquet."""
+"""Tables of observations: reads a run folder, CSV or Parquet, and writes what a run came to."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,6 +14,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from patternbench.records.columns import ROUNDS as ROUND_COLUMNS
+from patternbench.records.columns import STEPS as STEP_COLUMNS
+from patternbench.records.columns import Column, arrow_schema
 from patternbench.study.files import problem_of
 
 #: The table of a run folder that analyses read.
@@ -28,10 +31,22 @@ class TableError(ValueError):
 
 
 def write_rounds(rounds: pd.DataFrame, factors: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write a table of rounds with what is known of its factors, as plain rows."""
-    table = pa.Table.from_pandas(rounds, preserve_index=False)
-    noted = {**(table.schema.metadata or {}), _FACTORS: json.dumps(list(factors)).encode()}
-    pq.write_table(table.replace_schema_metadata(noted), path)
+    """Write a table of rounds with what is known of its factors, as plain rows; raises OSError."""
+    _write(rounds, ROUND_COLUMNS, path, {_FACTORS: json.dumps(list(factors)).encode()})
+
+
+def write_steps(steps: pd.DataFrame, path: Path) -> None:
+    """Write a table of steps; raises OSError when the file cannot be written."""
+    _write(steps, STEP_COLUMNS, path, {})
+
+
+def _write(table: pd.DataFrame, columns: Iterable[Column], path: Path, noted: Mapping[bytes, bytes]) -> None:
+    """Write a table whose ``columns`` have the types that they are defined with; others are as they come."""
+    made = pa.Table.from_pandas(table, preserve_index=False)
+    defined = {field.name: field.type for field in arrow_schema(columns)}
+    fields = [field.with_type(defined.get(field.name, field.type)) for field in made.schema]
+    metadata = {**(made.schema.metadata or {}), **noted}
+    pq.write_table(made.cast(pa.schema(fields, metadata=metadata)), path)
 
 
 def factors_of(path: Path) -> list[dict[str, Any]]:

@@ -120,23 +120,23 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
     rounds = _taken_for_valid(measured.rounds) if include_invalid else measured.rounds
     kept = counting(rounds)
     return RunReport(
-        study_name=noted["study"] + (WITH_INVALID if include_invalid else ""),
+        study_name=noted.study + (WITH_INVALID if include_invalid else ""),
         study_text=_shown(run),
-        manifest=noted,
+        manifest=noted.as_json(),
         factors=factors,
-        scenarios=planned["scenarios"],
+        scenarios=planned.scenarios,
         rounds=rounds,
         latencies=_of(kept, measured.latencies),
         left_out=[
-            *({"what": f"client {name}", "why": why} for name, why in noted["left_out"].items()),
-            *({"what": "combinations", "why": why} for why in planned.get("left_out", ())),
+            *({"what": f"client {name}", "why": why} for name, why in noted.left_out.items()),
+            *({"what": "combinations", "why": why} for why in planned.left_out),
             *({"what": DAMAGE, "why": why} for why in damage.sentences(run, measured.entries)),
         ],
         sections=[
             *(section for observer in observers() for section in observer.sections(run.path, rounds)),
-            *policies.sections(run, planned["scenarios"], kept),
-            *steps.sections(_of(kept, measured.steps), planned["scenarios"]),
-            *faults.sections(run, _entries_of(kept, measured.entries), planned["scenarios"]),
+            *policies.sections(run, planned.scenarios, kept),
+            *steps.sections(_of(kept, measured.steps), planned.scenarios),
+            *faults.sections(run, _entries_of(kept, measured.entries), planned.scenarios),
         ],
     )
 
@@ -161,14 +161,14 @@ def refresh_rounds(run: RunFolder) -> Measured:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
-    levels = {each["id"]: _in_table(each["levels"], factors) for each in planned["scenarios"]}
+    levels = {scenario.id: _in_table(scenario.levels, factors) for scenario in planned.scenarios}
     settings = observed.settings(run)
     noted = stored.manifest(run)
-    objective_s = noted.get("objective_s") or math.inf
+    objective_s = noted.objective_s or math.inf
     entries = damage.rounds(run)
     jobs = [Reading(run, entry, settings[entry.scenario], objective_s) for entry in entries]
     found = list(_each(jobs))
-    added = {PREFIX + name: derived.parse(text) for name, text in noted.get("derived", {}).items()}
+    added = {PREFIX + name: derived.parse(text) for name, text in noted.derived.items()}
     rounds = pd.DataFrame(
         [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
     )
@@ -176,7 +176,7 @@ def refresh_rounds(run: RunFolder) -> Measured:
     with writing(run, run.rounds):
         tables.write_rounds(rounds, [factor.as_json() for factor in factors.values()], run.rounds)
     with writing(run, run.steps):
-        by_step.to_parquet(run.steps, index=False)
+        tables.write_steps(by_step, run.steps)
     return Measured(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
 
 

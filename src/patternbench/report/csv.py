@@ -47,7 +47,7 @@ def write_tables(report: RunReport, folder: Path) -> list[Path]:
 def figure_table(report: RunReport, response: str) -> pd.DataFrame:
     """Give the numbers behind a figure: one row a scenario, in the plan's order, with its levels."""
     measured = median_table(report.done, ["scenario"], [response])[_SHOWN]
-    levels = pd.DataFrame([{"scenario": each["id"], **each["levels"]} for each in report.scenarios])
+    levels = pd.DataFrame([{"scenario": each.id, **each.levels} for each in report.scenarios])
     names = ["scenario", *(name for name in report.factors if name in levels.columns)]
     return levels[names].merge(measured, on="scenario")
 

@@ -107,8 +107,8 @@ def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 def resiliencebench(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
     """One row per virtual user and round, with the metrics of that tool's paper under its names (Table 2)."""
-    planned = stored.plan(run)["scenarios"]
-    scenarios = {scenario["id"]: Scenario.from_json(scenario) for scenario in planned}
+    planned = stored.plan(run).scenarios
+    scenarios = {scenario.id: Scenario.of(scenario.config, scenario.levels) for scenario in planned}
     if not all(scenario.workload.closed for scenario in scenarios.values()):
         hint = "export attempts or rounds instead"
         raise InputError(Problem("that format knows closed workloads only", path="workload", hint=hint))

@@ -167,14 +167,8 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
 
 def _systems(report: RunReport) -> str:
     """Name what was measured: a system of the lab, or the URLs of one that ran already, without who logs in."""
-    found = [each.get("config", {}).get("system", {}) for each in report.scenarios]
-    names = [name for system in found for name in _places(system)]
+    names = [_LOGIN.sub("//", name) for each in report.scenarios for name in each.config.system_names]
     return ", ".join(dict.fromkeys(names)) or "–"
-
-
-def _places(system: Mapping[str, Any]) -> list[str]:
-    urls = [system["url"]] if "url" in system else [place["url"] for place in system.get("urls", [])]
-    return [_LOGIN.sub("//", url) for url in urls] or ([str(system["name"])] if "name" in system else [])
 
 
 def _total(rounds: pd.DataFrame, response: str) -> str:
@@ -356,7 +350,7 @@ def _drifts(report: RunReport) -> list[dict[str, object]]:
 def _levels(report: RunReport) -> dict[str, object]:
     """Pack the levels of every scenario, for the tables."""
     names = list(report.factors)
-    rows = [[_level(each["levels"].get(name)) for name in names] for each in report.scenarios]
+    rows = [[_level(each.levels.get(name)) for name in names] for each in report.scenarios]
     return {"titles": [factor_title(name) for name in names], "rows": rows}
 
 
@@ -370,7 +364,7 @@ def _details(report: RunReport) -> dict[str, object]:
     medians = median_table(report.done, ["scenario"], known).pivot(
         index="scenario", columns="response", values="median"
     )
-    ordered = medians.reindex(index=[each["id"] for each in report.scenarios], columns=known)
+    ordered = medians.reindex(index=[each.id for each in report.scenarios], columns=known)
     return {
         "titles": [RESPONSES[name].title for name in known],
         "rows": [

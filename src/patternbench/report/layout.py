@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from patternbench.plan.factors import Factor, Factors, Level, is_baseline
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import factor_title, level_text, numeric
 from patternbench.report.model import RunReport
 from patternbench.report.roles import Roles, roles
@@ -61,7 +62,7 @@ class Layout:
 
 def layout(report: RunReport) -> Layout:
     """Arrange the scenarios of a run by the roles of its factors."""
-    levels = [scenario["levels"] for scenario in report.scenarios]
+    levels = [scenario.levels for scenario in report.scenarios]
     partial = {name for name in report.factors if any(each.get(name) is None for each in levels)}
     given = roles(report.factors, partial)
     axis = _axis(report.factors, given)
@@ -82,14 +83,14 @@ def item(client: str, line: str) -> str:
     return f"{line} ({client})" if client else line
 
 
-def _placed(scenario: Mapping[str, Any], factors: Factors, given: Roles, axis: Axis) -> dict[str, Any]:
-    levels = scenario["levels"]
+def _placed(scenario: PlannedScenario, factors: Factors, given: Roles, axis: Axis) -> dict[str, Any]:
+    levels = scenario.levels
     row, column = (_panel(factors[name], levels) if name else "" for name in (given.row, given.column))
     place = list(factors[given.x].levels).index(levels[given.x]) if given.x else 0
     conditions = _conditions(factors, given)
     client = next((name for name in conditions if factors[name].role is Role.CLIENT), None)
     return {
-        "scenario": scenario["id"],
+        "scenario": scenario.id,
         "row": row,
         "column": column,
         "panel": " · ".join(part for part in (row, column) if part),

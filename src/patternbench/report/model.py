@@ -9,6 +9,7 @@ import pandas as pd
 
 from patternbench.observe.section import Section
 from patternbench.plan.factors import Factors
+from patternbench.records.stored import PlannedScenario
 
 _NO_LATENCIES = ("scenario", "round", "kind", "quantile", "seconds")
 
@@ -17,8 +18,8 @@ _NO_LATENCIES = ("scenario", "round", "kind", "quantile", "seconds")
 class RunReport:
     """Everything that the report of one run shows.
 
-    - `factors`: the plan's, by name. `scenarios`: mappings with `id` and `levels` (factor
-      to level; a factor that does not apply is missing or None), in the plan's order.
+    - `factors`: the plan's, by name. `scenarios`: those of the plan, in its order (in `levels` a factor that does not
+      apply is missing or None).
     - `rounds`: the columns of `contracts/records`; `warnings`, when present, holds for each round a list of
       mappings (or its JSON) with `message` and `remedy`, and optionally `kind` and `invalidates`.
     - `latencies`: `scenario`, `round` and the columns of `analyze.metrics.latency_curve`; may be empty.
@@ -30,7 +31,7 @@ class RunReport:
     study_text: str
     manifest: Mapping[str, Any]
     factors: Factors
-    scenarios: Sequence[Mapping[str, Any]]
+    scenarios: Sequence[PlannedScenario]
     rounds: pd.DataFrame
     latencies: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_NO_LATENCIES)))
     left_out: Sequence[Mapping[str, str]] = ()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.parse import urlsplit
 
 from patternbench.analyze.load.rate_search import Objective, Step
 from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers import engine, jobs
-from patternbench.drivers.driver import Target, Task, direct_targets
+from patternbench.drivers.driver import Task
 from patternbench.lab import systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.faults import ways
@@ -23,6 +22,7 @@ from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts
 from patternbench.records.inputs import Inputs
+from patternbench.records.load_summaries import LoadSummary
 from patternbench.run import preflight
 from patternbench.run.stage import Stage
 from patternbench.study.files import read_text
@@ -30,6 +30,7 @@ from patternbench.study.levels import Levels
 from patternbench.study.load import loads, placed
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.system import Endpoint
 from patternbench.study.units import Duration
 
 OF_THE_GENERATOR = ("generator_saturated", "late_schedule", "generator_held_up", "out_of_sockets", "log_stalled")
@@ -51,7 +52,7 @@ class Rig:
     """A system that is up, and the load that is put on it at any rate."""
 
     scenario: Scenario
-    targets: tuple[Target, ...]
+    targets: tuple[Endpoint, ...]
     stage: Stage
     bench: Bench
     study: Study
@@ -80,13 +81,13 @@ class Rig:
         arrivals = workload.open.model_copy(update=asked)
         return replace(self.scenario, workload=workload.model_copy(update={"open": arrivals}))
 
-    def _round(self, rate: float, out: Path, summary: Mapping[str, Any]) -> Round:
+    def _round(self, rate: float, out: Path, summary: LoadSummary) -> Round:
         frame = attempts.read(out / engine.ATTEMPTS)
         found, any_time = round_metrics(frame, self.objective.seconds), round_metrics(frame)
         calls, good = int(found["TotalCalls"]), found["SuccessfulCalls"]
         within = round(good * found["goodput"] / any_time["goodput"]) if good else 0
-        doubts = [doubt["message"] for doubt in summary["doubts"] if doubt["name"] in OF_THE_GENERATOR]
-        doubt = doubts[0] if doubts and not summary["valid"] else ""
+        doubts = [doubt.message for doubt in summary.doubts if doubt.name in OF_THE_GENERATOR]
+        doubt = doubts[0] if doubts and not summary.valid else ""
         return Round(Step(rate, calls, max(calls - within, 0)), found["p50"], found["p95"], doubt)
 
 
@@ -99,9 +100,9 @@ def rig(asked: str, duration: Duration, objective: Objective) -> Iterator[Rig]:
         scenario = _one_scenario(study)
         preflight.check_system(study, inputs)
     with TemporaryDirectory(prefix="patternbench-capacity-") as folder, Stage(Path(folder), inputs) as stage:
-        file = systems.load(scenario.system.name, inputs.beside) if scenario.system.name else None
+        file = systems.file_of(scenario.system, inputs.beside)
         bench = stage.bench(scenario.system, file, tuple(ways.of_scenario(study, scenario.system, file)))
-        targets = direct_targets(scenario.system) or tuple(map(Target, bench.targets))
+        targets = scenario.system.endpoints() or tuple(map(Endpoint, bench.targets))
         yield Rig(scenario, targets, stage, bench, study, duration, objective, Path(folder))
 
 

@@ -8,7 +8,7 @@ from patternbench.lab.machine import Use
 from patternbench.observe.doubt import Doubt
 from patternbench.records.journal import Acted
 from patternbench.study.faults import Fault
-from patternbench.study.models import System
+from patternbench.study.system import System
 
 BUSY_GENERATOR = 0.8
 BUSY_MACHINE = 0.97
@@ -101,7 +101,7 @@ def of_absence(why: str | None) -> list[Doubt]:
 
 def of_trust(system: System) -> list[Doubt]:
     """The doubt about who answered, where a study asks that certificates are not verified."""
-    if system.verify is not False:
+    if system.verified:
         return []
     text = "certificates were not verified, so anybody may have answered"
     return [Doubt("certificates_not_verified", text, "name the authority with `ca` instead of `verify: false`")]

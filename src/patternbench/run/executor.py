@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
-from patternbench.drivers.driver import Driver, DriverError, Measured, Progress, Target, Task, direct_targets
+from patternbench.drivers.driver import Driver, DriverError, Measured, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab import machine
@@ -28,12 +28,14 @@ from patternbench.plan.scenarios import content_id
 from patternbench.records import inputs as copies
 from patternbench.records.folder import RunFolder, digest
 from patternbench.records.journal import DONE, FAILED, WARM_UP, Acted, Entry
+from patternbench.records.load_summaries import LoadProgress
 from patternbench.run import doubts, observing
 from patternbench.run.orders import RoundOrder, RoundResult
 from patternbench.run.presence import Presence
 from patternbench.run.stage import Stage
 from patternbench.study.faults import by_name
 from patternbench.study.problems import InputError
+from patternbench.study.system import Endpoint
 
 
 class Executor(Protocol):
@@ -51,7 +53,7 @@ class LocalExecutor:
     """
 
     def __init__(
-        self, folder: RunFolder, engine_only: bool = False, told: Callable[[Progress], None] = lambda _: None
+        self, folder: RunFolder, engine_only: bool = False, told: Callable[[LoadProgress], None] = lambda _: None
     ) -> None:
         self._folder = folder
         self._engine_only = engine_only
@@ -114,7 +116,7 @@ class _OneRound:
     """One round on a stage: brought up, driven, judged."""
 
     def __init__(
-        self, order: RoundOrder, stage: Stage, folder: RunFolder, core: int | None, told: Callable[[Progress], None]
+        self, order: RoundOrder, stage: Stage, folder: RunFolder, core: int | None, told: Callable[[LoadProgress], None]
     ) -> None:
         self._order, self._stage, self._folder = order, stage, folder
         self._core, self._told = core, told
@@ -151,7 +153,7 @@ class _OneRound:
     def _task(self, urls: list[str]) -> Task:
         order, stage = self._order, self._stage
         limits = (order.time_limit, order.warm_up, order.seed, order.block)
-        targets = direct_targets(self._scenario.system) or tuple(map(Target, urls))
+        targets = self._scenario.system.endpoints() or tuple(map(Endpoint, urls))
         return Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
 
     def _driver(self, task: Task) -> Driver:

@@ -5,45 +5,42 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from patternbench import __version__
 from patternbench.lab import engine, envoy, machine
+from patternbench.records import stored
+from patternbench.records.stored import KeptFile, Manifest
 from patternbench.study import evidence
 from patternbench.study.models import Study
 
-VERSION = 1
 
-
-def manifest(
-    study: Study, study_file: str, left_out: dict[str, str], copied: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
+def manifest(study: Study, study_file: str, left_out: dict[str, str], copied: dict[str, KeptFile]) -> Manifest:
     """Everything about a run that its results depend on and its plan does not say.
 
     ``copied`` tells of each file that the study names: its hash, and where the run keeps it.
     """
-    return {
-        "manifest": VERSION,
-        "patternbench": __version__,
-        "study": study.name,
-        "study_file": str(Path(study_file).resolve()),
-        "seed": study.seed,
-        "rounds": evidence.plain(study.rounds),
-        "objective_s": study.objective.response_time.seconds if study.objective else None,
-        "derived": study.derived,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "git_commit": git_commit(Path(study_file).resolve().parent),
-        "engine": engine.version(),
-        "envoy": envoy.version(),
-        "machine": machine.facts(),
-        "disturbances": [vars(found) for found in machine.disturbances()],
-        "left_out": left_out,
-        "files": copied,
-        "certificates_verified": study.system.verify is not False,
-        "clients": {},
-        "accounts": {},
-    }
+    return Manifest(
+        manifest=stored.VERSION,
+        patternbench=__version__,
+        study=study.name,
+        study_file=str(Path(study_file).resolve()),
+        seed=study.seed,
+        rounds=evidence.plain(study.rounds),
+        objective_s=study.objective.response_time.seconds if study.objective else None,
+        derived=study.derived,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        command=[Path(sys.argv[0]).name, *sys.argv[1:]],
+        git_commit=git_commit(Path(study_file).resolve().parent),
+        engine=engine.version(),
+        envoy=envoy.version(),
+        machine=machine.facts(),
+        disturbances=[vars(found) for found in machine.disturbances()],
+        left_out=left_out,
+        files=copied,
+        certificates_verified=study.system.verified,
+        clients={},
+        accounts={},
+    )
 
 
 def git_commit(folder: Path) -> str | None:

@@ -22,6 +22,7 @@ from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import Entry
 from patternbench.study.models import ClientAt, Lateness, Study
+from patternbench.study.system import NamedSystem
 from patternbench.study.units import Duration
 
 
@@ -129,8 +130,8 @@ class Orders:
 
     @cached_property
     def _system_file(self) -> SystemFile | None:
-        name = self.study.system.name
-        return systems.load(name, self.beside) if name else None
+        system = self.study.system
+        return systems.load(system.name, self.beside) if isinstance(system, NamedSystem) else None
 
     def _seed(self, round_: Round) -> int:
         """A seed of the generator's own draws: fixed by the study's, different in every round."""

@@ -8,12 +8,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import httpx
 
 from patternbench.drivers import choice, engine, limits, registry, rounds
-from patternbench.drivers.driver import Target, Task, direct_targets
+from patternbench.drivers.client import ClientProblem
+from patternbench.drivers.driver import Task
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
@@ -27,15 +27,15 @@ from patternbench.run import inspection
 from patternbench.run.stage import Stage
 from patternbench.study import places
 from patternbench.study.levels import only
-from patternbench.study.models import Study, System, is_socket
+from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
-from patternbench.study.tree import plain
+from patternbench.study.system import Endpoint, NamedSystem, System, Trust, is_socket
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
 _OF_CLOSED = ("users", "think_time", "rejected_pause", "successes", "max_attempts")
 """Fields of a client's round that a study says under ``workload.closed``."""
-NOWHERE = Target("http://127.0.0.1:1")
+NOWHERE = Endpoint("http://127.0.0.1:1")
 """The target of rounds that are only asked about."""
 
 
@@ -62,26 +62,27 @@ def declared_problems(study: Study, plan: Plan) -> list[Problem]:
 
 def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     """What is wrong with the system a study names, and what it needs on this machine."""
-    if not study.system.name:
-        return _authority_problems(study.system, inputs)
-    system = systems.load(str(study.system.name), inputs.beside)
-    return _endpoint_problems(system, study) + bench.needs_problems(system, study.system.settings)
+    declared = study.system
+    if not isinstance(declared, NamedSystem):
+        return _authority_problems(declared.trust, inputs)
+    system = systems.load(declared.name, inputs.beside)
+    return _endpoint_problems(system, study) + bench.needs_problems(system, declared.settings)
 
 
 def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """What is wrong with a study's files and settings, whatever this machine has; nothing is started."""
     found = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
     found += _template_problems(study, plan, inputs)
-    if study.system.name:
-        found += _setting_problems(systems.load(str(study.system.name), inputs.beside), study, plan)
+    if isinstance(study.system, NamedSystem):
+        found += _setting_problems(systems.load(study.system.name, inputs.beside), study.system, plan)
     return found + _fault_problems(study, plan, inputs)
 
 
 def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """Faults that would act nowhere, or at no time, in some scenario."""
-    file = systems.load(str(study.system.name), inputs.beside) if study.system.name and study.faults else None
-    given = {content_id(plain(scenario.system)): scenario.system for scenario in plan.scenarios}
-    found = [problem for system in given.values() for problem in _misplaced_faults(study, system, file)]
+    file = systems.file_of(study.system, inputs.beside) if study.faults else None
+    different = {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}
+    found = [problem for system in different.values() for problem in _misplaced_faults(study, system, file)]
     found += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
     return list({str(problem): problem for problem in found}.values())
 
@@ -108,34 +109,34 @@ def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
     if not any(choice.by_engine(study, scenario.client) for scenario in plan.scenarios):
         return []
     columns = inspection.feeder_columns(study.workload, inputs)
-    found = places.template_problems(study.workload, study.system.headers, columns)
+    found = places.template_problems(study.workload, study.system.sent_headers, columns)
     return list({str(problem): problem for problem in found}.values())
 
 
-def _setting_problems(system: SystemFile, study: Study, plan: Plan) -> list[Problem]:
+def _setting_problems(system: SystemFile, declared: NamedSystem, plan: Plan) -> list[Problem]:
     found = [
         problem
-        for name, levels in study.system.settings.items()
+        for name, levels in declared.settings.items()
         for level in levels
         for problem in system.problems({name: level})
     ]
     return found or _refused_settings(system, plan)
 
 
-def _authority_problems(system: System, inputs: Inputs) -> list[Problem]:
+def _authority_problems(trust: Trust, inputs: Inputs) -> list[Problem]:
     """Whether the certificates that are to be trusted can be read."""
     try:
-        _trust(system, inputs)
+        _trust(trust, inputs)
     except ssl.SSLError:
-        return [Problem("holds no certificate", path="system.ca", value=system.ca, allowed="a PEM file")]
+        return [Problem("holds no certificate", path="system.ca", value=trust.ca, allowed="a PEM file")]
     except OSError as error:
-        return [Problem(f"cannot be read: {error.strerror}", path="system.ca", value=system.ca)]
+        return [Problem(f"cannot be read: {error.strerror}", path="system.ca", value=trust.ca)]
     return []
 
 
 def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
     """What the components refuse of the settings of any scenario, alone or together."""
-    every = (plain(scenario.system.settings) for scenario in plan.scenarios)
+    every = (scenario.system.setting_levels for scenario in plan.scenarios)
     given = {content_id(settings): settings for settings in every}
     found = [problem for settings in given.values() for problem in bench.settings_problems(system, settings)]
     return list({str(problem): problem for problem in found}.values())
@@ -177,9 +178,9 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
 
 def expanded(study: Study, inputs: Inputs) -> Plan:
     """The plan of a study, with what the system that it names says of its settings."""
-    if not study.system.name:
+    if not isinstance(study.system, NamedSystem):
         return expand(study)
-    return expand(study, systems.load(str(study.system.name), inputs.beside))
+    return expand(study, systems.load(study.system.name, inputs.beside))
 
 
 def check_system(study: Study, inputs: Inputs) -> None:
@@ -192,20 +193,17 @@ def check_system(study: Study, inputs: Inputs) -> None:
 
 def check_urls(study: Study, inputs: Inputs) -> None:
     """Raise InputError naming every URL of a system that should already run, and does not answer."""
-    found = unready(study.system, inputs, study.system.places)
+    found = unready(study.system, inputs, study.system.addresses)
     if found:
         raise InputError(found)
 
 
 def unready(system: System, inputs: Inputs, urls: Collection[str]) -> list[Problem]:
     """What is wrong with those of the URLs of a system that already runs that do not answer."""
-    name = "url" if system.url else "urls"
-    alone = len(system.url or ()) == 1
-    paths = [f"system.{name}" + ("" if alone else f"[{place}]") for place in range(len(system.places))]
-    headers = {name: rounds.resolved(text) for name, text in system.headers.items()}
+    headers = {name: rounds.resolved(text) for name, text in system.sent_headers.items()}
     return [
         problem
-        for path, url in zip(paths, system.places, strict=False)
+        for path, url in zip(system.paths(), system.addresses, strict=True)
         if url in urls
         for problem in _answer_problems(url, path, headers, system, inputs)
     ]
@@ -224,9 +222,9 @@ def _answer_problems(url: str, path: str, headers: dict[str, str], system: Syste
 def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) -> int:
     """The status with which a URL answers the path that tells whether a system is ready."""
     socket, _, below = url.removeprefix("unix:").partition(":") if is_socket(url) else ("", "", "")
-    transport = httpx.HTTPTransport(uds=socket or None, verify=_trust(system, inputs))
-    asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready
-    name = {"sni_hostname": system.server_name} if system.server_name else {}
+    transport = httpx.HTTPTransport(uds=socket or None, verify=_trust(system.trust, inputs))
+    asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready_path
+    name = {"sni_hostname": system.trust.server_name} if system.trust.server_name else {}
     # Only the head is waited for: a body may be huge, inflate or never end.
     with (
         httpx.Client(transport=transport, timeout=5.0) as http,
@@ -235,10 +233,10 @@ def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) ->
         return answer.status_code
 
 
-def _trust(system: System, inputs: Inputs) -> ssl.SSLContext | bool:
-    if system.verify is False:
+def _trust(trust: Trust, inputs: Inputs) -> ssl.SSLContext | bool:
+    if trust.verify is False:
         return False
-    return ssl.create_default_context(cafile=inputs.path(system.ca)) if system.ca else True
+    return ssl.create_default_context(cafile=inputs.path(trust.ca)) if trust.ca else True
 
 
 @contextmanager
@@ -262,10 +260,10 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
     """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
     seen = set()
     for scenario in scenarios:
-        kind = replace(scenario, faults=(), system=scenario.system.model_copy(update={"settings": {}})).id
+        kind = replace(scenario, faults=(), system=scenario.system.without_settings).id
         if kind not in seen:
             seen.add(kind)
-            targets = direct_targets(scenario.system) or (NOWHERE,)
+            targets = scenario.system.endpoints() or (NOWHERE,)
             task = Task(scenario, targets, study.time_limit, study.warm_up, 0, 0, stage.inputs)
             yield task, scenario
 
@@ -275,7 +273,7 @@ def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study)
         found = [_in_study(problem, scenario) for problem in engine.check(task, stage.folder)]
         return [*_too_long(task, task.warm_up), *found]
     client = stage.client(registry.required(scenario.client, study.clients.get(scenario.client)))
-    body = rounds.body(task.treatment, task.targets[0].url, task.time_limit, task.seed)
+    body = rounds.client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
     found = [_in_study(_inexpressible(scenario.client, each), scenario) for each in client.check(body)]
     return [*_too_long(task, Duration(0)), *found]
 
@@ -298,10 +296,9 @@ def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
     return [Problem(message, path=place, value=str(lasting), hint="shorten it, or raise `time_limit`")]
 
 
-def _inexpressible(client: str, found: dict[str, Any]) -> Problem:
+def _inexpressible(client: str, problem: ClientProblem) -> Problem:
     """What a client says of a round, at the place of it in the study, where times have no ``_us`` in their names."""
-    message = f"client {client}: {found.get('message', 'cannot express this')}"
-    path, allowed = str(found.get("path", "")).removesuffix("_us"), str(found.get("allowed") or "")
+    path = problem.path.removesuffix("_us")
     head = path.partition(".")[0]
     path = f"workload.{path}" if head == "request" else f"workload.closed.{path}" if head in _OF_CLOSED else path
-    return Problem(message, path, value=found.get("value"), allowed=allowed)
+    return Problem(f"client {client}: {problem.message}", path, value=problem.value, allowed=problem.allowed or "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from patternbench.records.inputs import Inputs
 from patternbench.run.preflight import unready
-from patternbench.study.models import System
+from patternbench.study.system import System
 
 TRIES = 4
 PAUSE_S = 1.0
@@ -25,7 +25,7 @@ class Presence:
     def __call__(self, system: System) -> str | None:
         """Why the system does not answer, or None where it does, or where the lab brings it up itself."""
         for left in reversed(range(TRIES)):
-            found = unready(system, self.inputs, system.places) if system.places else []
+            found = unready(system, self.inputs, system.addresses) if system.addresses else []
             if not found:
                 return None
             if left:

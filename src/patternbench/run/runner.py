@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from patternbench.drivers.driver import Progress
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry, Journal
+from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.executor import Executor
 from patternbench.run.orders import Orders, RoundOrder, RoundResult
 from patternbench.run.stopping_early import stops
@@ -29,7 +29,7 @@ class Listener(Protocol):
     def round_started(self, scenario: Scenario) -> None:
         """A round begins."""
 
-    def round_progressed(self, progress: Progress) -> None:
+    def round_progressed(self, progress: LoadProgress) -> None:
         """A round that the load engine drives is so far."""
 
     def round_ended(self, entry: Entry) -> None:

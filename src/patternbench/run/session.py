@@ -16,6 +16,7 @@ from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
+from patternbench.records.stored import RunPlan
 from patternbench.run import evidence, inspection, preflight
 from patternbench.run.executor import LocalExecutor
 from patternbench.run.manifest import manifest
@@ -64,8 +65,8 @@ class Session:
 
     def orders(self) -> Orders:
         """Makes the orders of its rounds."""
-        copied = stored.manifest(self.folder).get("files", {})
-        return Orders(self.study, {name: copy["sha256"] for name, copy in copied.items()}, self.inputs.beside)
+        copied = stored.manifest(self.folder).files
+        return Orders(self.study, {name: copy.sha256 for name, copy in copied.items()}, self.inputs.beside)
 
     def _run(self, todo: Iterable[Round], listener: Listener) -> None:
         """Have rounds run on this machine."""
@@ -76,8 +77,8 @@ class Session:
 
     def _note(self, part: str, found: dict[str, Any]) -> None:
         """Add to a part of the manifest what only a run knows."""
-        described = stored.manifest(self.folder)
-        files.write_json(self.folder.manifest, {**described, part: {**described.get(part, {}), **found}})
+        noted = stored.manifest(self.folder)
+        stored.write_manifest(self.folder, noted.with_more(part, found))
 
 
 def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool = False) -> Session:
@@ -109,11 +110,11 @@ def reopen(out: Path) -> Session:
     folder.check()
     study = loads(read_text(folder.study), str(folder.study))
     noted = stored.manifest(folder)
-    inputs = _kept_inputs(folder, Path(noted["study_file"]).resolve().parent)
-    plan, cast = _examined(study, inputs, skip_unavailable=bool(noted["left_out"]))
-    planned = stored.plan(folder)
-    rounds = [Round(place["index"], place["block"], place["scenario"]) for place in planned["rounds"]]
-    if [scenario["id"] for scenario in planned["scenarios"]] != [scenario.id for scenario in plan.scenarios]:
+    inputs = _kept_inputs(folder, Path(noted.study_file).resolve().parent)
+    plan, cast = _examined(study, inputs, skip_unavailable=bool(noted.left_out))
+    kept_plan = stored.plan(folder)
+    rounds = [Round(one.index, one.block, one.scenario) for one in kept_plan.rounds]
+    if [scenario.id for scenario in kept_plan.scenarios] != [scenario.id for scenario in plan.scenarios]:
         hint = "go on with the version of patternbench that began it"
         raise InputError(Problem("its plan is not what its study expands to now", file=str(folder.plan), hint=hint))
     return Session(study, plan, rounds, cast, folder, inputs)
@@ -121,7 +122,7 @@ def reopen(out: Path) -> Session:
 
 def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
     """The run's own copies of the files that its study names."""
-    return kept(folder, stored.manifest(folder).get("files", {}), beside)
+    return kept(folder, stored.manifest(folder).files, beside)
 
 
 def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:
@@ -147,7 +148,12 @@ def _try_clients(session: Session) -> None:
 def _write(session: Session, text: str, study_file: str) -> None:
     name = "study.json" if study_file.endswith(".json") else "study.yaml"
     files.write_text(session.folder.path / name, text)
-    rounds = [place.as_json() for place in session.rounds]
     copied = keep(session.folder, session.plan.files(), session.inputs.beside)
-    files.write_json(session.folder.manifest, manifest(session.study, study_file, session.cast.left_out, copied))
-    files.write_json(session.folder.plan, {**session.plan.as_json(), "rounds": rounds})
+    stored.write_manifest(session.folder, manifest(session.study, study_file, session.cast.left_out, copied))
+    stored.write_plan(session.folder, planned(session.plan, session.rounds))
+
+
+def planned(plan: Plan, rounds: Iterable[Round]) -> RunPlan:
+    """The plan of a run as its folder holds it."""
+    parts = {**plan.as_json(), "rounds": [one.as_json() for one in rounds]}
+    return RunPlan.model_validate(parts)

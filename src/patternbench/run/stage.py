@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any
 
 from patternbench.drivers.client import Client
-from patternbench.drivers.driver import direct_targets
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench as lab
 from patternbench.lab import systems
@@ -17,8 +16,7 @@ from patternbench.lab.bench import Bench
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Way
 from patternbench.records.inputs import Inputs
-from patternbench.study.models import System
-from patternbench.study.tree import plain
+from patternbench.study.system import NamedSystem, System, Trust, UrlSystem
 
 
 class Stage:
@@ -77,17 +75,17 @@ class Stage:
             yield name, client.description
 
     def _bring_up(self, system: System, file: SystemFile | None, ways: tuple[Way, ...]) -> Bench:
-        if direct_targets(system):
-            return lab.direct([target.url for target in direct_targets(system)], self.folder)
-        if system.url:
-            return lab.external(system.url.level, self._trust(system), self.folder, ways)
-        file = file or systems.load(str(system.name), self.inputs.beside)
-        return lab.named(file, plain(system.settings), self.folder, ways)
+        if isinstance(system, NamedSystem):
+            named = file or systems.load(system.name, self.inputs.beside)
+            return lab.named(named, system.setting_levels, self.folder, ways)
+        if isinstance(system, UrlSystem):
+            return lab.external(system.url.level, self._trust(system.trust), self.folder, ways)
+        return lab.direct([endpoint.url for endpoint in system.endpoints()], self.folder)
 
-    def _trust(self, system: System) -> dict[str, Any]:
+    def _trust(self, trust: Trust) -> dict[str, Any]:
         """Whom the fault proxy is to trust, as its settings."""
-        given: dict[str, Any] = {"ca": str(self.inputs.path(system.ca)) if system.ca else None}
-        given |= {"verify": system.verify, "server_name": system.server_name}
+        given: dict[str, Any] = {"ca": str(self.inputs.path(trust.ca)) if trust.ca else None}
+        given |= {"verify": trust.verify, "server_name": trust.server_name}
         return {name: value for name, value in given.items() if value is not None}
 
     def _close_bench(self) -> None:

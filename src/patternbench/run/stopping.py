@@ -16,9 +16,9 @@ from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round
 from patternbench.plan.order import next_block as following
 from patternbench.records import attempts, damage, stored
-from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
+from patternbench.records.stored import PlannedRound
 from patternbench.run.evidence import rule_of
 from patternbench.study.models import Study
 
@@ -68,8 +68,8 @@ class Growth:
 
     def _store(self, block: list[Round]) -> None:
         self.rounds += block
-        planned = stored.plan(self.folder)
-        files.write_json(self.folder.plan, {**planned, "rounds": [place.as_json() for place in self.rounds]})
+        rounds = [PlannedRound(**vars(one)) for one in self.rounds]
+        stored.write_plan(self.folder, stored.plan(self.folder).model_copy(update={"rounds": rounds}))
 
     def _measured(self, rule: Rule) -> dict[int, float]:
         entries = damage.rounds(self.folder)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from patternbench.drivers import engine, jobs
-from patternbench.drivers.driver import Target, Task, direct_targets
+from patternbench.drivers.driver import Task
 from patternbench.drivers.origins import Job
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
+from patternbench.records.load_summaries import LoadTrace, TracedAttempt
 from patternbench.run import preflight
 from patternbench.run.stage import Stage
 from patternbench.study.files import read_text
 from patternbench.study.load import loads, placed
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.system import Endpoint
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,17 @@ class Trial:
 
     group: str
     journey: int
-    attempts: list[dict[str, Any]]
+    attempts: list[TracedAttempt]
 
     @property
     def good(self) -> bool:
         """Whether every request was answered as expected."""
-        return bool(self.attempts) and all(attempt["success"] for attempt in self.attempts)
+        return bool(self.attempts) and all(attempt.success for attempt in self.attempts)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The trial as plain data."""
-        return {**asdict(self), "good": self.good}
+        attempts = [attempt.model_dump(exclude_unset=True) for attempt in self.attempts]
+        return {"group": self.group, "journey": self.journey, "attempts": attempts, "good": self.good}
 
 
 def trials(study_file: str) -> Iterator[Trial]:
@@ -56,10 +57,9 @@ def trials(study_file: str) -> Iterator[Trial]:
             yield Trial(group, numbers[group], _told(job, task, folder))
 
 
-def _told(job: Job, task: Task, folder: Path) -> list[dict[str, Any]]:
+def _told(job: Job, task: Task, folder: Path) -> list[TracedAttempt]:
     engine.run(job, folder, folder, task.died)
-    told: list[dict[str, Any]] = json.loads((folder / engine.TRACE).read_text())["attempts"]
-    return told
+    return LoadTrace.model_validate_json((folder / engine.TRACE).read_text()).attempts
 
 
 @contextmanager
@@ -74,11 +74,11 @@ def _ready(study: Study, inputs: Inputs, text: str, file: str) -> Iterator[tuple
             _refuse(engine.check(task, folder))
             preflight.check_system(study, inputs)
         bench = stage.bench(plan.scenarios[0].system)
-        targets = direct_targets(plan.scenarios[0].system) or tuple(map(Target, bench.targets))
+        targets = plan.scenarios[0].system.endpoints() or tuple(map(Endpoint, bench.targets))
         yield _task(study, plan.scenarios[0], targets, stage), folder
 
 
-def _task(study: Study, scenario: Scenario, targets: tuple[Target, ...], stage: Stage) -> Task:
+def _task(study: Study, scenario: Scenario, targets: tuple[Endpoint, ...], stage: Stage) -> Task:
     return Task(scenario, targets, study.time_limit, study.warm_up, study.seed, 0, stage.inputs, stage.dead)
 
 

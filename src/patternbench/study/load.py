@@ -103,7 +103,7 @@ def validated(model: type[BaseModel], document: Document) -> BaseModel:
 
 
 def _problem(error: Any, model: type[BaseModel], document: Document) -> Problem:
-    path = _real_path(error["loc"], document)
+    path = _real_path(error["loc"], document, model)
     kind, context = error["type"], error.get("ctx", {})
     place: dict[str, Any] = {"path": dotted(path), "file": document.file, "line": document.line(path)}
     if kind == "missing":
@@ -131,12 +131,12 @@ def _allowed(kind: str, context: dict[str, Any]) -> str:
     return str(context.get("allowed", ALLOWED.get(kind, "")))
 
 
-def _real_path(loc: tuple[str | int, ...], document: Document) -> Path:
+def _real_path(loc: tuple[str | int, ...], document: Document, model: type[BaseModel]) -> Path:
     """The location without what pydantic adds: the index of a lone scalar, the name of a union's member."""
     path: Path = ()
     for place, step in enumerate(loc):
         node = document.at(path)
-        last = place == len(loc) - 1
+        last = place == len(loc) - 1 and not _members(_models_at(model, loc[:-1]), step)
         if (isinstance(node, dict) and (step in node or last)) or (isinstance(node, list) and isinstance(step, int)):
             path = (*path, step)
     return path
@@ -150,25 +150,37 @@ def dotted(path: Path) -> str:
     return text.lstrip(".")
 
 
-def _keys(model: Any, loc: tuple[str | int, ...]) -> list[str]:
-    """The keys that the model at a location knows; what pydantic adds to a location is passed over."""
-    node: Any = model
+def _keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
+    """The keys that the model at a location knows."""
+    found = _models_at(model, loc)
+    return [field.alias or name for name, field in found[0].model_fields.items()] if found else []
+
+
+def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[BaseModel]]:
+    """The models that a value at a location may be; a union's tags are the names of its members."""
+    found = [model]
     for step in loc:
-        fields = {field.alias or name: field for name, field in node.model_fields.items()} if node else {}
-        if step in fields:
-            node = _model_in(fields[step].annotation)
-    return [field.alias or name for name, field in node.model_fields.items()] if node else []
+        found = _members(found, step) or _below(found, step)
+    return found
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def _members(models: list[type[BaseModel]], step: str | int) -> list[type[BaseModel]]:
+    return [model for model in models if model.__name__ == step]
+
+
+def _below(models: list[type[BaseModel]], step: str | int) -> list[type[BaseModel]]:
+    """The models of a field; what is no field is something that pydantic adds to a location, and is passed over."""
+    fields = [(field.alias or name, field) for model in models for name, field in model.model_fields.items()]
+    found = [_models_in(field.annotation) for name, field in fields if name == step]
+    return [model for group in found for model in group] if found else models
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
+        return [annotation]
     if get_origin(annotation) in (Union, types.UnionType, list, typing.Annotated):
-        for part in get_args(annotation):
-            found = _model_in(part)
-            if found:
-                return found
-    return None
+        return [model for part in get_args(annotation) for model in _models_in(part)]
+    return []
 
 
 def _without_echoes(problems: list[Problem]) -> list[Problem]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from patternbench.study.levels import Levels
 from patternbench.study.models import Study
@@ -14,10 +15,10 @@ from patternbench.study.units import Duration
 STEPS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Step"}}
 FILES = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
 SHORTHANDS: dict[str, dict[str, Any]] = {
-    "System": {"type": "string", "description": "a system by name"},
+    "NamedSystem": {"type": "string", "description": "the name of a system file"},
     "Journey": {**STEPS, "description": "its steps"},
     "Trace": {"anyOf": [{"type": "string"}, FILES], "description": "its file, or several as levels"},
-    "Place": {"type": "string", "description": "its URL"},
+    "WeightedUrl": {"type": "string", "description": "its URL"},
     "Feeder": {"type": "string", "description": "its file"},
 }
 """What may stand for a whole model."""
@@ -32,6 +33,11 @@ class _AsWritten(GenerateJsonSchema):
         if isinstance(dft, Levels):
             return self.encode_default(dft[0])
         return str(dft) if isinstance(dft, Duration) else super().encode_default(dft)
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> dict[str, Any]:
+        """A union of which a text may fit several members, whatever tells them apart here."""
+        made = super().tagged_union_schema(schema)
+        return {"anyOf" if key == "oneOf" else key: value for key, value in made.items() if key != "discriminator"}
 
 
 def study_schema() -> dict[str, Any]:

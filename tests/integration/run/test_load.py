@@ -20,12 +20,13 @@ from tests.integration.run.conftest import command, entries, left_behind, patter
 from tests.integration.run.test_bad_input import refused
 from tests.support.targets import target_up
 
-from patternbench.drivers.driver import DriverError, Target, Task
+from patternbench.drivers.driver import DriverError, Task
 from patternbench.drivers.engine import EngineDriver, problems_of
 from patternbench.lab import engine
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.study.load import loads
+from patternbench.study.system import Endpoint
 from patternbench.study.units import Duration
 
 AROUND = """\
@@ -57,7 +58,7 @@ def drive(text: str, url: str, folder: Path, warm_up: str = "0s") -> tuple[pd.Da
     limits = (Duration.parse("30s"), Duration.parse(warm_up))
     into = folder / "attempts" / "00000.parquet"
     measured = EngineDriver(folder / "load", folder / "logs").drive(
-        Task(scenario, (Target(url),), *limits, 1, 0, Inputs(folder)), into
+        Task(scenario, (Endpoint(url),), *limits, 1, 0, Inputs(folder)), into
     )
     return pd.read_parquet(into), measured
 

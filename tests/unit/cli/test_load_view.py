@@ -17,6 +17,7 @@ from tests.support.studies import ROOT
 
 from patternbench.cli.load import DONE, INTERRUPTED, NOT_VALID, NOTHING_GOOD, Options, job_of, load
 from patternbench.cli.load_view import BARS, History, ending, in_a_line, live, milliseconds, sparkline
+from patternbench.records.load_summaries import LoadProgress, LoadSummary
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
 
@@ -48,10 +49,11 @@ def job(**given: Any) -> dict[str, Any]:
     return made
 
 
-def progress(second: int, p50: float | None) -> dict[str, Any]:
+def progress(second: int, p50: float | None, **more: Any) -> LoadProgress:
     times = {"p50": p50, "p90": p50, "p99": p50 and p50 * 4, "max": p50 and p50 * 9}
     counts = {"requests": 500 * second, "errors": second // 4, "dropped": 0, "in_flight": second}
-    return {"elapsed_us": second * 1_000_000, **counts, "rate_per_s": 500.0 + second, "response_ms": times}
+    said = {"elapsed_us": second * 1_000_000, **counts, "rate_per_s": 500.0 + second, "response_ms": times}
+    return LoadProgress.model_validate({**said, **more})
 
 
 def printed(view: Any) -> str:
@@ -82,16 +84,16 @@ def test_the_live_view_begins_before_anything_is_known() -> None:
 
 def test_the_live_view_shows_statuses_and_lateness_when_the_engine_tells_them() -> None:
     history = History()
-    history.add({**progress(1, 1.0), "statuses": {"2xx": 499, "5xx": 1}, "lateness_ms": {"p99": 0.08}})
+    history.add(progress(1, 1.0, statuses={"2xx": 499, "5xx": 1}, lateness_ms={"p99": 0.08}))
     text = printed(live(history, ["http://x/"], None))
     assert "2xx 499   5xx 1" in text
     assert "late p99       80 µs" in text
 
 
 def test_a_round_of_a_run_is_told_in_a_line() -> None:
-    told = {**progress(4, 1.0), "statuses": {"2xx": 1999, "5xx": 1}, "lateness_ms": {"p99": 0.08}}
+    told = progress(4, 1.0, statuses={"2xx": 1999, "5xx": 1}, lateness_ms={"p99": 0.08})
     assert in_a_line(told) == "sent 2,000  2xx 1,999  5xx 1  errors 1  p99 4 ms  late p99 80 µs"
-    assert in_a_line({}) == "sent 0  p99 –"
+    assert in_a_line(LoadProgress()) == "sent 0  p99 –"
 
 
 def test_the_ending_is_as_agreed() -> None:
@@ -113,7 +115,7 @@ def test_the_ending_is_as_agreed() -> None:
         "generator": {"connections": 20},
         "steps": [{**step, "step": "login"}, {**step, "step": "browse"}],
     }
-    golden("ending.txt", printed(ending(summary)))
+    golden("ending.txt", printed(ending(LoadSummary.model_validate(summary))))
 
 
 @given(st.lists(st.none() | st.floats(0, 1e9), max_size=60))

@@ -14,12 +14,23 @@ import pytest
 from patternbench.drivers import client as module
 from patternbench.drivers.client import Client, ClientError
 from patternbench.drivers.registry import ClientSpec
+from patternbench.drivers.rounds import ClientRequest, ClientRound
 from patternbench.lab.processes import StartError
 from patternbench.study.units import Duration
 
 DESCRIPTION = {"contract": 1, "name": "x", "version": "1", "language": "-", "library": {}, "strategies": ["baseline"]}
-ROUND = {"users": 1, "time_limit_us": 1000}
-
+ROUND = ClientRound(
+    target="http://127.0.0.1:1",
+    request=ClientRequest(method="GET", path="/", headers={}, body=None, timeout_us=1000),
+    users=1,
+    think_time_us=0,
+    rejected_pause_us=1000,
+    successes=1,
+    max_attempts=None,
+    time_limit_us=1000,
+    seed=1,
+    strategy={"baseline": {}},
+)
 
 ROWS = {"user": [0], "call": [0], "attempt": [1], "start_us": [5], "duration_us": [10], "outcome": [200]}
 BATCH = json.dumps({"batch": ROWS}).encode() + b"\n"

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from tests.support.studies import ROOT
 
 from patternbench.drivers import choice, jobs
-from patternbench.drivers.driver import Target, Task
+from patternbench.drivers.driver import Task
 from patternbench.drivers.engine import in_study, shortfall
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
+from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.load import loads
+from patternbench.study.system import Endpoint
 from patternbench.study.units import Duration
 
 SCHEMA = json.loads((ROOT / "contracts/load/job.schema.json").read_text())
@@ -84,7 +86,7 @@ def scenario(text: str) -> Scenario:
 def task(text: str, limit: str = "20m", warm_up: str = "0s") -> Task:
     times = (Duration.parse(limit), Duration.parse(warm_up))
     return Task(
-        scenario(text), (Target("http://127.0.0.1:8080"),), *times, seed=1, number=3, inputs=Inputs(Path("/studies"))
+        scenario(text), (Endpoint("http://127.0.0.1:8080"),), *times, seed=1, number=3, inputs=Inputs(Path("/studies"))
     )
 
 
@@ -383,10 +385,11 @@ def test_a_librarys_client_is_refused_a_stack_by_name() -> None:
 
 def test_a_round_that_did_not_reach_its_count_falls_short() -> None:
     given_ = task("workload: {closed: {users: 3, requests: 5}}")
-    summary = {"interrupted": False, "calls": 14, "successes": 14}
+    summary = LoadSummary.model_construct(interrupted=False, calls=14, successes=14)
     assert "1 requests are missing" in str(shortfall(given_, summary))
-    assert shortfall(given_, {**summary, "calls": 15}) is None
-    assert shortfall(given_, {**summary, "calls": 15, "interrupted": True}) == "the load engine was interrupted"
+    done = summary.model_copy(update={"calls": 15})
+    assert shortfall(given_, done) is None
+    assert shortfall(given_, done.model_copy(update={"interrupted": True})) == "the load engine was interrupted"
 
 
 def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
@@ -395,7 +398,7 @@ def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
     study = loads(text, "x.yaml")
     (scenario,) = expand(study).scenarios
     second = Duration.parse("1s")
-    task = Task(scenario, (Target("http://h"),), second, second, 1, 0, Inputs(tmp_path))
+    task = Task(scenario, (Endpoint("http://h"),), second, second, 1, 0, Inputs(tmp_path))
     assert not {"lateness", "core"} & set(jobs.job(task).job)
     made = jobs.job(replace(task, lateness=study.lateness, core=3)).job
     jsonschema.validate(made, SCHEMA)

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
+from patternbench.conformance.cases import BreakerCase, breaker_cases
 from patternbench.conformance.reference_breaker import Decision, ReferenceBreaker, Result, mistakes
 
-VECTORS = Path(__file__).parents[3] / "contracts" / "client" / "vectors" / "breaker.json"
-CASES = json.loads(VECTORS.read_text())["cases"]
-CONFIG = CASES[0]["circuit_breaker"]
+CASES = breaker_cases()
+CONFIG = CASES[0].circuit_breaker
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
-def test_it_admits_and_rejects_as_the_vectors_say(case: dict[str, Any]) -> None:
-    breaker = ReferenceBreaker(case["circuit_breaker"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_it_admits_and_rejects_as_the_vectors_say(case: BreakerCase) -> None:
+    breaker = ReferenceBreaker(case.circuit_breaker)
     admitted = []
-    for step in case["steps"]:
-        admitted.append(breaker.admit(step["at_us"]))
+    for step in case.steps:
+        admitted.append(breaker.admit(step.at_us))
         if admitted[-1]:
-            end = step["at_us"] + step["duration_us"]
-            breaker.record(Result(end, step["duration_us"], step["success"]))
-    assert admitted == [step["admitted"] for step in case["steps"]]
+            end = step.at_us + step.duration_us
+            breaker.record(Result(end, step.duration_us, step.success))
+    assert admitted == [step.admitted for step in case.steps]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
-def test_it_finds_no_mistake_in_the_vectors(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_it_finds_no_mistake_in_the_vectors(case: BreakerCase) -> None:
     decisions = [
-        decision(s["at_us"], s["duration_us"], s["success"]) if s["admitted"] else Decision(s["at_us"], None)
-        for s in case["steps"]
+        decision(s.at_us, s.duration_us, s.success) if s.admitted else Decision(s.at_us, None) for s in case.steps
     ]
-    assert mistakes(case["circuit_breaker"], decisions, early_us=0, late_us=0) == []
+    assert mistakes(case.circuit_breaker, decisions, early_us=0, late_us=0) == []
 
 
 def test_a_breaker_that_never_opens_is_found_out() -> None:

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from tests.support.studies import EXAMPLE, ROOT, study
 
-from patternbench.drivers.rounds import body, resolved
+from patternbench.drivers.rounds import client_round, resolved
 from patternbench.plan.expand import expand
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -25,16 +25,17 @@ OTHERS = """\
 
 def test_every_scenario_is_a_round_of_the_contract() -> None:
     for scenario in expand(study(EXAMPLE + OTHERS)).scenarios:
-        jsonschema.validate(body(scenario, "http://127.0.0.1:1", Duration(1000), 5), SCHEMA)
+        made = client_round(scenario, "http://127.0.0.1:1", Duration(1000), 5)
+        jsonschema.validate(made.model_dump(), SCHEMA)
 
 
 def test_durations_become_microseconds_and_nothing_else_changes() -> None:
     scenario = expand(study()).scenarios[1]
-    given = body(scenario, "http://127.0.0.1:1", Duration(1000), 5)
+    given = client_round(scenario, "http://127.0.0.1:1", Duration(1000), 5)
     backoff = {"exponential": {"initial_us": 20_000, "multiplier": 1.5, "max_us": None}}
-    assert given["strategy"] == {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": "none"}}
-    assert given["request"]["timeout_us"] == 10_000_000
-    assert given["rejected_pause_us"] == 1000
+    assert given.strategy == {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": "none"}}
+    assert given.request.timeout_us == 10_000_000
+    assert given.rejected_pause_us == 1000
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,8 @@ def test_durations_become_microseconds_and_nothing_else_changes() -> None:
 )
 def test_the_path_of_a_systems_url_stands_before_the_requests(target: str, path: str) -> None:
     scenario = expand(study(EXAMPLE.replace("/bytes/1000", "/a"))).scenarios[0]
-    given = body(scenario, target, Duration(1000), 5)
-    assert (given["target"], given["request"]["path"]) == ("http://h:1", path)
+    given = client_round(scenario, target, Duration(1000), 5)
+    assert (given.target, given.request.path) == ("http://h:1", path)
 
 
 def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

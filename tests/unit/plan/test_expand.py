@@ -13,6 +13,7 @@ from tests.support.studies import EXAMPLE, ROOT, changed, levels, study
 
 from patternbench.plan.expand import expand, size
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.study.configuration import Configuration
 from patternbench.study.load import load, loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -190,7 +191,7 @@ def test_a_design_that_makes_no_sense_is_refused(design: str, message: str) -> N
 def test_a_scenario_read_back_from_its_plan_is_the_same_scenario(file: Path) -> None:
     for scenario in expand(load(file)).scenarios[:60]:
         stored = json.loads(json.dumps(scenario.as_json()))
-        again = Scenario.from_json(stored)
+        again = Scenario.of(Configuration(**stored["config"]), stored["levels"])
         assert (again.id, again.as_json()) == (scenario.id, stored)
 
 

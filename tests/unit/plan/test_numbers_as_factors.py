@@ -14,7 +14,8 @@ from tests.support.studies import ROOT, problems, study
 from patternbench.analyze import derived
 from patternbench.analyze.factors import NOTHING_KNOWN
 from patternbench.analyze.problems import DataError
-from patternbench.drivers import jobs, rounds
+from patternbench.drivers import jobs
+from patternbench.drivers.rounds import ClientRound, client_round
 from patternbench.plan.expand import Plan, expand
 from patternbench.run import evidence
 from patternbench.study.load import load
@@ -61,8 +62,8 @@ def planned(text: str = NUMBERS, **changes: str) -> Plan:
     return plan
 
 
-def body_of(plan: Plan, place: int) -> dict[str, Any]:
-    return rounds.body(plan.scenarios[place], "http://127.0.0.1:1", Duration.parse("1s"), 1)
+def round_of(plan: Plan, place: int) -> ClientRound:
+    return client_round(plan.scenarios[place], "http://127.0.0.1:1", Duration.parse("1s"), 1)
 
 
 @pytest.mark.parametrize("name", sorted(json.loads(GOLDEN.read_text())))
@@ -82,11 +83,11 @@ def test_numbers_in_queries_and_parameters_are_factors_with_numeric_levels() -> 
 
 
 def test_a_librarys_client_is_given_the_numbers_filled_in() -> None:
-    request = body_of(planned(), 0)["request"]
-    assert request["path"] == "/bytes/100?k=small&limit=10&q=a%20b&deep=true"
-    assert request["headers"] == {"X-Size": "100"}
-    assert json.loads(request["body"]) == {"size": 100}
-    assert "query" not in request
+    request = round_of(planned(), 0).request
+    assert request.path == "/bytes/100?k=small&limit=10&q=a%20b&deep=true"
+    assert request.headers == {"X-Size": "100"}
+    assert json.loads(str(request.body)) == {"size": 100}
+    assert "query" not in request.model_dump()
 
 
 def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> None:

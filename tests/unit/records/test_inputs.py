@@ -42,7 +42,8 @@ def test_files_are_copied_and_hashed(tmp_path: Path, run: RunFolder) -> None:
     (tmp_path / "a.csv").write_text("at_us\n5\n")
     noted = keep(run, ["a.csv", "a.csv"], tmp_path)
     digest = hashlib.sha256(b"at_us\n5\n").hexdigest()
-    assert noted == {"a.csv": {"sha256": digest, "bytes": 8, "copy": f"inputs/{digest[:12]}-a.csv"}}
+    told = {name: file.as_json() for name, file in noted.items()}
+    assert told == {"a.csv": {"sha256": digest, "bytes": 8, "copy": f"inputs/{digest[:12]}-a.csv"}}
     (tmp_path / "a.csv").write_text("at_us\n6\n")
     inputs = kept(run, noted, tmp_path)
     assert inputs.path("a.csv").read_text() == "at_us\n5\n"
@@ -61,8 +62,8 @@ def test_a_copy_that_was_changed_or_is_gone_is_refused_by_name(tmp_path: Path, r
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(name)
     noted = keep(run, ["a.csv", "b.csv"], tmp_path)
-    (run.path / str(noted["a.csv"]["copy"])).write_text("another")
-    (run.path / str(noted["b.csv"]["copy"])).unlink()
+    (run.path / noted["a.csv"].copied_to).write_text("another")
+    (run.path / noted["b.csv"].copied_to).unlink()
     with pytest.raises(InputError) as error:
         kept(run, noted, tmp_path)
     changed, gone = error.value.problems

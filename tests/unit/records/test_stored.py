@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
+from patternbench.records.stored import PlannedFactor, PlannedRound
 from patternbench.study.problems import InputError
 
 ROUND = '{"index": 0, "block": 0, "scenario": "s"}'
@@ -34,5 +36,34 @@ def test_a_plan_and_a_manifest_of_ours_are_read(tmp_path: Path) -> None:
     scenario = '{"id": "s", "levels": {"users": 1}, "config": {}}'
     (tmp_path / "plan.json").write_text(f'{{"factors": {{}}, "scenarios": [{scenario}], "rounds": [{ROUND}]}}')
     (tmp_path / "manifest.json").write_text('{"manifest": 1, "study": "x", "study_file": "y", "left_out": {}}')
-    assert stored.plan(RunFolder(tmp_path))["rounds"] == [{"index": 0, "block": 0, "scenario": "s"}]
-    assert stored.manifest(RunFolder(tmp_path))["study"] == "x"
+    assert stored.plan(RunFolder(tmp_path)).rounds == [PlannedRound(index=0, block=0, scenario="s")]
+    assert stored.manifest(RunFolder(tmp_path)).study == "x"
+
+
+def test_factors_of_a_plan_of_before_are_read(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text('{"factors": {"users": [1, 2]}, "scenarios": [], "rounds": []}')
+    planned = stored.plan(RunFolder(tmp_path))
+    assert planned.factors == [PlannedFactor(name="users", levels=[1, 2])]
+    assert planned.levels == {"users": [1, 2]}
+
+
+def test_what_another_version_said_stays_in_a_file_that_is_written_anew(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    before = {"manifest": 1, "study": "x", "study_file": "y", "left_out": {}, "clients": {"a": 1}, "later": [1.5]}
+    run.manifest.write_text(json.dumps(before))
+    more = stored.manifest(run).with_more("clients", {"b": 2}).with_more("accounts", {"redis": "me"})
+    stored.write_manifest(run, more)
+    assert json.loads(run.manifest.read_text()) == {**before, "clients": {"a": 1, "b": 2}, "accounts": {"redis": "me"}}
+
+
+def test_a_plan_that_is_written_anew_says_what_it_said(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    config = {"system": {"name": "x", "settings": {"a": "2s"}}, "faults": {}, "client": "native", "later": None}
+    before = {
+        "factors": [{"name": "users", "levels": [1, "1", 1.5, True, None]}],
+        "scenarios": [{"id": "s", "levels": {"users": 1}, "config": config}],
+        "rounds": [json.loads(ROUND)],
+    }
+    run.plan.write_text(json.dumps(before))
+    stored.write_plan(run, stored.plan(run))
+    assert json.loads(run.plan.read_text()) == before

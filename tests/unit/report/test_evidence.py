@@ -17,6 +17,7 @@ from patternbench.analyze.recommend.recommendation import Candidate, Choice, Rec
 from patternbench.analyze.rounds import Scenario
 from patternbench.observe.section import Section
 from patternbench.plan.expand import expand
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import counted, where_chosen, with_sections
 
@@ -35,7 +36,7 @@ def report(rounds: int = 4) -> RunReport:
         for block in range(rounds)
         for s in plan.scenarios
     ]
-    described = [scenario.as_json() for scenario in plan.scenarios]
+    described = [PlannedScenario(**scenario.as_json()) for scenario in plan.scenarios]
     return RunReport("x", EXAMPLE, {}, plan.factors, described, pd.DataFrame(rows))
 
 

@@ -15,6 +15,7 @@ from tests.support.synthetic_run import FAULT, REMEDY, synthetic_run
 
 from patternbench.analyze.intervals import median_interval
 from patternbench.observe.section import Figure, Section, Table
+from patternbench.records.stored import PlannedScenario
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
 from patternbench.report.model import RunReport, doubted, warnings
@@ -127,7 +128,7 @@ NASTY = "</script><script>alert(1)</script><!--"
 
 
 def test_what_a_study_says_cannot_break_the_page(small: RunReport) -> None:
-    levels = [{"id": each["id"], "levels": {**each["levels"], "note": NASTY}} for each in small.scenarios]
+    levels = [PlannedScenario(id=each.id, levels={**each.levels, "note": NASTY}) for each in small.scenarios]
     page = render(replace(small, study_name=NASTY, study_text=NASTY, scenarios=levels, manifest={NASTY: NASTY}))
     assert "<script>alert(1)" not in page
     assert page.count(str(escape(NASTY))) >= 3, "name, text and manifest are shown as they are written"
@@ -144,7 +145,7 @@ def test_a_level_cannot_end_the_script_that_holds_the_data_of_the_page(small: Ru
 
 def with_client(report: RunReport, name: str) -> RunReport:
     """The report of the same run with another client."""
-    scenarios = [{**each, "levels": {**each["levels"], "client": name}} for each in report.scenarios]
+    scenarios = [each.model_copy(update={"levels": {**each.levels, "client": name}}) for each in report.scenarios]
     return replace(report, scenarios=scenarios, factors={**report.factors, **factors({"client": [name]})})
 
 

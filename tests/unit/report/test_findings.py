@@ -12,6 +12,7 @@ from patternbench.analyze.compare.comparison import How, compare_with_baseline
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.recommend.recommendation import Wish, recommend
 from patternbench.observe.section import Section
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import BESIDE, HEADLINES
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport
@@ -41,7 +42,7 @@ def run_with(
         for block in range(rounds)
         for name, (success, execution) in medians.items()
     ]  # fmt: skip
-    scenarios = [{"id": name, "levels": {"strategy": name}} for name in medians]
+    scenarios = [PlannedScenario(id=name, levels={"strategy": name}) for name in medians]
     empty = synthetic_run(rounds=1, users=[50], fault=[0])
     return replace(
         empty, factors=factors({"strategy": list(medians)}), scenarios=scenarios, rounds=pd.DataFrame(rows),

@@ -5,13 +5,14 @@ from dataclasses import replace
 from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, synthetic_run
 
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 
 
 def run_of(varied: dict[str, list[object]], *levels: dict[str, object]) -> RunReport:
     """Make a run of these scenarios, with rounds that nobody looks at."""
-    scenarios = [{"id": f"s{place}", "levels": each} for place, each in enumerate(levels)]
+    scenarios = [PlannedScenario(id=f"s{place}", levels=each) for place, each in enumerate(levels)]
     return replace(
         synthetic_run(rounds=1, users=[50], fault=[0]), factors=factors(varied, patterns=["delay"]), scenarios=scenarios
     )

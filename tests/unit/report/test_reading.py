@@ -24,6 +24,7 @@ from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 from patternbench.report.pages import two_runs
 from patternbench.report.sections.measured import measured
+from patternbench.study.configuration import Configuration
 
 
 def load_run(rounds: int = 4) -> RunReport:
@@ -39,7 +40,7 @@ def test_an_objective_of_100_ms_is_written_so() -> None:
 def test_the_system_is_named_by_its_url_and_never_by_who_logs_in() -> None:
     run = load_run()
     urls = [{"url": "http://anna:secret@shop.example:8080/api"}, {"urls": [{"url": "http://a"}, {"url": "http://b"}]}]
-    scenarios = [{**run.scenarios[0], "config": {"system": system}} for system in urls]
+    scenarios = [run.scenarios[0].model_copy(update={"config": Configuration(system=system)}) for system in urls]
     assert ("system", "http://shop.example:8080/api, http://a, http://b") in _facts(replace(run, scenarios=scenarios))
 
 
@@ -70,8 +71,11 @@ def test_a_difference_of_shares_is_in_points() -> None:
 
 def run_folder(path: Path, config: dict[str, Any], **noted: Any) -> Path:
     path.mkdir()
-    (path / "plan.json").write_text(json.dumps({"scenarios": [{"id": "x", "levels": {}, "config": config}]}))
-    (path / "manifest.json").write_text(json.dumps(noted))
+    (path / "plan.json").write_text(
+        json.dumps({"factors": [], "scenarios": [{"id": "x", "levels": {}, "config": config}], "rounds": []})
+    )
+    told = {"manifest": 1, "study": "x", "study_file": "x.yaml", "left_out": {}, **noted}
+    (path / "manifest.json").write_text(json.dumps(told))
     return path
 
 

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from patternbench.analyze.metrics import step_metrics
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.sections.steps import sections
 
-SCENARIOS = [{"id": "s", "levels": {"client": "native", "strategy": "baseline", "rate": 5}}]
+SCENARIOS = [PlannedScenario(id="s", levels={"client": "native", "strategy": "baseline", "rate": 5})]
 
 
 def attempts(*rows: tuple[int, str, int, int, int, bool]) -> pd.DataFrame:

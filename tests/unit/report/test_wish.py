@@ -14,6 +14,7 @@ from patternbench.cli.recommend import recommend
 from patternbench.observe.section import Section
 from patternbench.plan.expand import Plan, expand
 from patternbench.records import tables
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import with_sections
 from patternbench.study.load import loads
@@ -70,7 +71,7 @@ def run_folder(path: Path, text: str) -> tuple[str, Section]:
     (path / "plan.json").write_text(json.dumps({**plan.as_json(), "rounds": []}))
     factors = [factor.as_json() for factor in plan.factors.values()]
     tables.write_rounds(rounds, factors, path / "rounds.parquet")
-    described = [scenario.as_json() for scenario in plan.scenarios]
+    described = [PlannedScenario(**scenario.as_json()) for scenario in plan.scenarios]
     made = with_sections(RunReport("x", text, {}, plan.factors, described, rounds), study)
     return str(path), next(section for section in made.sections if section.anchor == "recommendation")
 

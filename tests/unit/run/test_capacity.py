@@ -15,7 +15,7 @@ def test_a_url_becomes_an_open_study_that_asks_for_its_path() -> None:
     scenario = _one_scenario(loads(of_url("http://127.0.0.1:1/items?limit=5"), "url"))
     assert scenario.workload.request is not None
     assert list(scenario.workload.request.path) == ["/items?limit=5"]
-    assert scenario.system.places == ["http://127.0.0.1:1"]
+    assert scenario.system.addresses == ["http://127.0.0.1:1"]
 
 
 def test_a_round_has_the_rate_and_the_duration_of_the_search_and_all_else_of_the_study() -> None:

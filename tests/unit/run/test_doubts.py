@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
 from patternbench.lab.machine import Meter, Use
 from patternbench.run import doubts
-from patternbench.study.models import System
+from patternbench.study.system import UrlSystem
 
 
 @pytest.mark.parametrize(("stolen", "doubted"), [(0.0, False), (0.02, False), (0.021, True), (0.09, True)])
@@ -75,7 +73,7 @@ def test_the_doubt_about_stolen_time_says_how_much_it_was() -> None:
 
 @pytest.mark.parametrize(("verify", "doubted"), [(None, False), (True, False), (False, True)])
 def test_who_answered_is_doubted_where_certificates_are_not_verified(verify: bool | None, doubted: bool) -> None:
-    system = cast(System, SimpleNamespace(verify=verify))
+    system = UrlSystem.model_validate({"url": "https://x", "verify": verify})
     assert [doubt.kind for doubt in doubts.of_trust(system)] == ["certificates_not_verified"] * doubted
 
 
@@ -88,7 +86,7 @@ def test_a_round_after_which_the_system_was_gone_is_not_used_and_says_why() -> N
 
 
 def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
-    insecure = cast(System, SimpleNamespace(verify=False))
+    insecure = UrlSystem.model_validate({"url": "https://x", "verify": False})
     found = [
         *doubts.of_generator(2.0, 2),
         *doubts.of_calls(1, 0),

@@ -111,7 +111,7 @@ def test_the_copy_of_a_file_is_read_by_those_alone_who_may_read_the_original(mod
     run.create()
     for _ in range(2):  # a run that was killed while it was made copies once more
         noted = keep(run, ["tokens.csv"], tmp_path)
-    copy = run.path / noted["tokens.csv"]["copy"]
+    copy = run.path / noted["tokens.csv"].copied_to
     assert copy.stat().st_mode & 0o777 == mode
     assert run.inputs.stat().st_mode & 0o777 == 0o700
 

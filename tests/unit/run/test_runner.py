@@ -7,6 +7,7 @@ import pytest
 
 from patternbench.drivers.contract import Batch
 from patternbench.drivers.library import calls_of, finished_users
+from patternbench.drivers.rounds import ClientRound
 from patternbench.lab.machine import Use
 from patternbench.records.attempts import from_batches
 from patternbench.run import doubts
@@ -20,20 +21,24 @@ def batch(rows: list[tuple[int, int, int, int]]) -> Batch:
     return Batch(user, call, attempt, start, np.where(status == 0, 0, 1), outcome, status.astype(np.int16))
 
 
+def asked(users: int, successes: int, max_attempts: int | None) -> ClientRound:
+    return ClientRound.model_construct(users=users, successes=successes, max_attempts=max_attempts)
+
+
 def test_a_user_is_finished_by_its_successes_or_by_its_attempts() -> None:
     rows = [(0, 0, 1, 200), (0, 1, 1, 200), (1, 0, 1, 503), (1, 1, 1, 503), (1, 2, 1, 503), (2, 0, 1, 200)]
     table = from_batches([batch(rows)], warm_up=False)
-    assert finished_users(table, {"users": 3, "successes": 2, "max_attempts": 3}) == 2
+    assert finished_users(table, asked(3, 2, 3)) == 2
 
 
 def test_rejected_calls_are_no_attempts() -> None:
     table = from_batches([batch([(0, call, 0, 0) for call in range(5)])], warm_up=False)
-    assert finished_users(table, {"users": 1, "successes": 2, "max_attempts": 3}) == 0
+    assert finished_users(table, asked(1, 2, 3)) == 0
 
 
 def test_a_user_that_made_no_attempt_is_not_finished() -> None:
     table = from_batches([], warm_up=False)
-    assert finished_users(table, {"users": 4, "successes": 1, "max_attempts": None}) == 0
+    assert finished_users(table, asked(4, 1, None)) == 0
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from patternbench.run import doubts, presence
 from patternbench.run.presence import TRIES, Presence
 from patternbench.run.stopping_early import stops
 from patternbench.run.verdict import lacking
-from patternbench.study.models import Fault, System
+from patternbench.study.models import Fault
 from patternbench.study.problems import Problem
+from patternbench.study.system import declared
 
 LATE = Doubt("late_schedule", "sent late", "stop other work", invalidates=True)
 GONE = doubts.of_absence("http://x does not answer")[0]
@@ -89,7 +90,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict[str
     left, pauses = iter(answers), []
     problem = [Problem("does not answer: refused", value="http://x")]
     monkeypatch.setattr(presence, "unready", lambda *_: [] if next(left) else problem)
-    return Presence(Inputs(Path()), pauses.append)(System.model_validate(system)), len(pauses)
+    return Presence(Inputs(Path()), pauses.append)(declared(system)), len(pauses)
 
 
 def test_a_system_that_is_back_within_a_moment_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:

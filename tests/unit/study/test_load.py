@@ -126,7 +126,7 @@ def test_what_is_not_text_is_refused(tmp_path) -> None:  # type: ignore[no-untyp
 
 def test_a_system_is_named_or_has_a_url() -> None:
     read = study(changed(system='{url: "http://localhost:8080", ready: /health, headers: {A: "${env:TOKEN}"}}'))
-    assert read.system.places == ["http://localhost:8080"]
+    assert read.system.addresses == ["http://localhost:8080"]
     assert "name and url stand together" in only(changed(system='{name: x, url: "http://localhost:1"}'))
     assert "settings does not go with" in only(changed(system='{url: "http://localhost:1", settings: {a: 1}}'))
 

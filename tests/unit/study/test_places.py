@@ -76,7 +76,7 @@ def test_a_parameter_is_filled_in_where_an_expectation_names_it(given: Any, made
 
 def unsendable(workload: str, columns: dict[str, list[str]] | None = None, headers: str = "") -> list[Problem]:
     declared = study(STUDY.replace("system: target", f"system: {{url: 'http://h', headers: {{{headers}}}}}") + workload)
-    return list(template_problems(declared.workload, declared.system.headers, columns or {}))
+    return list(template_problems(declared.workload, declared.system.sent_headers, columns or {}))
 
 
 JOURNEY = "  open: {rate: 1, duration: 1s}\n  feeder: u.csv\n  journey:\n"

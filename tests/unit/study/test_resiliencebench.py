@@ -49,7 +49,7 @@ def test_the_repositorys_spelling_and_comments_are_read() -> None:
 
 def test_a_file_for_another_host_points_there() -> None:
     text = (DATA / "listing-3.json").read_text().replace("http://server:9211", "http://localhost:9211")
-    assert loads(text, "x.json").system.places == ["http://localhost:9211"]
+    assert loads(text, "x.json").system.addresses == ["http://localhost:9211"]
 
 
 def test_an_unknown_key_is_an_error_with_its_line_and_the_nearest_known_key() -> None:

@@ -12,11 +12,12 @@ from tests.support.studies import ROOT, levels, problems
 from patternbench.plan.expand import Plan, expand
 from patternbench.study.document import parse
 from patternbench.study.load import loads
-from patternbench.study.models import Study, System
+from patternbench.study.models import Study
 from patternbench.study.parts import written
 from patternbench.study.policies import Bulkhead, CircuitBreaker, Hedge, Policy, RateLimit, RetryBudget, StackedRetry
 from patternbench.study.problems import Problem
 from patternbench.study.schema import study_schema
+from patternbench.study.system import KINDS
 from patternbench.study.workloads import Group, Step
 
 POLICY_MODELS = (Policy, StackedRetry, RetryBudget, CircuitBreaker, Bulkhead, Hedge, RateLimit)
@@ -197,7 +198,7 @@ def test_the_examples_of_the_documentation_are_studies() -> None:
     assert {"parameters.size", "request.query.limit"} < set(plans["derived"].factors)
 
 
-@pytest.mark.parametrize("model", [System, *POLICY_MODELS, Step, Group])
+@pytest.mark.parametrize("model", [*KINDS.values(), *POLICY_MODELS, Step, Group])
 def test_every_field_is_documented(model: type[BaseModel]) -> None:
     page = (ROOT / "docs/study-file.md").read_text()
     fields = (field.alias or written(name) for name, field in model.model_fields.items())

@@ -6,54 +6,54 @@ from patternbench.conformance.bench import (
     EARLY_US,
     LATE_US,
     Bench,
-    Json,
     Outcome,
     Row,
     TooLateError,
     breaker,
     expect,
     rule,
-    vectors,
 )
+from patternbench.conformance.cases import BreakerCase, BreakerConfig, BreakerStep, breaker_cases
 from patternbench.conformance.reference_breaker import Decision, Result, mistakes
 from patternbench.conformance.rules.expectations import expect_counts, expect_wait
 from patternbench.conformance.scripted_target import FAIL, OK, Step, sequence
 
 
-def _breaker_rule(case: Json) -> None:
+def _breaker_rule(case: BreakerCase) -> None:
     @rule(
-        f"breaker: {case['name']}",
+        f"breaker: {case.name}",
         "every call is let through or rejected as the contract's breaker would",
         "circuit_breaker",
     )
     def follows(bench: Bench) -> str:
-        config, script = _slowed(case) if case["circuit_breaker"]["slow_call"] else _as_it_is(case)
+        config, script = _slowed(case) if case.circuit_breaker.slow_call else _as_it_is(case)
         # One call more than the vector has, so that a breaker which its last step opens is seen to be open.
         script.append(OK)
         got = bench.run(
-            sequence(script), strategy={"circuit_breaker": config}, successes=None, max_attempts=len(script)
+            sequence(script), strategy={"circuit_breaker": config.as_json()}, successes=None, max_attempts=len(script)
         )
         return _expect_decisions(got, config, len(script))
 
 
-def _as_it_is(case: Json) -> tuple[Json, list[Step]]:
-    return case["circuit_breaker"], [_step(s, s["duration_us"]) for s in case["steps"] if s["admitted"]]
+def _as_it_is(case: BreakerCase) -> tuple[BreakerConfig, list[Step]]:
+    return case.circuit_breaker, [_step(step, step.duration_us) for step in case.steps if step.admitted]
 
 
-def _slowed(case: Json) -> tuple[Json, list[Step]]:
+def _slowed(case: BreakerCase) -> tuple[BreakerConfig, list[Step]]:
     """Make slow calls ten times slower and fast ones immediate, so that none is slow by accident."""
-    config = dict(case["circuit_breaker"])
-    slow_us = config["slow_call"]["duration_us"]
-    config["slow_call"] = {**config["slow_call"], "duration_us": slow_us * 10}
-    steps = [s for s in case["steps"] if s["admitted"]]
-    return config, [_step(s, s["duration_us"] * 10 * (s["duration_us"] > slow_us)) for s in steps]
+    slow = case.circuit_breaker.slow_call
+    assert slow is not None
+    slower = slow.model_copy(update={"duration_us": slow.duration_us * 10})
+    config = case.circuit_breaker.model_copy(update={"slow_call": slower})
+    steps = [step for step in case.steps if step.admitted]
+    return config, [_step(step, step.duration_us * 10 * (step.duration_us > slow.duration_us)) for step in steps]
 
 
-def _step(step: Json, delay_us: int) -> Step:
-    return Step(200 if step["success"] else 503, delay_us=delay_us)
+def _step(step: BreakerStep, delay_us: int) -> Step:
+    return Step(200 if step.success else 503, delay_us=delay_us)
 
 
-def _expect_decisions(got: Outcome, config: Json, attempts: int) -> str:
+def _expect_decisions(got: Outcome, config: BreakerConfig, attempts: int) -> str:
     expect_counts(got, calls=len(got.rows), attempts=attempts, rejected=len(got.rows) - attempts)
     found = mistakes(config, [_decision(row) for row in got.rows], EARLY_US, LATE_US)
     late = [mistake for mistake in found if "was rejected" in mistake and "after it opened" in mistake]
@@ -70,7 +70,7 @@ def _decision(row: Row) -> Decision:
     return Decision(row.start_us, Result(row.end_us, row.end_us - row.start_us, success))
 
 
-for _case in vectors("breaker"):
+for _case in breaker_cases():
     _breaker_rule(_case)
 
 

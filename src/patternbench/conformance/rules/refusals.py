@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from patternbench.conformance.bench import (
     BASELINE,
@@ -20,26 +20,10 @@ from patternbench.conformance.bench import (
     retry,
     rule,
 )
+from patternbench.conformance.cases import ClientDescription
 
-Name = Literal["baseline", "retry", "circuit_breaker"]
 LINEAR: Json = {"linear": {"initial_us": 1000, "increment_us": 1000, "max_us": None}}
 EXPONENTIAL: Json = {"exponential": {"initial_us": 1000, "multiplier": 2, "max_us": None}}
-
-
-class _Library(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    name: str
-    version: str
-
-
-class _Description(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    contract: Literal[1]
-    name: str = Field(pattern="^[a-z][a-z0-9_-]*$")
-    version: str
-    language: str
-    library: _Library
-    strategies: list[Name] = Field(min_length=1)
 
 
 @rule("description", "GET /client answers 200 with a valid description")
@@ -49,13 +33,17 @@ def description(bench: Bench) -> str:
     expect(response.status_code == httpx.codes.OK, f"status {response.status_code}")
     body = json_of(response)
     try:
-        told = _Description.model_validate(body)
+        told = ClientDescription.model_validate(body)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        expect(False, f"{where}: {first['msg']}, seen {str(first['input'])[:80]}")
+        expect(False, _first(error))
     expect(len(set(told.strategies)) == len(told.strategies), f"a strategy named twice in {told.strategies}")
     return f"{told.name} {told.version} ({told.library.name} {told.library.version}, {told.language})"
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong with a description."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, seen {str(first['input'])[:80]}"
 
 
 @rule("an expressible round passes", "POST /check answers 200 with an empty list for a plain baseline round")
@@ -70,7 +58,7 @@ def check_passes(bench: Bench) -> str:
 def undeclared(bench: Bench) -> str:
     """Ask for what the client says it does not do."""
     examples = {"baseline": BASELINE, "retry": retry(3), "circuit_breaker": breaker()}
-    missing = [name for name in STRATEGIES if name not in bench.description["strategies"]]
+    missing = [name for name in STRATEGIES if name not in bench.strategies]
     for name in missing:
         _expect_refused(bench, f"strategy {name}", bench.round(strategy=examples[name]))
     return f"refused {', '.join(missing)}" if missing else "all strategies are declared"
@@ -190,7 +178,7 @@ def _full_rounds(bench: Bench) -> Iterator[Json]:
         "retry": [retry(3, backoff) for backoff in (fixed, LINEAR, EXPONENTIAL)],
         "circuit_breaker": [breaker(slow_call=slow), breaker(window={"time_us": 2_000_000})],
     }
-    for name in bench.description["strategies"]:
+    for name in bench.strategies:
         for strategy in strategies[name]:
             yield bench.round(strategy=strategy, max_attempts=1)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from patternbench.conformance.bench import EARLY_US, LATE_US, Bench, Json, expect, retry, rule, vectors
+from patternbench.conformance.bench import EARLY_US, LATE_US, Bench, expect, retry, rule
+from patternbench.conformance.cases import BackoffCase, backoff_cases
 from patternbench.conformance.rules.expectations import expect_counts, expect_not_late, expect_wait, gaps, outcomes
 from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Play, Step, sequence
 
@@ -49,17 +50,17 @@ def overshoot(bench: Bench) -> str:
     return "3 calls of 3 attempts for each of 2 users"
 
 
-def _backoff_rule(case: Json) -> None:
+def _backoff_rule(case: BackoffCase) -> None:
     @rule(
-        f"back-off: {case['name']}",
-        f"delays of {case['delays_us']} us, at most {EARLY_US} us early and {LATE_US} us late",
+        f"back-off: {case.name}",
+        f"delays of {case.delays_us} us, at most {EARLY_US} us early and {LATE_US} us late",
         "retry",
     )
     def follows(bench: Bench) -> str:
-        delays = [int(delay) for delay in case["delays_us"]]
+        delays = case.delays_us
         got = bench.run(
             sequence([], FAIL),
-            strategy=retry(len(delays) + 1, case["backoff"]),
+            strategy=retry(len(delays) + 1, case.backoff),
             successes=None,
             max_attempts=1,
         )
@@ -79,7 +80,7 @@ def _expect_gaps_at_target(play: Play, delays: list[int]) -> None:
         expect(waited >= delay - EARLY_US, f"the target saw {waited} us where {delay} us were due")
 
 
-for _case in vectors("backoff"):
+for _case in backoff_cases():
     _backoff_rule(_case)
 
 

@@ -13,9 +13,9 @@ from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import EDGE, Topology, Way
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import Spot
-from patternbench.study.models import Study, System
+from patternbench.study.models import Study
 from patternbench.study.problems import Problem, did_you_mean
-from patternbench.study.tree import plain
+from patternbench.study.system import System, UrlSystem
 
 BY_ENVOY = ("abort", "delay")
 """The kinds that Envoy acts at the edge, where it can act their levels exactly."""
@@ -47,8 +47,8 @@ def of_scenario(study: Study, system: System, file: SystemFile | None) -> list[W
 def topology_of(system: System, file: SystemFile | None) -> Topology | None:
     """The components of a scenario's system; None where load goes straight to one that already runs."""
     if file:
-        return bench.of_file(file, plain(system.settings))
-    return bench.of_url(system.url.level, {}) if system.url and not system.direct else None
+        return bench.of_file(file, system.setting_levels)
+    return bench.of_url(system.url.level, {}) if isinstance(system, UrlSystem) else None
 
 
 def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:

@@ -6,7 +6,7 @@ scale, no limiter and an exact log, stand in every table. This file puts it toge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from patternbench.ratelimit.responses import rule_of
 from patternbench.records import attempts, journal, observed, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import factor_title, level_text
 from patternbench.study.units import Duration
 
@@ -51,7 +52,7 @@ def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
     and end of the scale, and `group.NAME` (percent). `attrs["limits"]` has the limits that were enforced.
     """
     done = rounds[rounds["status"] == DONE] if len(rounds) else rounds
-    settings, told = observed.settings(run), _also(stored.plan(run)["scenarios"])
+    settings, told = observed.settings(run), _also(stored.plan(run).scenarios)
     files = journal.files_of_rounds(run.journal)
     found = {row.round: observed.read(run, files[row.round], OBSERVER) for row in _each(done)}
     limits = {row.round: _limit(settings[row.scenario], found[row.round]) for row in _each(done)}
@@ -117,9 +118,9 @@ def _names(settings: Settings, limit: dict[str, Any] | None, rule: Rule) -> dict
     }
 
 
-def _also(scenarios: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _also(scenarios: Sequence[PlannedScenario]) -> dict[str, str]:
     """What else varies between the scenarios, in words, for each; `-` when nothing does."""
-    levels = {each["id"]: {n: v for n, v in each["levels"].items() if n not in NAMED} for each in scenarios}
+    levels = {each.id: {n: v for n, v in each.levels.items() if n not in NAMED} for each in scenarios}
     varied = [n for n in dict.fromkeys(n for one in levels.values() for n in one) if _several(levels.values(), n)]
     texts = {
         name: ", ".join(f"{factor_title(n)} {level_text(own[n])}" for n in varied if own.get(n) is not None)

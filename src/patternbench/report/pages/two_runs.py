@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from patternbench.plan.factors import factor_name
-from patternbench.records import folder as files
+from patternbench.records import stored
 from patternbench.records.folder import RunFolder
+from patternbench.records.stored import RunPlan
 from patternbench.report.labels import level_text
 
 NOTED = ("patternbench", "engine", "envoy", "git_commit", "seed", "objective_s", "machine")
@@ -31,16 +31,16 @@ def about(a: Path, b: Path) -> list[str]:
 
 def _settings(a: Path, b: Path) -> Iterator[str]:
     """Fields whose levels are not the same in both runs, faults and settings among them."""
-    ours, theirs = (_levels(files.read_json(RunFolder(place).plan)) for place in (a, b))
+    ours, theirs = (_levels(stored.plan(RunFolder(folder))) for folder in (a, b))
     for name in dict.fromkeys([*ours, *theirs]):
         if ours.get(name) != theirs.get(name):
             yield f"{name}: {_listed(ours.get(name))} in A, {_listed(theirs.get(name))} in B"
 
 
-def _levels(plan: Mapping[str, Any]) -> dict[str, list[object]]:
+def _levels(plan: RunPlan) -> dict[str, list[object]]:
     found: dict[str, list[object]] = {}
-    for scenario in plan["scenarios"]:
-        for path, value in _leaves(scenario["config"]):
+    for scenario in plan.scenarios:
+        for path, value in _leaves(scenario.config.model_dump(exclude_unset=True)):
             levels = found.setdefault(factor_name(path), [])
             if value not in levels:
                 levels.append(value)
@@ -61,9 +61,9 @@ def _listed(levels: list[object] | None) -> str:
 
 
 def _circumstances(a: Path, b: Path) -> Iterator[str]:
-    ours, theirs = (files.read_json(RunFolder(place).manifest) for place in (a, b))
+    ours, theirs = (stored.manifest(RunFolder(folder)) for folder in (a, b))
     for name in NOTED:
-        mine, other = (dict(_flat(name, noted.get(name))) for noted in (ours, theirs))
+        mine, other = (dict(_flat(name, getattr(noted, name))) for noted in (ours, theirs))
         for path in dict.fromkeys([*mine, *other]):
             if path != ALWAYS and mine.get(path) != other.get(path):
                 yield f"{path.replace('_', ' ')}: {mine.get(path)} in A, {other.get(path)} in B"

@@ -92,7 +92,7 @@ def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) 
 def _part(report: RunReport, study: Study) -> Sequence[Section]:
     if study.design.fraction is None and study.design.latin_hypercube is None:
         return []
-    levels = [{name: v for name, v in each["levels"].items() if v is not None} for each in report.scenarios]
+    levels = [{name: v for name, v in each.levels.items() if v is not None} for each in report.scenarios]
     kind = f"the fraction {study.design.fraction}" if study.design.fraction else "a Latin hypercube"
     words = [
         f"Of {size(study)} combinations {len(levels)} were run: {kind} of each strategy, the baseline whole.",
@@ -135,7 +135,7 @@ def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
 
 
 def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, object]:
-    levels: Mapping[str, Any] = next((each["levels"] for each in report.scenarios if each["id"] == scenario), {})
+    levels: Mapping[str, Any] = next((each.levels for each in report.scenarios if each.id == scenario), {})
     ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
     return {
         "scenario": label({name: level for name, level in levels.items() if level is not None}),

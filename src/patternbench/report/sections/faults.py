@@ -12,6 +12,7 @@ from patternbench.observe.section import Figure, Section, Table
 from patternbench.records import attempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.figures import over_time as picture
 from patternbench.report.sections.steps import scenario_name
 
@@ -25,12 +26,12 @@ _CAPTION = "Medians over rounds, in steps of {width:g} s. Bands: from when to wh
 _KEYS = ["scenario", "fault", "where", "window"]
 
 
-def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[Mapping[str, Any]]) -> list[Section]:
+def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[PlannedScenario]) -> list[Section]:
     """The section, when a fault acted in a part of some round; none otherwise. ``entries`` are rounds that count."""
     rows = pd.DataFrame([row for entry in entries for row in _rows(entry)])
     if rows.empty:
         return []
-    names = {str(scenario["id"]): scenario_name(scenario["levels"]) for scenario in scenarios}
+    names = {scenario.id: scenario_name(scenario.levels) for scenario in scenarios}
     spans = _spans(rows)
     order = [name for name in names if name in set(spans["scenario"])]
     table = Table("When each fault began and ended", _table(spans, names))

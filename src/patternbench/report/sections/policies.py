@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from patternbench.observe.section import Section, Table
 from patternbench.records import journal, load_summaries
 from patternbench.records.folder import RunFolder
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import shown
 from patternbench.report.sections.steps import scenario_name
 
@@ -20,7 +21,7 @@ _WORDS = (
 _KEYS = ["scenario", "place", "policy"]
 
 
-def sections(run: RunFolder, scenarios: Sequence[Mapping[str, Any]], rounds: pd.DataFrame) -> list[Section]:
+def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Section]:
     """The section, when some round had policies; none otherwise. ``rounds`` are those that count."""
     files = journal.files_of_rounds(run.journal)
     done: list[Any] = list(rounds.itertuples())
@@ -37,19 +38,19 @@ def _rows(run: RunFolder, each: Any, file: str) -> list[dict[str, Any]]:
         {
             "scenario": each.scenario,
             "place": place,
-            "policy": one["policy"],
-            "acted": float(one["acted"]),
+            "policy": one.policy,
+            "acted": float(one.acted),
         }
         for place, one in enumerate(said)
     ]
 
 
-def _table(found: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _table(found: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.DataFrame:
     medians = found.groupby(_KEYS, sort=False)["acted"].median().reset_index()
-    order = {str(scenario["id"]): place for place, scenario in enumerate(scenarios)}
+    order = {scenario.id: place for place, scenario in enumerate(scenarios)}
     medians["order"] = medians["scenario"].map(order)
     medians = medians.sort_values(["order", "place"], kind="stable")
-    names = {str(scenario["id"]): scenario_name(scenario["levels"]) for scenario in scenarios}
+    names = {scenario.id: scenario_name(scenario.levels) for scenario in scenarios}
     return pd.DataFrame(
         {
             "scenario": medians["scenario"].map(names),

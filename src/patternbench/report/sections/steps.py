@@ -9,28 +9,29 @@ import pandas as pd
 
 from patternbench.analyze.metrics import STEP_RESPONSES
 from patternbench.observe.section import Section, Table
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
 
 _KEYS = ["scenario", "group", "step"]
 _WORDS = "Medians over rounds. A call belongs to the step that made it; polling until an answer comes is one call."
 
 
-def sections(steps: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> list[Section]:
+def sections(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> list[Section]:
     """The section, when some scenario has more than one step or group; none otherwise.
 
-    `steps` has the columns of `steps.parquet`; `scenarios` are mappings with `id` and `levels`.
+    `steps` has the columns of `steps.parquet`; `scenarios` are those of the plan.
     """
     if steps.empty or len(steps[["group", "step"]].drop_duplicates()) <= 1:
         return []
     return [Section("steps", "Steps", [_WORDS], [Table("Every step of every scenario", _table(steps, scenarios))])]
 
 
-def _table(steps: pd.DataFrame, scenarios: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _table(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.DataFrame:
     measured = ["calls_per_s", *STEP_RESPONSES]
     medians = steps.groupby(_KEYS, sort=False, observed=True)[measured].median().reset_index()
-    order = {str(scenario["id"]): place for place, scenario in enumerate(scenarios)}
+    order = {scenario.id: place for place, scenario in enumerate(scenarios)}
     medians = medians.sort_values("scenario", key=lambda column: column.map(order), kind="stable")
-    names = {str(scenario["id"]): scenario_name(scenario["levels"]) for scenario in scenarios}
+    names = {scenario.id: scenario_name(scenario.levels) for scenario in scenarios}
     told: dict[str, object] = {
         "scenario": medians["scenario"].map(names),
         "group": medians["group"],
