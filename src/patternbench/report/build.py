@@ -235,7 +235,7 @@ def _row(
     }
 
 
-def _in_table(levels: dict[str, object], factors: Factors) -> dict[str, object]:
+def _in_table(levels: Mapping[str, object], factors: Factors) -> dict[str, object]:
     """Levels as tables hold them: durations in seconds."""
     timed = {name for name, factor in factors.items() if factor.unit is Unit.DURATION}
     return {name: numeric(level, Unit.DURATION) if name in timed else level for name, level in levels.items()}
