@@ -60,10 +60,14 @@ class Kept:
 
 @dataclass(frozen=True)
 class Aim:
-    """What to choose by where a study does not say: objectives and limits, written as in a study's ``recommend``."""
+    """What to choose by where a study does not say: objectives and limits, written as in a study's ``recommend``.
+
+    ``note`` is what to bear in mind when one chooses by such responses.
+    """
 
     objectives: Sequence[str]
     subject_to: Sequence[str] = ()
+    note: str = ""
 
 
 class Observer(ABC, Generic[Seen]):

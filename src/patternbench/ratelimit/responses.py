@@ -61,7 +61,12 @@ RESPONSES = (
 )
 
 
-AIM = Aim(("minimise AverageSuccessTime",), (f"{BEYOND_BAND} <= {ENOUGH:g}%", f"{WITHOUT_STORE} <= {ENOUGH:g}%"))
+REJECTED = "Calls that fail here are, above all, those that a limiter is there to reject."
+AIM = Aim(
+    ("minimise AverageSuccessTime",),
+    (f"{BEYOND_BAND} <= {ENOUGH:g}%", f"{WITHOUT_STORE} <= {ENOUGH:g}%"),
+    REJECTED,
+)
 """What a rate limiter is chosen by where a study does not say: the least latency among those that are accurate."""
 
 

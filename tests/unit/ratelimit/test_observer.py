@@ -15,6 +15,8 @@ from patternbench.ratelimit.analyze.throttling import summarize
 from patternbench.ratelimit.observer import OBSERVER, store_doubts
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import FROM_SUMMARY, RESPONSES, rule_of
+from patternbench.report.model import RunReport
+from patternbench.report.sections.declared import with_sections
 from patternbench.report.sections.wish import DEFAULT, wish_of
 from patternbench.run import evidence
 
@@ -89,6 +91,24 @@ def test_where_a_study_does_not_say_the_cheapest_limiter_that_is_accurate_enough
     assert choice.chosen.scenario.levels["algorithm"] == "gcra"
     assert choice.verdict == "clear"
     assert wish_of(asked, factors, ["p95"]).objectives == DEFAULT.objectives
+
+
+def test_what_a_limiter_is_chosen_by_is_told_with_its_units_and_with_what_failing_means() -> None:
+    rows = measured(
+        algorithm=["no_limiter", "gcra", "fixed_window"],
+        AverageSuccessTime=[0.010, 0.012, 0.011],
+        throttling_deviation_beyond_20ms=[np.nan, 0.5, 7.0],
+        decided_without_store=[np.nan, 0.0, 0.0],
+    )
+    asked = study(system="{name: shop-behind-two-balancers, settings: {algorithm: [no_limiter, gcra, fixed_window]}}")
+    plan = expand(asked, systems.load("shop-behind-two-balancers"))
+    factors = {name: factor for name, factor in plan.factors.items() if name == "algorithm"}
+    report = RunReport("x", "", {}, factors, (), rows)
+    (section,) = with_sections(report, asked).sections
+    assert "throttling deviation beyond 20 ms at most 1 %" in section.choice[1]
+    assert section.choice[1].endswith("above all, those that a limiter is there to reject.")
+    table = section.tables[0].frame
+    assert table["throttling_deviation_beyond_20ms"].tolist() == ["0.5 %"]
 
 
 def test_a_study_that_says_what_to_choose_by_is_asked_first() -> None:

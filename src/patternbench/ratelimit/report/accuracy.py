@@ -20,7 +20,6 @@ InBursts = Callable[[pd.Series], float | None]
 NAMED = 3
 """How many configurations are named where many are alike."""
 NOTHING_VALID = "No round with a limiter is valid, so nothing is known of them; see Troubles."
-REJECTED = "Calls that fail here are, above all, those that a limiter is there to reject."
 
 
 def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
@@ -30,7 +29,7 @@ def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
         return [NOTHING_VALID, *not_valid(judged)]
     places = list(limited.groupby([*HIDDEN, "distance"], sort=False))
     told = [_accurate(_where(limited, keys), part) for keys, part in places]
-    return [_scale(limited), *told, *_in_bursts(limited, in_bursts), REJECTED, *not_valid(judged)]
+    return [_scale(limited), *told, *_in_bursts(limited, in_bursts), *not_valid(judged)]
 
 
 def not_valid(judged: pd.DataFrame) -> list[str]:

@@ -31,6 +31,7 @@ from patternbench.analyze.rounds import Scenario, label
 from patternbench.analyze.stopping import doubts as stopping_doubts
 from patternbench.analyze.stopping.rule import Decision, Rule, decide, parse_rule, saving
 from patternbench.analyze.units import level_text, number, quantity
+from patternbench.observe.registry import aim_of
 from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.expand import size
 from patternbench.plan.factors import Factors
@@ -304,13 +305,13 @@ def _nearest(choice: Choice, found: Recommendation, factors: Factors) -> str:
     limit = found.limits[0]
     sign = 1 if limit.at_most else -1
     nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
-    value = quantity(limit.response, nearest.means[limit.response])
+    value = _with_unit(limit.response, nearest.means[limit.response])
     return f"; measured nearest: {plainly(nearest.scenario, found.given, factors)} with {value}"
 
 
 def _limits(found: Recommendation) -> str:
     return " and ".join(
-        f"{_title(one.response)} {'at most' if one.at_most else 'at least'} {quantity(one.response, one.bound)}"
+        f"{_title(one.response)} {'at most' if one.at_most else 'at least'} {_with_unit(one.response, one.bound)}"
         for one in found.limits
     )
 
@@ -321,11 +322,26 @@ def _title(response: str) -> str:
     return title if title[1:2].isdigit() else title[:1].lower() + title[1:]
 
 
+def _with_unit(response: str, value: float) -> str:
+    """A value of a response: of one of an observer, which analyses know no unit of, in percent where it says so."""
+    text = quantity(response, value)
+    in_percent = response in RESPONSES and RESPONSES[response].kind == "percent"
+    return f"{text} %" if in_percent and not text.endswith("%") else text
+
+
 def _aim(found: Recommendation, study: Study) -> str:
     first = found.objectives[0]
     limits = f" with {_limits(found)}" if found.limits else ""
     text = f"Aim: the {'lowest' if first.minimise else 'highest'} {_title(first.response)}{limits}."
-    return text if study.recommend else f"{text} {_ASSUMED}"
+    assumed = "" if study.recommend else _ASSUMED
+    return " ".join(filter(None, [text, assumed, *_notes_of_observers(found)]))
+
+
+def _notes_of_observers(found: Recommendation) -> list[str]:
+    """What to bear in mind when one chooses by responses of an observer."""
+    asked = {objective.response for objective in found.objectives} | {limit.response for limit in found.limits}
+    aim = aim_of(asked)
+    return [aim.note] if aim else []
 
 
 def plainly(scenario: Scenario, given: Sequence[str], factors: Factors) -> str:
@@ -383,7 +399,7 @@ def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
     where = {"condition": label(choice.given)} if choice.given else {}
     if choice.chosen is None:
         return {**where, "choose": "nothing keeps the limits"}
-    cells = {name: quantity(name, value) for name, value in choice.chosen.means.items()}
+    cells = {name: _with_unit(name, value) for name, value in choice.chosen.means.items()}
     against = {f"{one.response} against the baseline": _change(one) for one in choice.against_baseline}
     name = configuration(choice.chosen.scenario, found.given)
     return {**where, "choose": name, "verdict": _how_surely(choice), **cells, **against}
