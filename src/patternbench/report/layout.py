@@ -166,11 +166,15 @@ def _varying(
 
 
 def detail(levels: Sequence[tuple[Factor, Level]]) -> str:
-    """Name a configuration by its levels: a lone duration needs no name."""
-    given = [(factor, level) for factor, level in levels if level is not None]
+    """Name a configuration by its levels: patterns at none go unsaid, and a lone duration needs no name."""
+    given = [(factor, level) for factor, level in levels if level is not None and not _is_none(factor, level)]
     if len(given) == 1 and given[0][0].unit is Unit.DURATION:
         return level_text(given[0][1])
     return ", ".join(_named(factor, level) for factor, level in given)
+
+
+def _is_none(factor: Factor, level: Level) -> bool:
+    return factor.none is not None and level_text(level) == level_text(factor.none)
 
 
 def line(strategy: str, detail: str) -> str:

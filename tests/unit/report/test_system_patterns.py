@@ -110,9 +110,9 @@ def test_findings_speak_of_patterns_of_both_sides_alone_and_together() -> None:
     found = findings(made, layout(made)).by_scenario
     told = found[(found["response"] == "call_success_p95") & (found["condition"] == "lag 0 ms")].set_index("item")
     assert found["item"].nunique() == 15
-    alone = told.loc["baseline · limiter none, bundle 25, balancing one"]
+    alone = told.loc["baseline · bundle 25"]
     assert (alone["verdict"], alone["change"]) == ("better", pytest.approx(-50, abs=2))
-    together = told.loc["retry · limiter none, bundle 25, balancing one"]
+    together = told.loc["retry · bundle 25"]
     assert (together["verdict"], together["change"]) == ("worse", pytest.approx(0.5 * 0.7 * 4 * 100 - 100, abs=3))
 
 
@@ -162,7 +162,7 @@ def test_a_study_of_the_systems_patterns_needs_no_strategies() -> None:
     assert [s.id for s in plan(ASKED).scenarios] == [s.id for s in plan(dummy).scenarios]
     made = with_sections(report(ASKED), study(ASKED))
     arrangement = layout(made)
-    assert arrangement.reference == "none · bundle 1, balancing one"
+    assert arrangement.reference == "none"
     (choice, *_) = headlines(findings(made, arrangement), arrangement, made.sections)
     assert "Lag 0 ms: clearly gcra · bundle 25, balancing round robin." in choice.lead
 
