@@ -12,6 +12,8 @@ from pydantic import BaseModel, JsonValue
 
 from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
+from patternbench.drivers.limits import STRATEGY
+from patternbench.drivers.origins import From, TracedJob, traced
 from patternbench.study.journeys import Request
 from patternbench.study.levels import only
 from patternbench.study.problems import InputError, Problem
@@ -67,6 +69,27 @@ def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: 
         seed=seed,
         strategy={treatment.strategy.kind: in_us(treatment.strategy.chosen)},
     )
+
+
+def round_origins(treatment: Treatment) -> TracedJob:
+    """Where a study has each field of a client's round."""
+    closed, strategy = treatment.workload.closed, treatment.strategy
+    assert closed is not None
+    pattern = f"{STRATEGY}.{strategy.kind}"
+    said = {
+        "target": "system",
+        "users": "workload.closed.users",
+        "think_time_us": "workload.closed.think_time",
+        "rejected_pause_us": "workload.closed.rejected_pause",
+        "successes": "workload.closed.successes",
+        "max_attempts": "workload.closed.max_attempts",
+        "time_limit_us": "workload.closed.duration" if closed.duration else "time_limit",
+        "seed": "seed",
+    }
+    request = From(origins.in_us(treatment.workload.request, "workload.request"), "workload.request")
+    chosen = From(origins.in_us(strategy.chosen, pattern), pattern)
+    fields = {name: From(None, origin) for name, origin in said.items()}
+    return traced({**fields, "request": request, "strategy": From({strategy.kind: chosen}, STRATEGY)})
 
 
 def parameters(workload: Workload) -> dict[str, str]:

@@ -33,8 +33,6 @@ from patternbench.study.system import Endpoint, NamedSystem, System, Trust, is_s
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
-_OF_CLOSED = ("users", "think_time", "rejected_pause", "successes", "max_attempts")
-"""Fields of a client's round that a study says under ``workload.closed``."""
 NOWHERE = Endpoint("http://127.0.0.1:1")
 """The target of rounds that are only asked about."""
 
@@ -274,7 +272,7 @@ def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study)
         return [*_too_long(task, task.warm_up), *found]
     client = stage.client(registry.required(scenario.client, study.clients.get(scenario.client)))
     body = rounds.client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
-    found = [_in_study(_inexpressible(scenario.client, each), scenario) for each in client.check(body)]
+    found = [_in_study(_inexpressible(scenario, each), scenario) for each in client.check(body)]
     return [*_too_long(task, Duration(0)), *found]
 
 
@@ -296,9 +294,8 @@ def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
     return [Problem(message, path=place, value=str(lasting), hint="shorten it, or raise `time_limit`")]
 
 
-def _inexpressible(client: str, problem: ClientProblem) -> Problem:
-    """What a client says of a round, at the place of it in the study, where times have no ``_us`` in their names."""
-    path = problem.path.removesuffix("_us")
-    head = path.partition(".")[0]
-    path = f"workload.{path}" if head == "request" else f"workload.closed.{path}" if head in _OF_CLOSED else path
-    return Problem(f"client {client}: {problem.message}", path, value=problem.value, allowed=problem.allowed or "")
+def _inexpressible(scenario: Scenario, problem: ClientProblem) -> Problem:
+    """What a client says of a round, at the place of it in the study."""
+    path = rounds.round_origins(scenario).origin(problem.path)
+    message = f"client {scenario.client}: {problem.message}"
+    return Problem(message, path, value=problem.value, allowed=problem.allowed or "")

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from tests.support.studies import EXAMPLE, ROOT, study
 
-from patternbench.drivers.rounds import client_round, resolved
+from patternbench.drivers.rounds import ClientRound, client_round, resolved, round_origins
 from patternbench.plan.expand import expand
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -53,3 +53,24 @@ def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeyp
     monkeypatch.delenv("TOKEN")
     with pytest.raises(InputError, match="export TOKEN"):
         resolved("Bearer ${env:TOKEN}")
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("request.timeout_us", "workload.request.timeout"),
+        ("request.headers.X-Request_us", "workload.request.headers.X-Request_us"),
+        ("think_time_us", "workload.closed.think_time"),
+        ("max_attempts", "workload.closed.max_attempts"),
+        ("time_limit_us", "time_limit"),
+        ("strategy.retry.backoff.exponential.initial_us", "strategy.retry.backoff.exponential.initial"),
+        ("strategy.retry.max_attempts", "strategy.retry.max_attempts"),
+    ],
+)
+def test_what_a_client_finds_wrong_leads_back_to_the_study(path: str, wanted: str) -> None:
+    assert round_origins(expand(study()).scenarios[1]).origin(path) == wanted
+
+
+def test_every_field_of_a_clients_round_has_an_origin() -> None:
+    known = round_origins(expand(study()).scenarios[1]).origins
+    assert set(ClientRound.model_fields) - set(known) == {"contract"}
