@@ -16,6 +16,7 @@ from patternbench.analyze.recommend.recommendation import Wish, recommend
 from patternbench.lab import systems
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.factors import is_baseline
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import numeric
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
@@ -74,7 +75,7 @@ def report(text: str = ASKED + RETRYING) -> RunReport:
         for block in range(4)
         for s in planned.scenarios
     ]
-    described = [scenario.as_json() for scenario in planned.scenarios]
+    described = [PlannedScenario(**scenario.as_json()) for scenario in planned.scenarios]
     rounds = pd.DataFrame(rows).assign(round=range(len(rows)))
     return RunReport("x", text, {}, planned.factors, described, rounds)
 
@@ -98,7 +99,7 @@ def measured(planned: Plan, levels: dict[str, object], source: np.random.Generat
 def test_each_scenario_is_compared_with_the_one_where_every_pattern_is_none() -> None:
     made = report()
     table = layout(made).scenarios.set_index("scenario")
-    levels = {each["id"]: each["levels"] for each in made.scenarios}
+    levels = {each.id: each.levels for each in made.scenarios}
     bases = {name for name, each in levels.items() if is_baseline(each, made.factors)}
     assert set(table.index[table["reference"]]) == bases and len(bases) == 2  # near and far
     assert all(levels[base]["lag"] == levels[name]["lag"] for name, base in table["baseline"].items())
