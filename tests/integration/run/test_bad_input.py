@@ -85,14 +85,14 @@ def test_what_a_library_cannot_express_is_refused_by_name(tmp_path: Path, tiny: 
 
 
 @pytest.mark.parametrize("verb", [["plan"], ["run", "--out", "never"]])
-def test_what_no_part_can_act_exactly_is_refused_at_its_line(tmp_path: Path, tiny: Path, verb: list[str]) -> None:
-    faults = "faults:\n  - delay:\n      percentage: 50\n      duration: [0ms, 1500us]\n"
+def test_what_no_part_can_act_is_refused_at_its_line(tmp_path: Path, tiny: Path, verb: list[str]) -> None:
+    faults = "faults:\n  - stall: {percentage: [0, 50]}\n    where: envoy -> targt\n"
     full = "  - {client: resilience4j, retry: {max_attempts: 2, jitter: full, backoff: {fixed: {delay: 2ms}}}}\n"
     tiny.write_text(TINY.replace("faults:\n  - abort: {percentage: [0, 50], status: 503}\n", faults) + full)
     said = refused(verb[0], str(tiny), *verb[1:], "--skip-unavailable" if verb[0] == "run" else "--all")
-    assert "tiny.yaml:14: faults[0].delay.duration[1]: cannot be acted exactly" in said
-    assert "(got '1500us'); allowed: 1ms or 2ms" in said
-    assert "tiny.yaml:18: strategies[2].retry.jitter: client resilience4j" in said
+    assert "tiny.yaml:13: faults[0].where: there is no such way in the system (got 'envoy -> targt')" in said
+    assert "did you mean `envoy -> target`?" in said
+    assert "tiny.yaml:17: strategies[2].retry.jitter: client resilience4j" in said
 
 
 def test_an_unknown_system_and_an_unknown_setting_are_named(tiny: Path) -> None:

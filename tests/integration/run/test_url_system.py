@@ -19,7 +19,7 @@ from tests.integration.run.test_run import wait_for_rounds
 from tests.support.targets import target_up
 
 from patternbench.lab import bench, engine
-from patternbench.study.models import Fault
+from patternbench.study.faults import Fault
 
 STUDY = """\
 patternbench: 1

@@ -32,6 +32,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "mariadb": {"script": "nginx-ratelimit/sql/schema.sql"},
     "crdt_sidecar": {"join": "sidecar"},
     "delay_proxy": {"to": "redis", "delay": "5ms"},
+    "fault_proxy": {"to": "redis"},
 }
 OTHERS = ("shop", "redis", "sidecar")
 
