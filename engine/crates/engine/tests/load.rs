@@ -116,10 +116,14 @@ fn a_signal_ends_the_load_with_everything_written() {
         .spawn()
         .unwrap();
     let mut reader = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    reader.read_line(&mut line).unwrap();
-    let progress: Value = serde_json::from_str(&line).unwrap();
-    assert!(progress["progress"]["requests"].as_u64().unwrap() > 0, "{line}");
+    let mut requests = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let progress: Value = serde_json::from_str(&line).unwrap();
+        progress["progress"]["requests"].as_u64().unwrap()
+    };
+    assert_eq!(requests(), 0, "the first line is written as the round begins");
+    assert!(requests() > 0);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let rest: Vec<String> = reader.lines().map(Result::unwrap).collect();
     assert!(child.wait().unwrap().success());
