@@ -24,7 +24,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT")]
     to: SocketAddr,
     /// How long every byte is held in each direction, as in 25ms: a round trip takes twice that longer.
-    #[arg(long, visible_alias = "delay", value_name = "DURATION", default_value = "0ms", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = parse_duration)]
     distance: Nanos,
     /// Seed of what is drawn.
     #[arg(long, default_value_t = 1)]

@@ -28,7 +28,6 @@ const EXAMPLE: &str = "Example:
 enum Verb {
     Target(target::Arguments),
     Client(client::Arguments),
-    #[command(visible_alias = "delay-proxy")]
     FaultProxy(fault_proxy::Arguments),
     Guard(guard::Arguments),
     Load(load::Arguments),
