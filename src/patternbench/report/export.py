@@ -163,7 +163,7 @@ def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
     return (entry for entry in entries if entry.counts or (every_round and entry.status == DONE))
 
 
-def _write(frame: pd.DataFrame, path: Path, suffix: str, factors: Sequence[Mapping[str, Any]]) -> None:
+def _write(frame: pd.DataFrame, path: Path, suffix: str, factors: Sequence[Mapping[str, object]]) -> None:
     if suffix == "parquet":
         tables.write_rounds(frame, factors, path)
     else:

@@ -17,7 +17,8 @@ from patternbench.analyze.compare.words import amount
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import noise_floor, trend
 from patternbench.analyze.units import SHARES
-from patternbench.observe.section import Table
+from patternbench.observe.response import Response
+from patternbench.observe.section import Section, Table
 from patternbench.records.folder import write_text
 from patternbench.report.csv import noise_tables
 from patternbench.report.figures.scenarios import (
@@ -175,7 +176,7 @@ def _total(rounds: pd.DataFrame, response: str) -> str:
     return f"{rounds[response].sum():,.0f}" if response in rounds.columns else "–"
 
 
-def _flat(manifest: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _flat(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     """Lay the manifest out as lines of path and value."""
     found: list[tuple[str, str]] = []
     for name, value in manifest.items():
@@ -184,7 +185,7 @@ def _flat(manifest: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]
     return found
 
 
-def _value(name: str, value: Any) -> str:
+def _value(name: str, value: object) -> str:
     if isinstance(value, int) and name.endswith("bytes"):
         return f"{value / 2**30:,.1f} GiB"
     if isinstance(value, float) and name.endswith(("_s", "seconds")):
@@ -260,7 +261,7 @@ def _grid_words(arrangement: Layout) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _section(section: Any) -> dict[str, object]:
+def _section(section: Section) -> dict[str, object]:
     return {
         "anchor": section.anchor,
         "title": section.title,
@@ -275,7 +276,7 @@ def _table(table: Table) -> dict[str, object]:
     return {"title": table.title, "columns": list(table.frame.columns), "rows": rows}
 
 
-def _entry(value: Any) -> str:
+def _entry(value: object) -> str:
     return number(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
@@ -299,12 +300,12 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
     }
 
 
-def _bare(spec: Mapping[str, Any]) -> dict[str, object]:
+def _bare(spec: Mapping[str, object]) -> dict[str, object]:
     """Leave out what the page gives itself: the theme, and the address of the schema."""
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
-def _response(report: RunReport, arrangement: Layout, response: Any) -> dict[str, object]:
+def _response(report: RunReport, arrangement: Layout, response: Response) -> dict[str, object]:
     """Pack a figure's points: for each scenario in order, median, low, high, coverage, rounds."""
     table = points(report, arrangement, response).set_index("scenario")
     table = table[["median", "low", "high", "coverage", "rounds"]].reindex(arrangement.scenarios["scenario"])
@@ -343,7 +344,7 @@ def _drifts(report: RunReport) -> list[dict[str, object]]:
     if table.empty:
         return []
     table = table.assign(response=table["response"].map(lambda name: RESPONSES[name].title))
-    found: list[dict[str, Any]] = json.loads(table.round(3).to_json(orient="records"))
+    found: list[dict[str, object]] = json.loads(table.round(3).to_json(orient="records"))
     return found
 
 
@@ -354,7 +355,7 @@ def _levels(report: RunReport) -> dict[str, object]:
     return {"titles": [factor_title(name) for name in names], "rows": rows}
 
 
-def _level(level: Any) -> str:
+def _level(level: object) -> str:
     return "" if level is None else level_text(level)
 
 
@@ -384,7 +385,7 @@ def _rounded(values: Sequence[float]) -> list[float | None]:
     return [None if value != value else float(f"{value:.{_DIGITS}g}") for value in values]  # noqa: PLR0124
 
 
-def _embedded(data: Mapping[str, Any]) -> Markup:
+def _embedded(data: Mapping[str, object]) -> Markup:
     """Write data as JSON that cannot end the script element that holds it."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=str)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -43,7 +42,7 @@ class Layout:
     axis: Axis
     scenarios: pd.DataFrame
 
-    def order(self, column: str) -> list[Any]:
+    def order(self, column: str) -> list[str]:
         """List the values of a column in the plan's order."""
         return list(dict.fromkeys(self.scenarios[column]))
 
@@ -83,7 +82,7 @@ def item(client: str, line: str) -> str:
     return f"{line} ({client})" if client else line
 
 
-def _placed(scenario: PlannedScenario, factors: Factors, given: Roles, axis: Axis) -> dict[str, Any]:
+def _placed(scenario: PlannedScenario, factors: Factors, given: Roles, axis: Axis) -> dict[str, object]:
     levels = scenario.levels
     row, column = (_panel(factors[name], levels) if name else "" for name in (given.row, given.column))
     place = list(factors[given.x].levels).index(levels[given.x]) if given.x else 0

@@ -9,12 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
 from patternbench.analyze.models.crossval import undo_log
+from patternbench.analyze.models.diagnostics import Test
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
+from patternbench.analyze.models.linear import Coefficient
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend.objectives import parse_limit
@@ -136,7 +137,7 @@ def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
 
 
 def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, object]:
-    levels: Mapping[str, Any] = next((each.levels for each in report.scenarios if each.id == scenario), {})
+    levels: Mapping[str, object] = next((each.levels for each in report.scenarios if each.id == scenario), {})
     ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
     return {
         "scenario": label({name: level for name, level in levels.items() if level is not None}),
@@ -189,12 +190,12 @@ def _model_tables(result: ModelResult) -> list[Table]:
     return [*found, Table("Prediction errors", _errors(result)), Table("Assumptions", tests), *_odd_rows(result)]
 
 
-def _coefficient_row(c: Any) -> dict[str, str]:
+def _coefficient_row(c: Coefficient) -> dict[str, str]:
     cells = {"estimate": c.estimate, "std. error": c.std_error, "from": c.ci_low, "to": c.ci_high, "t": c.t}
     return {"term": c.name, **{name: number(value) for name, value in cells.items()}, "p": p_value(c.p)}
 
 
-def _test_row(test: Any) -> dict[str, str]:
+def _test_row(test: Test) -> dict[str, str]:
     verdict = {True: "holds", False: "fails", None: "not tested"}[test.holds]
     p = "" if test.p is None else p_value(test.p)
     return {"test": test.name, "assumption": test.assumption, "p": p, "verdict": verdict, "note": test.note}
@@ -274,7 +275,7 @@ def _at_a_glance(found: Recommendation, study: Study, factors: Factors) -> list[
 
 def where_chosen(found: Recommendation, factors: Factors) -> list[str]:
     """A line for each answer, with the conditions under which it is given."""
-    places: dict[str, list[Mapping[str, Any]]] = {}
+    places: dict[str, list[Mapping[str, object]]] = {}
     for choice in found.choices:
         places.setdefault(_answer(choice, found, factors), []).append(choice.given)
     lines = [
@@ -352,7 +353,7 @@ def plainly(scenario: Scenario, given: Sequence[str], factors: Factors) -> str:
     return line(chosen[first].replace("_", " "), rest) if first else rest
 
 
-def _conditions(given: Sequence[Mapping[str, Any]], factors: Factors) -> str:
+def _conditions(given: Sequence[Mapping[str, object]], factors: Factors) -> str:
     """Conditions in words, those that make a whole grid as its levels: `abort percentage 30 %, users 20 or 60`."""
     grid = {name: _levels(name, given, factors) for name in given[0]}
     if math.prod(map(len, grid.values())) != len(given):
@@ -360,7 +361,7 @@ def _conditions(given: Sequence[Mapping[str, Any]], factors: Factors) -> str:
     return ", ".join(f"{factor_title(name)} {' or '.join(levels)}" for name, levels in grid.items())
 
 
-def _levels(name: str, given: Sequence[Mapping[str, Any]], factors: Factors) -> list[str]:
+def _levels(name: str, given: Sequence[Mapping[str, object]], factors: Factors) -> list[str]:
     return list(dict.fromkeys(level_with_unit(factors[name], level_text(one[name])) for one in given))
 
 

@@ -20,6 +20,7 @@ from scipy import stats
 from patternbench.analyze.compare.comparison import against, percent
 from patternbench.analyze.differences import Estimate, is_relative, over
 from patternbench.analyze.intervals import CONFIDENCE
+from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.rounds import Roles, Scenario, scenarios
 from patternbench.observe.response import Better
 from patternbench.observe.section import Section
@@ -188,7 +189,7 @@ def _in_percent(value: float, relative: bool) -> float:
     return percent(value) if relative else float(value)
 
 
-def _adjusted(p: Any) -> Any:
+def _adjusted(p: Floats) -> Floats:
     """Adjust p values after Benjamini and Hochberg, leaving out the unknown ones."""
     known = ~np.isnan(p)
     adjusted = np.full(len(p), np.nan)

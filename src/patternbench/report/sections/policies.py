@@ -31,7 +31,7 @@ def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.Da
     return [Section("policies", "Policies", [_WORDS], [Table("How often each policy acted", _table(found, scenarios))])]
 
 
-def _rows(run: RunFolder, each: Any, file: str) -> list[dict[str, Any]]:
+def _rows(run: RunFolder, each: Any, file: str) -> list[dict[str, object]]:
     """A row a policy of a round."""
     said = load_summaries.acted(run, file)
     return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -42,7 +41,7 @@ def _table(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.Data
     return pd.DataFrame(told)
 
 
-def scenario_name(levels: Mapping[str, Any]) -> str:
+def scenario_name(levels: Mapping[str, object]) -> str:
     """A scenario in words: its strategy and what else varies."""
     varied = {name: level for name, level in levels.items() if name not in ("client", "strategy")}
     words = [f"{factor_title(name)} {level_text(level)}" for name, level in varied.items()]
