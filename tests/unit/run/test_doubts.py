@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from patternbench.lab.machine import Meter, Use
+from patternbench.records.journal import Acted
 from patternbench.run import doubts
+from patternbench.study.faults import Fault, by_name
 from patternbench.study.system import UrlSystem
 
 
@@ -108,3 +111,42 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
     for doubt in found:
         assert len((doubt.message or "").split()) > 4, doubt.kind
         assert len((doubt.remedy or "").split()) > 4, doubt.kind
+
+
+CRASH = {"crash": {}, "where": "shop", "when": [{"from": "1s", "for": "1s"}, {"from": "4s", "for": "1s"}]}
+DELAY = {"delay": {"percentage": 100, "duration": "2ms"}}
+
+
+def of_faults(fault: dict[str, Any], *acted: tuple[int, float | None]) -> list[str]:
+    """The kinds of doubts about a fault that began at these microseconds, held requests back so much too long."""
+    faults = by_name([Fault.model_validate(fault)])
+    (name,) = faults
+    done = [
+        Acted(name, name, "shop", began, began + 1_000_000, {} if late is None else {"late_mean_us": late})
+        for began, late in acted
+    ]
+    return [doubt.kind for doubt in doubts.of_faults(faults, done, measured_from_us=2_000_000)]
+
+
+def test_faults_that_acted_at_their_times_raise_no_doubt() -> None:
+    assert of_faults(CRASH, (3_000_200, None), (6_049_000, None)) == []
+    assert of_faults(DELAY, (-10, 99.0)) == []
+
+
+def test_a_window_that_the_round_did_not_reach_makes_it_invalid() -> None:
+    faults = by_name([Fault.model_validate(CRASH)])
+    (doubt,) = doubts.of_faults(faults, [Acted("crash", "crash", "shop", 3_000_000, 4_000_000)], 2_000_000)
+    assert (doubt.kind, doubt.invalidates) == ("fault_never_began", True)
+    assert "was to begin 2 times and began 1 times" in doubt.message
+
+
+def test_a_level_that_does_nothing_is_not_missed() -> None:
+    assert of_faults({"crash": {}, "where": "shop", "when": {"from": "1s", "for": "0ms"}}) == []
+
+
+def test_a_fault_that_began_late_is_told_of() -> None:
+    assert of_faults(CRASH, (3_000_000, None), (6_060_000, None)) == ["fault_late"]
+
+
+def test_a_delay_of_another_length_than_its_level_is_told_of() -> None:
+    assert of_faults(DELAY, (-10, 201.0)) == ["fault_inexact"]
