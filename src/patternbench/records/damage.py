@@ -9,6 +9,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from patternbench.records import attempts, component_logs, journal, observed, stored
@@ -16,6 +17,8 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DAMAGED, DONE, Entry
 
 PIECE = 1 << 20
+Stamp = tuple[Path, int, int]
+"""A file with its size in bytes and the nanosecond at which it was last changed."""
 
 
 def rounds(run: RunFolder) -> list[Entry]:
@@ -71,11 +74,24 @@ def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
     wrong = attempts.damage(path, entry.rows, entry.sha256)
     if wrong:
         yield f"{path.relative_to(run.path)} {wrong}"
-    for files in component_logs.kept_of(run, entry.file).values():
-        for file in files:
-            if not _unpacks(file):
-                yield f"{file.relative_to(run.path)} cannot be unpacked"
-    yield from observed.damage(run, entry.file)
+    yield from _of_logs(run.path, entry.file, tuple(_stamps(run, entry.file)))
+
+
+def _stamps(run: RunFolder, round_name: str) -> Iterator[Stamp]:
+    """What tells whether the files of a round are still those that were looked into."""
+    for folder in (run.component_logs_of(round_name), run.observed_of(round_name)):
+        for file in sorted(folder.rglob("*")):
+            found = file.stat()
+            yield file, found.st_size, found.st_mtime_ns
+
+
+@cache
+def _of_logs(path: Path, round_name: str, _stamped: tuple[Stamp, ...]) -> tuple[str, ...]:
+    """What is wrong with the logs of a round: found once, as nobody writes to them and reading them takes long."""
+    run = RunFolder(path)
+    logs = [file for files in component_logs.kept_of(run, round_name).values() for file in files]
+    packed = [f"{file.relative_to(path)} cannot be unpacked" for file in logs if not _unpacks(file)]
+    return (*packed, *observed.damage(run, round_name))
 
 
 def _unpacks(path: Path) -> bool:

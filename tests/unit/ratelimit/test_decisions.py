@@ -74,6 +74,23 @@ def test_whole_decisions_are_no_damage(run: RunFolder) -> None:
     assert list(observed.damage(run, "00000")) == []
 
 
+def test_the_logs_of_a_round_are_read_once_however_often_its_run_is_looked_at(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, real = [], observed.damage
+
+    def counted(run: RunFolder, round_name: str) -> list[str]:
+        read.append(round_name)
+        return list(real(run, round_name))
+
+    monkeypatch.setattr(observed, "damage", counted)
+    assert [damage.rounds(run)[0].status for _ in range(3)] == ["done"] * 3
+    assert read == ["00000"]
+    packed(run, LOG).write_bytes(gzip.compress(LOGS["zeros"]))
+    assert [damage.rounds(run)[0].status for _ in range(3)] == ["damaged"] * 3
+    assert read == ["00000"] * 2
+
+
 def test_a_component_that_writes_no_log_of_decisions_costs_the_round_that_it_wrote_in(
     run: RunFolder, tmp_path: Path
 ) -> None:
