@@ -36,9 +36,16 @@ describe("a breaker", function()
 
   it("counts stalls that follow one another without a success, and forgets them at a success", function()
     local tested = breaker.new(config)
-    for stall = 1, 4 do
-      tested:failed(stall * 100 * ms, stall * 100 * ms + 50 * ms)
+    local function stall_four_times()
+      for stall = 1, 4 do
+        tested:failed(stall * 100 * ms, stall * 100 * ms + 50 * ms)
+      end
     end
+    stall_four_times()
+    tested:failed(1000 * ms, 1050 * ms)
+    assert.is_true(tested:is_open(1051 * ms))
+    tested = breaker.new(config)
+    stall_four_times()
     tested:succeeded()
     tested:failed(1000 * ms, 1050 * ms)
     assert.is_false(tested:is_open(1051 * ms))

@@ -1,4 +1,5 @@
 local cjson = require("cjson")
+local keys = require("ratelimit.keys")
 local plan = require("ratelimit.plan")
 local shape = require("ratelimit.shape")
 
@@ -87,6 +88,21 @@ describe("a plan", function()
     assert.are.same({ 50, 1e6 }, { by_tier.plain.burst, by_tier.plain.window })
     assert.are.same({ 7, 2e6 }, { by_tier.own.burst, by_tier.own.window })
     assert.equal(50, by_tier.plain.localized.burst)
+  end)
+
+  it("with a limit of any name has keys that fit into MariaDB, and no two limits share one", function()
+    local stem, longest = ("n"):rep(300), keys.client("no-key", ("k"):rep(64))
+    local seen = {}
+    for _, name in ipairs({ "n", ("n"):rep(64), ("n"):rep(65), stem .. "a", stem .. "b" }) do
+      local parsed = plan.parse(changed({ limit = {
+        name = name, algorithm = "sliding_window_counter", limit = 1e9, window = "1d", sub_windows = 60,
+      } }), read)
+      local key = keys.storage(parsed.limits[1], longest)
+      assert.is_true(#key <= 200, #key .. " bytes")
+      assert.is_nil(seen[key], name)
+      seen[key] = true
+    end
+    assert.is_truthy(next(seen))
   end)
 
   it("is the example's", function()

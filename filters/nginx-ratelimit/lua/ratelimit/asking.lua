@@ -41,8 +41,9 @@ function M.is_busy(err)
   return err == lines.busy
 end
 
+-- MariaDB's own end of a call that takes too long is the same end as ours.
 local reasons = {
-  { "^busy", "busy" }, { "timeout", "timeout" }, { "refused", "refused" }, { "no memory", "full" }, { "closed", "closed" },
+  { "^busy", "busy" }, { "timeout", "timeout" }, { "max_statement_time", "timeout" }, { "refused", "refused" }, { "no memory", "full" }, { "closed", "closed" },
   { "^FULL", "full" }, { "^LOADING", "loading" },
 }
 

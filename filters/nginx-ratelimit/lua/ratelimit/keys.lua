@@ -16,8 +16,8 @@ local function hex(bytes)
   end))
 end
 
--- At most 64 safe characters: the value itself when it is short and plain, else a digest. Only a digest contains a colon.
-local function harmless(value)
+--- At most 64 safe characters: the value itself when it is short and plain, else a digest. Only a digest contains a colon.
+function M.harmless(value)
   -- Not a pattern: the compiler of LuaJIT knows C functions, and no patterns.
   if #value <= plain_length and value ~= "" and tonumber(ffi.C.strspn(value, plain)) == #value then
     return value
@@ -28,7 +28,7 @@ end
 --- A name for a client in safe characters: where its key comes from, and the key. Only the first `=` is no part of the key,
 -- so what one source tells is never taken for what another does.
 function M.client(source, value)
-  return source .. "=" .. harmless(value)
+  return source .. "=" .. M.harmless(value)
 end
 
 --- The place of a limit's state; what is in braces decides the slot in a Redis Cluster.

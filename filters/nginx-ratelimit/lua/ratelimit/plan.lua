@@ -6,6 +6,7 @@
 local cjson = require("cjson.safe")
 local cores = require("ratelimit.core")
 local crypto = require("ratelimit.wire.crypto")
+local keys = require("ratelimit.keys")
 local shape = require("ratelimit.shape")
 
 local M = {}
@@ -288,9 +289,9 @@ local function set(list)
 end
 
 -- The part of a storage key that tells limits and algorithms apart: no two share state, whatever they are
--- called. A changed limit finds the state of the old one.
+-- called. A changed limit finds the state of the old one. A long name stands there as its digest: MariaDB's keys have 200 bytes.
 local function tag(each)
-  local parts = { each.name, each.algorithm, ("%.0f"):format(each.window) }
+  local parts = { keys.harmless(each.name), each.algorithm, ("%.0f"):format(each.window) }
   if each.algorithm == "sliding_window_counter" then
     parts[4] = tostring(each.sub_windows)
   end
