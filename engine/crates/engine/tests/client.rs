@@ -415,7 +415,7 @@ fn many_rows_come_in_batches_and_in_order() {
 }
 
 #[test]
-fn a_second_round_waits_for_the_first_and_an_abandoned_round_ends_within_a_second() {
+fn a_second_round_is_refused_while_the_first_runs_and_an_abandoned_round_ends_within_a_second() {
     let server = Scripted::start(&[Act::Hang]);
     let client = client();
     let plan = with(

@@ -245,6 +245,10 @@ fn all_workers_stand_still_in_a_pause() {
     let log = logged(&pause, |target| drop(ask(&target.at("/bytes/10"), 2, 300)));
     let longest = log.iter().map(Line::service).max().unwrap();
     assert!(longest >= 50_000, "one request met the pause: {longest} us");
+    let mut ends: Vec<u64> = log.iter().map(|line| line.finished).collect();
+    ends.sort_unstable();
+    let silence = ends.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+    assert!(silence >= 100_000, "no worker ends anything: {silence} us");
 }
 
 #[test]

@@ -138,6 +138,7 @@ mod tests {
     use super::*;
     use patternbench_wire::TlsSettings;
     use proptest::prelude::*;
+    use proptest::sample::select;
 
     fn targets() -> Vec<(Target, u32)> {
         let target = |url: &str| (Target::new(url, &TlsSettings::default()).unwrap(), 1);
@@ -264,11 +265,52 @@ mod tests {
         assert_eq!(location(302, b"HTTP/1.1 302 X\r\n\r\n"), None);
     }
 
+    /// Schemes and authorities as servers and attackers write them, each with what it means, and what comes behind.
+    const SCHEMES: &[(&str, &str)] = &[
+        ("http:", "http"),
+        ("HTTP:", "http"),
+        ("", "http"),
+        ("https:", "https"),
+        ("ftp:", "ftp"),
+    ];
+    const AUTHORITIES: &[(&str, &str)] = &[
+        ("127.0.0.1:8001", "127.0.0.1:8001"),
+        ("127.0.0.1:8002", "127.0.0.1:8002"),
+        ("shop.example", "shop.example:80"),
+        ("SHOP.example:80", "shop.example:80"),
+        ("shop.example:", "shop.example:80"),
+        ("127.0.0.1", "127.0.0.1:80"),
+        ("127.0.0.1:8003", "127.0.0.1:8003"),
+        ("evil.example", "evil.example"),
+        ("evil.example:8001", "evil.example"),
+        ("shop.example.evil.example", "evil.example"),
+        ("127.0.0.1:8001@evil.example", "evil.example"),
+        ("evil.example@127.0.0.1:8001", "somebody"),
+        ("[::1]:8001", "[::1]:8001"),
+    ];
+    const BEHIND: &[&str] = &["", "/", "/c", "/c?x=http://evil.example", "?y=2", "/../../c", "/@evil.example/", "#top"];
+    const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
         #[test]
-        fn no_location_leads_anywhere_but_to_a_target(bytes in proptest::collection::vec(any::<u8>(), 0..60), status in 301u16..309) {
-            if let Ok((request, target)) = next(status, &encoded(&bytes)) {
-                prop_assert!(target < 3);
+        fn no_location_leads_anywhere_but_to_a_target(
+            scheme in select(SCHEMES), authority in select(AUTHORITIES), behind in select(BEHIND), status in select(REDIRECTS),
+        ) {
+            let location = format!("{}//{}{behind}", scheme.0, authority.0);
+            let meant = match (scheme.1, authority.1) {
+                ("http", "127.0.0.1:8001" | "shop.example:80") => Some(0),
+                ("http", "127.0.0.1:8002") => Some(1),
+                _ => None,
+            };
+            let gone_to = next(status, &encoded(location.as_bytes())).ok().map(|(_, target)| target);
+            prop_assert_eq!(gone_to, meant, "{}", location);
+        }
+
+        #[test]
+        fn no_location_breaks_the_line_of_the_request(bytes in proptest::collection::vec(any::<u8>(), 0..60), status in 301u16..309) {
+            if let Ok((request, _)) = next(status, &encoded(&bytes)) {
                 prop_assert!(request.path.starts_with('/'));
                 prop_assert!(request.path.bytes().all(|byte| byte.is_ascii_graphic()), "{}", request.path);
             }

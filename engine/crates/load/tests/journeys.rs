@@ -309,7 +309,7 @@ fn steps_pause_and_open_arrivals_go_through_whole_journeys() {
 
 #[test]
 fn constants_and_counters_and_random_values_are_seeded() {
-    let paths = || {
+    let paths = |seed: u64| {
         let server = Server::start(|_| ok(""));
         let steps = json!([{"path": "/${round}/${counter:n}/${random:1-6}"}]);
         run(&with(
@@ -318,14 +318,15 @@ fn constants_and_counters_and_random_values_are_seeded() {
                 json!({"closed": {"users": 1, "until": {"calls": 20}}}),
                 steps,
             ),
-            json!({"constants": {"round": "3"}}),
+            json!({"constants": {"round": "3"}, "seed": seed}),
         ));
         let seen = server.seen.lock().unwrap();
         seen.iter().map(|seen| seen.path().to_owned()).collect::<Vec<_>>()
     };
-    let first = paths();
+    let first = paths(1);
     assert!(first[0].starts_with("/3/0/") && first[19].starts_with("/3/19/"));
-    assert_eq!(first, paths());
+    assert_eq!(first, paths(1));
+    assert_ne!(first, paths(2));
 }
 
 #[test]

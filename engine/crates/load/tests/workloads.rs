@@ -441,16 +441,15 @@ fn users_keep_their_connections() {
 fn the_same_seed_gives_the_same_poisson_arrivals() {
     let server = Server::start(|_| ok(""));
     let workload = json!({"open": {"schedule": {"sine": {"mean": 500, "amplitude": 400, "period_us": 100_000}}, "spacing": "poisson"}});
-    let job = with(
-        job(&server.url(), workload, json!([{}])),
-        json!({"duration_us": 300_000}),
-    );
-    let intended = || {
+    let intended = |seed: u64| {
+        let more = json!({"duration_us": 300_000, "seed": seed});
+        let job = with(job(&server.url(), workload.clone(), json!([{}])), more);
         let mut times: Vec<i64> = run(&job).attempts.iter().map(|row| row.intended_us).collect();
         times.sort_unstable();
         times
     };
-    assert_eq!(intended(), intended());
+    assert_eq!(intended(1), intended(1));
+    assert_ne!(intended(1), intended(2));
 }
 
 /// Every group has a schedule, users, a cap and journeys of its own, beside a group of closed users.

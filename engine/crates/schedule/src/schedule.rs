@@ -66,8 +66,12 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     fn arrivals(curve: Curve, spacing: Spacing, seconds: f64) -> Vec<f64> {
+        seeded(7, curve, spacing, seconds)
+    }
+
+    fn seeded(seed: u64, curve: Curve, spacing: Spacing, seconds: f64) -> Vec<f64> {
         let mut schedule = Schedule::new(curve, spacing);
-        let mut random = Pcg64::seed_from_u64(7);
+        let mut random = Pcg64::seed_from_u64(seed);
         std::iter::from_fn(|| schedule.next(&mut random))
             .map(|nanoseconds| nanoseconds as f64 / 1e9)
             .take_while(|at| *at < seconds)
@@ -174,7 +178,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals() {
-        let once = || arrivals(Curve::sine(100.0, 50.0, 1.0).unwrap(), Spacing::Poisson, 5.0);
-        assert_eq!(once(), once());
+        let once = |seed| seeded(seed, Curve::sine(100.0, 50.0, 1.0).unwrap(), Spacing::Poisson, 5.0);
+        assert_eq!(once(1), once(1));
+        assert_ne!(once(1), once(2));
     }
 }
