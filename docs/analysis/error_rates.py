@@ -13,8 +13,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from patternbench.analyze.compare.comparison import difference, judged, matched_by_block
+from patternbench.analyze.load.loadtest import knee, linearity
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.analyze.models.words import effects
 from patternbench.analyze.noise import scenario_floor
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import rank
@@ -22,6 +26,10 @@ from patternbench.analyze.rounds import Scenario
 from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import Rule, decide
 from patternbench.ratelimit.analyze.cost import clear, mean_interval
+from patternbench.report.labels import HEADLINES
+from patternbench.report.layout import layout
+from patternbench.report.model import RunReport
+from patternbench.report.sections.findings import findings, headlines
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Floats]
@@ -81,6 +89,64 @@ def floors(rounds: int, runs: int, spreads: tuple[float, ...]) -> float:
     return float(beyond.max() / runs)
 
 
+def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> float:
+    """Return how often the findings on equal lines at some loads say that any is better or worse than the baseline."""
+    rng, said = np.random.default_rng(rounds * 10 + levels), 0
+    names = ["baseline", *(f"line {place}" for place in range(1, lines))]
+    loads = [10 * (place + 1) for place in range(levels)]
+    cells = [{"id": f"{name} {load}", "levels": {"strategy": name, "users": load}} for load in loads for name in names]
+    table = pd.DataFrame([{"scenario": cell["id"], "block": b, "round": b} for b in range(rounds) for cell in cells])
+    table = table.assign(status="done", failure_rate=0.0, rejected_rate=0.0)
+    for _ in range(runs):
+        block = np.repeat(rng.normal(0, BLOCKS, (rounds, 4)), len(cells), axis=0)
+        values = np.exp(block + rng.normal(0, SPREAD, (len(table), 4)))
+        measured = table.assign(**dict(zip(HEADLINES, values.T, strict=True)))
+        report = RunReport("x", "", {}, {"strategy": names, "users": loads}, cells, measured)
+        arrangement = layout(report)
+        first, *_ = headlines(findings(report, arrangement), arrangement)
+        said += not first.lead.startswith("No configuration is clearly better")
+    return said / runs
+
+
+def effects_said(noise: str, runs: int, rounds: int = 6) -> float:
+    """Return how often a model says that a factor which does nothing raises or cuts the response."""
+    rng, said = np.random.default_rng(rounds), 0
+    cells = pd.MultiIndex.from_product([range(rounds), (10, 20, 40, 80), (1, 2)], names=["block", "users", "nothing"])
+    rows = cells.to_frame(index=False)
+    for _ in range(runs):
+        drawn = rng.normal(0, 1, len(rows))
+        shift = {
+            "normal": drawn,
+            "skewed": np.exp(drawn),
+            "uneven": drawn * rows["users"] / 20,
+            "in blocks": drawn + rng.normal(0, 2, rounds)[rows["block"]],
+        }[noise]
+        result = fit_formulas(rows.assign(y=50 + 0.1 * rows["users"] + shift), ["y ~ users + nothing"]).models[0]
+        (told,) = [effect for effect in effects(result) if effect.term == "nothing"]
+        said += " raises " in told.sentence or " cuts " in told.sentence
+    return said / runs
+
+
+def shapes_said(levels: int, runs: int, slope: float) -> dict[str, float]:
+    """Return how often the means of a load test on a straight line are said to bend, or to rise or fall."""
+    rng, loads, found = np.random.default_rng(levels), np.linspace(10, 100, levels), np.zeros(2)
+    for _ in range(runs):
+        verdict = linearity(loads, 50 + slope * loads + rng.normal(0, 3, levels)).verdict
+        found += verdict.startswith("bends"), verdict == "linear"
+    return dict(zip(("bends", "changes"), found / runs, strict=True))
+
+
+def knees_held(levels: int, runs: int, at: float = 60.0) -> dict[str, float]:
+    """Return how often the bend of two lines is found, and how often the interval of what is found holds it."""
+    rng, loads, found, held = np.random.default_rng(levels), np.linspace(10, 100, levels), 0, 0
+    for _ in range(runs):
+        means = loads + 2 * np.maximum(loads - at, 0) + rng.normal(0, 3, levels)
+        one = knee(loads, means, rng)
+        found += one.load is not None
+        held += one.low is not None and one.high is not None and one.low <= at <= one.high
+    return {"found": found / runs, "held": held / max(found, 1)}
+
+
 def normal(spread: float) -> Draw:
     """Independent rounds around 1."""
     return lambda rng: 1 + spread * rng.normal(0, 1, RULE.most)
@@ -134,6 +200,8 @@ def lines(runs: int) -> Iterator[str]:
         "any *higher* or *lower* in a table of ten equal pairs": lambda n: tables(n, runs)["any"],
         "wrong share of *higher* and *lower*, ten equal pairs and five real": lambda n: tables(n, runs, 5)["share"],
         "any *clear* in a table of ten contrasts between equal rate limiters": lambda n: contrasts(n, runs),
+        "any line *better* or *worse* than its equal, of five": lambda n: findings_said(n, runs),
+        "the same, at three loads": lambda n: findings_said(n, runs, levels=3),
         "beyond the noise floor, one scenario": lambda n: floors(n, runs, (0.05,)),
         "beyond the noise floor, the worst of unequal scenarios": lambda n: floors(n, runs, (0.01, 0.05, 0.3)),
     }
@@ -156,6 +224,21 @@ def lines(runs: int) -> Iterator[str]:
     }
     for name, held in coverage.items():
         yield f"| {name} | " + " | ".join(f"{held(s):.1%}" for s in spreads) + " |"
+    kinds = ("normal", "skewed", "uneven", "in blocks")
+    yield ""
+    yield "| a model says of a factor that does nothing, of rounds whose noise is | " + " | ".join(kinds) + " |"
+    yield "|---|" + "---|" * len(kinds)
+    yield "| *raises* or *cuts* | " + " | ".join(f"{effects_said(kind, runs):.1%}" for kind in kinds) + " |"
+    counts = (4, 6, 10, 20)
+    yield ""
+    yield "| a load test says, of levels that | " + " | ".join(f"{n} levels" for n in counts) + " |"
+    yield "|---|" + "---|" * len(counts)
+    shapes: dict[str, Callable[[int], float]] = {
+        "*bend*, of a straight line": lambda n: shapes_said(n, runs, 0.5)["bends"],
+        "*rise* or *fall*, of no change": lambda n: shapes_said(n, runs, 0.0)["changes"],
+    }
+    for name, rate in shapes.items():
+        yield f"| {name} | " + " | ".join(f"{rate(n):.1%}" for n in counts) + " |"
 
 
 if __name__ == "__main__":

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.table import Table
 
-from patternbench.analyze.load.rate_search import Capacity, Limits, Objective, knee, parse_objective, repeated, search
+from patternbench.analyze.load.rate_search import (
+    Capacity,
+    Limits,
+    Objective,
+    Step,
+    knee,
+    parse_objective,
+    repeated,
+    search,
+)
 from patternbench.analyze.load.rate_search import capacity as estimate
 from patternbench.analyze.problems import DataError
 from patternbench.analyze.units import number, quantity
@@ -87,18 +97,24 @@ def tell(driven: list[Round], found: Capacity, objective: Objective, limits: Lim
 def in_words(driven: list[Round], found: Capacity, objective: Objective, limits: Limits) -> str:
     """The answer in a sentence, and where the missed share leaves the ground."""
     steps = [one.step for one in driven]
-    bend = knee(steps)
-    rest = f" Up to {number(bend)}/s fewer than 1 in 1,000 calls missed it." if bend else ""
+    rest = _below(steps, knee(steps))
     if found.rate is None:
         kept = all(step.share <= objective.allowed for step in steps)
         missed = all(step.share > objective.allowed for step in steps)
-        why = f"it is kept even at {number(max(step.rate for step in steps))}/s" if kept else found.note
-        why = f"it is missed even at {number(min(step.rate for step in steps))}/s" if missed else why
+        why = f"it was kept even at {number(max(step.rate for step in steps))}/s" if kept else found.note
+        why = f"it was missed even at {number(min(step.rate for step in steps))}/s" if missed else why
         return f"No rate was found for {objective.text}: {why}.{rest}"
     if found.low is None or found.high is None:
         return f"About {number(found.rate)} calls/s keep {objective.text}, without an interval: {found.note}.{rest}"
     span = f"{number(found.low)} to {number(found.high)}"
     return f"{number(found.rate)} calls/s keep {objective.text} ({found.level:.0%} interval {span}).{rest}"
+
+
+def _below(steps: Sequence[Step], bend: float | None) -> str:
+    """How many calls were missed up to the knee, of how many: few calls show little, and the reader sees it."""
+    below = [step for step in steps if bend is not None and step.rate <= bend]
+    missed, calls = sum(step.missed for step in below), sum(step.calls for step in below)
+    return f" Up to {number(bend)}/s {missed:,} of {calls:,} calls missed it." if bend is not None else ""
 
 
 def _table(driven: list[Round]) -> Table:

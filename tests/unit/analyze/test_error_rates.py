@@ -77,6 +77,29 @@ def test_a_table_of_contrasts_between_equal_rate_limiters_says_clear_in_5_percen
     assert rates.contrasts(rounds, 300) <= bound(300)
 
 
+@pytest.mark.parametrize(("rounds", "levels"), [(3, 1), (3, 3), (10, 3)])
+def test_findings_on_equal_lines_say_better_or_worse_in_5_percent_of_runs_at_most(rounds: int, levels: int) -> None:
+    assert rates.findings_said(rounds, 120, levels=levels) <= bound(120)
+
+
+@pytest.mark.parametrize("noise", ["normal", "skewed", "uneven", "in blocks"])
+def test_a_model_says_that_nothing_raises_or_cuts_in_5_percent_at_most(noise: str) -> None:
+    assert rates.effects_said(noise, 150) <= bound(150)
+
+
+@pytest.mark.parametrize("levels", [4, 6, 10, 20])
+def test_a_load_test_on_a_straight_line_bends_or_changes_in_5_percent_at_most(levels: int) -> None:
+    assert rates.shapes_said(levels, 1000, 0.5)["bends"] <= bound(1000)
+    assert rates.shapes_said(levels, 1000, 0.0)["changes"] <= bound(1000)
+
+
+@pytest.mark.parametrize("levels", [10, 20])
+def test_the_interval_of_a_knee_that_is_found_holds_it(levels: int) -> None:
+    found = rates.knees_held(levels, 150)
+    assert found["found"] > 0.9
+    assert found["held"] >= 0.95 - 3 * np.sqrt(0.0475 / 150)
+
+
 def test_of_the_verdicts_beside_real_differences_5_percent_are_wrong_at_most() -> None:
     assert rates.tables(6, 100, real=5)["share"] <= 0.06
 

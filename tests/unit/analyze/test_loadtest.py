@@ -42,17 +42,25 @@ def test_pearson_and_its_interval_are_a_worked_example() -> None:
     assert (found.r, found.low, found.high) == pytest.approx((0.8, 0.4185, 0.9419), abs=1e-3)
 
 
-def test_a_straight_rise_is_called_linear_and_has_no_knee() -> None:
+def test_of_a_straight_rise_neither_a_bend_nor_a_knee_is_claimed_nor_their_absence() -> None:
     found = analyze_load_test(log())
     assert found.linearity.verdict == "linear"
     assert found.linearity.r > 0.98
     assert found.knee.load is None
-    assert "in a straight line" in in_words(found)[0]
+    shape, knee_, _ = in_words(found)
+    assert shape.startswith("Response times rise with the load; whether they bend cannot be told (Pearson 0.999, ")
+    assert knee_.startswith("A knee cannot be told: ")
+
+
+def test_a_load_that_changes_nothing_is_said_to_be_untold() -> None:
+    words = in_words(analyze_load_test(log().assign(elapsed=np.random.default_rng(4).gamma(20, 1, 4000))))
+    assert words[0].startswith("Whether response times change with the load cannot be told (Pearson ")
 
 
 def test_a_bend_is_found_where_it_is() -> None:
     found = analyze_load_test(log(bend_at=60))
     assert found.linearity.verdict == "bends_up"
+    assert in_words(found)[0].startswith("Response times bend upwards with the load (Pearson ")
     assert found.knee.low <= 60 <= found.knee.high
     assert found.knee.slope_after / found.knee.slope_before == pytest.approx(5, rel=0.4)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.studies import study
 
-from patternbench.run.capacity import Rig, _one_scenario, of_url
+from patternbench.analyze.load.rate_search import Limits, Step, capacity, parse_objective
+from patternbench.cli.capacity import in_words
+from patternbench.run.capacity import Rig, Round, _one_scenario, of_url
 from patternbench.study.load import loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -25,6 +27,19 @@ def test_a_round_has_the_rate_and_the_duration_of_the_search_and_all_else_of_the
     at = rig._at(70.5).workload.open
     assert at is not None and at.rate is not None and at.duration is not None
     assert (list(at.rate), list(at.duration), list(at.in_flight)) == ([70.5], [Duration.parse("3s")], [10_000])
+
+
+def said(*steps: Step) -> str:
+    objective = parse_objective("p95 <= 100ms")
+    rounds = [Round(step, 0.01, 0.02, "") for step in steps]
+    return in_words(rounds, capacity([], objective), objective, Limits())
+
+
+def test_the_words_on_the_knee_count_the_calls_that_they_rest_on() -> None:
+    few = said(Step(10, 50, 0), Step(20, 100, 0), Step(40, 200, 60))
+    assert few.endswith(" Up to 20/s 0 of 150 calls missed it.")
+    assert said(Step(10, 20_000, 3), Step(20, 40_000, 900)).endswith(" Up to 10/s 3 of 20,000 calls missed it.")
+    assert "missed it" not in said(Step(10, 50, 40)).partition("/s")[2]
 
 
 @pytest.mark.parametrize("workload", ["{open: {rate: [1, 2], duration: 1s}}", "{closed: {users: 1, requests: 5}}"])

@@ -52,7 +52,8 @@ class Linearity:
     """Whether the mean response time is a straight line of the load.
 
     `r` is Pearson's with its interval (Fisher's z), `p_quadratic` the F test of a squared term; `verdict`
-    is linear, bends_up or bends_down, or flat when the interval of `r` holds zero.
+    is bends_up or bends_down when that is below 0.05, else flat when the interval of `r` holds zero, else linear: no
+    bend was seen.
     """
 
     r: float
@@ -230,7 +231,7 @@ def knee(loads: Floats, means: Floats, rng: np.random.Generator) -> Knee:
         return _no_knee(None, "The means lie on a line exactly.")
     p = _searched_p(gain, residual_makers, straight, rng)
     if p >= _ALPHA:
-        return _no_knee(p, f"No knee: two lines explain no more than one (p {p:.2g}).")
+        return _no_knee(p, f"A knee cannot be told: two lines explain no more than one (p {p:.2g}).")
     return _found_knee(loads, means, grid, rests, p)
 
 
@@ -274,27 +275,22 @@ def _found_knee(loads: Floats, means: Floats, grid: Floats, rests: Floats, p: fl
 
 def in_words(found: LoadTest) -> Sequence[str]:
     """Say what a load test shows, a sentence each."""
-    straight = found.linearity
-    sentences = []
-    if straight is not None:
-        shape = {
-            "linear": "in a straight line",
-            "bends_up": "ever faster",
-            "bends_down": "ever more slowly",
-            "flat": "without a visible trend",
-        }[straight.verdict]
-        sentences.append(
-            f"Response times {_verb(straight)} {shape} with the load (Pearson {straight.r:.3f}, "
-            f"{straight.low:.3f} to "
-            f"{straight.high:.3f}, {straight.levels} levels)."
-        )
+    sentences = [_shape(found.linearity)] if found.linearity is not None else []
     sentences.append(found.knee.note)
     worst = _worst_status(found.shares)
     return [*sentences, worst] if worst else sentences
 
 
-def _verb(straight: Linearity) -> str:
-    return "change" if straight.verdict == "flat" else "rise" if straight.r > 0 else "fall"
+def _shape(found: Linearity) -> str:
+    """How response times follow the load; that no bend is seen does not show that there is none."""
+    said = {
+        "linear": f"Response times {'rise' if found.r > 0 else 'fall'} with the load; whether they bend cannot be told",
+        "bends_up": "Response times bend upwards with the load",
+        "bends_down": "Response times bend downwards with the load",
+        "flat": "Whether response times change with the load cannot be told",
+    }[found.verdict]
+    bend = "" if found.p_quadratic is None else f"; p of a bend {found.p_quadratic:.2g}"
+    return f"{said} (Pearson {found.r:.3f}, {found.low:.3f} to {found.high:.3f}, {found.levels} levels{bend})."
 
 
 def _worst_status(shares: pd.DataFrame) -> str:

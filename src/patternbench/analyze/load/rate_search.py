@@ -181,7 +181,7 @@ def _fieller(line: _Line, t: float) -> tuple[float, float] | None:
 
 
 ON_THE_GROUND = 0.001
-"""The missed share below which a service counts as untroubled: the 1 in 1,000 that the answer's words name."""
+"""The missed share of a round below which its rate counts as one that the service takes untroubled."""
 
 
 def knee(steps: Sequence[Step]) -> float | None:

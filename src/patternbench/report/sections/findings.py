@@ -3,10 +3,10 @@ intervals.
 
 Only rounds of the same condition (client, load, fault) are compared, paired by block, with the estimator of every
 other comparison (`analyze.differences`); over several conditions the mean over them. A change is called better or
-worse only if it holds after controlling the share of false discoveries among all comparisons of that response at 5 %
-(Benjamini and Hochberg, 1995). A configuration is named for a gain only where it keeps the limit on failed calls: fast
-answers that are failures are none. The words follow the levels of the axis, for a mean over them depends on
-which levels a study happens to have.
+worse only if it holds after controlling the share of false discoveries among all comparisons of all responses at 5 %
+(Benjamini and Hochberg, 1995): where nothing differs, any such word stands in at most 5 % of runs. A configuration is
+named for a gain only where it keeps the limit on failed calls: fast answers that are failures are none. The words
+follow the levels of the axis, for a mean over them depends on which levels a study happens to have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -76,7 +76,7 @@ def findings(report: RunReport, arrangement: Layout) -> Findings:
     pairs = pairs.merge(outcomes, on="scenario", how="left")
     pairs["reference_failed"] = pairs["baseline"].map(failures) if len(pairs) else []
     tables = {
-        kind: _joined([_changes(pairs, by, measured, name, report.failure_limit) for name in known])
+        kind: _judged(_joined([_changes(pairs, by, measured, name, report.failure_limit) for name in known]))
         for kind, by in _GROUPS.items()
     }
     return Findings(arrangement.reference, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
@@ -130,16 +130,24 @@ def _outcomes(rounds: pd.DataFrame) -> pd.DataFrame:
 def _changes(
     pairs: pd.DataFrame, by: list[str], measured: dict[str, Scenario], response: str, failure_limit: float
 ) -> pd.DataFrame:
-    """Compare the groups of pairs in one response, and adjust the p values for their number."""
+    """Compare the groups of pairs in one response."""
     relative = is_relative(response, *(each.values[response] for each in measured.values()))
     rows = [
         {**_identity(part, by), **_change(part, measured, response, relative), **_kept(part, failure_limit)}
         for _, part in pairs.groupby(by, sort=False)
     ]
-    table = pd.DataFrame(rows).assign(response=response, relative=relative)
-    table["p"] = _adjusted(table["p"].to_numpy(float))
-    table["verdict"] = [_verdict(row, RESPONSES[response].better) for row in table.itertuples()]
-    return table
+    return pd.DataFrame(rows).assign(response=response, relative=relative)
+
+
+def _judged(table: pd.DataFrame) -> pd.DataFrame:
+    """The comparisons with their verdicts, p values adjusted for the number of all that bear one."""
+    if table.empty:
+        return table
+    bears = np.array([RESPONSES[name].better is not Better.NEITHER for name in table["response"]])
+    p = table["p"].to_numpy(float)
+    told, rest = (_adjusted(np.where(which, p, np.nan)) for which in (bears, ~bears))
+    table = table.assign(p=np.where(bears, told, rest))
+    return table.assign(verdict=[_verdict(row) for row in table.itertuples()])
 
 
 def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, object]:
@@ -198,7 +206,8 @@ def _adjusted(p: Floats) -> Floats:
     return adjusted
 
 
-def _verdict(row: Any, better: Better) -> str:
+def _verdict(row: Any) -> str:
+    better = RESPONSES[row.response].better
     if np.isnan(row.p):
         return "unknown"
     if row.p > FALSE_DISCOVERIES or row.change == 0 or better is Better.NEITHER:
