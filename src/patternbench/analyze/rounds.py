@@ -11,7 +11,7 @@ import pandas as pd
 from patternbench.analyze.derived import PREFIX
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.metrics import RESPONSES
-from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.models.formula import Floats, out_of_scale
 from patternbench.analyze.problems import DataError, Problem, did_you_mean, raise_if_any
 from patternbench.analyze.units import SECONDS, level_text
 
@@ -43,8 +43,8 @@ def roles(
 ) -> Roles:
     """Tell factors from responses: as a run's factors are `known`, else by the names of responses, or as `by` says.
 
-    Raises `DataError` when a name is no column, a response is not numeric, or nothing tells the scenarios
-    apart.
+    Raises `DataError` when a name is no column, a response is not numeric or too large to compute with, or nothing
+    tells the scenarios apart.
     """
     columns = [str(name) for name in table.columns]
     raise_if_any(_unknown(columns, "--by", by) + _unknown(columns, "--response", responses))
@@ -55,6 +55,7 @@ def roles(
     if not factors and "scenario" not in columns:
         raise DataError(Problem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy."))
     raise_if_any(_not_numeric(table, chosen))
+    raise_if_any(problem for name in chosen for problem in out_of_scale(finite(table[name])[:, None], [name]))
     return Roles(factors, chosen, known)
 
 

@@ -68,7 +68,9 @@ def prediction_errors(response: str, y: Floats, predicted: Floats) -> Errors:
     zero = int((actual == 0).sum())
     mape = None if zero else float(np.mean(gaps / np.abs(actual)) * 100)
     note = f"MAPE does not exist: {zero} measured values are zero. Read MAE." if zero else ""
-    return Errors(int(scored.sum()), mape, float(gaps.mean()), float(np.sqrt(np.mean(gaps**2))), note)
+    widest = gaps.max() or 1.0  # what is behind a log may be too large to be squared
+    rmse = float(widest * np.sqrt(np.mean((gaps / widest) ** 2)))
+    return Errors(int(scored.sum()), mape, float(widest * (gaps / widest).mean()), rmse, note)
 
 
 def scenario_of_rows(design: Design, scenarios: pd.Series | None) -> npt.NDArray[np.int64]:

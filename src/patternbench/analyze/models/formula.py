@@ -258,7 +258,7 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
     left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
     y = np.asarray(_evaluated(left, parsed, frame), dtype=float)
     raise_if_any(_not_finite(x, columns, rows) + _not_finite(y, parsed.responses, rows))
-    raise_if_any(_out_of_scale(x, columns) + _out_of_scale(y, parsed.responses))
+    raise_if_any(out_of_scale(x, columns) + out_of_scale(y, parsed.responses))
     keep, aliased = independent_columns(x, columns)
     raise_if_any(_nothing_left(parsed, keep, columns, aliased))
     raise_if_any(_too_few_rows(parsed, len(x), len(keep)))
@@ -278,8 +278,9 @@ def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64
     return problems
 
 
-def _out_of_scale(matrix: Floats, names: Sequence[str]) -> list[Problem]:
-    largest = np.abs(matrix).max(axis=0)
+def out_of_scale(matrix: Floats, names: Sequence[str]) -> list[Problem]:
+    """Say which columns (rows x columns) are too large or too small to be squared."""
+    largest = np.abs(matrix).max(axis=0, initial=0)
     wrong = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
     what = "{} reaches {:.0e}, whose square no number can hold."
     return [Problem(what.format(names[j], largest[j]), "", "Change its unit.") for j in np.flatnonzero(wrong).tolist()]
