@@ -1,4 +1,4 @@
-"""`scripts/mutation-scores [python|java]`: which of a tool's defects, put into small modules, the tests notice."""
+"""`scripts/mutation-scores [python|java|rust]`: which of a tool's defects, put into small modules, the tests notice."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ KILLED, SURVIVED, UNTESTED, UNKNOWN = "killed", "survived", "untested", "unknown
 OF_MUTMUT = {0: SURVIVED, 5: UNTESTED, 33: UNTESTED, None: UNKNOWN, 2: UNKNOWN, 34: UNKNOWN, 35: UNKNOWN}
 #: What PIT calls them; a mutant that never ends, or takes all memory, is noticed.
 OF_PIT = {"SURVIVED": SURVIVED, "NO_COVERAGE": UNTESTED, "RUN_ERROR": UNKNOWN, "NON_VIABLE": UNKNOWN}
+CARGO_MUTANTS = "VERSION"
+#: The engine's crates of pure decisions, whose files are mutated.
+PURE_CRATES = ("policies", "schedule")
+#: What cargo-mutants calls them; what does not compile is no mutant, and one that never ends is noticed.
+OF_CARGO = {"MissedMutant": SURVIVED, "CaughtMutant": KILLED, "Timeout": KILLED}
+#: With which codes cargo-mutants ends that has done its work: all noticed, some missed, some without end.
+ENDS_OF_CARGO = (0, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -95,14 +102,32 @@ def java() -> list[Fate]:
     return of_pit(client / "target" / "pit-reports" / "mutations.xml")
 
 
-def _run(words: list[str], folder: Path, more: dict[str, str] | None = None) -> None:
+def of_cargo(outcomes: Path) -> list[Fate]:
+    """Read the `outcomes.json` of cargo-mutants, whose first outcome is that of the tests without a mutant."""
+    told = json.loads(outcomes.read_text(encoding="utf-8"))["outcomes"]
+    mutants = [(each["scenario"]["Mutant"], each["summary"]) for each in told if isinstance(each["scenario"], dict)]
+    return [Fate(one["file"], one["name"], OF_CARGO[fate]) for one, fate in mutants if fate in OF_CARGO]
+
+
+def rust() -> list[Fate]:
+    """Let cargo-mutants mutate the engine's crates of pure decisions, in a copy, each with its own tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        install = ["cargo", "install", f"cargo-mutants@{CARGO_MUTANTS}", "--locked", "--jobs", "2", "--root", folder]
+        _run(install, ROOT)
+        files = [word for crate in PURE_CRATES for word in ("--file", f"crates/{crate}/src/**")]
+        words = [f"{folder}/bin/cargo-mutants", "mutants", "--output", folder, "--jobs", "1", "--timeout", "60", *files]
+        _run(words, ROOT / "engine", good=ENDS_OF_CARGO)
+        return of_cargo(Path(folder) / "mutants.out" / "outcomes.json")
+
+
+def _run(words: list[str], folder: Path, more: dict[str, str] | None = None, good: tuple[int, ...] = (0,)) -> None:
     """Run a tool at low priority; what it says goes to standard error."""
     done = subprocess.run(["nice", *words], cwd=folder, env=os.environ | (more or {}), stdout=sys.stderr, check=False)
-    if done.returncode:
+    if done.returncode not in good:
         raise SystemExit(f"{' '.join(words[:4])} ended with {done.returncode}; what it said is above")
 
 
-TOOLS: dict[str, Callable[[], list[Fate]]] = {"python": python, "java": java}
+TOOLS: dict[str, Callable[[], list[Fate]]] = {"python": python, "java": java, "rust": rust}
 
 
 def main(words: list[str]) -> int:

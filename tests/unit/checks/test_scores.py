@@ -40,6 +40,20 @@ def test_what_pit_reports_is_read_mutation_by_mutation(tmp_path: Path) -> None:
     assert [each.fate for each in found] == [KILLED, SURVIVED, UNTESTED, KILLED, UNKNOWN]
 
 
+def test_what_cargo_mutants_reports_is_read_mutant_by_mutant(tmp_path: Path) -> None:
+    def outcome(summary: str) -> dict[str, object]:
+        name = "crates/policies/src/retry.rs:31:9: replace Retry::next -> bool with true"
+        return {"scenario": {"Mutant": {"file": "crates/policies/src/retry.rs", "name": name}}, "summary": summary}
+
+    told = [{"scenario": "Baseline", "summary": "Success"}]
+    told += [outcome(summary) for summary in ("CaughtMutant", "MissedMutant", "Timeout", "Unviable")]
+    (tmp_path / "outcomes.json").write_text(json.dumps({"outcomes": told}))
+    found = scores.of_cargo(tmp_path / "outcomes.json")
+    assert {each.part for each in found} == {"crates/policies/src/retry.rs"}
+    assert found[1].name.endswith("replace Retry::next -> bool with true")
+    assert [each.fate for each in found] == [KILLED, SURVIVED, KILLED], "what does not compile is no mutant"
+
+
 def test_the_score_counts_what_no_test_reached_as_not_noticed_and_leaves_out_what_has_no_verdict() -> None:
     fates = [KILLED, KILLED, SURVIVED, UNTESTED, UNKNOWN]
     told = scores.table([*(Fate("a", "", fate) for fate in fates), Fate("b", "", KILLED)]).splitlines()
@@ -68,3 +82,4 @@ def test_a_tool_that_there_is_none_of_is_named_with_those_there_are(capsys: pyte
 def test_a_tool_that_ends_badly_ends_the_command(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="ended with 3"):
         scores._run(["sh", "-c", "exit 3"], tmp_path)
+    scores._run(["sh", "-c", "exit 3"], tmp_path, good=scores.ENDS_OF_CARGO)
