@@ -16,13 +16,13 @@ from patternbench.drivers import choice
 from patternbench.plan import estimate, fraction
 from patternbench.plan.expand import Plan, size
 from patternbench.records.inputs import Inputs
-from patternbench.run import evidence, inspection, preflight
+from patternbench.run import inspection, preflight
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
 from patternbench.study.files import read_text
 from patternbench.study.load import loads, parse_study, placed
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError
+from patternbench.study.problems import InputError, Problem, gathered
 
 SHOWN = 40
 
@@ -42,8 +42,6 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
     with placed(text, study_file):
         inputs = Inputs(Path(study_file).resolve().parent)
         expanded = preflight.expanded(study, inputs)
-        evidence.check(study, expanded)
-        choice.check(expanded.scenarios)
         _check(study, expanded, inputs, no_commands)
     for sentence in inspection.warnings_of(parse_study(text, study_file)):
         output.note(sentence)
@@ -54,10 +52,18 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
 
 
 def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> None:
-    """Raise InputError listing what is wrong with commands, files and settings, as far as nothing need be started."""
+    """Raise InputError listing all that is wrong with a study, as far as no system and no client need be started.
+
+    The load engine, which sends nothing then, is asked where it is built.
+    """
+    problems: list[Problem] = []
     if no_commands:
-        inspection.refuse_commands(study)
-    problems = preflight.described_problems(study, expanded, inputs)
+        with gathered(problems):
+            inspection.refuse_commands(study)
+    problems += preflight.asked_problems(study, expanded)
+    with gathered(problems):
+        problems += preflight.described_problems(study, expanded, inputs)
+    problems += preflight.refused_by_engine(study, expanded, inputs, problems)
     if problems:
         raise InputError(problems)
 

@@ -7,13 +7,16 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from patternbench.study.files import read_text
 from patternbench.study.problems import InputError, Problem
 
+PRIVATE_FOLDER, PRIVATE_FILE, USUAL_FILE = 0o700, 0o600, 0o666  # of each, the umask leaves the part that it allows
 LARGEST = 1_000_000_000
 """Bytes of a file of a run that is read as a whole: a plan of 100,000 scenarios has about a tenth."""
 
@@ -43,14 +46,17 @@ class RunFolder:
         found = [self.path / name for name in ("study.yaml", "study.json") if (self.path / name).is_file()]
         return found[0] if found else self.path / "study.yaml"
 
-    def create(self) -> None:
-        """Make an empty run folder; raises InputError when something else is there."""
+    def create(self, private: bool = False) -> None:
+        """Make an empty run folder, the caller's alone if ``private``; raises InputError when it is not empty."""
         if self.path.is_file() or (self.path.is_dir() and not self._holds_nothing_yet()):
             what = "holds another run" if self.plan.exists() else "is not empty"
             hint = f"name another with --out, or type `patternbench resume {_short(self.path)}` to go on with it"
             raise InputError(Problem(f"the output folder {what}", file=str(self.path), hint=hint))
         try:
-            self.attempts.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            if private:
+                self.path.chmod(PRIVATE_FOLDER)
+            self.attempts.mkdir(exist_ok=True)
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(Problem(f"cannot be made: {error.strerror}", file=str(self.path))) from None
@@ -133,16 +139,21 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file so that a reader sees either the old one or the whole new one."""
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+def write_json(path: Path, value: Any, private: bool = False) -> None:
+    """Write a JSON file as `write_text` does."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n", private)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file so that a reader sees either the old one or the whole new one."""
+def write_text(path: Path, text: str, private: bool = False) -> None:
+    """Write a text file so that a reader sees either the old one or the whole new one.
+
+    A file that others may not read stays so when it is replaced; a new one is so if ``private``.
+    """
     draft = path.with_name(path.name + ".tmp")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else PRIVATE_FILE if private else USUAL_FILE
+    draft.unlink(missing_ok=True)
     try:
-        with draft.open("w", encoding="utf-8") as file:
+        with open(draft, "x", encoding="utf-8", opener=partial(os.open, mode=mode)) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

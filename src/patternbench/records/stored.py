@@ -143,9 +143,9 @@ def manifest(run: RunFolder) -> Manifest:
     return _checked(Manifest, found, str(run.manifest))
 
 
-def write_plan(run: RunFolder, planned: RunPlan) -> None:
-    """Write the plan of a run, so that a reader sees either the old one or the whole new one."""
-    write_json(run.plan, planned.as_json())
+def write_plan(run: RunFolder, planned: RunPlan, private: bool = False) -> None:
+    """Write the plan of a run, so that a reader sees either the old one or the whole new one (`folder.write_text`)."""
+    write_json(run.plan, planned.as_json(), private)
 
 
 def write_manifest(run: RunFolder, noted: Manifest) -> None:

@@ -84,7 +84,12 @@ def refuse_commands(study: Study) -> None:
 def warnings_of(document: Document) -> list[str]:
     """What a user should know of secrets in a study, one sentence per place."""
     return [
-        f"{document.file}:{document.line(path)}: {dotted(path)} holds a secret as it is, and the run keeps the study; "
-        "write ${env:NAME}, and `export NAME=...`"
+        f"{document.file}:{document.line(path)}: {dotted(path)} holds a secret as it is, which a run keeps in the "
+        "study and plan.json of its folder, for your account alone; write ${env:NAME}, and `export NAME=...`"
         for path in secrets.literal(document)
     ]
+
+
+def holds_secrets(document: Document) -> bool:
+    """Whether any secret is written out in a study."""
+    return any(secrets.literal(document))

@@ -6,33 +6,38 @@ import ssl
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
 
 from patternbench.drivers import choice, engine, limits, registry, rounds
-from patternbench.drivers.client import ClientProblem
+from patternbench.drivers.client import ClientError, ClientProblem
 from patternbench.drivers.driver import Task
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench, systems
+from patternbench.lab import engine as native
 from patternbench.lab.faults import ways
+from patternbench.lab.processes import StartError
 from patternbench.lab.systems import SystemFile
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.factors import with_levels
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
-from patternbench.run import inspection
+from patternbench.run import evidence, inspection
 from patternbench.run.stage import Stage
 from patternbench.study import places
 from patternbench.study.levels import only
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.problems import InputError, Problem, gathered
 from patternbench.study.system import Endpoint, NamedSystem, System, Trust, is_socket
 from patternbench.study.units import Duration
 
 SERVER_ERROR = 500
+MOST_ASKED = 50
+"""How many kinds of rounds `plan` asks the engine about, a process each; `run` asks about all."""
 NOWHERE = Endpoint("http://127.0.0.1:1")
 """The target of rounds that are only asked about."""
 
@@ -43,6 +48,16 @@ class Cast:
 
     clients: dict[str, ClientSpec]
     left_out: dict[str, str]
+
+
+def asked_problems(study: Study, plan: Plan) -> list[Problem]:
+    """What is wrong with what a study asks of its rounds, and of clients that cannot drive its load."""
+    problems: list[Problem] = []
+    with gathered(problems):
+        evidence.check(study, plan)
+    with gathered(problems):
+        choice.check(plan.scenarios)
+    return problems
 
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:
@@ -244,6 +259,35 @@ def scratch_stage(inputs: Inputs) -> Iterator[Stage]:
         yield stage
 
 
+def inexpressible(
+    study: Study, scenarios: Iterable[Scenario], cast: Cast, inputs: Inputs, told: Collection[Problem]
+) -> list[Problem]:
+    """What the drivers of a cast say of scenarios, without what has been told of the same place already."""
+    found: list[Problem] = []
+    drivable = [scenario for scenario in scenarios if not choice.problems(scenario)]
+    try:
+        with gathered(found), scratch_stage(cast, inputs) as stage:
+            check_expressible(stage, drivable, study)
+    except (StartError, ClientError):
+        if not told:  # else what was told may be why a driver does not come up
+            raise
+    known = {_shortened(problem.path) for problem in told}
+    return [problem for problem in found if _shortened(problem.path) not in known]
+
+
+def _shortened(path: str) -> str:
+    """A path as it is compared: the steps of a study's only journey may be named or not."""
+    return path.replace(".steps[", "[")
+
+
+def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, told: Collection[Problem]) -> list[Problem]:
+    """What the load engine says of the first rounds of each kind that it would drive; nothing where it is not built."""
+    driven = (scenario for scenario in plan.scenarios if choice.by_engine(study, scenario.client))
+    kinds = {_kind(scenario): scenario for scenario in driven}
+    asked = list(islice(kinds.values(), MOST_ASKED)) if native.find() else []
+    return inexpressible(study, asked, Cast({}, {}), inputs, told) if asked else []
+
+
 def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> None:
     """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
     problems: dict[tuple[str, str], Problem] = {}
@@ -258,12 +302,17 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
     """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
     seen = set()
     for scenario in scenarios:
-        kind = replace(scenario, faults=(), system=scenario.system.without_settings).id
+        kind = _kind(scenario)
         if kind not in seen:
             seen.add(kind)
             targets = scenario.system.endpoints() or (NOWHERE,)
             task = Task(scenario, targets, study.time_limit, study.warm_up, 0, 0, stage.inputs)
             yield task, scenario
+
+
+def _kind(scenario: Scenario) -> str:
+    """What scenarios have in common that differ in their faults and in settings of their system alone."""
+    return replace(scenario, faults=(), system=scenario.system.without_settings).id
 
 
 def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:

@@ -17,7 +17,7 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
 from patternbench.records.stored import RunPlan
-from patternbench.run import evidence, inspection, preflight
+from patternbench.run import inspection, preflight
 from patternbench.run.executor import LocalExecutor
 from patternbench.run.manifest import manifest
 from patternbench.run.orders import Orders
@@ -26,9 +26,9 @@ from patternbench.run.runner import Listener, Runner
 from patternbench.run.stopping import Growth
 from patternbench.study.evidence import fewest
 from patternbench.study.files import read_text
-from patternbench.study.load import loads, placed
+from patternbench.study.load import loads, parse_study, placed
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.problems import InputError, Problem, gathered
 
 NONE_AGAIN = Again()
 
@@ -89,8 +89,9 @@ def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool 
         if no_commands:
             inspection.refuse_commands(study)
         session = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
-    session.folder.create()
-    _write(session, text, study_file)
+    private = inspection.holds_secrets(parse_study(text, study_file))
+    session.folder.create(private)
+    _write(session, text, study_file, private)
     return replace(session, inputs=_kept_inputs(session.folder, session.inputs.beside))
 
 
@@ -99,9 +100,7 @@ def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> 
     inputs = Inputs(beside)
     plan, cast = _examined(study, inputs, skip_unavailable)
     rounds = rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order)
-    session = Session(study, plan, rounds, cast, RunFolder(out), inputs)
-    _try_clients(session)
-    return session
+    return Session(study, plan, rounds, cast, RunFolder(out), inputs)
 
 
 def reopen(out: Path) -> Session:
@@ -126,31 +125,30 @@ def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
 
 
 def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:
-    plan = preflight.expanded(study, inputs)
-    evidence.check(study, plan)
-    choice.check(plan.scenarios)
-    cast = preflight.cast_of(study, plan, skip_unavailable)
+    """The plan and who takes part; raises InputError listing all that is wrong, whoever finds it."""
+    plan, cast = preflight.expanded(study, inputs), Cast({}, {})
+    problems = preflight.asked_problems(study, plan)
+    with gathered(problems):
+        cast = preflight.cast_of(study, plan, skip_unavailable)
     plan = preflight.without(plan, cast.left_out)
-    problems = preflight.described_problems(study, plan, inputs)
-    problems += preflight.system_problems(study, inputs)
+    with gathered(problems):
+        problems += preflight.described_problems(study, plan, inputs)
+        problems += preflight.system_problems(study, inputs)
+        preflight.check_urls(study, inputs)
+    there = [scenario for scenario in plan.scenarios if scenario.client in cast.clients]
+    problems += preflight.inexpressible(study, there, cast, inputs, problems)
     if problems:
         raise InputError(problems)
-    preflight.check_urls(study, inputs)
     return plan, cast
 
 
-def _try_clients(session: Session) -> None:
-    """Ask every client whether it can express what it will be given, before the run's folder is made."""
-    with preflight.scratch_stage(session.inputs) as stage:
-        preflight.check_expressible(stage, session.plan.scenarios, session.study)
-
-
-def _write(session: Session, text: str, study_file: str) -> None:
+def _write(session: Session, text: str, study_file: str, private: bool) -> None:
+    """Write what a run begins with; what holds the secrets of its study is for the caller's eyes alone."""
     name = "study.json" if study_file.endswith(".json") else "study.yaml"
-    files.write_text(session.folder.path / name, text)
+    files.write_text(session.folder.path / name, text, private)
     copied = keep(session.folder, session.plan.files(), session.inputs.beside)
     stored.write_manifest(session.folder, manifest(session.study, study_file, session.cast.left_out, copied))
-    stored.write_plan(session.folder, planned(session.plan, session.rounds))
+    stored.write_plan(session.folder, planned(session.plan, session.rounds), private)
 
 
 def planned(plan: Plan, rounds: Iterable[Round]) -> RunPlan:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,15 @@ class InputError(Exception):
             problems = Problem(problems)
         self.problems = [problems] if isinstance(problems, Problem) else list(problems)
         super().__init__("\n".join(map(str, self.problems)))
+
+
+@contextmanager
+def gathered(problems: list[Problem]) -> Iterator[None]:
+    """Add what is found wrong to a list, so that what else is wrong can be told with it."""
+    try:
+        yield
+    except InputError as error:
+        problems += error.problems
 
 
 def reason(error: OSError) -> str:

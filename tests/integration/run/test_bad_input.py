@@ -161,6 +161,38 @@ def test_what_a_system_does_not_combine_is_left_out_and_said_and_a_study_of_noth
     assert "leased.yaml:3: system.settings: the system does not combine algorithm: " in refused("plan", str(study))
 
 
+MANY_WRONG = """\
+patternbench: 1
+name: many-wrong
+system: {url: "http://127.0.0.1:1"}
+strategies: [{client: nativ, baseline: {}}, {client: native, baseline: {}}]
+workload:
+  duration: 1s
+  feeder: nowhere.csv
+  groups:
+    - {name: a, open: {schedule: {trace: backwards.csv}}, request: {path: /}}
+models: ["p59 ~ users"]
+"""
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_all_that_is_wrong_is_said_at_once_whoever_finds_it(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(MANY_WRONG)
+    (tmp_path / "backwards.csv").write_text("at_us\n5\n3\n")
+    out = ["--out", str(tmp_path / "run")] if verb == "run" else []
+    done = patternbench(verb, str(tmp_path / "x.yaml"), "--json", *out)
+    assert done.returncode == 2, done.stderr
+    told = {problem["path"]: problem["line"] for problem in json.loads(done.stdout)["problems"]}
+    files = {"workload.feeder.file": 7, "workload.groups[0].open.schedule.trace.line 3": 9}
+    assert files.items() <= told.items(), "of the study's own look, and of the engine's"
+    assert told["models[0]"] == 10
+    assert [path for path in told if path.startswith("workload.feeder")] == ["workload.feeder.file"], "each once"
+    if verb == "run":
+        assert told["system.url"] == 3
+        assert any(path.startswith("strategies") or path == "" for path in told), "the client that is not there"
+    assert not (tmp_path / "run").exists()
+
+
 def test_resume_and_report_refuse_what_is_no_run(tmp_path: Path) -> None:
     for verb in ("resume", "report"):
         assert "no run's folder" in refused(verb, str(tmp_path))

@@ -35,6 +35,27 @@ def test_a_run_leaves_every_file_of_the_records_contract(finished: Path) -> None
     assert list((finished / "tables").glob("*.csv"))
 
 
+SECRET = "in-plain-words"
+
+
+def test_a_run_whose_study_holds_a_secret_is_for_its_owner_alone_and_says_where_the_secret_lies(tmp_path: Path) -> None:
+    text = TINY.replace("rounds: 3", "rounds: {until: {response: p95, half_width: 1ms}, min: 3, max: 4}")
+    text = text.replace("path: /bytes/100}", f"path: /bytes/100, headers: {{X-Api-Key: {SECRET}}}}}")
+    text = text.replace("users: [2, 4]", "users: 2").replace("percentage: [0, 50]", "percentage: 0")
+    (tmp_path / "tiny.yaml").write_text(text)
+    done = patternbench("run", str(tmp_path / "tiny.yaml"), "--out", str(tmp_path / "run"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert "in the study and plan.json of its folder, for your account alone" in " ".join(done.stderr.split())
+    run = tmp_path / "run"
+    assert run.stat().st_mode & 0o777 == 0o700
+    holds = {file.name: file.stat().st_mode & 0o777 for file in run.rglob("*") if file.is_file() and written_in(file)}
+    assert holds == {"study.yaml": 0o600, "plan.json": 0o600}
+
+
+def written_in(file: Path) -> bool:
+    return SECRET.encode() in file.read_bytes()
+
+
 def test_a_run_leaves_no_process(finished: Path) -> None:
     assert left_behind(str(finished)) == []
 
