@@ -260,13 +260,13 @@ def scratch_stage(inputs: Inputs) -> Iterator[Stage]:
 
 
 def inexpressible(
-    study: Study, scenarios: Iterable[Scenario], cast: Cast, inputs: Inputs, told: Collection[Problem]
+    study: Study, scenarios: Iterable[Scenario], inputs: Inputs, told: Collection[Problem]
 ) -> list[Problem]:
-    """What the drivers of a cast say of scenarios, without what has been told of the same place already."""
+    """What their drivers say of scenarios, without what has been told of the same place already."""
     found: list[Problem] = []
     drivable = [scenario for scenario in scenarios if not choice.problems(scenario)]
     try:
-        with gathered(found), scratch_stage(cast, inputs) as stage:
+        with gathered(found), scratch_stage(inputs) as stage:
             check_expressible(stage, drivable, study)
     except (StartError, ClientError):
         if not told:  # else what was told may be why a driver does not come up
@@ -285,7 +285,7 @@ def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, told: Collection
     driven = (scenario for scenario in plan.scenarios if choice.by_engine(study, scenario.client))
     kinds = {_kind(scenario): scenario for scenario in driven}
     asked = list(islice(kinds.values(), MOST_ASKED)) if native.find() else []
-    return inexpressible(study, asked, Cast({}, {}), inputs, told) if asked else []
+    return inexpressible(study, asked, inputs, told) if asked else []
 
 
 def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> None:

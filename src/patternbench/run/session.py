@@ -136,7 +136,7 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
         problems += preflight.system_problems(study, inputs)
         preflight.check_urls(study, inputs)
     there = [scenario for scenario in plan.scenarios if scenario.client in cast.clients]
-    problems += preflight.inexpressible(study, there, cast, inputs, problems)
+    problems += preflight.inexpressible(study, there, inputs, problems)
     if problems:
         raise InputError(problems)
     return plan, cast

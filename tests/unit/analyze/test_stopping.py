@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from patternbench.analyze.problems import DataError
 from patternbench.analyze.stopping.rule import Rule, confidences, decide, next_block, parse_rule, saving
@@ -82,7 +83,10 @@ def test_a_single_look_needs_no_correction() -> None:
 
 
 def test_rounds_beyond_the_most_are_judged_like_the_last_look() -> None:
-    assert decide([1.0, 1.1] * 16, RULE).half_width is not None
+    values = np.array([1.0, 1.1] * 16)
+    last = confidences(RULE.fewest, RULE.most, RULE.confidence)[-1]
+    expected = stats.t.ppf((1 + last) / 2, 31) * values.std(ddof=1) / np.sqrt(32)
+    assert decide(values, RULE).half_width == pytest.approx(expected)
 
 
 def covered(draw: Callable[[np.random.Generator], float], mean: float) -> int:

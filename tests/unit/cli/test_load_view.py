@@ -215,20 +215,22 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "flags",
+    ("flags", "said"),
     [
-        {"rate": 5.0, "users": 5},
-        {"headers": ("no colon",)},
-        {"headers": (": x",)},
-        {"weights": (1, 2)},
-        {"urls": ("https://a/",), "unix_socket": "/x"},
-        {"urls": ("http://a/", "http://b/"), "unix_socket": "/x"},
-        {"retry": 3, "policies": Path("/x.yaml")},
+        ({"rate": 5.0, "users": 5}, "--rate and --users do not go together"),
+        ({"headers": ("no colon",)}, "--header: is no header"),
+        ({"headers": (": x",)}, "--header: is no header"),
+        ({"weights": (1, 2)}, "--weights: are too few or too many"),
+        ({"urls": ("https://a/",), "unix_socket": "/x"}, "URL: says no host and path"),
+        ({"urls": ("http://a/", "http://b/"), "unix_socket": "/x"}, "URL: name several hosts at one socket"),
+        ({"retry": 3, "policies": Path("/x.yaml")}, "--policies: does not go with --retry"),
     ],
 )
-def test_what_makes_no_sense_is_refused(flags: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+def test_what_makes_no_sense_is_refused(flags: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
         job_of(Options(**{**DEFAULTS, **flags}), log=False)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(said)
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,21 @@ BATCH = json.dumps({"batch": ROWS}).encode() + b"\n"
 
 @contextmanager
 def scripted(
-    description: object, answer: bytes, status: int = 200, hang: bool = False, more: bool = False
+    description: object,
+    answer: bytes,
+    status: int = 200,
+    *,
+    hang: bool = False,
+    more: bool = False,
+    later: tuple[threading.Event, bytes] | None = None,
 ) -> Iterator[ClientSpec]:
     """A client that answers every POST alike.
 
-    One that hangs sends nothing until it is let go, one that promises ``more`` does not come to an end until then.
+    One that hangs sends nothing until it is let go, one that promises ``more`` does not come to an end until then. What
+    it sends ``later`` comes once an event is set.
     """
     release = threading.Event()
+    rest = len(later[1]) if later else int(more)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -54,13 +62,15 @@ def scripted(
             self.rfile.read(int(self.headers["Content-Length"]))
             if hang:
                 release.wait(20)
-            self.reply(status, answer, more=more)
+            self.reply(status, answer, rest)
+            if later and later[0].wait(20):
+                self.wfile.write(later[1])
             if more:
                 release.wait(20)
 
-        def reply(self, code: int, text: bytes, more: bool = False) -> None:
+        def reply(self, code: int, text: bytes, rest: int = 0) -> None:
             self.send_response(code)
-            self.send_header("Content-Length", str(len(text) + more))
+            self.send_header("Content-Length", str(len(text) + rest))
             self.end_headers()
             self.wfile.write(text)
 
@@ -128,8 +138,14 @@ def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_round_ends_as_soon_as_the_system_has_died_and_keeps_what_it_has(tmp_path: Path) -> None:
-    with scripted(DESCRIPTION, BATCH) as spec, pytest.raises(ClientError, match="the system died: envoy ended"):
-        Client(spec, tmp_path).run(ROUND, lambda: ["envoy ended"])
-    with scripted(DESCRIPTION, BATCH) as spec, pytest.raises(ClientError) as caught:
-        Client(spec, tmp_path).run(ROUND)
-    assert len(caught.value.batches) == 1
+    asked, told = threading.Event(), iter([[], ["envoy ended"]])
+
+    def died() -> list[str]:
+        asked.set()
+        return next(told)
+
+    second = BATCH.replace(b'"call": [0]', b'"call": [1]').replace(b'"start_us": [5]', b'"start_us": [500]')
+    with scripted(DESCRIPTION, BATCH, later=(asked, second)) as spec, pytest.raises(ClientError) as caught:
+        Client(spec, tmp_path).run(ROUND, died)
+    assert str(caught.value) == "the system died: envoy ended"
+    assert [batch.call.tolist() for batch in caught.value.batches] == [[0]]

@@ -31,11 +31,20 @@ def test_every_scenario_is_a_round_of_the_contract() -> None:
 
 def test_durations_become_microseconds_and_nothing_else_changes() -> None:
     scenario = expand(study()).scenarios[1]
-    given = client_round(scenario, "http://127.0.0.1:1", Duration(1000), 5)
     backoff = {"exponential": {"initial_us": 20_000, "multiplier": 1.5, "max_us": None}}
-    assert given.strategy == {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": "none"}}
-    assert given.request.timeout_us == 10_000_000
-    assert given.rejected_pause_us == 1000
+    assert client_round(scenario, "http://127.0.0.1:1", Duration(1000), 5).model_dump() == {
+        "contract": 1,
+        "target": "http://127.0.0.1:1",
+        "request": {"method": "GET", "path": "/bytes/1000", "headers": {}, "body": None, "timeout_us": 10_000_000},
+        "users": 50,
+        "think_time_us": 0,
+        "rejected_pause_us": 1000,
+        "successes": 10,
+        "max_attempts": 500,
+        "time_limit_us": 1000,
+        "seed": 5,
+        "strategy": {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": "none"}},
+    }
 
 
 @pytest.mark.parametrize(
@@ -48,8 +57,12 @@ def test_the_path_of_a_systems_url_stands_before_the_requests(target: str, path:
 
 
 def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKEN", "secret")
-    assert resolved("Bearer ${env:TOKEN}") == "Bearer secret"
+    text = EXAMPLE.replace("/bytes/1000", '/a, headers: {Authorization: "Bearer ${env:TOKEN}"}')
+    scenario = expand(study(text)).scenarios[0]  # without it in the environment
+    monkeypatch.setenv("TOKEN", "from-the-environment")
+    assert "from-the-environment" not in json.dumps(scenario.as_json())
+    headers = client_round(scenario, "http://h:1", Duration(1000), 5).request.headers
+    assert headers == {"Authorization": "Bearer from-the-environment"}
     monkeypatch.delenv("TOKEN")
     with pytest.raises(InputError, match="export TOKEN"):
         resolved("Bearer ${env:TOKEN}")

@@ -8,15 +8,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.support.recorded_run import pinned
 from tests.support.studies import ROOT, problems, study
 
 from patternbench.analyze import derived
-from patternbench.analyze.factors import NOTHING_KNOWN
 from patternbench.analyze.problems import DataError
+from patternbench.analyze.rounds import roles
 from patternbench.drivers import jobs
+from patternbench.drivers.contract import Batch
 from patternbench.drivers.rounds import ClientRound, client_round
 from patternbench.plan.expand import Plan, expand
+from patternbench.plan.order import Round
+from patternbench.records import attempts, folder
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import DONE, Entry, Journal
+from patternbench.report.build import refresh_rounds
 from patternbench.run import evidence
 from patternbench.study.load import load
 from patternbench.study.problems import InputError
@@ -144,9 +152,26 @@ def test_a_derived_response_of_unknown_names_is_refused_before_the_run() -> None
 
 
 def test_derived_responses_are_columns_of_the_rounds_and_no_factors(tmp_path: Path) -> None:
-    from patternbench.analyze.rounds import _is_factor  # noqa: PLC0415
+    plan = planned()
+    described = [scenario.as_json() for scenario in plan.scenarios]
+    places = [Round(number, 0, scenario.id) for number, scenario in enumerate(plan.scenarios)]
+    run = pinned(RunFolder(tmp_path / "run"), described, places, plan.as_json()["factors"])
+    noted = {**folder.read_json(run.manifest), "derived": {"items_per_s": "goodput * request.query.limit"}}
+    folder.write_json(run.manifest, noted)
+    journal = Journal(run.journal)
+    for place in places:
+        attempts.write(run.attempts_of(f"{place.index:05d}"), attempts.from_batches([two_calls()], warm_up=False))
+        journal.append(Entry(place.index, 0, place.scenario, DONE, f"{place.index:05d}", 1e9, 1.0, 2))
+    table = refresh_rounds(run).rounds
+    assert list(table["derived.items_per_s"]) == list(table["goodput"] * table["request.query.limit"])
+    assert set(roles(table, responses=["derived.items_per_s"]).factors) == set(plan.factors)
+    assert set(roles(table).factors) == set(plan.factors)
 
-    assert not _is_factor("derived.items_per_s", (), NOTHING_KNOWN) and _is_factor("parameters.size", (), NOTHING_KNOWN)
+
+def two_calls() -> Batch:
+    """Two users with one good call of 10 ms each."""
+    user, ones = np.array([0, 1]), np.ones(2, dtype=np.int64)
+    return Batch(user, 0 * user, ones, 10 * user, 10_000 * ones, np.zeros(2, np.int8), (200 * ones).astype(np.int16))
 
 
 def test_levels_of_a_url_are_reached_in_one_way() -> None:

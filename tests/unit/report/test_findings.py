@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.factors import factors
-from tests.support.synthetic_run import synthetic_run
+from tests.support.synthetic_run import FAULT, synthetic_run
 
 from patternbench.analyze.compare.comparison import How, compare_with_baseline
 from patternbench.analyze.metrics import RESPONSES
@@ -182,11 +182,20 @@ def test_with_several_clients_each_is_compared_with_its_own_baseline() -> None:
 
 @pytest.mark.parametrize("response", HEADLINES)
 def test_only_rounds_of_the_same_client_and_condition_are_compared(response: str) -> None:
-    found, _ = said(synthetic_run(rounds=2, fault=[0, 80]))
+    run = synthetic_run(rounds=2, fault=[0, 80])
+    found, _ = said(run)
     pairs = found.by_scenario[found.by_scenario["response"] == response]
     assert len(pairs) == 2 * 3 * 2 * 6
     assert (pairs["conditions"] == 1).all()
     assert (found.by_item["conditions"] == 6).all()
+    # What is slower as a whole, a client or a condition, is slower on both sides of each comparison.
+    levels = {each["id"]: each["levels"] for each in run.scenarios}
+    slow = [levels[name]["client"] == "native" or levels[name][FAULT] == 80 for name in run.rounds["scenario"]]
+    times = ["time_to_success", "call_success_p95"]
+    slower = run.rounds.assign(**{name: run.rounds[name] * np.where(slow, 7.0, 1.0) for name in times})
+    again, _ = said(replace(run, rounds=slower))
+    changes = again.by_scenario.loc[again.by_scenario["response"] == response, "change"]
+    assert list(changes) == pytest.approx(list(pairs["change"]))
 
 
 def test_a_section_that_knows_what_to_choose_leads_the_findings() -> None:

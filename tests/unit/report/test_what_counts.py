@@ -17,7 +17,7 @@ from patternbench.plan.order import Round
 from patternbench.records import attempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
-from patternbench.report import build
+from patternbench.report import build, csv
 from patternbench.report.html import render
 from patternbench.report.model import RunReport, counting
 from patternbench.study.load import loads
@@ -63,6 +63,11 @@ def test_figures_and_tables_are_of_rounds_that_count(report: RunReport) -> None:
             assert rounds == 4, response["name"]
             if response["unit"] in ("s", "ms"):
                 assert max(median, high or 0) < SLOW_US / 1e6 / 2, response["name"]
+    tables = csv.tables(report)
+    figures = [table for name, table in tables.items() if name.startswith("figure-")]
+    assert figures
+    assert all(set(table["rounds"]) == {4} for table in figures)
+    assert tables["figure-p95"]["high"].max() < SLOW_US / 1e6 / 2
 
 
 def test_every_round_is_named_and_those_that_count_are_told_apart(report: RunReport) -> None:
