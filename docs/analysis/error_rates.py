@@ -25,11 +25,14 @@ from patternbench.analyze.recommend.ranking import rank
 from patternbench.analyze.rounds import Scenario
 from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import Rule, decide
+from patternbench.plan.factors import Known, factor_of
 from patternbench.ratelimit.analyze.cost import clear, mean_interval
 from patternbench.report.labels import HEADLINES
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import findings, headlines
+from patternbench.study.meaning import Meaning
+from patternbench.study.roles import Role, Unit
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Floats]
@@ -94,6 +97,10 @@ def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> fl
     rng, said = np.random.default_rng(rounds * 10 + levels), 0
     names = ["baseline", *(f"line {place}" for place in range(1, lines))]
     loads = [10 * (place + 1) for place in range(levels)]
+    factors = {
+        "strategy": factor_of("strategy", names, Known(("strategy",), Meaning(Role.PATTERN, Unit.TEXT), "baseline")),
+        "users": factor_of("users", loads, Known(("users",), Meaning(Role.LOAD, Unit.COUNT), None)),
+    }
     cells = [{"id": f"{name} {load}", "levels": {"strategy": name, "users": load}} for load in loads for name in names]
     table = pd.DataFrame([{"scenario": cell["id"], "block": b, "round": b} for b in range(rounds) for cell in cells])
     table = table.assign(status="done", failure_rate=0.0, rejected_rate=0.0)
@@ -101,7 +108,7 @@ def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> fl
         block = np.repeat(rng.normal(0, BLOCKS, (rounds, 4)), len(cells), axis=0)
         values = np.exp(block + rng.normal(0, SPREAD, (len(table), 4)))
         measured = table.assign(**dict(zip(HEADLINES, values.T, strict=True)))
-        report = RunReport("x", "", {}, {"strategy": names, "users": loads}, cells, measured)
+        report = RunReport("x", "", {}, factors, cells, measured)
         arrangement = layout(report)
         first, *_ = headlines(findings(report, arrangement), arrangement)
         said += not first.lead.startswith("No configuration is clearly better")
@@ -200,8 +207,9 @@ def lines(runs: int) -> Iterator[str]:
         "any *higher* or *lower* in a table of ten equal pairs": lambda n: tables(n, runs)["any"],
         "wrong share of *higher* and *lower*, ten equal pairs and five real": lambda n: tables(n, runs, 5)["share"],
         "any *clear* in a table of ten contrasts between equal rate limiters": lambda n: contrasts(n, runs),
-        "any line *better* or *worse* than its equal, of five": lambda n: findings_said(n, runs),
-        "the same, at three loads": lambda n: findings_said(n, runs, levels=3),
+        "any of four lines *better* or *worse* than its equal, at three loads": lambda n: findings_said(
+            n, runs // 10, levels=3
+        ),
         "beyond the noise floor, one scenario": lambda n: floors(n, runs, (0.05,)),
         "beyond the noise floor, the worst of unequal scenarios": lambda n: floors(n, runs, (0.01, 0.05, 0.3)),
     }
