@@ -135,7 +135,8 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
         problems += preflight.described_problems(study, plan, inputs)
         problems += preflight.system_problems(study, inputs)
         preflight.check_urls(study, inputs)
-    there = [scenario for scenario in plan.scenarios if scenario.client in cast.clients]
+    by_engine = {scenario.client for scenario in plan.scenarios if choice.by_engine(study, scenario.client)}
+    there = [scenario for scenario in plan.scenarios if scenario.client in by_engine | cast.clients.keys()]
     problems += preflight.inexpressible(study, there, inputs, problems)
     if problems:
         raise InputError(problems)
