@@ -288,7 +288,16 @@ mod tests {
         ("evil.example@127.0.0.1:8001", "somebody"),
         ("[::1]:8001", "[::1]:8001"),
     ];
-    const BEHIND: &[&str] = &["", "/", "/c", "/c?x=http://evil.example", "?y=2", "/../../c", "/@evil.example/", "#top"];
+    const BEHIND: &[&str] = &[
+        "",
+        "/",
+        "/c",
+        "/c?x=http://evil.example",
+        "?y=2",
+        "/../../c",
+        "/@evil.example/",
+        "#top",
+    ];
     const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
 
     proptest! {

@@ -152,7 +152,12 @@ fn an_answer_that_drips_is_a_timeout_on_time() {
     ] {
         let url = endless(begins, "H", Duration::from_millis(5));
         let outcome = survive(&url, &json!({}), json!({}));
-        assert_eq!(outcome.with("timeout").len(), 4, "{begins} {:?}", outcome.attempts);
+        assert_eq!(
+            outcome.with("timeout").len(),
+            4,
+            "{begins} {:?}",
+            outcome.attempts
+        );
     }
 }
 

@@ -178,7 +178,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals() {
-        let once = |seed| seeded(seed, Curve::sine(100.0, 50.0, 1.0).unwrap(), Spacing::Poisson, 5.0);
+        let once = |seed| {
+            seeded(
+                seed,
+                Curve::sine(100.0, 50.0, 1.0).unwrap(),
+                Spacing::Poisson,
+                5.0,
+            )
+        };
         assert_eq!(once(1), once(1));
         assert_ne!(once(1), once(2));
     }
