@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.patternbench.insurance.commons.bundle.BundleForward;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.system.Operations.Operation;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
 import org.awaitility.Awaitility;
@@ -21,6 +22,8 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 abstract class CallCounts {
   private static final int[] SIZES = {1, 10, 50};
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
   private final Insurance insurance;
   private final Operations operations;
 
@@ -96,12 +99,14 @@ abstract class CallCounts {
     Calls.Count before = insurance.calls();
     work.accept(ids);
     Awaitility.await()
+        .atMost(PATIENCE)
         .untilAsserted(() -> assertThat(insurance.calls().minus(before)).isEqualTo(expected));
   }
 
   /** Quote requests travel on after their sender has been answered. */
   private void awaitArrival() {
     Awaitility.await()
+        .atMost(PATIENCE)
         .until(
             () ->
                 insurance

@@ -30,7 +30,8 @@ class QuoteRepository {
             """
             INSERT INTO insurance_quote_requests (id, customer_id, content) VALUES :rows
             ON DUPLICATE KEY UPDATE
-              content = IF(customer_id = VALUES(customer_id), COALESCE(content, VALUES(content)), content)
+              content =
+                IF(customer_id = VALUES(customer_id), COALESCE(content, VALUES(content)), content)
             """)
         .param("rows", requests.stream().map(this::row).toList())
         .update();
