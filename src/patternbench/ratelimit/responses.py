@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Aim, Settings
 from patternbench.ratelimit.analyze.throttling import DEFAULT_TOLERANCE_US, Rule, summarize
 from patternbench.ratelimit.plan import replay
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.study.units import Duration
 
 ALL = 100.0
 ENOUGH = 1.0
@@ -70,10 +67,9 @@ AIM = Aim(
 """What a rate limiter is chosen by where a study does not say: the least latency among those that are accurate."""
 
 
-def rule_of(limit: Mapping[str, Any]) -> Rule:
+def rule_of(limit: EnforcedLimit) -> Rule:
     """The rule that a limit stands for, over all balancers, with the judge's usual band of tolerance."""
-    window = Duration.parse(str(limit["window"])).us
-    return Rule(window, int(limit["limit"]), min(DEFAULT_TOLERANCE_US, window - 1))
+    return Rule(limit.window.us, limit.limit, min(DEFAULT_TOLERANCE_US, limit.window.us - 1))
 
 
 def of_decisions(seen: Decisions, settings: Settings) -> dict[str, float]:

@@ -178,5 +178,5 @@ def test_the_plan_that_was_enforced_is_kept_with_its_round(finished: Path) -> No
     plan = json.loads((finished / "plan.json").read_text())
     by_id = {scenario["id"]: scenario["levels"] for scenario in plan["scenarios"]}
     for entry, found in limited_rounds(finished):
-        assert found.limit["algorithm"] == by_id[entry.scenario]["algorithm"]
-        assert found.limit["store"] == by_id[entry.scenario]["store"]
+        assert found.limit.algorithm == by_id[entry.scenario]["algorithm"]
+        assert found.limit.store == by_id[entry.scenario]["store"]

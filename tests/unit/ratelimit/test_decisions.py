@@ -10,6 +10,7 @@ import pytest
 
 from patternbench.observe.seam import ObservationError
 from patternbench.ratelimit.observer import OBSERVER
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.simulate import rerun
 from patternbench.records import component_logs, damage, observed
@@ -126,7 +127,7 @@ def test_decisions_are_read_back_as_they_were_made(tmp_path: Path) -> None:
     component_logs.keep(run, "00003", written(tmp_path / "log", *lines))
     found = decided(run, "00003")
     assert found is not None
-    assert found.limit == LIMIT
+    assert found.limit == EnforcedLimit.model_validate(LIMIT)
     assert found.table["client"].tolist() == ["NA", '"a']
     assert found.table["allowed"].tolist() == [False, True]
     assert found.table["cost"].tolist() == [1, 2]

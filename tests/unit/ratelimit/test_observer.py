@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from tests.support.studies import study
@@ -13,17 +11,19 @@ from patternbench.lab import systems
 from patternbench.plan.expand import expand
 from patternbench.ratelimit.analyze.throttling import summarize
 from patternbench.ratelimit.observer import OBSERVER, store_doubts
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import FROM_SUMMARY, RESPONSES, rule_of
 from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import with_sections
 from patternbench.report.sections.wish import DEFAULT, wish_of
 from patternbench.run import evidence
+from patternbench.study.units import Duration
 
-LIMIT = {"algorithm": "fixed_window", "limit": 2, "window": "1s", "store": "redis"}
+LIMIT = EnforcedLimit(algorithm="fixed_window", limit=2, window=Duration.parse("1s"), store="redis")
 
 
-def decided(*times_ms: int, allowed: int = 99, limit: dict[str, Any] | None = None, by: str = "store") -> Decisions:
+def decided(*times_ms: int, allowed: int = 99, limit: EnforcedLimit = LIMIT, by: str = "store") -> Decisions:
     """One client's requests, of which the first few were allowed."""
     count = len(times_ms)
     columns = {
@@ -33,7 +33,7 @@ def decided(*times_ms: int, allowed: int = 99, limit: dict[str, Any] | None = No
         "cost": np.ones(count, dtype=np.int64),
         "decided_by": [by] * count,
     }
-    return Decisions(pd.DataFrame(columns), limit or LIMIT, 2)
+    return Decisions(pd.DataFrame(columns), limit, 2)
 
 
 def test_decisions_that_the_store_made_raise_no_doubt() -> None:
@@ -64,7 +64,7 @@ def test_the_responses_of_a_round_are_those_of_the_judge_and_each_is_declared() 
 
 
 def test_a_round_is_judged_by_the_limit_over_all_balancers_when_each_enforces_its_part() -> None:
-    halved = {**LIMIT, "limit": 1, "store": "memory"}
+    halved = LIMIT.model_copy(update={"limit": 1, "store": "memory"})
     found = OBSERVER.measured(decided(0, 300, 600, allowed=2, limit=halved), {"limit": 2})
     assert found["throttling_deviation"] == 0
 

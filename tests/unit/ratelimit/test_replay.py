@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.plan.replay import RECORDED, map_scenarios, over_all, round_scenario
 from patternbench.study.units import Duration
 
 AT_ONCE, FAR = Duration(0), Duration.parse("25ms")
 
 
-def limit(**fields: Any) -> dict[str, Any]:
+def limit(**fields: Any) -> EnforcedLimit:
     base = {"algorithm": "token_bucket", "limit": 10, "window": "6000000us", "burst": 5, "store": "redis"}
-    return {**base, **fields}
+    return EnforcedLimit.model_validate({**base, **fields})
 
 
 def test_a_shared_store_holds_the_limit_that_every_balancer_was_given() -> None:
@@ -23,9 +24,9 @@ def test_a_shared_store_holds_the_limit_that_every_balancer_was_given() -> None:
 
 def test_balancers_that_count_by_themselves_enforce_parts_of_what_was_declared() -> None:
     part = limit(store="memory", limit=3, burst=1)
-    assert over_all(part, {"limit": 10, "burst": 5}, 3)["limit"] == 10
-    assert over_all(part, {"limit": 10, "burst": 5}, 3)["burst"] == 5
-    assert over_all(part, {}, 3)["limit"] == 9
+    assert over_all(part, {"limit": 10, "burst": 5}, 3).limit == 10
+    assert over_all(part, {"limit": 10, "burst": 5}, 3).burst == 5
+    assert over_all(part, {}, 3).limit == 9
 
 
 @pytest.mark.parametrize(
@@ -46,9 +47,7 @@ def test_a_round_is_simulated_as_its_limit_was_kept(
 
 
 def test_a_bucket_without_a_burst_holds_the_limit_and_a_short_window_a_narrower_band() -> None:
-    without = limit(window="10ms")
-    del without["burst"]
-    found = round_scenario(without, "file.tsv", 2, 1, AT_ONCE)
+    found = round_scenario(limit(window="10ms", burst=None), "file.tsv", 2, 1, AT_ONCE)
     assert (found["burst"], found["tolerance_us"]) == (10, 9_999)
 
 

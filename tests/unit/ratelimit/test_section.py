@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 
 from patternbench.observe.section import Section
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.simulated import LimitMap, Simulated
 from patternbench.ratelimit.report import accuracy, section, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST
 from patternbench.records.folder import RunFolder
+from patternbench.study.units import Duration
 
 NAMES = ("deviation", "wrongly_allowed", "wrongly_rejected", "client_mean", "deviation_tolerant")
 MORE = ("deviation_least", "deviation_most", "peak")
@@ -89,7 +91,7 @@ def whole_section(path: Path, found: Simulated, rows: pd.DataFrame) -> Section:
     return section.section(run, rows.assign(**seen, **{"group.all": 0.0}), [LIMIT])
 
 
-LIMIT = {"algorithm": "gcra", "limit": 10, "window": "6s", "store": "redis"}
+LIMIT = EnforcedLimit(algorithm="gcra", limit=10, window=Duration.parse("6s"), store="redis")
 
 
 def test_no_table_and_no_figure_holds_a_round_that_is_not_valid(tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def a_map() -> LimitMap:
         for algorithm, way in cells
         for n in (1, 2, 64)
     ]
-    return LimitMap({"limit": 10, "window": "6s"}, 0, 2, scenarios, ["gcra with lazy: they compute times"])
+    return LimitMap(LIMIT, 0, 2, scenarios, ["gcra with lazy: they compute times"])
 
 
 def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:

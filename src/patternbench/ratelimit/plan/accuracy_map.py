@@ -14,6 +14,8 @@ from patternbench.study.limiter import ALGORITHMS, LEASE_SIZES, LEASES, SUB_WIND
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
+SimulatorScenario = dict[str, Any]
+"""A scenario as the simulator takes it (filters/simulator/README.md)."""
 SYNCHRONISATIONS = ("request", *LEASES, "share")
 ARRIVALS = ("steady", "poisson", "bursty", "on_off")
 ROUTINGS = ("round_robin", "random", "sticky")
@@ -135,7 +137,7 @@ def _outside(option: str, given: tuple[int, ...], least: int, most: int) -> Iter
             yield Problem("is out of range", f"--{option}", value=value, allowed=f"{least} to {most}")
 
 
-def scenarios(limit_map: Map) -> list[dict[str, Any]]:
+def scenarios(limit_map: Map) -> list[SimulatorScenario]:
     """List the scenarios of a map; combinations that mean nothing, or the same as another one, are not in it."""
     factors = product(
         limit_map.arrivals,
@@ -169,7 +171,9 @@ def _has_meaning(limit_map: Map, algorithm: str, synchronisation: str, balancers
     return not tells_nobody or staleness == min(limit_map.staleness)
 
 
-def _levels(arrivals: str, algorithm: str, synchronisation: str, balancers: int, staleness: Duration) -> dict[str, Any]:
+def _levels(
+    arrivals: str, algorithm: str, synchronisation: str, balancers: int, staleness: Duration
+) -> SimulatorScenario:
     alone = synchronisation == "share" or balancers == 1
     lateness = 0 if alone else staleness.us
     return {
@@ -182,7 +186,7 @@ def _levels(arrivals: str, algorithm: str, synchronisation: str, balancers: int,
     }
 
 
-def _fixed(limit_map: Map, arrivals: str) -> dict[str, Any]:
+def _fixed(limit_map: Map, arrivals: str) -> SimulatorScenario:
     lease = limit_map.lease
     return {
         "limit": limit_map.limit,

@@ -6,18 +6,17 @@ scenarios for the simulator of limits (`filters/simulator`) out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from patternbench.observe.seam import Settings
 from patternbench.ratelimit.plan import accuracy_map
-from patternbench.ratelimit.plan.accuracy_map import BAND, Group, Map
-from patternbench.study.limiter import GOSSIP, LEASE_EXPIRES, LEASE_MOST, LEASE_SHARE, LEASE_SIZE, SUB_WINDOWS
+from patternbench.ratelimit.plan.accuracy_map import BAND, Group, Map, SimulatorScenario
+from patternbench.ratelimit.plan.limit import COPIES, OWN, EnforcedLimit, LeaseTerms
+from patternbench.study.limiter import GOSSIP
 from patternbench.study.units import Duration
 
-COPIES, OWN = "crdt", "memory"
-LEASE = {"size": LEASE_SIZE, "share": LEASE_SHARE, "most": LEASE_MOST, "expires": str(LEASE_EXPIRES)}
-"""What the filter assumes of a lease that says nothing else."""
+NO_LEASE = LeaseTerms(mode="")
+"""What the simulator is told of a lease where there is none."""
 #: How many windows of a round's requests a map is made of, and what it varies.
 WINDOWS = 10
 BALANCERS = (1, 2, 4, 8, 16, 32, 64)
@@ -25,28 +24,27 @@ STALENESS = tuple(Duration.parse(text) for text in ("0ms", "10ms", "100ms", "1s"
 RECORDED, BURSTY = "recorded", "bursty"
 
 
-def over_all(limit: Mapping[str, Any], settings: Mapping[str, Any], balancers: int) -> dict[str, Any]:
+def over_all(limit: EnforcedLimit, settings: Settings, balancers: int) -> EnforcedLimit:
     """The limit that holds over all balancers, from the one that each enforced and the system's settings.
 
     They differ where each balancer counts by itself: each then enforces its part, rounded down.
     """
-    if limit["store"] != OWN:
-        return dict(limit)
-    parts = [name for name in ("limit", "burst") if name in limit]
-    return {**limit, **{name: int(settings.get(name) or balancers * int(limit[name])) for name in parts}}
+    if limit.store != OWN:
+        return limit
+    parts = {"limit": limit.limit} | ({"burst": limit.burst} if limit.burst else {})
+    return limit.model_copy(update={n: int(settings.get(n) or balancers * part) for n, part in parts.items()})
 
 
 def round_scenario(
-    limit: Mapping[str, Any], recorded: str, holders: int, workers: int, distance: Duration
-) -> dict[str, Any]:
+    limit: EnforcedLimit, recorded: str, holders: int, workers: int, distance: Duration
+) -> SimulatorScenario:
     """One round again, with its own requests and its own deciders, by a store that answers at once and never fails.
 
     `limit` is what holds over all balancers, `recorded` the file of requests with the holder of each, of which there
     are `holders`: every worker of a balancer for leases (`workers` each), every balancer otherwise (`workers` 1).
     """
-    lease = limit.get("lease")
-    copies = limit["store"] == COPIES
-    synchronisation = lease["mode"] if lease else "share" if limit["store"] == OWN else "request"
+    copies = limit.store == COPIES
+    synchronisation = limit.lease.mode if limit.lease else "share" if limit.store == OWN else "request"
     return {
         "synchronisation": synchronisation,
         "store": COPIES if copies else "central",
@@ -55,13 +53,13 @@ def round_scenario(
         "workers": workers,
         **_rule(limit),
         **_recorded(recorded),
-        "lease": _lease(lease or {}),
+        "lease": _lease(limit.lease or NO_LEASE),
     }
 
 
 def map_scenarios(
-    limit: Mapping[str, Any], recorded: str, rates: list[float], length: Duration
-) -> tuple[list[dict[str, Any]], list[str]]:
+    limit: EnforcedLimit, recorded: str, rates: list[float], length: Duration
+) -> tuple[list[SimulatorScenario], list[str]]:
     """Every algorithm and way of sharing on the requests of a round, and on bursts at its clients' mean rates.
 
     `rates` has each client's requests a minute, `length` how long they lasted. Gives the scenarios, those on the
@@ -75,40 +73,36 @@ def map_scenarios(
     return together, accuracy_map.left_out(declared)
 
 
-def _declared(limit: Mapping[str, Any], rates: list[float], length: Duration) -> Map:
-    lease = {**LEASE, **(limit.get("lease") or {})}
-    window = Duration.parse(str(limit["window"]))
+def _declared(limit: EnforcedLimit, rates: list[float], length: Duration) -> Map:
+    lease = limit.lease or NO_LEASE
     return Map(
         balancers=BALANCERS,
         staleness=STALENESS,
         clients=tuple(Group(1, rate) for rate in rates),
-        limit=int(limit["limit"]),
-        window=window,
-        burst=int(limit.get("burst", limit["limit"])),
-        sub_windows=int(limit.get("sub_windows", SUB_WINDOWS)),
+        limit=limit.limit,
+        window=limit.window,
+        burst=limit.at_once,
+        sub_windows=limit.sub_windows,
         duration=length,
-        tolerance=min(BAND, Duration(window.us - 1)),
-        lease=accuracy_map.Lease(lease["size"], lease["share"], lease["most"], Duration.parse(str(lease["expires"]))),
+        tolerance=min(BAND, Duration(limit.window.us - 1)),
+        lease=accuracy_map.Lease(lease.size, lease.share, lease.most, lease.expires),
     )
 
 
-def _rule(limit: Mapping[str, Any]) -> dict[str, Any]:
-    window_us = Duration.parse(str(limit["window"])).us
+def _rule(limit: EnforcedLimit) -> SimulatorScenario:
     return {
-        "algorithm": limit["algorithm"],
-        "limit": int(limit["limit"]),
-        "window_us": window_us,
-        "burst": int(limit.get("burst", limit["limit"])),
-        "sub_windows": int(limit.get("sub_windows", SUB_WINDOWS)),
-        "tolerance_us": min(BAND.us, window_us - 1),
+        "algorithm": limit.algorithm,
+        "limit": limit.limit,
+        "window_us": limit.window.us,
+        "burst": limit.at_once,
+        "sub_windows": limit.sub_windows,
+        "tolerance_us": min(BAND.us, limit.window.us - 1),
     }
 
 
-def _recorded(path: str) -> dict[str, Any]:
+def _recorded(path: str) -> SimulatorScenario:
     return {"recorded": path, "routing": "round_robin", "seed": 1}
 
 
-def _lease(given: Mapping[str, Any]) -> dict[str, Any]:
-    lease = {**LEASE, **given}
-    expires_us = Duration.parse(str(lease["expires"])).us
-    return {"size": lease["size"], "share": lease["share"], "most": lease["most"], "expires_us": expires_us}
+def _lease(lease: LeaseTerms) -> SimulatorScenario:
+    return {"size": lease.size, "share": lease.share, "most": lease.most, "expires_us": lease.expires.us}

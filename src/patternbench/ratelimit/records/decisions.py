@@ -8,13 +8,13 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import pandas as pd
 from pydantic import BaseModel, Field, PositiveInt
 
 from patternbench.observe.seam import Kept, ObservationError
-from patternbench.study.units import PositiveDuration
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 
 LOG, PLAN = "decisions-", "plan.json.gz"
 POLICY = "policy_"
@@ -30,26 +30,10 @@ _KINDS = {
 _Read = TypeVar("_Read")
 
 
-class _Lease(BaseModel):
-    mode: str
-    share: float
-    expires: PositiveDuration
-
-
-class _Limit(BaseModel):
-    algorithm: str
-    limit: PositiveInt
-    window: PositiveDuration
-    store: str
-    burst: PositiveInt | None = None
-    sub_windows: PositiveInt | None = None
-    lease: _Lease | None = None
-
-
-class _Plan(BaseModel):
+class BalancerPlan(BaseModel):
     """What is relied on of a balancer's plan (contracts/ratelimit/plan.schema.json)."""
 
-    limits: Annotated[list[_Limit], Field(min_length=1)]
+    limits: Annotated[list[EnforcedLimit], Field(min_length=1)]
     balancers: PositiveInt = 1
 
 
@@ -60,7 +44,7 @@ class Decisions:
     that each of so many balancers enforced."""
 
     table: pd.DataFrame
-    limit: dict[str, Any]
+    limit: EnforcedLimit
     balancers: int
 
     @property
@@ -84,7 +68,7 @@ def read(kept: Kept) -> Decisions | None:
     if not plans:
         return None
     rows = pd.concat(parts, ignore_index=True) if parts else _nothing()
-    return Decisions(rows.astype({"allowed": bool}), plans[0]["limits"][0], plans[0].get("balancers", 1))
+    return Decisions(rows.astype({"allowed": bool}), plans[0].limits[0], plans[0].balancers)
 
 
 def _folder_of(logs: Mapping[str, list[Path]]) -> str:
@@ -108,14 +92,8 @@ def _nothing() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _KINDS.items()} | {"balancer": []})
 
 
-def _plan(file: Path) -> dict[str, Any]:
-    return _parsed(file, _checked_plan)
-
-
-def _checked_plan(file: Path) -> dict[str, Any]:
-    plan: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
-    _Plan.model_validate(plan)
-    return plan
+def _plan(file: Path) -> BalancerPlan:
+    return _parsed(file, lambda path: BalancerPlan.model_validate(json.loads(gzip.decompress(path.read_bytes()))))
 
 
 def _parsed(file: Path, parse: Callable[[Path], _Read]) -> _Read:

@@ -5,11 +5,12 @@ Made anew with every report from the recorded decisions (simulate/rerun.py), so 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.records import folder
 from patternbench.records.folder import RunFolder
 from patternbench.study.problems import InputError, Problem
@@ -22,7 +23,7 @@ class LimitMap:
     """The map for one limit: that limit, the round whose requests it is made of and how many balancers it had,
     scenarios with their answers, and what was left out in words."""
 
-    limit: dict[str, Any]
+    limit: EnforcedLimit
     round: int
     balancers: int
     scenarios: list[dict[str, Any]]
@@ -46,7 +47,7 @@ _SIMULATED = TypeAdapter(Simulated)
 
 def write(run: RunFolder, simulated: Simulated) -> None:
     """Keep it in the run's folder."""
-    folder.write_json(run.path / FILE, asdict(simulated))
+    folder.write_json(run.path / FILE, _SIMULATED.dump_python(simulated, mode="json"))
 
 
 def read(run: RunFolder) -> Simulated | None:

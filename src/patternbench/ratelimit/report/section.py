@@ -19,6 +19,7 @@ from patternbench.ratelimit.analyze import cost as judge
 from patternbench.ratelimit.analyze.throttling import NO_LIMITER, Rule
 from patternbench.ratelimit.observer import OBSERVER
 from patternbench.ratelimit.plan import replay
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.report import accuracy, figures, simulation, tables
@@ -75,13 +76,13 @@ def _each(rows: pd.DataFrame) -> list[Any]:
 
 
 def _judged(
-    found: Decisions | None, limit: dict[str, Any] | None, rules: Sequence[Rule]
+    found: Decisions | None, limit: EnforcedLimit | None, rules: Sequence[Rule]
 ) -> list[tuple[Decisions | None, Rule]]:
     """By which rules a round is judged: its own; a round without a limiter by all there are in the run."""
     return [(found, rule_of(limit))] if limit else [(None, rule) for rule in rules]
 
 
-def _limit(settings: Settings, found: Decisions | None) -> dict[str, Any] | None:
+def _limit(settings: Settings, found: Decisions | None) -> EnforcedLimit | None:
     return replay.over_all(found.limit, settings, found.balancers) if found else None
 
 
@@ -103,16 +104,15 @@ def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: Rule) -> d
     return {**place, **cost, **values, **groups}
 
 
-def _names(settings: Settings, limit: dict[str, Any] | None, rule: Rule) -> dict[str, str]:
+def _names(settings: Settings, limit: EnforcedLimit | None, rule: Rule) -> dict[str, str]:
     """What a configuration is called, from the limit that was enforced."""
     named = f"{rule.limit} in {Duration(rule.window_us)}"
     if limit is None:
         return {"algorithm": NO_LIMITER, "store": NONE, "synchronisation": NONE, "distance": NONE, "limit": named}
-    lease = limit.get("lease")
     return {
-        "algorithm": str(limit["algorithm"]).replace("_", " "),
-        "store": str(limit["store"]),
-        "synchronisation": f"{lease['mode']} lease" if lease else PER_REQUEST,
+        "algorithm": limit.algorithm.replace("_", " "),
+        "store": limit.store,
+        "synchronisation": f"{limit.lease.mode} lease" if limit.lease else PER_REQUEST,
         "distance": str(settings.get("store_delay", "0ms")),
         "limit": named,
     }
@@ -133,7 +133,7 @@ def _several(levels: Any, name: str) -> bool:
     return len({str(one.get(name)) for one in levels if one.get(name) is not None}) > 1
 
 
-def section(run: RunFolder, judged: pd.DataFrame, limits: list[dict[str, Any]]) -> Section:
+def section(run: RunFolder, judged: pd.DataFrame, limits: list[EnforcedLimit]) -> Section:
     """The section from every judged round: what is valid is shown, and configurations without it are named."""
     rows = judged[judged["valid"]]
     configured = Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits))

@@ -85,7 +85,7 @@ def _of(one: LimitMap, found: Simulated) -> str:
 
 
 def _named(one: LimitMap) -> str:
-    return f"{one.limit['limit']} in {Duration.parse(str(one.limit['window']))}"
+    return str(one.limit)
 
 
 def in_bursts(found: Simulated | None, row: pd.Series) -> float | None:

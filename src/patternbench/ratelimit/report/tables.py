@@ -12,6 +12,7 @@ from patternbench.observe.section import Table
 from patternbench.ratelimit.analyze import cost as judge
 from patternbench.ratelimit.analyze.cost import MEASURED, MeanInterval
 from patternbench.ratelimit.analyze.throttling import EXACT_LOG, NO_LIMITER
+from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.report.labels import number
 from patternbench.study.units import Duration
 
@@ -55,16 +56,18 @@ def interval(low: float, high: float, unit: str = "") -> str:
 # --- Table IV
 
 
-def configured(limits: list[dict[str, Any]]) -> pd.DataFrame:
+def configured(limits: list[EnforcedLimit]) -> pd.DataFrame:
     """The parameters of each algorithm, those that are its own."""
-    wanted = ("algorithm", "limit", "window", "burst", "sub_windows")
-    own = {"sub_windows": "sliding_window_counter"}
     rows = [
-        {n: limit.get(n, NONE) if own.get(n, limit["algorithm"]) == limit["algorithm"] else NONE for n in wanted}
+        {
+            "algorithm": limit.algorithm,
+            "limit": limit.limit,
+            "window": str(limit.window),
+            "burst": limit.burst or NONE,
+            "sub_windows": limit.sub_windows if limit.algorithm == "sliding_window_counter" else NONE,
+        }
         for limit in limits
     ]
-    for row in rows:
-        row["window"] = str(Duration.parse(str(row["window"])))
     return pd.DataFrame(rows).drop_duplicates().sort_values("algorithm", ignore_index=True)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,8 +16,11 @@ from typing import Any
 
 from patternbench.lab.filters import FOLDER
 from patternbench.lab.processes import Process
+from patternbench.ratelimit.plan.accuracy_map import SimulatorScenario
 from patternbench.study.problems import InputError, Problem
 
+Answer = dict[str, Any]
+"""What the simulator says of a scenario (filters/simulator/README.md)."""
 INSTALL = "apt-get install luajit2 lua-cjson"
 
 
@@ -28,14 +31,14 @@ class SimulatorError(Exception):
 class Worker:
     """One process of the simulator, started with all its scenarios. Use as a context: ended on leaving."""
 
-    def __init__(self, scenarios: Sequence[Mapping[str, Any]], folder: Path, name: str = "simulator") -> None:
+    def __init__(self, scenarios: Sequence[SimulatorScenario], folder: Path, name: str = "simulator") -> None:
         """Start it; raise InputError saying how to install what is missing."""
         self._scenarios = scenarios
         command = [_luajit(), str(_script()), str(folder / f"{name}.jsonl")]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in scenarios), "utf-8")
         self.process = Process(name, command, folder)
 
-    def answers(self) -> list[dict[str, Any]]:
+    def answers(self) -> list[Answer]:
         """The answer to each scenario (filters/simulator/README.md); raises SimulatorError when one lacks."""
         found = [self._answer(*pair) for pair in zip(self._scenarios, self.process.lines(), strict=False)]
         if len(found) < len(self._scenarios):
@@ -43,8 +46,8 @@ class Worker:
         return found
 
     @staticmethod
-    def _answer(scenario: Mapping[str, Any], line: bytes) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(line)
+    def _answer(scenario: SimulatorScenario, line: bytes) -> Answer:
+        answer: Answer = json.loads(line)
         if "error" in answer:
             raise SimulatorError(f"scenario {scenario.get('id')}: {answer['error']}")
         return answer
@@ -64,7 +67,7 @@ class Worker:
         self.process.close()
 
 
-def simulate(scenarios: Sequence[Mapping[str, Any]], workers: int = 1) -> list[dict[str, Any]]:
+def simulate(scenarios: Sequence[SimulatorScenario], workers: int = 1) -> list[Answer]:
     """Run scenarios by so many processes; return their answers in the scenarios' order."""
     workers = max(1, min(workers, len(scenarios)))
     size = -(-len(scenarios) // workers)  # neighbours share arrivals, and so the ends of the judge's scale
