@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from patternbench.cli.simulate_limits import simulate_limits
-from patternbench.ratelimit.analyze.throttling import Rule, summarize, summarize_with_scale
-from patternbench.ratelimit.plan.accuracy_map import ARRIVALS, Group, Map, scenarios
+from patternbench.ratelimit.analyze.throttling import LimitRule, summarize, summarize_with_scale
+from patternbench.ratelimit.plan.accuracy_map import ARRIVALS, ClientGroup, Map, scenarios
 from patternbench.ratelimit.simulate import simulator
 from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
 from patternbench.study.problems import InputError
@@ -34,14 +34,14 @@ SMALL = Map(
     balancers=(3,),
     staleness=(Duration.parse("0ms"), Duration.parse("500ms")),
     arrivals=ARRIVALS,
-    clients=(Group(2, 120), Group(3, 40)),
+    clients=(ClientGroup(2, 120), ClientGroup(3, 40)),
     duration=Duration.parse("3m"),
     seed=11,
 )
 
 
 def test_its_judge_agrees_with_the_judge_on_every_decision(tmp_path: Path) -> None:
-    rule = Rule(SMALL.window.us, SMALL.limit, SMALL.tolerance.us)
+    rule = LimitRule(SMALL.window.us, SMALL.limit, SMALL.tolerance.us)
     planned = [{**each, "decisions": str(tmp_path / f"{each['id']}.csv")} for each in scenarios(SMALL)]
     for scenario, answer in zip(planned, simulate(planned), strict=True):
         decisions = pd.read_csv(scenario["decisions"])
@@ -52,7 +52,7 @@ def test_the_ends_of_its_scale_are_those_of_the_judge(tmp_path: Path) -> None:
     scenario = {**scenarios(SMALL)[0], "decisions": str(tmp_path / "decisions.csv")}
     (answer,) = simulate([scenario])
     scale = summarize_with_scale(
-        pd.read_csv(scenario["decisions"]), Rule(SMALL.window.us, SMALL.limit, SMALL.tolerance.us)
+        pd.read_csv(scenario["decisions"]), LimitRule(SMALL.window.us, SMALL.limit, SMALL.tolerance.us)
     )
     for end in ("no limiter", "exact log"):
         assert_same(answer["scale"][end], scale.loc[end])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from patternbench.ratelimit.plan.accuracy_map import Lease, Map, scenarios
+from patternbench.ratelimit.plan.accuracy_map import Map, MapLease, scenarios
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.report import section, tables
 from patternbench.ratelimit.report.tables import BALANCERS, BY, PER_REQUEST
@@ -65,7 +65,7 @@ PAPER_SCALE = Map(
     balancers=(2,),
     staleness=(Duration(0),),
     arrivals=("steady",),
-    lease=Lease("static", share=0.5, most=100, expires=Duration.parse("60s")),
+    lease=MapLease("static", share=0.5, most=100, expires=Duration.parse("60s")),
 )
 
 

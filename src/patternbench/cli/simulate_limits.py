@@ -14,9 +14,9 @@ from patternbench.ratelimit.plan.accuracy_map import (
     ARRIVALS,
     PAPER_CLIENTS,
     SYNCHRONISATIONS,
-    Group,
-    Lease,
+    ClientGroup,
     Map,
+    MapLease,
     left_out,
     scenarios,
 )
@@ -69,7 +69,7 @@ def listed(values: tuple[Any, ...]) -> str:
 WORDS = Listed("words", str, "token_bucket,gcra")
 COUNTS = Listed("counts", int, "1,2,4")
 DURATIONS = Listed("durations", Duration.parse, "0ms,10ms,1s")
-GROUPS = Listed("groups, clients x requests a minute", Group.parse, "5x120,95x30")
+GROUPS = Listed("groups, clients x requests a minute", ClientGroup.parse, "5x120,95x30")
 
 
 @click.command("simulate-limits", epilog="Example: patternbench simulate-limits --balancers 2,8 --staleness 0ms,100ms")
@@ -129,7 +129,7 @@ def simulate_limits(
     Runs the filter's own decision code in simulated time and judges it by an exact sliding log. Nothing listens,
     nothing is sent. The defaults are the workload of Kalyanasundaram et al. 2025.
     """
-    limit_map = Map(**declared, lease=Lease(lease_size, lease_share, lease_most, lease_expires))
+    limit_map = Map(**declared, lease=MapLease(lease_size, lease_share, lease_most, lease_expires))
     planned = scenarios(limit_map)
     try:
         answers = simulate(planned, workers=os.cpu_count() or 1)

@@ -24,14 +24,15 @@ def observers() -> tuple[Observer[Any], ...]:
 
 def folders() -> list[str]:
     """The packages of the observers."""
-    packages = [f"patternbench.{each.name}" for each in pkgutil.iter_modules(patternbench.__path__) if each.ispkg]
+    modules = pkgutil.iter_modules(patternbench.__path__)
+    packages = [f"patternbench.{module.name}" for module in modules if module.ispkg]
     return sorted(name for name in packages if find_spec(f"{name}.{MODULE}"))
 
 
 def aim_of(columns: Collection[str]) -> Aim | None:
     """The aim of the first observer that saw something in a run, by the columns of its rounds."""
-    saw = (each for each in observers() if any(response.name in columns for response in each.responses))
-    return next((each.aim for each in saw if each.aim), None)
+    aims = (one.aim for one in observers() if any(response.name in columns for response in one.responses))
+    return next((aim for aim in aims if aim), None)
 
 
 def responses() -> list[Response]:

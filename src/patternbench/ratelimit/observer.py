@@ -49,8 +49,8 @@ class RateLimits(Observer[Decisions]):
     def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
         """The section on rate limiting."""
         section = importlib.import_module("patternbench.ratelimit.report.section")
-        found: Sequence[Section] = section.sections(run, rounds)
-        return found
+        made: Sequence[Section] = section.sections(run, rounds)
+        return made
 
 
 def store_doubts(made: int, without_store: int) -> list[Doubt]:

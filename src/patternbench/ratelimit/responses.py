@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Aim, Settings
-from patternbench.ratelimit.analyze.throttling import DEFAULT_TOLERANCE_US, Rule, summarize
+from patternbench.ratelimit.analyze.throttling import DEFAULT_TOLERANCE_US, LimitRule, summarize
 from patternbench.ratelimit.plan import replay
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
@@ -67,9 +67,9 @@ AIM = Aim(
 """What a rate limiter is chosen by where a study does not say: the least latency among those that are accurate."""
 
 
-def rule_of(limit: EnforcedLimit) -> Rule:
+def rule_of(limit: EnforcedLimit) -> LimitRule:
     """The rule that a limit stands for, over all balancers, with the judge's usual band of tolerance."""
-    return Rule(limit.window.us, limit.limit, min(DEFAULT_TOLERANCE_US, limit.window.us - 1))
+    return LimitRule(limit.window.us, limit.limit, min(DEFAULT_TOLERANCE_US, limit.window.us - 1))
 
 
 def of_decisions(seen: Decisions, settings: Settings) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from patternbench.ratelimit.plan.accuracy_map import AT_ONCE, Group, Lease, Map, left_out, scenarios
+from patternbench.ratelimit.plan.accuracy_map import AT_ONCE, ClientGroup, Map, MapLease, left_out, scenarios
 from patternbench.study.limiter import ALGORITHMS
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -47,14 +47,14 @@ def test_one_balancer_alone_is_simulated_once_whatever_the_staleness() -> None:
 
 
 def test_a_group_is_clients_times_their_rate() -> None:
-    assert Group.parse("70x30") == Group(70, 30)
-    assert Group.parse("5x0.5") == Group(5, 0.5)
+    assert ClientGroup.parse("70x30") == ClientGroup(70, 30)
+    assert ClientGroup.parse("5x0.5") == ClientGroup(5, 0.5)
 
 
 @pytest.mark.parametrize("text", ["70", "x30", "0x30", "5x0", "5x-1", "5xmany", "-1x3"])
 def test_a_group_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        Group.parse(text)
+        ClientGroup.parse(text)
 
 
 def test_a_map_in_which_nothing_means_anything_is_refused() -> None:
@@ -64,7 +64,7 @@ def test_a_map_in_which_nothing_means_anything_is_refused() -> None:
 
 def test_a_map_of_more_requests_than_anybody_waits_for_is_refused() -> None:
     with pytest.raises(InputError, match="too many requests"):
-        Map(clients=(Group(1_000_000, 1_000_000),))
+        Map(clients=(ClientGroup(1_000_000, 1_000_000),))
 
 
 def test_everything_wrong_with_a_map_is_said_at_once() -> None:
@@ -78,7 +78,7 @@ def test_everything_wrong_with_a_map_is_said_at_once() -> None:
             routing="home",
             tolerance=Duration.parse("1m"),
             duration=AT_ONCE,
-            lease=Lease(size="huge", share=0, most=0),
+            lease=MapLease(size="huge", share=0, most=0),
         )
     said = str(raised.value)
     for option in (

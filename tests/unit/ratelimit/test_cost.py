@@ -11,9 +11,9 @@ from scipy import stats
 
 from patternbench.ratelimit.analyze import cost
 from patternbench.ratelimit.analyze.cost import Noise
-from patternbench.ratelimit.analyze.throttling import Rule
+from patternbench.ratelimit.analyze.throttling import LimitRule
 
-RULE = Rule(window_us=1_000_000, limit=2, tolerance_us=20_000)
+RULE = LimitRule(window_us=1_000_000, limit=2, tolerance_us=20_000)
 
 
 def test_an_answer_of_429_was_rejected_and_every_other_was_let_through() -> None:

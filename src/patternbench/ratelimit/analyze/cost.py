@@ -19,7 +19,7 @@ from scipy import stats
 from patternbench.analyze.differences import Estimate
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
 from patternbench.analyze.recommend.recommendation import shown_below
-from patternbench.ratelimit.analyze.throttling import Rule, by_client, summarize_with_scale
+from patternbench.ratelimit.analyze.throttling import LimitRule, by_client, summarize_with_scale
 
 REJECTED = 429
 MEASURED = "measured"
@@ -55,13 +55,13 @@ def of_attempts(attempts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index(drop=True)
 
 
-def judged(decisions: pd.DataFrame, rule: Rule) -> dict[str, dict[str, float]]:
+def judged(decisions: pd.DataFrame, rule: LimitRule) -> dict[str, dict[str, float]]:
     """The judge's summary of what was measured, and of both ends of the scale on the same arrivals."""
     table = summarize_with_scale(decisions, rule, MEASURED)
     return {name: {column: float(table.loc[name, column]) for column in JUDGED} for name in table.index}
 
 
-def by_group(decisions: pd.DataFrame, rule: Rule) -> dict[str, float]:
+def by_group(decisions: pd.DataFrame, rule: LimitRule) -> dict[str, float]:
     """The deviation in percent of each group's requests, for decisions made by `of_attempts`."""
     clients = by_client(decisions, rule)
     group = clients["client"].str.rsplit(" ", n=1).str[0]

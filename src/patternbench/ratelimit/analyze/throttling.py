@@ -34,7 +34,7 @@ class DecisionsError(ValueError):
 
 
 @dataclass(frozen=True)
-class Rule:
+class LimitRule:
     """What is enforced: `limit` units (None: the table's column) in any `window_us` microseconds.
 
     `tolerance_us` is the half width of the band: a request deviates tolerantly only if the judge with every
@@ -58,7 +58,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class _Decisions:
+class _SortedDecisions:
     """A checked table as arrays, sorted by client and time; `place` leads back to the table's rows."""
 
     place: Ints
@@ -70,7 +70,7 @@ class _Decisions:
     names: pd.Index
 
 
-def judge(decisions: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+def judge(decisions: pd.DataFrame, rule: LimitRule) -> pd.DataFrame:
     """Judge every request of a table (n rows).
 
     Returns a table with the same index: `client`, `allowed`, `counted` (units allowed to the client in the
@@ -94,7 +94,7 @@ def judge(decisions: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     return _in_order(decisions, parsed, judged)
 
 
-def by_client(decisions: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+def by_client(decisions: pd.DataFrame, rule: LimitRule) -> pd.DataFrame:
     """Judge each client: one row a client, the most deviating first.
 
     Columns: `client`, `requests`, `allowed`, `wrongly_allowed`, `wrongly_rejected` (counts), `deviation`
@@ -118,7 +118,7 @@ def _by_client(judged: pd.DataFrame, peaks: pd.Series) -> pd.DataFrame:
     return table.reset_index().sort_values("deviation", ascending=False, kind="stable", ignore_index=True)
 
 
-def summarize(decisions: pd.DataFrame, rule: Rule) -> pd.Series:
+def summarize(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
     """Sum a table of decisions up, in percent but for the counts and `peak`.
 
     `requests`, `clients`, `allowed`; over requests `deviation` = `wrongly_allowed` + `wrongly_rejected` and
@@ -151,7 +151,7 @@ def summarize(decisions: pd.DataFrame, rule: Rule) -> pd.Series:
     return pd.Series(values, dtype=object)
 
 
-def summarize_with_scale(decisions: pd.DataFrame, rule: Rule, name: str = "measured") -> pd.DataFrame:
+def summarize_with_scale(decisions: pd.DataFrame, rule: LimitRule, name: str = "measured") -> pd.DataFrame:
     """Sum up the decisions between the ends of the scale, on the same arrivals.
 
     Three rows: `name`, then everything allowed (`no limiter`), then what an exact sliding log would have
@@ -166,7 +166,7 @@ def summarize_with_scale(decisions: pd.DataFrame, rule: Rule, name: str = "measu
     return pd.DataFrame({label: summarize(table, rule) for label, table in rows.items()}).T
 
 
-def exact_log(decisions: pd.DataFrame, rule: Rule) -> pd.Series:
+def exact_log(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
     """Decide the same arrivals by an exact sliding log; the table's own `allowed` is not looked at."""
     parsed = _parse(decisions.assign(allowed=False), rule)
     allowed = np.empty(len(parsed.time), dtype=bool)
@@ -192,23 +192,23 @@ def _log_of_client(times: Ints, costs: Ints, limits: Ints, window: int) -> list[
     return decided
 
 
-def _shifts(rule: Rule) -> tuple[int, int, int]:
+def _shifts(rule: LimitRule) -> tuple[int, int, int]:
     return -rule.tolerance_us, 0, rule.tolerance_us
 
 
-def _fits(parsed: _Decisions, window: int) -> Bools:
+def _fits(parsed: _SortedDecisions, window: int) -> Bools:
     fits: Bools = _counted(parsed, window) + parsed.cost <= parsed.limit
     return fits
 
 
-def _counted(parsed: _Decisions, window: int) -> Ints:
+def _counted(parsed: _SortedDecisions, window: int) -> Ints:
     """Count the units allowed to the same client earlier in the order and later than one window ago."""
     before = np.concatenate([[0], np.cumsum(np.where(parsed.allowed, parsed.cost, 0))])
     counted: Ints = before[:-1] - before[_window_starts(parsed, window)]
     return counted
 
 
-def _window_starts(parsed: _Decisions, window: int) -> Ints:
+def _window_starts(parsed: _SortedDecisions, window: int) -> Ints:
     """Find each row's first row of the same client that is later than one window ago."""
     if not len(parsed.time):
         return np.empty(0, dtype=np.int64)
@@ -219,7 +219,7 @@ def _window_starts(parsed: _Decisions, window: int) -> Ints:
     return starts
 
 
-def _peaks(decisions: pd.DataFrame, rule: Rule) -> pd.Series:
+def _peaks(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
     """Find each client's most units allowed in a window that ends with a request, over its limit then."""
     parsed = _parse(decisions, rule)
     held = _counted(parsed, rule.window_us) + np.where(parsed.allowed, parsed.cost, 0)
@@ -232,26 +232,28 @@ def _percent(flags: pd.Series) -> float:
     return float(flags.mean() * 100) if len(flags) else float("nan")
 
 
-def _in_order(decisions: pd.DataFrame, parsed: _Decisions, judged: dict[str, npt.NDArray[np.generic]]) -> pd.DataFrame:
+def _in_order(
+    decisions: pd.DataFrame, parsed: _SortedDecisions, judged: dict[str, npt.NDArray[np.generic]]
+) -> pd.DataFrame:
     table = decisions[["client", "allowed"]].copy()
     for name, values in judged.items():
         table[name] = _unsorted(parsed, values)
     return table
 
 
-def _unsorted(parsed: _Decisions, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def _unsorted(parsed: _SortedDecisions, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     back = np.empty_like(values)
     back[parsed.place] = values
     return back
 
 
-def _parse(decisions: pd.DataFrame, rule: Rule) -> _Decisions:
+def _parse(decisions: pd.DataFrame, rule: LimitRule) -> _SortedDecisions:
     _check(decisions, rule)
     codes, names = pd.factorize(decisions["client"], sort=False)
     time = decisions["time_us"].to_numpy(np.int64)
     place = np.lexsort((time, codes))
     rows = decisions.iloc[place]
-    return _Decisions(
+    return _SortedDecisions(
         place=place,
         client=codes[place].astype(np.int64),
         time=time[place],
@@ -268,7 +270,7 @@ def _column(rows: pd.DataFrame, name: str, default: int | None) -> Ints:
     return np.full(len(rows), default, dtype=np.int64)
 
 
-def _check(decisions: pd.DataFrame, rule: Rule) -> None:
+def _check(decisions: pd.DataFrame, rule: LimitRule) -> None:
     problems = [f"column {name} is missing" for name in ("client", "time_us", "allowed") if name not in decisions]
     if rule.limit is None and "limit" not in decisions:
         problems.append("column limit is missing, and the rule names no limit")

@@ -29,14 +29,14 @@ LATENESS = tuple(Duration.parse(text) for text in ("0ms", "10ms", "1s"))
 
 
 @dataclass(frozen=True)
-class Group:
+class ClientGroup:
     """A population of clients that send at one mean rate, each by itself."""
 
     clients: int
     per_minute: float
 
     @classmethod
-    def parse(cls, text: str) -> Group:
+    def parse(cls, text: str) -> ClientGroup:
         """Read `70x30`: 70 clients of 30 requests a minute each; raises ValueError when it is not that."""
         clients, cross, rate = text.partition("x")
         if not cross or not clients.strip().isdigit() or int(clients) < 1 or not 0 < float(rate) <= MOST_PER_MINUTE:
@@ -46,11 +46,11 @@ class Group:
 
 #: Table III of Kalyanasundaram et al. 2025 with 100 clients. Its percentages (5, 25, 75) add to 105;
 #: here the low group takes what the two others leave.
-PAPER_CLIENTS = (Group(5, 120), Group(25, 90), Group(70, 30))
+PAPER_CLIENTS = (ClientGroup(5, 120), ClientGroup(25, 90), ClientGroup(70, 30))
 
 
 @dataclass(frozen=True)
-class Lease:
+class MapLease:
     """How a balancer leases: a share (0 to 1) of what remains, at most `most` units, for a time."""
 
     size: str = "static"
@@ -72,7 +72,7 @@ class Map:
     balancers: tuple[int, ...] = (2, 8, 64)
     staleness: tuple[Duration, ...] = LATENESS
     arrivals: tuple[str, ...] = ("steady", "bursty")
-    clients: tuple[Group, ...] = PAPER_CLIENTS
+    clients: tuple[ClientGroup, ...] = PAPER_CLIENTS
     limit: int = 100
     window: Duration = WINDOW
     burst: int = 5
@@ -80,7 +80,7 @@ class Map:
     duration: Duration = RUN
     tolerance: Duration = BAND
     routing: str = "round_robin"
-    lease: Lease = Lease()
+    lease: MapLease = MapLease()
     seed: int = 1
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from patternbench.observe.seam import Settings
 from patternbench.ratelimit.plan import accuracy_map
-from patternbench.ratelimit.plan.accuracy_map import BAND, Group, Map, SimulatorScenario
+from patternbench.ratelimit.plan.accuracy_map import BAND, ClientGroup, Map, SimulatorScenario
 from patternbench.ratelimit.plan.limit import COPIES, OWN, EnforcedLimit, LeaseTerms
 from patternbench.study.limiter import GOSSIP
 from patternbench.study.units import Duration
@@ -78,14 +78,14 @@ def _declared(limit: EnforcedLimit, rates: list[float], length: Duration) -> Map
     return Map(
         balancers=BALANCERS,
         staleness=STALENESS,
-        clients=tuple(Group(1, rate) for rate in rates),
+        clients=tuple(ClientGroup(1, rate) for rate in rates),
         limit=limit.limit,
         window=limit.window,
         burst=limit.at_once,
         sub_windows=limit.sub_windows,
         duration=length,
         tolerance=min(BAND, Duration(limit.window.us - 1)),
-        lease=accuracy_map.Lease(lease.size, lease.share, lease.most, lease.expires),
+        lease=accuracy_map.MapLease(lease.size, lease.share, lease.most, lease.expires),
     )
 
 

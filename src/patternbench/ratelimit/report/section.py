@@ -16,7 +16,7 @@ import pandas as pd
 from patternbench.observe.seam import Settings
 from patternbench.observe.section import Section, Table
 from patternbench.ratelimit.analyze import cost as judge
-from patternbench.ratelimit.analyze.throttling import NO_LIMITER, Rule
+from patternbench.ratelimit.analyze.throttling import NO_LIMITER, LimitRule
 from patternbench.ratelimit.observer import OBSERVER
 from patternbench.ratelimit.plan import replay
 from patternbench.ratelimit.plan.limit import EnforcedLimit
@@ -76,8 +76,8 @@ def _each(rows: pd.DataFrame) -> list[Any]:
 
 
 def _judged(
-    found: Decisions | None, limit: EnforcedLimit | None, rules: Sequence[Rule]
-) -> list[tuple[Decisions | None, Rule]]:
+    found: Decisions | None, limit: EnforcedLimit | None, rules: Sequence[LimitRule]
+) -> list[tuple[Decisions | None, LimitRule]]:
     """By which rules a round is judged: its own; a round without a limiter by all there are in the run."""
     return [(found, rule_of(limit))] if limit else [(None, rule) for rule in rules]
 
@@ -86,7 +86,7 @@ def _limit(settings: Settings, found: Decisions | None) -> EnforcedLimit | None:
     return replay.over_all(found.limit, settings, found.balancers) if found else None
 
 
-def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: Rule) -> dict[str, Any]:
+def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: LimitRule) -> dict[str, Any]:
     """One row a round and limit: its cost, and the judge's words from both sides; `seen` are the clients' attempts."""
     sides = {CLIENTS: judge.of_attempts(seen)}
     if found:
@@ -104,7 +104,7 @@ def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: Rule) -> d
     return {**place, **cost, **values, **groups}
 
 
-def _names(settings: Settings, limit: EnforcedLimit | None, rule: Rule) -> dict[str, str]:
+def _names(settings: Settings, limit: EnforcedLimit | None, rule: LimitRule) -> dict[str, str]:
     """What a configuration is called, from the limit that was enforced."""
     named = f"{rule.limit} in {Duration(rule.window_us)}"
     if limit is None:

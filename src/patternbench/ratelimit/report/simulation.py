@@ -50,7 +50,7 @@ WHY = {
 
 
 @dataclass(frozen=True)
-class Part:
+class SimulatedPart:
     """What the simulation adds to the section."""
 
     words: Sequence[str] = ()
@@ -58,18 +58,20 @@ class Part:
     figures: Sequence[Figure] = ()
 
 
-def part(found: Simulated | None, rows: pd.DataFrame) -> Part:
+def part(found: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
     """What was simulated beside these rounds, or why nothing was."""
     if found is None:
-        return Part(["Nothing was simulated beside these rounds; `patternbench report` on this folder does it."])
+        return SimulatedPart(
+            ["Nothing was simulated beside these rounds; `patternbench report` on this folder does it."]
+        )
     if found.missing:
-        return Part([f"Nothing could be simulated beside these rounds ({found.missing})."])
+        return SimulatedPart([f"Nothing could be simulated beside these rounds ({found.missing})."])
     beside = beside_of(found, rows)
     tables, figures = _compared(beside, rows)
     for one in found.maps:
         tables.append(Table(f"The accuracy map in short{_of(one, found)}", _short(one)))
         figures += _heatmaps(one, found)
-    return Part([*_words(beside), _cost(found), *_left_out(found)], tables, figures)
+    return SimulatedPart([*_words(beside), _cost(found), *_left_out(found)], tables, figures)
 
 
 def _compared(beside: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list[Figure]]:
