@@ -128,7 +128,7 @@ def _table(driven: list[Round]) -> Table:
     return table
 
 
-def _as_data(driven: list[Round], found: Capacity, objective: Objective) -> dict[str, Any]:
+def _as_data(driven: list[Round], found: Capacity, objective: Objective) -> dict[str, object]:
     rounds = [{**vars(one.step), "p50": one.p50, "p95": one.p95, "doubt": one.doubt} for one in driven]
     steps = [one.step for one in driven]
     return {"objective": objective.text, **vars(found), "knee": knee(steps), "rounds": rounds}

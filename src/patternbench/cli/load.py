@@ -219,7 +219,7 @@ def job_of(options: Options, log: bool) -> TracedJob:
         hint = "choose: --rate is an open workload, --users a closed one"
         raise InputError(Problem("--rate and --users do not go together", hint=hint))
     duration = options.duration or (None if options.requests else Duration.parse("10s"))
-    job: dict[str, Any] = {
+    job: dict[str, object] = {
         "contract": 1,
         "seed": From(options.seed, "--seed"),
         "targets": From(_targets(options), "URL"),
@@ -237,11 +237,11 @@ def job_of(options: Options, log: bool) -> TracedJob:
     return traced(job | ({"policies": stack} if stack else {}))
 
 
-def _groups(options: Options) -> list[dict[str, Any]]:
+def _groups(options: Options) -> list[dict[str, object]]:
     return [{"workload": _workload(options), "journeys": [{"steps": [_step(options)]}]}]
 
 
-def _targets(options: Options) -> list[dict[str, Any]]:
+def _targets(options: Options) -> list[dict[str, object]]:
     weights = options.weights or (1,) * len(options.urls)
     if len(weights) != len(options.urls):
         allowed = f"a number for each of the {len(options.urls)} URLs"
@@ -271,7 +271,7 @@ def _at_socket(path: str, url: str) -> str:
     return f"unix:{absolute(path)}:{parts.path or '/'}{query}"
 
 
-def _workload(options: Options) -> dict[str, Any]:
+def _workload(options: Options) -> dict[str, object]:
     calls = From(options.requests, "--requests")
     if options.rate is None:
         until = {"until": {"calls": calls}} if options.requests else {}
@@ -286,8 +286,8 @@ def _workload(options: Options) -> dict[str, Any]:
     }
 
 
-def _step(options: Options) -> dict[str, Any]:
-    step: dict[str, Any] = {
+def _step(options: Options) -> dict[str, object]:
+    step: dict[str, object] = {
         "method": From(options.method.upper(), "--method"),
         "headers": throughout(_headers(options), "--header"),
         "timeout_us": From(options.timeout.us, "--timeout"),

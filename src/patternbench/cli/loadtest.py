@@ -49,9 +49,9 @@ def _write_html(path: Path, found: LoadTest) -> None:
     path.write_text(load_test_html(found), encoding="utf-8")
 
 
-def loadtest_json(found: LoadTest) -> dict[str, Any]:
+def loadtest_json(found: LoadTest) -> dict[str, object]:
     """Lay out a load test (keys: docs/analysis.md)."""
-    laid_out: dict[str, Any] = plain(
+    laid_out: dict[str, object] = plain(
         {
             "format": FORMAT,
             "in_words": list(in_words(found)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import keyword
 import sys
-from typing import Any
 
 import click
 
@@ -70,7 +69,7 @@ def cli() -> None:
     """
 
 
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> object:
     """Run the command; a user's mistake becomes a short list on standard error and exit code 2."""
     try:
         code = cli.main(args=arguments, standalone_mode=False)

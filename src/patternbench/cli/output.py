@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 
@@ -15,7 +14,7 @@ MOST_PROBLEMS = 20
 """How many problems are printed for people; more of a kind tell them nothing new."""
 
 
-def as_json(value: Any) -> None:
+def as_json(value: object) -> None:
     """Print one JSON value."""
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 

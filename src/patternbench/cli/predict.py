@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 import orjson
@@ -71,9 +70,9 @@ def _suiting(models: list[SavedModel], point: dict[str, str]) -> list[SavedModel
     return suiting or models[:1]
 
 
-def prediction_json(one: Prediction) -> dict[str, Any]:
+def prediction_json(one: Prediction) -> dict[str, object]:
     """Lay out a prediction (keys: docs/analysis.md)."""
-    laid_out: dict[str, Any] = plain(
+    laid_out: dict[str, object] = plain(
         {
             "response": one.response,
             "formula": one.formula,

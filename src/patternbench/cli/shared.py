@@ -33,7 +33,7 @@ def bad_input_exits(command: _Command) -> _Command:
     """Turn bad input into its plain sentences on standard error and exit code 2."""
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: object, **kwargs: object) -> object:
         try:
             return command(*args, **kwargs)
         except (DataError, TableError) as problem:
@@ -90,7 +90,7 @@ def json_options(command: _Command) -> _Command:
     """Give a command `--json` and `--save FILE`; both arrive as one argument `json`, a JsonWish."""
 
     @functools.wraps(command)
-    def wrapped(*args: Any, printed: bool, save: Path | None, **kwargs: Any) -> Any:
+    def wrapped(*args: object, printed: bool, save: Path | None, **kwargs: object) -> object:
         return command(*args, json=JsonWish(printed, save), **kwargs)
 
     path = click.Path(path_type=Path, dir_okay=False)

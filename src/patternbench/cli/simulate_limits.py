@@ -36,7 +36,7 @@ class Listed(click.ParamType[Any]):
         """Name the kind, how one is read (ValueError when it can't be), and what to type."""
         self.name, self._one, self._example = name, one, example
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         """Read all of them."""
         if not isinstance(value, str):
             return value
@@ -51,7 +51,7 @@ class One(click.ParamType[Any]):
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         """Read it."""
         if not isinstance(value, str):
             return value
@@ -61,7 +61,7 @@ class One(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def listed(values: tuple[Any, ...]) -> str:
+def listed(values: tuple[object, ...]) -> str:
     """The values as a user would type them."""
     return ",".join(map(str, values))
 

@@ -7,7 +7,6 @@ import signal
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -64,7 +63,7 @@ def keep(running: Bench, stop: threading.Event) -> int:
     return 0
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _pair(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise InputError(Problem("is not KEY=VALUE", path="--set", value=text, hint="for example --set workers=2"))

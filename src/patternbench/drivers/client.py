@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 from pydantic import BaseModel, JsonValue
@@ -89,7 +88,7 @@ class Client:
         self._host.launch([launch])
         return self._host.running[name].url
 
-    def _describe(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, object]:
         try:
             answer = self._http.get("/client")
             found = answer.json()

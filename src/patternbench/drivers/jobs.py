@@ -286,7 +286,7 @@ def _curve(schedule: Schedule, origin: str, task: Task) -> Job:
     return {schedule.kind: From(in_us(schedule.chosen, below), below)}
 
 
-def _journeys(sends: Population, origin: str, headers: Mapping[str, str], task: Task) -> list[Any]:
+def _journeys(sends: Population, origin: str, headers: Mapping[str, str], task: Task) -> list[object]:
     if sends.request:
         return [{"steps": [_step(sends.request, REQUEST, f"{origin}.request", headers, task)]}]
     if sends.journey:

@@ -47,7 +47,7 @@ def traced(tree: Mapping[str, Any]) -> TracedJob:
     return TracedJob(plain(tree), dict(_origins(tree, "")))
 
 
-def throughout(tree: Any, origin: str) -> From:
+def throughout(tree: object, origin: str) -> From:
     """A tree all of whose parts were written in one place."""
     if isinstance(tree, Mapping):
         return From({name: throughout(value, origin) for name, value in tree.items()}, origin)
@@ -63,7 +63,7 @@ def plain(tree: Any) -> Any:
     return [plain(entry) for entry in tree] if isinstance(tree, list) else tree
 
 
-def _origins(tree: Any, path: str) -> Iterator[tuple[str, str]]:
+def _origins(tree: object, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(tree, From):
         yield path, tree.origin
         yield from _origins(tree.value, path)
@@ -91,10 +91,10 @@ def in_us(node: Any, origin: str, without: Collection[str] = ()) -> Any:
     return {_name(name, value): _part(value, f"{origin}.{name}") for name, value in named if name not in without}
 
 
-def _part(node: Any, origin: str) -> From:
+def _part(node: object, origin: str) -> From:
     return From(in_us(node, origin), origin)
 
 
-def _name(key: str, value: Any) -> str:
+def _name(key: str, value: object) -> str:
     # `max` is the one duration that may be left open, and null has no type to tell it by.
     return f"{key}_us" if isinstance(value, Duration) or (key == "max" and value is None) else key

@@ -97,7 +97,7 @@ def parameters(workload: Workload) -> dict[str, str]:
     return {name: as_text(value.level) for name, value in (workload.parameters or {}).items()}
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A level as it is written into a request."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

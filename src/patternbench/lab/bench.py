@@ -145,17 +145,17 @@ def named(system: SystemFile, settings: dict[str, Any], folder: Path, ways: Sequ
     return _up(of_file(system, settings), folder, ways)
 
 
-def external(url: str, trust: Mapping[str, Any], folder: Path, ways: Sequence[Way] = ()) -> Bench:
+def external(url: str, trust: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Bench:
     """Envoy in front of a service that already runs; ``trust`` says whose certificates it takes."""
     return _up(of_url(url, trust), folder, ways)
 
 
-def of_file(system: SystemFile, settings: Mapping[str, Any]) -> Topology:
+def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
     """What a host is to launch for a system of a system file."""
     return described(system.with_settings(dict(settings)), system.endpoints)
 
 
-def of_url(url: str, trust: Mapping[str, Any]) -> Topology:
+def of_url(url: str, trust: Mapping[str, object]) -> Topology:
     """What a host is to launch for a service that already runs: Envoy in front of it."""
     return described([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
 
@@ -211,14 +211,14 @@ def needs(kinds: list[str]) -> list[Need]:
     return [need for kind in known for need in kind.needs()]
 
 
-def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[Any]]) -> list[Problem]:
+def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[object]]) -> list[Problem]:
     """What a system needs that this machine lacks, for the components that these levels of its settings call for."""
     message = "system `{}` cannot start: {} is missing"
     lacking = [need for need in needs(system.kinds(levels)) if not need.met]
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
 
 
-def settings_problems(system: SystemFile, given: Mapping[str, Any]) -> list[Problem]:
+def settings_problems(system: SystemFile, given: Mapping[str, object]) -> list[Problem]:
     """What the components of a system would refuse of these settings, each at the setting that it comes from."""
     entries = system.with_settings(dict(given))
     neighbours, launches, found = Neighbours([name for name, _, _ in entries]), [], []
@@ -236,21 +236,21 @@ def _origin(system: SystemFile, component: str, path: str) -> str:
     return f"system.settings.{settings[0]}" if len(settings) == 1 else path
 
 
-def check_settings(system: SystemFile, settings: Mapping[str, Any]) -> None:
+def check_settings(system: SystemFile, settings: Mapping[str, object]) -> None:
     """Raise InputError listing what the components of a system would refuse of these settings."""
     problems = settings_problems(system, settings)
     if problems:
         raise InputError(problems)
 
 
-def check_needs(system: SystemFile, settings: dict[str, Any]) -> None:
+def check_needs(system: SystemFile, settings: dict[str, object]) -> None:
     """Raise InputError naming what a system needs with these settings that this machine lacks."""
     problems = needs_problems(system, {name: [value] for name, value in settings.items()})
     if problems:
         raise InputError(problems)
 
 
-def _component(name: str, kind: str, fields: dict[str, Any]) -> Component:
+def _component(name: str, kind: str, fields: dict[str, object]) -> Component:
     model = KINDS.get(kind)
     if model is None:
         raise InputError(Problem(f"unknown kind of component `{kind}`", path=name, allowed=", ".join(KINDS)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Ready
@@ -28,7 +27,7 @@ class File:
     """
 
     path: str
-    content: Any
+    content: object
 
 
 @dataclass(frozen=True)

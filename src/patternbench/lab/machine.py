@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -30,7 +29,7 @@ class Disturbance:
     remedy: str
 
 
-def facts() -> dict[str, Any]:
+def facts() -> dict[str, object]:
     """What a reader needs to judge figures measured here."""
     return {
         "system": platform.platform(),

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 LOOPBACK = "127.0.0.1"
 ANSWER_S = 1.0
@@ -107,15 +107,15 @@ class Succeeds:
         return starting.succeeds(self.command, ANSWER_S)
 
 
-def announcements(text: str) -> dict[str, Any]:
+def announcements(text: str) -> dict[str, object]:
     """What a program has said in lines of JSON objects, whole lines only; the first word under a key counts."""
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     for found in _objects(text):
         said = found | said
     return said
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def _objects(text: str) -> Iterator[dict[str, object]]:
     for line in text.split("\n")[:-1]:
         with suppress(ValueError, RecursionError):
             found = json.loads(line) if line.startswith("{") else None

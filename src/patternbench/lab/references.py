@@ -91,7 +91,7 @@ def _resolved(node: Any, value: Value) -> Any:
     return node
 
 
-def _lacking(entry: Any, value: Value) -> bool:
+def _lacking(entry: object, value: Value) -> bool:
     """Whether an entry is one reference to something that is not there."""
     alone = REFERENCE.fullmatch(entry) if isinstance(entry, str) else None
     return alone is not None and value(alone[1], alone[2]) is None

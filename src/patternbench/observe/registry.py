@@ -7,7 +7,6 @@ import pkgutil
 from collections.abc import Collection
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
 
 import patternbench
 from patternbench.observe.response import Response
@@ -17,7 +16,7 @@ MODULE = "observer"
 
 
 @cache
-def observers() -> tuple[Observer[Any], ...]:
+def observers() -> tuple[Observer[object], ...]:
     """The ``OBSERVER`` of each such folder, in the folders' alphabetical order; loaded when first asked for."""
     return tuple(importlib.import_module(f"{folder}.{MODULE}").OBSERVER for folder in folders())
 

@@ -79,7 +79,7 @@ class Observer(ABC, Generic[Seen]):
     """The columns that it adds to the table of rounds."""
     aim: ClassVar[Aim | None] = None
     """What the configurations of a run in which it saw something are for."""
-    tables: ClassVar[Mapping[str, Callable[[Any], pd.DataFrame]]] = {}
+    tables: ClassVar[Mapping[str, Callable[[object], pd.DataFrame]]] = {}
     """The tables that ``export`` writes of what it has seen in a round, by name."""
 
     def watch(self, watched: Watched) -> AbstractContextManager[object]:

@@ -42,12 +42,12 @@ def _moves_together(group: list[str], factors: Factors) -> Callable[[dict[str, L
     return test
 
 
-def _not_excluded(rule: dict[str, Any]) -> Callable[[dict[str, Level]], bool]:
+def _not_excluded(rule: dict[str, object]) -> Callable[[dict[str, Level]], bool]:
     wanted = {name: _levels(value) for name, value in rule.items()}
     return lambda levels: not all(name in levels and levels[name] in allowed for name, allowed in wanted.items())
 
 
-def _levels(value: Any) -> list[Level]:
+def _levels(value: object) -> list[Level]:
     return [_canonical(level) for level in (value if isinstance(value, list) else [value])]
 
 
@@ -78,7 +78,7 @@ def _zip_problems(groups: list[list[str]], factors: Factors) -> list[Problem]:
     return problems
 
 
-def _exclude_problems(rules: list[dict[str, Any]], factors: Factors) -> list[Problem]:
+def _exclude_problems(rules: list[dict[str, object]], factors: Factors) -> list[Problem]:
     problems: list[Problem] = []
     for place, rule in enumerate(rules):
         path = f"design.exclude[{place}]"

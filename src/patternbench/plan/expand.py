@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from pydantic import BaseModel
 
@@ -59,7 +59,7 @@ class Plan:
         found = (value for scenario in self.scenarios for _, value in scenario.leaves())
         return list(dict.fromkeys(str(value) for value in found if isinstance(value, FileName)))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The plan as plain data."""
         factors = [factor.as_json() for factor in self.factors.values()]
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
@@ -157,14 +157,14 @@ def _scenarios(study: Study) -> Iterator[Scenario]:
 
 def _declared(study: Study) -> set[str]:
     """The names of the fields that were given as a list, even one of a single level."""
-    parts: list[tuple[Path, Any]] = [(("system",), study.system), (("workload",), study.workload)]
+    parts: list[tuple[Path, object]] = [(("system",), study.system), (("workload",), study.workload)]
     for name, fault in by_name(study.faults).items():
         parts += [(("faults", name), fault.chosen), (("faults", name), fault.bounds)]
     parts += [(("strategy", s.kind), s.chosen) for s in study.strategies]
     return {factor_name(path) for start, node in parts for path in _varied(node, start)}
 
 
-def _varied(node: Any, path: Path) -> Iterator[Path]:
+def _varied(node: object, path: Path) -> Iterator[Path]:
     if isinstance(node, Levels):
         if node.varied:
             yield path

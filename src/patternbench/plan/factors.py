@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from patternbench.study.faults import Fault, by_name
 from patternbench.study.meaning import Meaning, meanings, of_part
@@ -74,7 +74,7 @@ class Factor:
         """Whether it has several levels."""
         return len(self.levels) > 1
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The factor as plain data, as ``plan.json`` holds it."""
         written = {"name": self.name, "path": list(self.path), "role": self.role.value, "unit": self.unit.value}
         return {**written, "none": self.none, "levels": list(self.levels)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.study.tree import plain
@@ -19,7 +18,7 @@ class Round:
     block: int
     scenario: str
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The round as plain data."""
         return {"index": self.index, "block": self.block, "scenario": self.scenario}
 

@@ -49,7 +49,7 @@ class Scenario:
         return content_id(self.configuration)
 
     @property
-    def configuration(self) -> dict[str, Any]:
+    def configuration(self) -> dict[str, object]:
         """Everything that its levels complete, as plain data: what its id is made of."""
         name = {"name": self.strategy.name} if self.strategy.name else {}
         return {
@@ -60,12 +60,12 @@ class Scenario:
             "strategy": {self.strategy.kind: plain(self.strategy.chosen)} | name,
         }
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The scenario as plain data, durations written with their units."""
         return {"id": self.id, "levels": self.levels, "config": self.configuration}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Scenario:
+    def from_json(cls, stored: Mapping[str, object]) -> Scenario:
         """The scenario that ``as_json`` wrote."""
         plain_scenario = _PlainScenario.model_validate(stored)
         return cls.of(plain_scenario.config, plain_scenario.levels)
@@ -89,7 +89,7 @@ class Scenario:
         yield from leaves(self.strategy.chosen, ("strategy", self.strategy.kind))
 
 
-def content_id(configuration: Any) -> str:
+def content_id(configuration: object) -> str:
     """Twelve hex digits of the content of plain data, whatever the order of its keys."""
     text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

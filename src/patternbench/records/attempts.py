@@ -49,7 +49,7 @@ def _table(batch: Any, warm_up: bool) -> pa.Table:
     return pa.table({name: _as(columns[name], SCHEMA.field(name).type) for name in SCHEMA.names}, schema=SCHEMA)
 
 
-def _as(column: Any, kind: pa.DataType) -> pa.Array:
+def _as(column: object, kind: pa.DataType) -> pa.Array:
     return column.cast(kind) if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, kind)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 
@@ -169,7 +169,7 @@ def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
     return pa.schema([pa.field(column.name, ARROW[column.kind], column.nullable) for column in columns])
 
 
-JSON_TYPES: dict[Kind, dict[str, Any]] = {
+JSON_TYPES: dict[Kind, dict[str, object]] = {
     "uint16": {"type": "integer", "minimum": 0, "maximum": 2**16 - 1},
     "uint32": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
     "int64": {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
@@ -180,7 +180,7 @@ JSON_TYPES: dict[Kind, dict[str, Any]] = {
 }
 
 
-def row_schema(title: str, about: str, columns: Iterable[Column], *, more: bool = False) -> dict[str, Any]:
+def row_schema(title: str, about: str, columns: Iterable[Column], *, more: bool = False) -> dict[str, object]:
     """A table's row as JSON Schema; ``x-arrow`` is a column's Arrow type, ``x-unit`` its unit.
 
     ``more`` says whether a file may have further columns.
@@ -197,7 +197,7 @@ def row_schema(title: str, about: str, columns: Iterable[Column], *, more: bool 
     }
 
 
-def _property(column: Column) -> dict[str, Any]:
+def _property(column: Column) -> dict[str, object]:
     kind = JSON_TYPES[column.kind]
     allowed = {"type": [kind["type"], "null"]} if column.nullable else {}
     unit = {"x-unit": column.unit} if column.unit else {}

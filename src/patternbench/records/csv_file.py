@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -24,5 +23,5 @@ def write(table: pd.DataFrame, path: Path) -> None:
     shown.to_csv(path, index=False)
 
 
-def _inert(cell: Any) -> Any:
+def _inert(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(STARTS) and not QUANTITY.match(cell) else cell

@@ -11,7 +11,7 @@ import stat
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from patternbench.study.files import read_text
 from patternbench.study.problems import InputError, Problem
@@ -177,7 +177,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path) -> object:
     """A JSON file's value; raises InputError naming it when it cannot be read."""
     try:
         return json.loads(read_text(path, LARGEST))

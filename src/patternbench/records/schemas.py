@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from patternbench.records.columns import ATTEMPTS, ROUNDS, STEPS, row_schema
 from patternbench.records.stored import Manifest, RunPlan, StoredPart
@@ -20,11 +19,11 @@ OF_ROUNDS = (
 OF_STEPS = "One row per round, group and step: responses as in rounds, of that step's calls alone."
 
 
-def _of_model(model: type[StoredPart]) -> dict[str, Any]:
+def _of_model(model: type[StoredPart]) -> dict[str, object]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
 
 
-SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+SCHEMAS: dict[str, Callable[[], dict[str, object]]] = {
     "attempts": partial(row_schema, "attempts", OF_ATTEMPTS, ATTEMPTS),
     "rounds": partial(row_schema, "rounds", OF_ROUNDS, ROUNDS, more=True),
     "steps": partial(row_schema, "steps", OF_STEPS, STEPS),

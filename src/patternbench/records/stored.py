@@ -29,7 +29,7 @@ class StoredPart(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The part as plain data: what it was given or read with, and nothing that it was not."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
@@ -64,7 +64,7 @@ class PlannedRound(StoredPart):
     scenario: str
 
 
-def _listed(factors: Any) -> Any:
+def _listed(factors: object) -> object:
     """Factors as a list; plans of before map names to levels."""
     if not isinstance(factors, Mapping):
         return factors
@@ -114,16 +114,16 @@ class Manifest(StoredPart):
     git_commit: str | None = None
     engine: str | None = None
     envoy: str | None = None
-    machine: dict[str, Any] = {}
+    machine: dict[str, object] = {}
     disturbances: list[dict[str, str]] = []
     left_out: dict[str, str]
     files: dict[str, KeptFile] = {}
     certificates_verified: bool = True
-    clients: dict[str, Any] = {}
+    clients: dict[str, object] = {}
     accounts: dict[str, str] = {}
-    generator: dict[str, Any] = {}
+    generator: dict[str, object] = {}
 
-    def with_more(self, part: str, more: Mapping[str, Any]) -> Manifest:
+    def with_more(self, part: str, more: Mapping[str, object]) -> Manifest:
         """The same manifest with more in one of its parts."""
         return self.model_copy(update={part: {**getattr(self, part, {}), **more}})
 
@@ -156,7 +156,7 @@ def write_manifest(run: RunFolder, noted: Manifest) -> None:
 Part = TypeVar("Part", bound=StoredPart)
 
 
-def _checked(model: type[Part], found: Any, file: str) -> Part:
+def _checked(model: type[Part], found: object, file: str) -> Part:
     try:
         return model.model_validate(found)
     except ValidationError as error:

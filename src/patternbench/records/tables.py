@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import pandas as pd
 import pyarrow as pa
@@ -30,7 +30,7 @@ class TableError(ValueError):
     """The path holds no table that can be read; the message says why and what to do."""
 
 
-def write_rounds(rounds: pd.DataFrame, factors: Sequence[Mapping[str, Any]], path: Path) -> None:
+def write_rounds(rounds: pd.DataFrame, factors: Sequence[Mapping[str, object]], path: Path) -> None:
     """Write a table of rounds with what is known of its factors, as plain rows; raises OSError."""
     _write(rounds, ROUND_COLUMNS, path, {_FACTORS: json.dumps(list(factors)).encode()})
 
@@ -49,7 +49,7 @@ def _write(table: pd.DataFrame, columns: Iterable[Column], path: Path, noted: Ma
     pq.write_table(made.cast(pa.schema(fields, metadata=metadata)), path)
 
 
-def factors_of(path: Path) -> list[dict[str, Any]]:
+def factors_of(path: Path) -> list[dict[str, object]]:
     """What a table of rounds says of its factors: plain rows; none in a table that no run wrote."""
     file = path / ROUNDS if path.is_dir() else path
     if file.suffix.lower() not in {".parquet", ".pq"}:
@@ -58,7 +58,7 @@ def factors_of(path: Path) -> list[dict[str, Any]]:
         noted = (pq.read_schema(file).metadata or {}).get(_FACTORS, b"[]")
     except (pa.ArrowInvalid, OSError) as cause:
         raise TableError(f"{file} is not a Parquet file: {str(cause).splitlines()[0]}") from None
-    found: list[dict[str, Any]] = json.loads(noted)
+    found: list[dict[str, object]] = json.loads(noted)
     return found
 
 

@@ -58,13 +58,13 @@ class RoundOrder:
         """The scenario with its types."""
         return Scenario.from_json(dict(self.scenario))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The order as plain data."""
-        plain: dict[str, Any] = _ORDER.dump_python(self, mode="json", by_alias=True)
+        plain: dict[str, object] = _ORDER.dump_python(self, mode="json", by_alias=True)
         return plain
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> RoundOrder:
+    def from_json(cls, plain: Mapping[str, object]) -> RoundOrder:
         """The order that ``as_json`` wrote."""
         return _ORDER.validate_python(plain)
 
@@ -81,15 +81,15 @@ class RoundResult:
     entry: Entry
     warm_ups: list[Entry] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, dict[str, object]] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The result as plain data."""
-        plain: dict[str, Any] = _RESULT.dump_python(self, mode="json")
+        plain: dict[str, object] = _RESULT.dump_python(self, mode="json")
         return plain
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> RoundResult:
+    def from_json(cls, plain: Mapping[str, object]) -> RoundResult:
         """The result that ``as_json`` wrote."""
         return _RESULT.validate_python(plain)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from patternbench.drivers import choice
 from patternbench.plan.expand import Plan
@@ -75,7 +74,7 @@ class Session:
         with LocalExecutor(self.folder, by_engine, listener.round_progressed) as executor:
             runner.run(todo, executor)
 
-    def _note(self, part: str, found: dict[str, Any]) -> None:
+    def _note(self, part: str, found: dict[str, object]) -> None:
         """Add to a part of the manifest what only a run knows."""
         noted = stored.manifest(self.folder)
         stored.write_manifest(self.folder, noted.with_more(part, found))

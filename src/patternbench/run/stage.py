@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec
@@ -69,7 +68,7 @@ class Stage:
         """What is known of components that have died."""
         return self._bench.dead() if self._bench else []
 
-    def descriptions(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def descriptions(self) -> Iterator[tuple[str, dict[str, object]]]:
         """What each client that is up says of itself."""
         for name, client in self._clients.items():
             yield name, client.description
@@ -82,9 +81,9 @@ class Stage:
             return lab.external(system.url.level, self._trust(system.trust), self.folder, ways)
         return lab.direct([endpoint.url for endpoint in system.endpoints()], self.folder)
 
-    def _trust(self, trust: Trust) -> dict[str, Any]:
+    def _trust(self, trust: Trust) -> dict[str, object]:
         """Whom the fault proxy is to trust, as its settings."""
-        given: dict[str, Any] = {"ca": str(self.inputs.path(trust.ca)) if trust.ca else None}
+        given: dict[str, object] = {"ca": str(self.inputs.path(trust.ca)) if trust.ca else None}
         given |= {"verify": trust.verify, "server_name": trust.server_name}
         return {name: value for name, value in given.items() if value is not None}
 

@@ -26,7 +26,7 @@ class BoundedComposer(Composer):
         self._nested = self._nodes = self._characters = 0
         self._sizes: dict[int, tuple[int, int]] = {}
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: object, index: object) -> object:
         """The next node, counted."""
         event = self.parser.peek_event()
         self._nested += 1
@@ -40,14 +40,14 @@ class BoundedComposer(Composer):
             self._refuse(event, f"holds too much, aliases written out; allowed: at most {MOST_NODES:,} values")
         return node
 
-    def _look_at(self, event: Any) -> None:
+    def _look_at(self, event: object) -> None:
         if self._nested > DEEPEST:
             self._refuse(event, f"is nested too deeply (more than {DEEPEST} levels)")
         tag = getattr(event, "tag", None)
         if tag is not None and str(tag) not in TAGS:
             self._refuse(event, f"the tag {_short(str(tag))} is not allowed; write plain values")
 
-    def _count(self, event: Any, node: Any) -> None:
+    def _count(self, event: object, node: object) -> None:
         if isinstance(event, AliasEvent):
             if id(node) not in self._sizes:
                 self._refuse(event, f"the alias *{event.anchor} stands for a value that holds itself")

@@ -76,7 +76,7 @@ def _broken(error: MarkedYAMLError, file: str) -> Problem:
     return Problem(f"{head}: {first}", file=file, line=mark.line + 1 if mark else None)
 
 
-def _plain(node: Any, path: Path, document: Document) -> Any:
+def _plain(node: object, path: Path, document: Document) -> object:
     if isinstance(node, CommentedMap):
         return {str(key): _child(node, _place(node, key), key, path, document) for key in node}
     if isinstance(node, CommentedSeq):
@@ -84,7 +84,7 @@ def _plain(node: Any, path: Path, document: Document) -> Any:
     return _scalar(node)
 
 
-def _place(node: CommentedMap, key: Any) -> tuple[int, int]:
+def _place(node: CommentedMap, key: object) -> tuple[int, int]:
     """Where a key stands; one that came with a merge (``<<``) is placed where the map begins that it came to."""
     own = node.lc.data is not None and key in node.lc.data
     line, column = node.lc.key(key) if own else (node.lc.line, node.lc.col)
@@ -97,7 +97,7 @@ def _child(node: Any, position: tuple[int, int], key: Any, path: Path, document:
     return _plain(node[key], here, document)
 
 
-def _scalar(node: Any) -> Any:
+def _scalar(node: object) -> object:
     if node is None or isinstance(node, bool):
         return node
     for kind in (int, float, str):

@@ -25,7 +25,7 @@ Fraction = Annotated[str, Field(pattern=r"^1/([2-9]|[1-9]\d)$")]
 WIDTH = r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$"
 
 
-def _width(value: Any) -> str:
+def _width(value: object) -> str:
     """A number or a text as the text of a width; refuses what is none, and nothing."""
     text = "" if isinstance(value, bool) else str(value).strip()
     readable = re.fullmatch(WIDTH, text) is not None
@@ -62,7 +62,7 @@ class Rounds(Model):
         return value
 
 
-def _kind(value: Any) -> Literal["number", "rule"]:
+def _kind(value: object) -> Literal["number", "rule"]:
     return "rule" if isinstance(value, (dict, Rounds)) else "number"
 
 

@@ -111,7 +111,7 @@ class Journey(Sparse):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_steps(cls, value: Any) -> Any:
+    def _from_steps(cls, value: object) -> object:
         return {"steps": value} if isinstance(value, list) else value
 
 
@@ -123,5 +123,5 @@ class Feeder(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_name(cls, value: Any) -> Any:
+    def _from_name(cls, value: object) -> object:
         return {"file": value} if isinstance(value, str) else value

@@ -34,7 +34,7 @@ class Levels(tuple[T, ...], Generic[T]):
         return cls.of((value,), varied=False)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         (item,) = get_args(source)
         items = core_schema.list_schema(handler.generate_schema(item))
         return core_schema.no_info_wrap_validator_function(cls._validate, items)

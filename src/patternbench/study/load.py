@@ -175,7 +175,7 @@ def _below(models: list[type[BaseModel]], step: str | int) -> list[type[BaseMode
     return [model for group in found for model in group] if found else models
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
+def _models_in(annotation: object) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     if get_origin(annotation) in (Union, types.UnionType, list, typing.Annotated):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -28,7 +28,7 @@ class Meaning:
     unit: Unit | None
 
 
-def meanings(node: Any, within: Meaning, path: Path = ()) -> Iterator[tuple[Path, Meaning]]:
+def meanings(node: object, within: Meaning, path: Path = ()) -> Iterator[tuple[Path, Meaning]]:
     """The meaning of every field below a part of a study, by its path; ``within`` is that of the part itself."""
     if isinstance(node, BaseModel):
         declared = {written(name): field for name, field in type(node).model_fields.items()}
@@ -62,7 +62,7 @@ def _unit(field: FieldInfo) -> Unit | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _units(annotation: Any) -> Iterator[Unit]:
+def _units(annotation: object) -> Iterator[Unit]:
     """The units of all types that a type is made of."""
     marked = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Unit)]
     if marked:

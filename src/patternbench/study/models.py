@@ -6,7 +6,7 @@ Any scalar typed ``Levels[...]`` may hold a list; it is then a factor. Fields st
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -91,7 +91,7 @@ class Lateness(Model):
 class Design(Model):
     """Which combinations of levels are run."""
 
-    exclude: list[dict[str, Any]] = Field(default_factory=list)
+    exclude: list[dict[str, object]] = Field(default_factory=list)
     zip: list[list[str]] = Field(default_factory=list)
     fraction: Fraction | None = None
     latin_hypercube: Annotated[int, Field(ge=2, le=100_000)] | None = None

@@ -149,7 +149,7 @@ def _is_known(name: str, known: Collection[str]) -> bool:
     return name in known or unread or (made is not None and (made[1] is None or int(made[1]) <= int(made[2])))
 
 
-def _found(node: Any, path: str, kind: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+def _found(node: object, path: str, kind: type[BaseModel]) -> Iterator[tuple[str, object]]:
     """Every model of a kind below a node, with its place in the study."""
     if isinstance(node, kind):
         yield path, node
@@ -166,7 +166,7 @@ def _texts(node: Any, path: str) -> Iterator[tuple[str, str]]:
         yield from _texts(part, path + name)
 
 
-def _parts(node: Any) -> Iterator[tuple[str, Any]]:
+def _parts(node: object) -> Iterator[tuple[str, object]]:
     """What a node consists of, with what each part adds to the path."""
     if isinstance(node, BaseModel):
         yield from ((f".{field.alias or written(name)}", getattr(node, name)) for name, field in _fields(node))

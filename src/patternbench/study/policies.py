@@ -6,7 +6,7 @@ attempts together, after it each of them.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -207,5 +207,5 @@ def _check_attempts(stack: list[Policy]) -> None:
 
 
 def _unfit(message: str, allowed: str) -> PydanticCustomError:
-    context: dict[str, Any] = {"found": message, "allowed": allowed}
+    context: dict[str, object] = {"found": message, "allowed": allowed}
     return PydanticCustomError("stack", "{found}", context)

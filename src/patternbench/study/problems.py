@@ -38,7 +38,7 @@ class Problem:
             text += f"; allowed: {self.allowed}"
         return f"{text}; {self.hint}" if self.hint else text
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The problem as plain data, for ``--json``."""
         return {
             "file": self.file,
@@ -75,7 +75,7 @@ def reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else str(error)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """The value as a user would type it, cut to one readable length."""
     if isinstance(value, bool):
         text = str(value).lower()

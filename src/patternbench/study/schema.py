@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
@@ -14,7 +12,7 @@ from patternbench.study.units import Duration
 
 STEPS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Step"}}
 FILES = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
-SHORTHANDS: dict[str, dict[str, Any]] = {
+SHORTHANDS: dict[str, dict[str, object]] = {
     "NamedSystem": {"type": "string", "description": "the name of a system file"},
     "Journey": {**STEPS, "description": "its steps"},
     "Trace": {"anyOf": [{"type": "string"}, FILES], "description": "its file, or several as levels"},
@@ -27,20 +25,20 @@ SHORTHANDS: dict[str, dict[str, Any]] = {
 class _AsWritten(GenerateJsonSchema):
     """Shows defaults as a study would write them."""
 
-    def encode_default(self, dft: Any) -> Any:
+    def encode_default(self, dft: object) -> object:
         if isinstance(dft, BaseModel):
             return {name: self.encode_default(value) for name, value in dft if value is not None}
         if isinstance(dft, Levels):
             return self.encode_default(dft[0])
         return str(dft) if isinstance(dft, Duration) else super().encode_default(dft)
 
-    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> dict[str, Any]:
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> dict[str, object]:
         """A union of which a text may fit several members, whatever tells them apart here."""
         made = super().tagged_union_schema(schema)
         return {"anyOf" if key == "oneOf" else key: value for key, value in made.items() if key != "discriminator"}
 
 
-def study_schema() -> dict[str, Any]:
+def study_schema() -> dict[str, object]:
     """The schema of version 1 of the study file (JSON Schema, draft 2020-12)."""
     schema = Study.model_json_schema(schema_generator=_AsWritten)
     for name, short in SHORTHANDS.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from patternbench.study.document import Document, Path
 
@@ -37,7 +36,7 @@ def blanked(text: str, document: Document) -> str:
     return "\n".join(lines)
 
 
-def _written_out(value: Any) -> bool:
+def _written_out(value: object) -> bool:
     return isinstance(value, str) and bool(_secret(value))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -60,17 +60,17 @@ class Settable(Model):
             raise PydanticCustomError("no_setting", "exclude names `{name}`, which is no setting", context)
         return self
 
-    def refused(self, given: Mapping[str, Any]) -> Rule | None:
+    def refused(self, given: Mapping[str, object]) -> Rule | None:
         """The first rule by which these settings (plain data; the others at their defaults) do not go together."""
         values = {**{name: spec.default for name, spec in self.settings.items()}, **given}
         return next((rule for rule in self.exclude if all(_holds(values[name], rule[name]) for name in rule)), None)
 
 
-def _holds(value: Any, levels: Setting | list[Setting]) -> bool:
+def _holds(value: object, levels: Setting | list[Setting]) -> bool:
     return value in (levels if isinstance(levels, list) else [levels])
 
 
-def is_duration(level: Any) -> bool:
+def is_duration(level: object) -> bool:
     """Whether a level is written as a duration: ``20ms``."""
     try:
         return isinstance(level, Duration) or bool(Duration.parse(level) if isinstance(level, str) else None)

@@ -21,7 +21,7 @@ from patternbench.study.tree import plain
 
 CHOICES = ("name", "url", "urls")
 """The keys of which a study gives exactly one."""
-DEFAULTS: Mapping[str, Any] = {"settings": {}, "ready": "/", "headers": {}}
+DEFAULTS: Mapping[str, object] = {"settings": {}, "ready": "/", "headers": {}}
 """What the configuration of every system holds, whether its kind has it or not: scenario ids are made of it."""
 
 
@@ -113,7 +113,7 @@ class System(Model):
         return self.trust.verify is not False
 
     @property
-    def setting_levels(self) -> dict[str, Any]:
+    def setting_levels(self) -> dict[str, object]:
         """The settings that a concrete system is given, by name; none of one that already runs."""
         return {}
 
@@ -137,7 +137,7 @@ class NamedSystem(System):
     settings: dict[str, Levels[Setting]] = Field(default_factory=dict)
 
     @property
-    def setting_levels(self) -> dict[str, Any]:
+    def setting_levels(self) -> dict[str, object]:
         """The settings that a concrete system is given, by name."""
         return {name: plain(level) for name, level in self.settings.items()}
 
@@ -237,7 +237,7 @@ class WeightedUrl(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_url(cls, value: Any) -> Any:
+    def _from_url(cls, value: object) -> object:
         return {"url": value} if isinstance(value, str) else value
 
 
@@ -281,7 +281,7 @@ def _numbered(path: str, entries: tuple[Any, ...] | list[Any]) -> list[str]:
 KINDS: dict[str, type[System]] = {kind.__name__: kind for kind in (NamedSystem, UrlSystem, UrlsSystem, SocketSystem)}
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """The name of the class that a study's text, or a system, is of."""
     if isinstance(value, System):
         return type(value).__name__
@@ -294,7 +294,7 @@ def _kind(value: Any) -> str:
     return (SocketSystem if all(is_socket(str(level)) for level in levels) else UrlSystem).__name__
 
 
-def _written(value: Any) -> Any:
+def _written(value: object) -> object:
     """What a study writes, with exactly one of the keys that tell the kinds apart and none that goes with another."""
     if isinstance(value, str):
         return {"name": value}
@@ -333,7 +333,7 @@ def declared(value: Any) -> System:
     return _SYSTEM.validate_python(value)
 
 
-def configured(configuration: Mapping[str, Any]) -> System:
+def configured(configuration: Mapping[str, object]) -> System:
     """The system of a scenario's configuration, which holds defaults that a study must not write."""
     fields = KINDS[_kind(configuration)].model_fields
     return declared({name: value for name, value in configuration.items() if name in fields})

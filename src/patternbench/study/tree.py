@@ -21,7 +21,7 @@ Path = tuple[str, ...]
 Part = TypeVar("Part")
 
 
-def count(node: Any) -> int:
+def count(node: object) -> int:
     """How many concrete versions a part of a study has."""
     if isinstance(node, Levels):
         return len(node)
@@ -77,13 +77,13 @@ def fields(node: BaseModel | dict[str, Any] | list[Any]) -> Iterator[tuple[str, 
         yield from ((written(name), value) for name, value in _attributes(node).items())
 
 
-def _attributes(node: BaseModel) -> dict[str, Any]:
+def _attributes(node: BaseModel) -> dict[str, object]:
     """The fields of a model that are part of a configuration, by the names that Python knows."""
     names = type(node).model_fields
     return {name: getattr(node, name) for name in names if not (isinstance(node, Model) and node.omits(name))}
 
 
-def _combinations(parts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _combinations(parts: dict[str, object]) -> Iterator[dict[str, object]]:
     for values in itertools.product(*(list(variants(value)) for value in parts.values())):
         yield dict(zip(parts, values, strict=True))
 
@@ -98,7 +98,7 @@ def _names(entries: list[Any]) -> list[str]:
     return [str(name) if own else str(place) for place, name in enumerate(names)]
 
 
-def _kind(entry: Any) -> str:
+def _kind(entry: object) -> str:
     """The one thing that an entry is, such as a policy of a stack; nothing for an entry of several fields."""
     if isinstance(entry, OneOf):
         return entry.kind

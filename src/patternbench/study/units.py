@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
@@ -47,17 +47,17 @@ class Duration:
         return f"{self.us // _UNITS[unit]}{unit}"
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(
             _validate_duration, serialization=core_schema.to_string_ser_schema()
         )
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, _schema: object, _handler: GetJsonSchemaHandler) -> dict[str, object]:
         return {"type": "string", "pattern": r"^\d+(\.\d+)? ?(us|ms|s|m|h)$", "examples": ["20ms", "3s"]}
 
 
-def _validate_duration(value: Any) -> Duration:
+def _validate_duration(value: object) -> Duration:
     if isinstance(value, Duration):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):

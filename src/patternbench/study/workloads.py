@@ -5,7 +5,7 @@ A closed workload with one request can be driven by any client; everything else 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -117,7 +117,7 @@ class Trace(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_name(cls, value: Any) -> Any:
+    def _from_name(cls, value: object) -> object:
         return {"file": value} if isinstance(value, (str, list)) else value
 
 
@@ -255,7 +255,7 @@ class Workload(OneOf, Population):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_a_request(cls, value: Any) -> Any:
+    def _with_a_request(cls, value: object) -> object:
         """A workload that names nothing to send sends ``GET /``."""
         sends = {"request", "journey", "journeys"}
         return {**value, "request": {}} if isinstance(value, dict) and not sends & set(value) else value

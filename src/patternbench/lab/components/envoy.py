@@ -69,7 +69,7 @@ class Envoy(Component):
         context = {"common_tls_context": {"validation_context": self._trusted(name, server)}} if self.verify else {}
         return {"sni": server} | context
 
-    def _trusted(self, name: str, server: str) -> dict[str, Any]:
+    def _trusted(self, name: str, server: str) -> dict[str, object]:
         kind = "IP_ADDRESS" if _is_address(server) else "DNS"
         authorities = self.ca or ssl.get_default_verify_paths().cafile
         if authorities is None:
@@ -81,7 +81,7 @@ class Envoy(Component):
         }
 
 
-def bootstrap(upstream: str, port: int | str, admin: int | str, tls: Mapping[str, Any]) -> dict[str, Any]:
+def bootstrap(upstream: str, port: int | str, admin: int | str, tls: Mapping[str, object]) -> dict[str, object]:
     """Envoy's configuration: one listener with the fault filter, one upstream, no limit or retry of its own.
 
     ``upstream`` is a URL, or a reference to that of a component, which speaks without TLS on this machine.
@@ -94,11 +94,11 @@ def bootstrap(upstream: str, port: int | str, admin: int | str, tls: Mapping[str
     }
 
 
-def _address(host: str, port: int | str) -> dict[str, Any]:
+def _address(host: str, port: int | str) -> dict[str, object]:
     return {"socket_address": {"address": host, "port_value": port}}
 
 
-def _listener(upstream: str, port: int | str) -> dict[str, Any]:
+def _listener(upstream: str, port: int | str) -> dict[str, object]:
     manager = {
         "@type": f"{EXTENSIONS}.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": "system",
@@ -110,15 +110,15 @@ def _listener(upstream: str, port: int | str) -> dict[str, Any]:
     return {"address": _address("127.0.0.1", port), "filter_chains": [chain], "tcp_backlog_size": 4096}
 
 
-def _virtual_host(upstream: str) -> dict[str, Any]:
+def _virtual_host(upstream: str) -> dict[str, object]:
     # No timeout here: the client's own timeout is part of its configuration, and the only one.
-    route: dict[str, Any] = {"cluster": "system", "timeout": "0s", "idle_timeout": "0s"}
+    route: dict[str, object] = {"cluster": "system", "timeout": "0s", "idle_timeout": "0s"}
     if not _is_loopback(upstream):
         route["host_rewrite_literal"] = urlsplit(upstream).netloc
     return {"name": "system", "domains": ["*"], "routes": [{"match": {"prefix": "/"}, "route": route}]}
 
 
-def _fault_filter() -> dict[str, Any]:
+def _fault_filter() -> dict[str, object]:
     none = {"numerator": 0, "denominator": "HUNDRED"}
     abort = {"http_status": 503, "percentage": none}
     delay = {"fixed_delay": "0.001s", "percentage": none}
@@ -127,18 +127,18 @@ def _fault_filter() -> dict[str, Any]:
     )
 
 
-def _typed(name: str, kind: str, **fields: Any) -> dict[str, Any]:
+def _typed(name: str, kind: str, **fields: object) -> dict[str, object]:
     return {
         "name": name,
         "typed_config": {"@type": f"{EXTENSIONS}.http.{kind}", **fields},
     }
 
 
-def _cluster(upstream: str, tls: Mapping[str, Any]) -> dict[str, Any]:
+def _cluster(upstream: str, tls: Mapping[str, object]) -> dict[str, object]:
     port = part(upstream, "port")
     endpoint = {"endpoint": {"address": _address(part(upstream, "host"), int(port) if port.isdecimal() else port)}}
     limits = dict.fromkeys(("max_connections", "max_pending_requests", "max_requests", "max_retries"), UNLIMITED)
-    cluster: dict[str, Any] = {
+    cluster: dict[str, object] = {
         "name": "system",
         "type": "STRICT_DNS",
         # `localhost` has two addresses, and most services listen on the older one alone.

@@ -132,9 +132,9 @@ class Nginx(Component):
         text = (FILTER / "nginx.conf.template").read_text(encoding="utf-8")
         return re.sub(r"@([A-Z]+)@", lambda found: str(values.get(found[1], found[0])), text)
 
-    def plan(self, name: str, neighbours: Neighbours) -> dict[str, Any]:
+    def plan(self, name: str, neighbours: Neighbours) -> dict[str, object]:
         """The filter's plan (contracts/ratelimit/plan.schema.json): one limit for each client."""
-        plan: dict[str, Any] = {"version": 1, "balancer": name, "balancers": self.balancers, "limits": []}
+        plan: dict[str, object] = {"version": 1, "balancer": name, "balancers": self.balancers, "limits": []}
         if self.limited:
             plan |= {"limits": [self._limit()], "decision_log": {"folder": f"${{self.folder}}/{DECISIONS}"}}
         if self.limited and self.store != MEMORY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 from patternbench.lab.bench import Bench
 from patternbench.lab.faults import kinds
@@ -13,7 +13,7 @@ from patternbench.lab.faults.admin import Admin
 from patternbench.lab.faults.ways import proxies_of
 from patternbench.study.faults import Fault
 
-Deeds = Mapping[str, Any]
+Deeds = Mapping[str, float]
 """What a fault did, as far as who acted can tell: numbers by name."""
 
 

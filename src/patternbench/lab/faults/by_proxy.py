@@ -20,7 +20,7 @@ class ByProxy:
     """A fault that proxies act: it has begun, or ended, when all of them say so."""
 
     name: str
-    order: dict[str, Any]
+    order: dict[str, object]
     admins: Sequence[Admin]
 
     def begin(self) -> int:

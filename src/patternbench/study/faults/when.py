@@ -37,7 +37,7 @@ class FaultWindow(Sparse):
         return self.for_ is not None and self.for_.level.us == 0
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """A window alone is a list of one."""
     return value if isinstance(value, list) else [value]
 

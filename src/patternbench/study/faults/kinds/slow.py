@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
@@ -41,16 +40,16 @@ class Bandwidth(str):
         return cls(f"{(amount / _UNITS[unit]).normalize():f}{unit}/s")
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(_validated)
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, _schema: object, _handler: GetJsonSchemaHandler) -> dict[str, object]:
         pattern = r"^(\d+(\.\d+)? ?(B|kB|MB|GB) ?/ ?s|unlimited)$"
         return {"type": "string", "pattern": pattern, "examples": ["100kB/s", UNLIMITED]}
 
 
-def _validated(value: Any) -> Bandwidth:
+def _validated(value: object) -> Bandwidth:
     try:
         return Bandwidth.parse(value if isinstance(value, str) else "")
     except ValueError:
