@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.checks import hints
+from scripts.rust_cycles import circles
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/patternbench"
+CRATES = ROOT / "engine/crates"
 PRONOUNS = {"place", "found", "each", "given", "known"}
 """Words that name nothing: what a value is stays unsaid."""
 SAME_NAME_MODULES = 3
@@ -97,11 +99,18 @@ def _bound(node: ast.AST) -> str | None:
     return node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
 
+def rust_cycles(_: Modules) -> Iterator[Site]:
+    """Files of a Rust crate that depend on each other in a circle."""
+    for crate in sorted(path for path in CRATES.iterdir() if (path / "src").is_dir()):
+        yield from (Site(crate, 1, circle) for circle in circles(crate))
+
+
 COUNTS: dict[str, tuple[str, Callable[[Modules], Iterator[Site]]]] = {
     "subscripts": ("texts by which untyped mappings are asked", subscripts),
     "any": ("names whose type holds Any", any_names),
     "classes": ("classes whose name another has", class_names),
     "modules": ("modules whose name two others have", module_names),
+    "cycles": ("import cycles between files of a Rust crate", rust_cycles),
     "pronouns": ("names that are pronouns (place, found, each, given, known)", pronouns),
 }
 """What is counted: a key, what it is in words, and how its sites are found."""
