@@ -139,9 +139,9 @@ def _needed(here: ModulePath, modules: dict[ModulePath, Module]) -> Iterator[Mod
         if not public or re.search(rf"\b{re.escape(name)}\b", module.code):
             yield from _definition(path, modules)
     for named in NAMED.findall(module.code):
-        path = _absolute(tuple(named.split("::")), here, modules)
-        if path is not None:
-            yield from _definition(path, modules)
+        absolute = _absolute(tuple(named.split("::")), here, modules)
+        if absolute is not None:
+            yield from _definition(absolute, modules)
     for child in _children(here, modules):
         if re.search(rf"(?<!::)\b{child[-1]}::\w", module.code):
             yield child

@@ -139,7 +139,7 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_json(path: Path, value: Any, private: bool = False) -> None:
+def write_json(path: Path, value: object, private: bool = False) -> None:
     """Write a JSON file as `write_text` does."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n", private)
 
