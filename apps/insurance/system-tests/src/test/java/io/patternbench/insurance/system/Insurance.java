@@ -60,6 +60,9 @@ final class Insurance implements AutoCloseable {
     settings.add("DATABASE_USER=" + MariaDbServer.USER);
     settings.add("DATABASE_PASSWORD=" + MariaDbServer.PASSWORD);
     settings.add(channel);
+    // A machine that is busy with other things is slow, which is not what is tested here.
+    settings.add("READ_TIMEOUT=60s");
+    settings.add("QUOTE_CONFIRM_WITHIN=60s");
     if (broker != null) {
       settings.add("RABBITMQ=" + broker.address());
     }
