@@ -14,6 +14,7 @@ SHAPES = {
     r"^/": "a path that begins with `/`",
     r"^[1-9]\d\d-[1-9]\d\d$": "a status, or a range such as `200-399`",
     r"^(https?://[^\s/]+|unix:/[^\s:]+)": "`http://HOST`, `https://HOST` or `unix:/PATH`",
+    r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:->\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*)?$": "`edge`, a component or `A -> B`",
     r"^http://[^\s/]+": "`http://HOST:PORT`",
 }
 

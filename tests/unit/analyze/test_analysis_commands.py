@@ -236,7 +236,7 @@ def test_a_run_is_compared_with_its_baseline(tmp_path: Path) -> None:
 
 
 def test_comparing_one_run_with_nothing_says_what_to_type(tmp_path: Path) -> None:
-    result = run(compare, run_folder(tmp_path / "a"))
+    result = run(compare, str(rounds(tmp_path / "a.parquet")))
     assert result.exit_code == 2
     assert "--baseline strategy=baseline" in result.stderr
 
