@@ -18,11 +18,11 @@ from tests.integration.run.conftest import command, entries, left_behind, patter
 from patternbench.records import attempts
 from patternbench.study.faults import KINDS
 
-LENGTH, GAP = 0.8, 1.6
+LENGTH, GAP = 1.5, 3.0
 """How long each fault acts, and from one fault's beginning to the next one's, in seconds."""
-TIMEOUT_S = 0.2
+TIMEOUT_S = 0.5
 """How long a request waits for its answer."""
-MARGIN = 0.15
+MARGIN = 0.25
 """What belongs to no fault: around each beginning and end, in seconds."""
 
 STUDY = """\
@@ -34,14 +34,14 @@ warm_up: {warm_up}
 time_limit: 60s
 workload:
   {load}
-  request: {{path: /bytes/2000, timeout: 200ms}}
+  request: {{path: /bytes/2000, timeout: 500ms}}
 strategies:
   - {{client: native, baseline: {{}}}}
 faults:
 """
 LOADS = {
-    "engine": {"warm_up": "500ms", "load": "open: {{rate: 150, duration: {seconds}s, in_flight: 5000}}"},
-    "library": {"warm_up": "0ms", "load": "closed: {{users: 6, duration: {seconds}s, think_time: 20ms}}"},
+    "engine": {"warm_up": "500ms", "load": "open: {{rate: 60, duration: {seconds}s, in_flight: 5000}}"},
+    "library": {"warm_up": "0ms", "load": "closed: {{users: 3, duration: {seconds}s, think_time: 20ms}}"},
 }
 
 
