@@ -21,7 +21,7 @@ KILLED, SURVIVED, UNTESTED, UNKNOWN = "killed", "survived", "untested", "unknown
 OF_MUTMUT = {0: SURVIVED, 5: UNTESTED, 33: UNTESTED, None: UNKNOWN, 2: UNKNOWN, 34: UNKNOWN, 35: UNKNOWN}
 #: What PIT calls them; a mutant that never ends, or takes all memory, is noticed.
 OF_PIT = {"SURVIVED": SURVIVED, "NO_COVERAGE": UNTESTED, "RUN_ERROR": UNKNOWN, "NON_VIABLE": UNKNOWN}
-CARGO_MUTANTS = "VERSION"
+CARGO_MUTANTS = "27.1.0"
 #: The engine's crates of pure decisions, whose files are mutated.
 PURE_CRATES = ("policies", "schedule")
 #: What cargo-mutants calls them; what does not compile is no mutant, and one that never ends is noticed.
