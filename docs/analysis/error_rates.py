@@ -22,9 +22,9 @@ from patternbench.analyze.models.words import effects
 from patternbench.analyze.noise import scenario_floor
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import rank
-from patternbench.analyze.rounds import Scenario
+from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.stopping.doubts import doubts
-from patternbench.analyze.stopping.rule import Rule, decide
+from patternbench.analyze.stopping.rule import StoppingRule, decide
 from patternbench.plan.factors import Known, factor_of
 from patternbench.ratelimit.analyze.cost import clear, mean_interval
 from patternbench.report.labels import HEADLINES
@@ -39,15 +39,15 @@ Draw = Callable[[np.random.Generator], Floats]
 
 ROUNDS = (3, 6, 10, 30)
 SPREAD, BLOCKS, DOUBT = 0.05, 0.10, 0.05
-RULE = Rule("p95", 0.05, relative=True, fewest=3, most=30)
+RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 
 
-def configurations(rng: np.random.Generator, count: int, rounds: int, gain: float = 0.0) -> list[Scenario]:
+def configurations(rng: np.random.Generator, count: int, rounds: int, gain: float = 0.0) -> list[ScenarioRounds]:
     """Make up the rounds of some configurations, all alike but the last, which is better by `gain`."""
     block, places = rng.normal(0, BLOCKS, rounds), {"p95": np.arange(rounds, dtype=float)}
     gains = [0.0] * (count - 1) + [gain]
     values = [np.exp(block - each + rng.normal(0, SPREAD, rounds)) for each in gains]
-    return [Scenario(f"c{i}", {"c": i}, {"p95": one}, places) for i, one in enumerate(values)]
+    return [ScenarioRounds(f"c{i}", {"c": i}, {"p95": one}, places) for i, one in enumerate(values)]
 
 
 def choices(count: int, rounds: int, runs: int, gain: float = 0.0) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from patternbench.drivers.driver import Measured, Task
+from patternbench.drivers.driver import DrivenRound, Task
 
 
 class Nothing:
@@ -33,8 +33,8 @@ class Delivering:
 
     def __init__(self, *_: Any) -> None: ...
 
-    def drive(self, task: Task, into: Path) -> Measured:
+    def drive(self, task: Task, into: Path) -> DrivenRound:
         """Write something."""
         self.tasks.append(task)
         into.write_bytes(b"rows")
-        return Measured(rows=1, cpu_seconds=0.0, doubts=[])
+        return DrivenRound(rows=1, cpu_seconds=0.0, doubts=[])

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 
-from patternbench.analyze.problems import DataError, Problem
+from patternbench.analyze.problems import DataError, DataProblem
 
 PREFIX = "derived."
 """How the columns of derived responses begin, which tells them from factors."""
@@ -86,4 +86,4 @@ def _dotted(part: ast.expr) -> str:
 
 def _refused(text: str) -> DataError:
     allowed = "Write responses, factors and numbers with + - * / between them, as in goodput * parameters.limit."
-    return DataError(Problem(f"{text!r} cannot be computed.", "derived", allowed))
+    return DataError(DataProblem(f"{text!r} cannot be computed.", "derived", allowed))

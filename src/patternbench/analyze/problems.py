@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Problem:
+class DataProblem:
     """One thing that is wrong: what, where, and what to do about it."""
 
     what: str
@@ -26,7 +26,7 @@ class Problem:
 class DataError(ValueError):
     """The data or the request cannot be analyzed; it lists every problem found at once."""
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: DataProblem) -> None:
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
 
@@ -42,7 +42,7 @@ class Note:
     text: str
 
 
-def raise_if_any(problems: Iterable[Problem]) -> None:
+def raise_if_any(problems: Iterable[DataProblem]) -> None:
     """Raise one `DataError` that carries all of `problems`; do nothing when there are none."""
     found = tuple(problems)
     if found:
@@ -52,7 +52,7 @@ def raise_if_any(problems: Iterable[Problem]) -> None:
 def gathered(*attempts: Callable[[], _T]) -> list[_T]:
     """Return what each attempt gives, or raise one `DataError` with the problems of all that fail."""
     found: list[_T] = []
-    problems: list[Problem] = []
+    problems: list[DataProblem] = []
     for attempt in attempts:
         try:
             found.append(attempt())

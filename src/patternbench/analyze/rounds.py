@@ -12,7 +12,7 @@ from patternbench.analyze.derived import PREFIX
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.models.formula import Floats, out_of_scale
-from patternbench.analyze.problems import DataError, Problem, did_you_mean, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, did_you_mean, raise_if_any
 from patternbench.analyze.units import SECONDS, level_text
 
 #: Columns of a run's rounds that are neither factor nor response (contracts/records).
@@ -30,7 +30,7 @@ Key = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """Factor columns and response columns of a table of rounds, and what is known of the factors."""
 
     factors: tuple[str, ...]
@@ -40,7 +40,7 @@ class Roles:
 
 def roles(
     table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] = (), known: FactorTable = NOTHING_KNOWN
-) -> Roles:
+) -> ColumnRoles:
     """Tell factors from responses: as a run's factors are `known`, else by the names of responses, or as `by` says.
 
     Raises `DataError` when a name is no column, a response is not numeric or too large to compute with, or nothing
@@ -51,23 +51,25 @@ def roles(
     chosen = tuple(responses) or _usual(columns) or _numeric_rest(table, by)
     factors = tuple(by) or tuple(name for name in columns if _is_factor(name, chosen, known))
     if not chosen:
-        raise DataError(Problem("no response is known in this table.", "", "Name one: --response p95."))
+        raise DataError(DataProblem("no response is known in this table.", "", "Name one: --response p95."))
     if not factors and "scenario" not in columns:
-        raise DataError(Problem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy."))
+        raise DataError(
+            DataProblem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy.")
+        )
     raise_if_any(_not_numeric(table, chosen))
     raise_if_any(problem for name in chosen for problem in out_of_scale(finite(table[name])[:, None], [name]))
-    return Roles(factors, chosen, known)
+    return ColumnRoles(factors, chosen, known)
 
 
-def varying(table: pd.DataFrame, found: Roles) -> Roles:
+def varying(table: pd.DataFrame, found: ColumnRoles) -> ColumnRoles:
     """Leave out factors of a single level, which tell nothing apart in this table, unless that leaves none."""
     kept = tuple(name for name in found.factors if table[name].nunique(dropna=False) > 1)
     return replace(found, factors=kept or found.factors)
 
 
-def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[Problem]:
+def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[DataProblem]:
     wrong = [name for name in names if name not in known]
-    return [Problem(f"no column is called {name}.", option, did_you_mean(name, known)) for name in wrong]
+    return [DataProblem(f"no column is called {name}.", option, did_you_mean(name, known)) for name in wrong]
 
 
 def _usual(known: Sequence[str]) -> tuple[str, ...]:
@@ -88,13 +90,13 @@ def _is_factor(name: str, responses: Sequence[str], known: FactorTable) -> bool:
     return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses} and not name.startswith(PREFIX)
 
 
-def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[Problem]:
+def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[DataProblem]:
     wrong = [name for name in responses if not pd.api.types.is_numeric_dtype(table[name])]
-    return [Problem(f"response {name} holds text.", "", "Store it as numbers.") for name in wrong]
+    return [DataProblem(f"response {name} holds text.", "", "Store it as numbers.") for name in wrong]
 
 
 @dataclass(frozen=True)
-class Scenario:
+class ScenarioRounds:
     """The rounds of one scenario: the levels that apply, and one array per response (rounds).
 
     `blocks` gives for each response the block of each of its values; empty where a table has no blocks.
@@ -106,21 +108,21 @@ class Scenario:
     blocks: Mapping[str, Floats] = field(default_factory=dict)
 
 
-def scenarios(table: pd.DataFrame, found: Roles) -> list[Scenario]:
+def scenarios(table: pd.DataFrame, found: ColumnRoles) -> list[ScenarioRounds]:
     """Group rounds by scenario, in order of appearance, leaving out missing and infinite values."""
     keys = list(found.factors) or ["scenario"]
     groups = table.groupby(keys, sort=False, dropna=False)
     return [_scenario(key, keys, rows, found) for key, rows in groups]
 
 
-def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, found: Roles) -> Scenario:
+def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, found: ColumnRoles) -> ScenarioRounds:
     parts = key if isinstance(key, tuple) else (key,)
     levels = {n: found.known.level(n, _plain(v)) for n, v in zip(keys, parts, strict=True) if not _is_missing(v)}
     values = {name: finite(rows[name]) for name in found.responses}
-    return Scenario(label(levels), levels, values, _blocks(rows, found))
+    return ScenarioRounds(label(levels), levels, values, _blocks(rows, found))
 
 
-def _blocks(rows: pd.DataFrame, found: Roles) -> dict[str, Floats]:
+def _blocks(rows: pd.DataFrame, found: ColumnRoles) -> dict[str, Floats]:
     """The block of each finite value, per response; none when a block holds several rounds of the scenario."""
     if "block" not in rows or rows["block"].isna().any() or rows["block"].duplicated().any():
         return {}
@@ -171,13 +173,13 @@ def level_of(text: str, table: pd.DataFrame, option: str, factors: FactorTable =
     name, value = name.strip(), value.strip()
     if not sign or name not in table.columns:
         remedy = did_you_mean(name, table.columns) if sign else "Write factor=level, such as strategy=baseline."
-        raise DataError(Problem(f"'{text}' names no level.", option, remedy))
+        raise DataError(DataProblem(f"'{text}' names no level.", option, remedy))
     known = [_plain(v) for v in table[name].dropna().unique()]
     for one in known:
         if value in (factors.text(name, one), str(one)) or _same_number(name, one, value, factors):
             return name, one
     texts = [factors.text(name, one) for one in known]
-    raise DataError(Problem(f"{name} has no level {value}.", option, did_you_mean(value, texts)))
+    raise DataError(DataProblem(f"{name} has no level {value}.", option, did_you_mean(value, texts)))
 
 
 def _same_number(name: str, level: object, text: str, factors: FactorTable) -> bool:

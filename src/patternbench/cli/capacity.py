@@ -12,8 +12,8 @@ from rich.table import Table
 from patternbench.analyze.load.rate_search import (
     Capacity,
     Limits,
-    Objective,
-    Step,
+    RateObjective,
+    RateStep,
     knee,
     parse_objective,
     repeated,
@@ -26,7 +26,7 @@ from patternbench.cli import output
 from patternbench.cli.load import DurationType, RateType
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
-from patternbench.run.capacity import Rig, Round, rig
+from patternbench.run.capacity import RateRound, Rig, rig
 from patternbench.study.units import Duration
 
 DONE, NOT_FOUND = 0, 1
@@ -63,9 +63,9 @@ def capacity(asked: str, text: str, duration: Duration, svg: Path | None, json_:
     return DONE if found.low is not None else NOT_FOUND
 
 
-def drive(up: Rig, limits: Limits, objective: Objective, quiet: bool) -> list[Round]:
+def drive(up: Rig, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:
     """Measure the rates that the search asks for; a round that the generator spoiled is driven once more."""
-    driven: list[Round] = []
+    driven: list[RateRound] = []
     asking = search(objective, limits)
     rate = next(asking, None)
     while rate is not None:
@@ -81,7 +81,7 @@ def drive(up: Rig, limits: Limits, objective: Objective, quiet: bool) -> list[Ro
     return driven
 
 
-def tell(driven: list[Round], found: Capacity, objective: Objective, limits: Limits, json_: bool) -> None:
+def tell(driven: list[RateRound], found: Capacity, objective: RateObjective, limits: Limits, json_: bool) -> None:
     """Print the answer, the knee and every rate; doubts go to standard error."""
     doubted = [one for one in driven if one.doubt]
     if doubted:
@@ -94,7 +94,7 @@ def tell(driven: list[Round], found: Capacity, objective: Objective, limits: Lim
     console.print(in_words(driven, found, objective, limits))
 
 
-def in_words(driven: list[Round], found: Capacity, objective: Objective, limits: Limits) -> str:
+def in_words(driven: list[RateRound], found: Capacity, objective: RateObjective, limits: Limits) -> str:
     """The answer in a sentence, and where the missed share leaves the ground."""
     steps = [one.step for one in driven]
     rest = _below(steps, knee(steps))
@@ -110,14 +110,14 @@ def in_words(driven: list[Round], found: Capacity, objective: Objective, limits:
     return f"{number(found.rate)} calls/s keep {objective.text} ({found.level:.0%} interval {span}).{rest}"
 
 
-def _below(steps: Sequence[Step], bend: float | None) -> str:
+def _below(steps: Sequence[RateStep], bend: float | None) -> str:
     """How many calls were missed up to the knee, of how many: few calls show little, and the reader sees it."""
     below = [step for step in steps if bend is not None and step.rate <= bend]
     missed, calls = sum(step.missed for step in below), sum(step.calls for step in below)
     return f" Up to {number(bend)}/s {missed:,} of {calls:,} calls missed it." if bend is not None else ""
 
 
-def _table(driven: list[Round]) -> Table:
+def _table(driven: list[RateRound]) -> Table:
     table = Table("rate", "rounds", "missed", "p50", "p95", box=None)
     for rate in sorted({one.step.rate for one in driven}):
         rounds = [one for one in driven if one.step.rate == rate]
@@ -128,7 +128,7 @@ def _table(driven: list[Round]) -> Table:
     return table
 
 
-def _as_data(driven: list[Round], found: Capacity, objective: Objective) -> dict[str, object]:
+def _as_data(driven: list[RateRound], found: Capacity, objective: RateObjective) -> dict[str, object]:
     rounds = [{**vars(one.step), "p50": one.p50, "p95": one.p95, "doubt": one.doubt} for one in driven]
     steps = [one.step for one in driven]
     return {"objective": objective.text, **vars(found), "knee": knee(steps), "rounds": rounds}

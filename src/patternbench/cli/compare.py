@@ -18,7 +18,7 @@ from patternbench.analyze.compare.comparison import Comparison, Difference, How,
 from patternbench.analyze.compare.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
 from patternbench.analyze.compare.words import by_chance, change, interval, ranked, sentences
 from patternbench.analyze.models.words import p_value
-from patternbench.analyze.problems import DataError, Problem
+from patternbench.analyze.problems import DataError, DataProblem
 from patternbench.analyze.units import quantity
 from patternbench.cli.shared import (
     JsonWish,
@@ -94,7 +94,9 @@ def _compared(tables: Sequence[pd.DataFrame], baseline: tuple[str, ...], how: Ho
     if len(tables) == 1:
         return compare_with_baseline(tables[0], baseline, how)
     if baseline:
-        raise DataError(Problem("--baseline compares inside one run.", "", "Leave out the second run, or --baseline."))
+        raise DataError(
+            DataProblem("--baseline compares inside one run.", "", "Leave out the second run, or --baseline.")
+        )
     return compare_runs(tables[0], tables[1], how)
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.models.fit_json import analysis_json
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
-from patternbench.analyze.problems import Problem, did_you_mean, plural, raise_if_any
+from patternbench.analyze.problems import DataProblem, did_you_mean, plural, raise_if_any
 from patternbench.analyze.units import number
 from patternbench.cli.shared import (
     JsonWish,
@@ -82,9 +82,11 @@ def fit(
 def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:
     known = list(dict.fromkeys(name for model in analysis.models for name in model.fit.design.parsed.right))
     wrong = [name for name in over if name not in known]
-    problems = [Problem(f"no formula holds {name}.", "--over", did_you_mean(name, known)) for name in wrong]
+    problems = [DataProblem(f"no formula holds {name}.", "--over", did_you_mean(name, known)) for name in wrong]
     if len(over) not in (0, 2) and not wrong:
-        problems.append(Problem(f"names {plural(len(over), 'factor')}.", "--over", "Write two: --over users,strategy."))
+        problems.append(
+            DataProblem(f"names {plural(len(over), 'factor')}.", "--over", "Write two: --over users,strategy.")
+        )
     raise_if_any(problems)
 
 

@@ -12,7 +12,7 @@ from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.models.predict import Prediction, read_point
 from patternbench.analyze.models.predict import predict as predicted
 from patternbench.analyze.models.saved_model import SavedModel, read_models
-from patternbench.analyze.problems import DataError, Problem, did_you_mean
+from patternbench.analyze.problems import DataError, DataProblem, did_you_mean
 from patternbench.analyze.rounds import label
 from patternbench.analyze.units import quantity, span
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
@@ -53,14 +53,16 @@ def _parsed(path: Path) -> object:
         return orjson.loads(read_bytes(path, LARGEST_MODEL))
     except orjson.JSONDecodeError as cause:
         raise DataError(
-            Problem(f"is not JSON: {cause}", str(path), "Make a model: patternbench fit ... --save FILE.")
+            DataProblem(f"is not JSON: {cause}", str(path), "Make a model: patternbench fit ... --save FILE.")
         ) from None
 
 
 def _chosen(models: list[SavedModel], response: str | None) -> list[SavedModel]:
     names = [one.response for one in models]
     if response is not None and response not in names:
-        raise DataError(Problem(f"no model has the response {response}.", "--response", did_you_mean(response, names)))
+        raise DataError(
+            DataProblem(f"no model has the response {response}.", "--response", did_you_mean(response, names))
+        )
     return [one for one in models if response in (None, one.response)]
 
 

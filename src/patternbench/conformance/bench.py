@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from patternbench.conformance.cases import ClientDescription, StrategyName
-from patternbench.conformance.scripted_target import Play, ScriptedTarget, Step
+from patternbench.conformance.scripted_target import Play, ScriptedAnswer, ScriptedTarget
 from patternbench.drivers.contract import OUTCOMES, Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
 
 Json = dict[str, Any]
@@ -99,7 +99,7 @@ def breaker(**changes: object) -> Json:
 
 
 @dataclass
-class Bench:
+class ClientTrial:
     """A client under test and a target for it; one round at a time."""
 
     client: httpx.Client
@@ -136,7 +136,7 @@ class Bench:
         assert isinstance(request, dict)
         return deepcopy({**body, **changes, "request": {**plain_request, **request}})
 
-    def run(self, script: Callable[[int], Step], **changes: object) -> Outcome:
+    def run(self, script: Callable[[int], ScriptedAnswer], **changes: object) -> Outcome:
         """Run a round to its end against a script, and read all its rows."""
         play = self.target.play(script)
         body = self.round(play, **changes)  # type: ignore[arg-type]
@@ -241,7 +241,7 @@ def _shown(problems: list[Json]) -> str:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ContractRule:
     """One rule of the contract, and how to see whether a client keeps it.
 
     `check` returns what was seen, or raises `RuleBrokenError` or `NotApplicableError`.
@@ -250,25 +250,25 @@ class Rule:
     name: str
     expected: str
     needs: StrategyName
-    check: Callable[[Bench], str]
+    check: Callable[[ClientTrial], str]
 
 
-RULES: list[Rule] = []
+RULES: list[ContractRule] = []
 
 
 def rule(
     name: str, expected: str, needs: StrategyName = "baseline"
-) -> Callable[[Callable[[Bench], str]], Callable[[Bench], str]]:
+) -> Callable[[Callable[[ClientTrial], str]], Callable[[ClientTrial], str]]:
     """Make a function the check of a rule."""
 
-    def register(check: Callable[[Bench], str]) -> Callable[[Bench], str]:
-        RULES.append(Rule(name, expected, needs, check))
+    def register(check: Callable[[ClientTrial], str]) -> Callable[[ClientTrial], str]:
+        RULES.append(ContractRule(name, expected, needs, check))
         return check
 
     return register
 
 
-def require(strategy: str, bench: Bench) -> None:
+def require(strategy: str, bench: ClientTrial) -> None:
     """Call a rule not applicable when the client does not have its strategy."""
     if strategy not in bench.strategies:
         raise NotApplicableError(f"the client does not have {strategy}")

@@ -11,9 +11,9 @@ import httpx
 from patternbench.conformance import rules  # noqa: F401 - importing them registers the rules
 from patternbench.conformance.bench import (
     RULES,
-    Bench,
+    ClientTrial,
+    ContractRule,
     NotApplicableError,
-    Rule,
     RuleBrokenError,
     TooLateError,
     require,
@@ -52,7 +52,7 @@ def check_client(
     """
     with ScriptedTarget() as target, httpx.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
         _require_answer(client, url)
-        bench = Bench(client, target)
+        bench = ClientTrial(client, target)
         findings = [_told(_finding(RULES[0], bench), on_finding)]
         if findings[0].status == "failed":
             return findings
@@ -77,7 +77,7 @@ def _told(finding: Finding, on_finding: Callable[[Finding], None] | None) -> Fin
     return finding
 
 
-def _finding(rule: Rule, bench: Bench) -> Finding:
+def _finding(rule: ContractRule, bench: ClientTrial) -> Finding:
     """Try a rule; a client that was late gets another try, since the machine may have been busy."""
     for last_try in [False] * (TRIES - 1) + [True]:
         try:
@@ -94,7 +94,7 @@ def _finding(rule: Rule, bench: Bench) -> Finding:
     raise AssertionError("every try ends in a finding")
 
 
-def _check(rule: Rule, bench: Bench) -> str:
+def _check(rule: ContractRule, bench: ClientTrial) -> str:
     if bench.description:
         require(rule.needs, bench)
     return rule.check(bench)

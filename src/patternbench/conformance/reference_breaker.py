@@ -85,14 +85,14 @@ class ReferenceBreaker:
 
 
 @dataclass(frozen=True)
-class Decision:
+class CallDecision:
     """One row of a user: when the call began, and its result; None for a rejected one."""
 
     at_us: int
     result: Result | None
 
 
-def mistakes(config: BreakerConfig, decisions: Iterable[Decision], early_us: int, late_us: int) -> list[str]:
+def mistakes(config: BreakerConfig, decisions: Iterable[CallDecision], early_us: int, late_us: int) -> list[str]:
     """List the decisions of one user, alone at its breaker, that a breaker of the contract would not take.
 
     The end of the wait is allowed to be `early_us` too early and `late_us` too late.
@@ -108,7 +108,7 @@ def mistakes(config: BreakerConfig, decisions: Iterable[Decision], early_us: int
     return found
 
 
-def _mistake(breaker: ReferenceBreaker, decision: Decision, early_us: int, late_us: int) -> str | None:
+def _mistake(breaker: ReferenceBreaker, decision: CallDecision, early_us: int, late_us: int) -> str | None:
     rejected = decision.result is None
     if breaker.state == "open":
         return _mistake_while_open(breaker, decision, early_us, late_us)
@@ -118,7 +118,7 @@ def _mistake(breaker: ReferenceBreaker, decision: Decision, early_us: int, late_
     return None
 
 
-def _mistake_while_open(breaker: ReferenceBreaker, decision: Decision, early_us: int, late_us: int) -> str | None:
+def _mistake_while_open(breaker: ReferenceBreaker, decision: CallDecision, early_us: int, late_us: int) -> str | None:
     waited, wait = decision.at_us - breaker.opened_at_us, breaker.config.open_for_us
     if decision.result is None:
         return f"was rejected {waited} us after it opened for {wait}" if waited > wait + late_us else None

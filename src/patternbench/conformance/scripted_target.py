@@ -20,7 +20,7 @@ POLL_S = 0.01
 
 
 @dataclass(frozen=True)
-class Step:
+class ScriptedAnswer:
     """What to do with one request: answer with a status, hang, or close the connection unanswered.
 
     `delay_us` passes before the head of the answer, `body_delay_us` between head and body.
@@ -32,8 +32,8 @@ class Step:
     act: Literal["answer", "hang", "close"] = "answer"
 
 
-OK, FAIL = Step(200), Step(503)
-HANG, CLOSE = Step(act="hang"), Step(act="close")
+OK, FAIL = ScriptedAnswer(200), ScriptedAnswer(503)
+HANG, CLOSE = ScriptedAnswer(act="hang"), ScriptedAnswer(act="close")
 
 
 @dataclass
@@ -54,11 +54,11 @@ class Play:
     """One script on stage, under a path of its own, and the requests that came for it."""
 
     path: str
-    script: Callable[[int], Step]
+    script: Callable[[int], ScriptedAnswer]
     arrivals: list[Arrival] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def next_step(self, arrival: Arrival) -> Step:
+    def next_step(self, arrival: Arrival) -> ScriptedAnswer:
         """Note an arrival, and say what to do with it."""
         with self.lock:
             self.arrivals.append(arrival)
@@ -82,7 +82,7 @@ class Play:
         return most
 
 
-def sequence(steps: list[Step], then: Step = OK) -> Callable[[int], Step]:
+def sequence(steps: list[ScriptedAnswer], then: ScriptedAnswer = OK) -> Callable[[int], ScriptedAnswer]:
     """Play the steps one after another, and the last one for ever after."""
     return lambda index: steps[index] if index < len(steps) else then
 
@@ -111,7 +111,7 @@ class ScriptedTarget:
         """Scheme, host and port."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def play(self, script: Callable[[int], Step]) -> Play:
+    def play(self, script: Callable[[int], ScriptedAnswer]) -> Play:
         """Put a script on stage; earlier ones go on under their own paths."""
         play = Play(f"/play/{len(self._plays)}", script)
         self._plays[play.path] = play
@@ -158,13 +158,13 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         arrival = Arrival(self.number, self.command, self.path, dict(self.headers.items()), body, time.monotonic())
         play = self.server.target.of_path(self.path)
-        step = Step(404) if play is None else play.next_step(arrival)
+        step = ScriptedAnswer(404) if play is None else play.next_step(arrival)
         try:
             self._act(step, arrival)
         finally:
             arrival.finished = arrival.finished or time.monotonic()
 
-    def _act(self, step: Step, arrival: Arrival) -> None:
+    def _act(self, step: ScriptedAnswer, arrival: Arrival) -> None:
         if step.act == "answer":
             self._answer(step, arrival)
             return
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
         while not self.server.closing.is_set() and not _is_closed(self.connection):
             pass
 
-    def _answer(self, step: Step, arrival: Arrival) -> None:
+    def _answer(self, step: ScriptedAnswer, arrival: Arrival) -> None:
         time.sleep(step.delay_us / 1e6)
         self.send_response(step.status)
         self.send_header("Content-Length", "2")

@@ -81,7 +81,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Measured:
+class DrivenRound:
     """What a driver delivered: rows on disk, CPU seconds of the generator, and why the round cannot count, if so.
 
     ``doubts`` is None for a driver that does not judge itself; it says how many calls it made and how many were good.
@@ -102,5 +102,5 @@ class Measured:
 class Driver(Protocol):
     """Whatever puts the load of a round on a system."""
 
-    def drive(self, task: Task, into: Path) -> Measured:
+    def drive(self, task: Task, into: Path) -> DrivenRound:
         """Drive one round and write its attempts to a Parquet file; raises DriverError, or OSError when it can't."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patternbench.drivers import jobs
-from patternbench.drivers.driver import DriverError, Measured, Task
+from patternbench.drivers.driver import DrivenRound, DriverError, Task
 from patternbench.drivers.origins import Job
 from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
@@ -132,7 +132,7 @@ class EngineDriver:
     summaries: Path
     logs: Path
 
-    def drive(self, task: Task, into: Path) -> Measured:
+    def drive(self, task: Task, into: Path) -> DrivenRound:
         """Drive one round; its attempts become the file ``into``."""
         out = self.summaries / into.stem
         try:
@@ -143,7 +143,7 @@ class EngineDriver:
         began = summary.generator.began_us * NANOSECONDS
         measured_from = began + task.warm_up.us * NANOSECONDS
         missing, cpu_s, rows = shortfall(task, summary), summary.generator_cpu_s, summary.generator.log_rows
-        return Measured(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
+        return DrivenRound(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
 
 
 def telling(task: Task) -> Callable[[LoadProgress], None]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from patternbench.drivers.client import Client, ClientError
-from patternbench.drivers.driver import Measured, Task
+from patternbench.drivers.driver import DrivenRound, Task
 from patternbench.drivers.rounds import ClientRound, client_round
 from patternbench.records import attempts
 from patternbench.study.units import Duration
@@ -22,7 +22,7 @@ class LibraryDriver:
 
     client: Client
 
-    def drive(self, task: Task, into: Path) -> Measured:
+    def drive(self, task: Task, into: Path) -> DrivenRound:
         """Drive one round and write its attempts; raises ClientError when what was delivered is not the whole round."""
         body = client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
         try:
@@ -35,9 +35,9 @@ class LibraryDriver:
         cpu_s, (calls, good) = delivery.end.cpu_us / 1e6, calls_of(table)
         began = delivery.began_ns
         missing = shortfall(table, body)
-        return Measured(table.num_rows, cpu_s, missing, None, calls, good, began_ns=began, measured_from_ns=began)
+        return DrivenRound(table.num_rows, cpu_s, missing, None, calls, good, began_ns=began, measured_from_ns=began)
 
-    def warm_up(self, task: Task, into: Path) -> Measured:
+    def warm_up(self, task: Task, into: Path) -> DrivenRound:
         """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""
         body = client_round(task.treatment, task.targets[0].url, task.warm_up, task.seed)
         without_end = {"successes": None, "max_attempts": None, "time_limit_us": task.warm_up.us}
@@ -45,7 +45,7 @@ class LibraryDriver:
         delivery = self.client.run(bare, limit=task.time_limit)
         table = attempts.from_batches(delivery.batches, warm_up=True)
         attempts.write(into, table)
-        return Measured(table.num_rows, delivery.end.cpu_us / 1e6)
+        return DrivenRound(table.num_rows, delivery.end.cpu_us / 1e6)
 
 
 def calls_of(table: pa.Table) -> tuple[int, int]:

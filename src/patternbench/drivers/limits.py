@@ -27,7 +27,7 @@ class Refused(Model):
     allowed: str
 
 
-class Limit(OneOf):
+class LibraryLimit(OneOf):
     """A limit of a library on fields of a strategy, such as ``retry.jitter``, and why it is there."""
 
     fields: Annotated[list[str], Field(min_length=1)]
@@ -50,7 +50,7 @@ class Limit(OneOf):
         return f"a multiple of {unit}, for instance {Duration((value.us // unit.us + 1) * unit.us)}"
 
 
-def problems(client: str, limits: tuple[Limit, ...], strategy: Strategy) -> Iterator[Problem]:
+def problems(client: str, limits: tuple[LibraryLimit, ...], strategy: Strategy) -> Iterator[Problem]:
     """What a client's library cannot express of a scenario's strategy; paths begin with ``strategy``."""
     values = {".".join(path): value for path, value in leaves(strategy.chosen, (strategy.kind,))}
     for limit in limits:

@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import Field
 
-from patternbench.drivers.limits import Limit
+from patternbench.drivers.limits import LibraryLimit
 from patternbench.lab import engine, shipped
 from patternbench.lab.needs import Need
 from patternbench.study.document import parse
@@ -29,7 +29,7 @@ class ClientFile(Model):
     command: list[str]
     needs: str
     how: str
-    limits: list[Limit] = Field(default_factory=list)
+    limits: list[LibraryLimit] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ClientSpec:
     url: str = ""
     own: bool = False
     needs: tuple[Need, ...] = ()
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[LibraryLimit, ...] = ()
 
 
 def names() -> list[str]:
@@ -73,7 +73,7 @@ def required(name: str, declared: ClientAt | None) -> ClientSpec:
     return found
 
 
-def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[Limit, ...]:
+def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[LibraryLimit, ...]:
     """What is known of a library's limits without starting its client; nothing for a client that cannot be had."""
     found = find(name, declared)
     return () if isinstance(found, Problem) else found.limits

@@ -152,7 +152,7 @@ class LocalHost:
     def _ready(self, launch: Launch, account: Account) -> Process:
         """A component's process, once it is ready."""
         process = self._begun(launch, account.command(*launch.command))
-        starting = _Starting(launch.ports, process.written, partial(self._succeeds, launch, account))
+        starting = _Start(launch.ports, process.written, partial(self._succeeds, launch, account))
         self._await(lambda: process.alive and launch.ready.met(starting), launch, process)
         return process
 
@@ -228,7 +228,7 @@ class LocalHost:
 
 
 @dataclass(frozen=True)
-class _Starting:
+class _Start:
     """What can be seen of a component that is starting (``ready.Starting``)."""
 
     ports: Mapping[str, int]

@@ -144,7 +144,7 @@ class LoadTrace(Said):
     attempts: list[TracedAttempt]
 
 
-class _Kept(Said):
+class _KeptSummary(Said):
     """What is relied on of a summary that is read back."""
 
     policies: list[PolicyActs] | None = None
@@ -156,5 +156,5 @@ def acted(run: RunFolder, round_name: str) -> list[PolicyActs]:
     Empty for a round without a stack, or that the engine did not drive to its end.
     """
     with suppress(InputError, ValidationError):
-        return _Kept.model_validate(read_json(run.load / round_name / SUMMARY)).policies or []
+        return _KeptSummary.model_validate(read_json(run.load / round_name / SUMMARY)).policies or []
     return []

@@ -73,7 +73,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunMeasures:
     """What all rounds came to: their entries, a row a round, the curves, a row a round and step."""
 
     entries: list[Entry]
@@ -157,7 +157,7 @@ def _entries_of(rounds: pd.DataFrame, entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.round in kept]
 
 
-def refresh_rounds(run: RunFolder) -> Measured:
+def refresh_rounds(run: RunFolder) -> RunMeasures:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
@@ -177,7 +177,7 @@ def refresh_rounds(run: RunFolder) -> Measured:
         tables.write_rounds(rounds, [factor.as_json() for factor in factors.values()], run.rounds)
     with writing(run, run.steps):
         tables.write_steps(by_step, run.steps)
-    return Measured(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
+    return RunMeasures(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
 
 
 def _study(run: RunFolder) -> Study:

@@ -64,7 +64,7 @@ def counting(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class DoubtCount:
     """A warning of some rounds, put together: what it is, what to do, in how many rounds and scenarios."""
 
     message: str
@@ -73,7 +73,7 @@ class Doubt:
     scenarios: tuple[str, ...]
 
 
-def warnings(report: RunReport) -> list[Doubt]:
+def warnings(report: RunReport) -> list[DoubtCount]:
     """Put the rounds' warnings of one kind together, told by the first of them; the most frequent kind first."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for scenario, given in zip(report.rounds["scenario"], _given(report.rounds), strict=True):
@@ -90,11 +90,11 @@ def doubted(report: RunReport) -> int:
     return sum(bool(_listed(given)) for given in _given(report.rounds))
 
 
-def _together(remedy: str, told: Sequence[tuple[str, str]]) -> Doubt:
+def _together(remedy: str, told: Sequence[tuple[str, str]]) -> DoubtCount:
     texts = dict.fromkeys(text for text, _ in told)
     first = next(iter(texts))
     message = f"{first} (the first such round; the numbers of others differ)" if len(texts) > 1 else first
-    return Doubt(message, remedy, len(told), tuple(dict.fromkeys(scenario for _, scenario in told)))
+    return DoubtCount(message, remedy, len(told), tuple(dict.fromkeys(scenario for _, scenario in told)))
 
 
 def _given(rounds: pd.DataFrame) -> Sequence[Any]:

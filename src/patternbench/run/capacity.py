@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from patternbench.analyze.load.rate_search import Objective, Step
+from patternbench.analyze.load.rate_search import RateObjective, RateStep
 from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
@@ -38,10 +38,10 @@ OF_THE_GENERATOR = ("generator_saturated", "late_schedule", "generator_held_up",
 
 
 @dataclass(frozen=True)
-class Round:
+class RateRound:
     """One round of the search: what was missed, the median and p95 in seconds, and why it is no result, if so."""
 
-    step: Step
+    step: RateStep
     p50: float
     p95: float
     doubt: str
@@ -57,11 +57,11 @@ class Rig:
     bench: Bench
     study: Study
     duration: Duration
-    objective: Objective
+    objective: RateObjective
     folder: Path
     number: int = 0
 
-    def measure(self, rate: float) -> Round:
+    def measure(self, rate: float) -> RateRound:
         """One round at so many calls per second; raises DriverError when it cannot be driven."""
         self.number += 1
         seed = self.study.seed * 1_000_003 + self.number
@@ -81,18 +81,18 @@ class Rig:
         arrivals = workload.open.model_copy(update=asked)
         return replace(self.scenario, workload=workload.model_copy(update={"open": arrivals}))
 
-    def _round(self, rate: float, out: Path, summary: LoadSummary) -> Round:
+    def _round(self, rate: float, out: Path, summary: LoadSummary) -> RateRound:
         frame = attempts.read(out / engine.ATTEMPTS)
         found, any_time = round_metrics(frame, self.objective.seconds), round_metrics(frame)
         calls, good = int(found["TotalCalls"]), found["SuccessfulCalls"]
         within = round(good * found["goodput"] / any_time["goodput"]) if good else 0
         doubts = [doubt.message for doubt in summary.doubts if doubt.name in OF_THE_GENERATOR]
         doubt = doubts[0] if doubts and not summary.valid else ""
-        return Round(Step(rate, calls, max(calls - within, 0)), found["p50"], found["p95"], doubt)
+        return RateRound(RateStep(rate, calls, max(calls - within, 0)), found["p50"], found["p95"], doubt)
 
 
 @contextmanager
-def rig(asked: str, duration: Duration, objective: Objective) -> Iterator[Rig]:
+def rig(asked: str, duration: Duration, objective: RateObjective) -> Iterator[Rig]:
     """The system of an open study, or a URL, up and ready for rounds; everything is down on leaving."""
     text, beside = (of_url(asked), Path.cwd()) if "://" in asked else (read_text(asked), Path(asked).resolve().parent)
     study, inputs = loads(text, asked), Inputs(beside)

@@ -11,7 +11,7 @@ from patternbench.analyze import problems as analysis
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.models.formula_text import parse_formula
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
-from patternbench.analyze.stopping.rule import Rule, parse_rule
+from patternbench.analyze.stopping.rule import StoppingRule, parse_rule
 from patternbench.observe.registry import responses
 from patternbench.plan.expand import Plan
 from patternbench.study.evidence import Rounds
@@ -23,7 +23,7 @@ BESIDES = ("block", "round")
 """Columns beside factors and responses that a formula may name: the order of the rounds is an explanation too."""
 
 
-def rule_of(study: Study) -> Rule | None:
+def rule_of(study: Study) -> StoppingRule | None:
     """The rule by which rounds stop, or None where the study names their number."""
     rounds = study.rounds
     return parse_rule(rounds.until.model_dump(), rounds.min, rounds.max) if isinstance(rounds, Rounds) else None

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
-from patternbench.drivers.driver import Driver, DriverError, Measured, Task
+from patternbench.drivers.driver import DrivenRound, Driver, DriverError, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab import machine
@@ -181,12 +181,12 @@ class _OneRound:
         sha256 = digest(self._folder.attempts_of(blank.file))
         return replace(entry, status=DONE, doubts=(measured.doubts or []) + found, sha256=sha256)
 
-    def _cause(self, measured: Measured) -> str | None:
+    def _cause(self, measured: DrivenRound) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""
         dead = self._stage.dead()
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
-    def _fault_doubts(self, acted: list[Acted], measured: Measured, own: int) -> list[Doubt]:
+    def _fault_doubts(self, acted: list[Acted], measured: DrivenRound, own: int) -> list[Doubt]:
         """What is doubtful of faults, and of answers in the service's place where no fault explains them."""
         measured_from_us = (measured.measured_from_ns - measured.began_ns) // NANOSECONDS
         found = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from patternbench.analyze.metrics import round_metrics
-from patternbench.analyze.stopping.rule import Rule, next_block
+from patternbench.analyze.stopping.rule import StoppingRule, next_block
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round
 from patternbench.plan.order import next_block as following
@@ -23,7 +23,7 @@ from patternbench.run.evidence import rule_of
 from patternbench.study.models import Study
 
 
-def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: Rule) -> list[str]:
+def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: StoppingRule) -> list[str]:
     """The scenarios that need one more round after the last block, in the order of that block.
 
     ``values`` gives the response of every round that counts by its index; one without failed or is not valid, and is
@@ -45,7 +45,7 @@ class Growth:
     plan: Plan
     folder: RunFolder
     rounds: list[Round]
-    rule: Rule | None
+    rule: StoppingRule | None
     _values: dict[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -71,7 +71,7 @@ class Growth:
         rounds = [PlannedRound(**vars(one)) for one in self.rounds]
         stored.write_plan(self.folder, stored.plan(self.folder).model_copy(update={"rounds": rounds}))
 
-    def _measured(self, rule: Rule) -> dict[int, float]:
+    def _measured(self, rule: StoppingRule) -> dict[int, float]:
         entries = damage.rounds(self.folder)
         return {entry.round: self._value(entry, rule.response) for entry in entries if entry.counts}
 

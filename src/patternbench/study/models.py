@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.study.evidence import Fraction, RoundsOrRule, Wish
+from patternbench.study.evidence import DeclaredWish, Fraction, RoundsOrRule
 from patternbench.study.faults import Fault
 from patternbench.study.levels import Levels
 from patternbench.study.parts import Model, Name, OneOf, Setting, misplaced
@@ -75,7 +75,7 @@ class ClientAt(OneOf):
     command: Annotated[list[str], Field(min_length=1)] | None = None
 
 
-class Objective(Model):
+class ResponseObjective(Model):
     """What counts as good: a successful call slower than this is throughput, but no goodput."""
 
     response_time: PositiveDuration
@@ -110,12 +110,12 @@ class Study(Model):
     rounds: RoundsOrRule = 10
     derived: dict[DerivedName, Expression] = Field(default_factory=dict)
     models: list[str] = Field(default_factory=list)
-    recommend: Wish | None = None
+    recommend: DeclaredWish | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 1
     order: Literal["shuffled", "declared"] = "shuffled"
     time_limit: PositiveDuration = Duration.parse("2m")
     warm_up: Duration = Duration.parse("2s")
-    objective: Objective | None = None
+    objective: ResponseObjective | None = None
     lateness: Lateness | None = None
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)

@@ -10,8 +10,8 @@ import pytest
 from patternbench.analyze.load.rate_search import (
     Capacity,
     Limits,
-    Objective,
-    Step,
+    RateObjective,
+    RateStep,
     capacity,
     knee,
     parse_objective,
@@ -27,14 +27,14 @@ EXACT = 1 / SERVICE_S + math.log(OBJECTIVE.allowed) / OBJECTIVE.seconds
 """P(response > t) = exp(-(mu - lambda) t), so that the rate at which it is 5 % is known."""
 
 
-def round_of(rate: float, rng: np.random.Generator, spread: float, calls: int = 2000) -> Step:
+def round_of(rate: float, rng: np.random.Generator, spread: float, calls: int = 2000) -> RateStep:
     """A round at the queue: its speed differs from round to round, as a machine's does."""
     speed = (1 / SERVICE_S) * math.exp(spread * rng.standard_normal())
     late = math.exp(-(speed - rate) * OBJECTIVE.seconds) if rate < speed else 1.0
-    return Step(rate, calls, int(rng.binomial(calls, late)))
+    return RateStep(rate, calls, int(rng.binomial(calls, late)))
 
 
-def found(seed: int, spread: float = 0.03, limits: Limits | None = None) -> tuple[Capacity, list[Step]]:
+def found(seed: int, spread: float = 0.03, limits: Limits | None = None) -> tuple[Capacity, list[RateStep]]:
     limits = limits or Limits(start=5)
     rng, steps, asking = np.random.default_rng(seed), [], search(OBJECTIVE, limits)
     rate = next(asking, None)
@@ -62,10 +62,10 @@ def test_the_search_asks_the_same_rates_of_the_same_service() -> None:
 
 def test_a_service_that_keeps_the_objective_at_any_rate_has_no_capacity_found() -> None:
     asking, limits = search(OBJECTIVE, Limits(most=100)), Limits(most=100)
-    steps = [Step(next(asking), 100, 0)]
+    steps = [RateStep(next(asking), 100, 0)]
     with pytest.raises(StopIteration):
         while True:
-            steps.append(Step(asking.send(steps[-1]), 100, 0))
+            steps.append(RateStep(asking.send(steps[-1]), 100, 0))
     assert max(step.rate for step in steps) <= 100
     assert capacity(repeated(steps, limits), OBJECTIVE).rate is None
 
@@ -75,18 +75,19 @@ def test_a_service_that_misses_the_objective_at_once_is_asked_for_less_and_then_
     rates = [next(asking)]
     with pytest.raises(StopIteration):
         while True:
-            rates.append(asking.send(Step(rates[-1], 100, 100)))
+            rates.append(asking.send(RateStep(rates[-1], 100, 100)))
     assert rates[:5] == [8, 8, 4, 4, 2] and len(rates) < 40
 
 
 def test_no_answer_lies_beyond_the_rates_that_were_repeated() -> None:
-    steps = [Step(rate, 1000, missed) for rate in (90, 100, 110) for missed in (1, 1, 2 + rate // 50)]
+    steps = [RateStep(rate, 1000, missed) for rate in (90, 100, 110) for missed in (1, 1, 2 + rate // 50)]
     assert capacity(steps, OBJECTIVE).rate is None
 
 
 def test_rounds_that_differ_too_much_give_no_interval() -> None:
     steps = [
-        Step(rate, 1000, missed) for rate, missed in ((90, 400), (100, 10), (110, 300), (90, 2), (100, 500), (110, 6))
+        RateStep(rate, 1000, missed)
+        for rate, missed in ((90, 400), (100, 10), (110, 300), (90, 2), (100, 500), (110, 6))
     ]
     assert capacity(steps, OBJECTIVE).low is None
 
@@ -94,17 +95,17 @@ def test_rounds_that_differ_too_much_give_no_interval() -> None:
 def test_one_stall_does_not_lead_the_search_astray() -> None:
     asking = search(OBJECTIVE, Limits(start=8))
     assert next(asking) == 8
-    assert asking.send(Step(8, 100, 90)) == 8
-    assert asking.send(Step(8, 100, 0)) == 16
+    assert asking.send(RateStep(8, 100, 90)) == 8
+    assert asking.send(RateStep(8, 100, 0)) == 16
 
 
 def test_the_knee_is_the_last_rate_before_any_that_missed_more_than_one_in_a_thousand() -> None:
-    assert knee([Step(10, 5000, 0), Step(40, 5000, 4), Step(20, 5000, 1), Step(80, 5000, 900)]) == 40
-    assert knee([Step(10, 100, 50)]) is None
+    assert knee([RateStep(10, 5000, 0), RateStep(40, 5000, 4), RateStep(20, 5000, 1), RateStep(80, 5000, 900)]) == 40
+    assert knee([RateStep(10, 100, 50)]) is None
 
 
 def test_an_objective_is_a_quantile_and_a_time() -> None:
-    assert parse_objective("p99 <= 1.5s") == Objective("p99 <= 1.5s", 1 - 0.99, 1.5)
+    assert parse_objective("p99 <= 1.5s") == RateObjective("p99 <= 1.5s", 1 - 0.99, 1.5)
     assert parse_objective("p999<=200ms").allowed == pytest.approx(0.001)
     for text in ("p95", "p95 < 100ms", "mean <= 1s", "p95 <= 100", "p95 <= 0ms"):
         with pytest.raises(DataError, match="Write for example"):

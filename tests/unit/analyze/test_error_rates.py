@@ -12,10 +12,10 @@ from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import holm, rank
 from patternbench.analyze.recommend.recommendation import shown_below
 from patternbench.analyze.stopping.doubts import doubts, order_p, outliers
-from patternbench.analyze.stopping.rule import Rule
+from patternbench.analyze.stopping.rule import StoppingRule
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "analysis" / "error_rates.py"
-RULE = Rule("p95", 0.05, relative=True, fewest=3, most=30)
+RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 
 
 def script() -> ModuleType:

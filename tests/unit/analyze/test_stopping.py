@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.stopping.rule import Rule, confidences, decide, next_block, parse_rule, saving
+from patternbench.analyze.stopping.rule import StoppingRule, confidences, decide, next_block, parse_rule, saving
 
-RULE = Rule("p95", 0.05, relative=True, fewest=3, most=30)
+RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 
 
 def test_equal_rounds_stop_at_once() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from patternbench.conformance.cases import BreakerCase, breaker_cases
-from patternbench.conformance.reference_breaker import Decision, ReferenceBreaker, Result, mistakes
+from patternbench.conformance.reference_breaker import CallDecision, ReferenceBreaker, Result, mistakes
 
 CASES = breaker_cases()
 CONFIG = CASES[0].circuit_breaker
@@ -26,7 +26,7 @@ def test_it_admits_and_rejects_as_the_vectors_say(case: BreakerCase) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_it_finds_no_mistake_in_the_vectors(case: BreakerCase) -> None:
     decisions = [
-        decision(s.at_us, s.duration_us, s.success) if s.admitted else Decision(s.at_us, None) for s in case.steps
+        decision(s.at_us, s.duration_us, s.success) if s.admitted else CallDecision(s.at_us, None) for s in case.steps
     ]
     assert mistakes(case.circuit_breaker, decisions, early_us=0, late_us=0) == []
 
@@ -39,16 +39,16 @@ def test_a_breaker_that_never_opens_is_found_out() -> None:
 
 
 def test_a_breaker_that_opens_too_soon_is_found_out() -> None:
-    decisions = [decision(0, 1000, False), Decision(2000, None)]
+    decisions = [decision(0, 1000, False), CallDecision(2000, None)]
     assert mistakes(CONFIG, decisions, 1000, 50_000) == ["call 1 at 2000 us was rejected by a closed breaker"]
 
 
 def test_a_breaker_that_stays_open_too_long_is_found_out() -> None:
-    decisions = [decision(0, 1000, False), decision(2000, 1000, False), Decision(90_000, None)]
+    decisions = [decision(0, 1000, False), decision(2000, 1000, False), CallDecision(90_000, None)]
     assert mistakes(CONFIG, decisions, 1000, 50_000) == [
         "call 2 at 90000 us was rejected 87000 us after it opened for 20000"
     ]
 
 
-def decision(at_us: int, duration_us: int, success: bool) -> Decision:
-    return Decision(at_us, Result(at_us + duration_us, duration_us, success))
+def decision(at_us: int, duration_us: int, success: bool) -> CallDecision:
+    return CallDecision(at_us, Result(at_us + duration_us, duration_us, success))

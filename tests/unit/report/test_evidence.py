@@ -14,7 +14,7 @@ from tests.support.studies import EXAMPLE, changed, study
 
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Recommendation
-from patternbench.analyze.rounds import Scenario
+from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.observe.section import Section
 from patternbench.plan.expand import expand
 from patternbench.records.stored import PlannedScenario
@@ -119,7 +119,7 @@ def choice(fault: int, users: int, verdict: str, order: Sequence[str], sure: boo
 
 
 def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
-    return Candidate(Scenario("", levels, {}), means, True, 1.0, 1.0, True, 0.0)
+    return Candidate(ScenarioRounds("", levels, {}), means, True, 1.0, 1.0, True, 0.0)
 
 
 @pytest.mark.parametrize(

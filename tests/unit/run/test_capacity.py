@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.studies import study
 
-from patternbench.analyze.load.rate_search import Limits, Step, capacity, parse_objective
+from patternbench.analyze.load.rate_search import Limits, RateStep, capacity, parse_objective
 from patternbench.cli.capacity import in_words
-from patternbench.run.capacity import Rig, Round, _one_scenario, of_url
+from patternbench.run.capacity import RateRound, Rig, _one_scenario, of_url
 from patternbench.study.load import loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration
@@ -29,17 +29,17 @@ def test_a_round_has_the_rate_and_the_duration_of_the_search_and_all_else_of_the
     assert (list(at.rate), list(at.duration), list(at.in_flight)) == ([70.5], [Duration.parse("3s")], [10_000])
 
 
-def said(*steps: Step) -> str:
+def said(*steps: RateStep) -> str:
     objective = parse_objective("p95 <= 100ms")
-    rounds = [Round(step, 0.01, 0.02, "") for step in steps]
+    rounds = [RateRound(step, 0.01, 0.02, "") for step in steps]
     return in_words(rounds, capacity([], objective), objective, Limits())
 
 
 def test_the_words_on_the_knee_count_the_calls_that_they_rest_on() -> None:
-    few = said(Step(10, 50, 0), Step(20, 100, 0), Step(40, 200, 60))
+    few = said(RateStep(10, 50, 0), RateStep(20, 100, 0), RateStep(40, 200, 60))
     assert few.endswith(" Up to 20/s 0 of 150 calls missed it.")
-    assert said(Step(10, 20_000, 3), Step(20, 40_000, 900)).endswith(" Up to 10/s 3 of 20,000 calls missed it.")
-    assert "missed it" not in said(Step(10, 50, 40)).partition("/s")[2]
+    assert said(RateStep(10, 20_000, 3), RateStep(20, 40_000, 900)).endswith(" Up to 10/s 3 of 20,000 calls missed it.")
+    assert "missed it" not in said(RateStep(10, 50, 40)).partition("/s")[2]
 
 
 @pytest.mark.parametrize("workload", ["{open: {rate: [1, 2], duration: 1s}}", "{closed: {users: 1, requests: 5}}"])

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.studies import study
 
-from patternbench.analyze.stopping.rule import Rule
+from patternbench.analyze.stopping.rule import StoppingRule
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round, next_block, rounds_of
 from patternbench.run.stopping import open_scenarios
 
-RULE = Rule("p95", 0.05, relative=True, fewest=3, most=6)
+RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=6)
 SCENARIOS = expand(study()).scenarios[:4]
 QUIET, LOUD, BROKEN, OTHER = (scenario.id for scenario in SCENARIOS)
 

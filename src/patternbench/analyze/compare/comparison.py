@@ -18,8 +18,8 @@ from patternbench.analyze.differences import paired as paired_estimate
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.noise import floor_of, scenario_floor
-from patternbench.analyze.problems import DataError, Note, Problem, and_more, plural, raise_if_any
-from patternbench.analyze.rounds import Key, Roles, Scenario, key, level_of, roles, scenarios, varying
+from patternbench.analyze.problems import DataError, DataProblem, Note, and_more, plural, raise_if_any
+from patternbench.analyze.rounds import ColumnRoles, Key, ScenarioRounds, key, level_of, roles, scenarios, varying
 from patternbench.analyze.units import level_text
 
 _POWER = 0.8
@@ -107,7 +107,7 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Co
     shared = [place for place in ours if place in theirs]
     if not shared:
         example = f"A has {next(iter(ours.values())).name}; B has {next(iter(theirs.values())).name}."
-        raise DataError(Problem("the two runs have no scenario in common.", "", example))
+        raise DataError(DataProblem("the two runs have no scenario in common.", "", example))
     notes += _unmatched("A", ours, theirs) + _unmatched("B", theirs, ours)
     pairs = [(ours[place], theirs[place]) for place in shared]
     return _comparison(pairs, list(ours.values()), found, how, notes)
@@ -136,28 +136,30 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how
     return _comparison([pair for pair, _ in matched], all_of_them, found, how, [*notes, *_unpaired_notes(matched)])
 
 
-def is_base(scenario: Scenario, wanted: Mapping[str, object], factors: FactorTable) -> bool:
+def is_base(scenario: ScenarioRounds, wanted: Mapping[str, object], factors: FactorTable) -> bool:
     """Whether a scenario is at the levels that are wanted of a baseline; of a run's own when none are."""
     if not wanted:
         return factors.is_baseline(scenario.levels)
     return all(scenario.levels.get(name) == level for name, level in wanted.items())
 
 
-def alike(a: Scenario, b: Scenario) -> int:
+def alike(a: ScenarioRounds, b: ScenarioRounds) -> int:
     """How many levels of the first scenario the second one has too."""
     return sum(b.levels.get(name) == level for name, level in a.levels.items())
 
 
-def _no_base(bases: Sequence[Scenario], baseline: Sequence[str], factors: FactorTable) -> list[Problem]:
+def _no_base(bases: Sequence[ScenarioRounds], baseline: Sequence[str], factors: FactorTable) -> list[DataProblem]:
     """Why there is nothing to compare with, where that is so."""
     if bases:
         return []
     if baseline:
-        return [Problem(f"no scenario has {' and '.join(baseline)}.", "--baseline")]
+        return [DataProblem(f"no scenario has {' and '.join(baseline)}.", "--baseline")]
     known = ", ".join(f"{name}={level_text(level)}" for name, level in factors.nones.items())
     remedy = "Name a second run, or the levels of one: --baseline strategy=baseline."
     return [
-        Problem(f"no scenario is the baseline ({known or 'no pattern has a level at which it is none'}).", "", remedy)
+        DataProblem(
+            f"no scenario is the baseline ({known or 'no pattern has a level at which it is none'}).", "", remedy
+        )
     ]
 
 
@@ -168,7 +170,7 @@ def _lonely_notes(lonely: Sequence[str]) -> list[Note]:
     return [Note("unmatched", text)]
 
 
-def _unpaired_notes(matched: Sequence[tuple[tuple[Scenario, Scenario], int]]) -> list[Note]:
+def _unpaired_notes(matched: Sequence[tuple[tuple[ScenarioRounds, ScenarioRounds], int]]) -> list[Note]:
     lost = sum(count for _, count in matched)
     text = (
         f"{lost} values are left out: their block lacks a value of the baseline, or of the scenario compared with it."
@@ -176,7 +178,7 @@ def _unpaired_notes(matched: Sequence[tuple[tuple[Scenario, Scenario], int]]) ->
     return [Note("unpaired", text)] if lost else []
 
 
-def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, list[Note]]:
+def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[ColumnRoles, list[Note]]:
     left, right = (roles(table, how.by, how.responses, how.factors) for table in (a, b))
     notes = []
     for kind, ours, theirs in (
@@ -187,17 +189,17 @@ def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[Roles, li
             missing = [name for name in one if name not in other]
             if missing:
                 notes.append(Note("unequal_columns", f"Only {side} has {kind} {', '.join(missing)}: not compared."))
-    found = Roles(
+    found = ColumnRoles(
         tuple(name for name in left.factors if name in right.factors),
         tuple(name for name in left.responses if name in right.responses),
         how.factors,
     )
     if not found.responses:
-        raise DataError(Problem("the two runs have no response in common.", "", " ".join(n.text for n in notes)))
+        raise DataError(DataProblem("the two runs have no response in common.", "", " ".join(n.text for n in notes)))
     return found, notes
 
 
-def _unmatched(side: str, ours: Mapping[Key, Scenario], theirs: Mapping[Key, Scenario]) -> list[Note]:
+def _unmatched(side: str, ours: Mapping[Key, ScenarioRounds], theirs: Mapping[Key, ScenarioRounds]) -> list[Note]:
     only = [scenario.name for place, scenario in ours.items() if place not in theirs]
     if not only:
         return []
@@ -205,8 +207,8 @@ def _unmatched(side: str, ours: Mapping[Key, Scenario], theirs: Mapping[Key, Sce
 
 
 def _partners(
-    every: Iterable[Scenario], bases: Sequence[Scenario], chosen: set[str]
-) -> tuple[list[tuple[Scenario, Scenario]], list[str]]:
+    every: Iterable[ScenarioRounds], bases: Sequence[ScenarioRounds], chosen: set[str]
+) -> tuple[list[tuple[ScenarioRounds, ScenarioRounds]], list[str]]:
     pairs, lonely = [], []
     for scenario in every:
         if scenario in bases:
@@ -220,14 +222,14 @@ def _partners(
     return pairs, lonely
 
 
-def _same_place(scenario: Scenario, base: Scenario, chosen: set[str]) -> bool:
+def _same_place(scenario: ScenarioRounds, base: ScenarioRounds, chosen: set[str]) -> bool:
     return all(scenario.levels.get(k) == v for k, v in base.levels.items() if k not in chosen)
 
 
 def _comparison(
-    pairs: Sequence[tuple[Scenario, Scenario]],
-    every: Sequence[Scenario],
-    found: Roles,
+    pairs: Sequence[tuple[ScenarioRounds, ScenarioRounds]],
+    every: Sequence[ScenarioRounds],
+    found: ColumnRoles,
     how: How,
     notes: list[Note],
 ) -> Comparison:
@@ -236,7 +238,7 @@ def _comparison(
     return Comparison(judged(raw, how.level), floors, how.level, (*notes, *_interval_notes(raw)))
 
 
-def _floor(every: Sequence[Scenario], response: str) -> float | None:
+def _floor(every: Sequence[ScenarioRounds], response: str) -> float | None:
     return known(floor_of(response, [scenario.values[response] for scenario in every]).typical)
 
 
@@ -248,7 +250,7 @@ def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
     return [Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario}).")]
 
 
-def difference(a: Scenario, b: Scenario, response: str, level: float) -> Difference:
+def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, level: float) -> Difference:
     """Compare one response of two scenarios, B against A; its verdict waits for how many others are looked at."""
     x, y = a.values[response], b.values[response]
     if not len(x) or not len(y):
@@ -284,7 +286,7 @@ def estimates(x: Floats, y: Floats, paired: bool) -> tuple[Estimate, Estimate | 
     return estimate(x, y), ratio
 
 
-def against(a: Scenario, b: Scenario, response: str, in_percent: bool) -> Estimate:
+def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: bool) -> Estimate:
     """Estimate B's difference from A in one response, paired by the blocks that both have."""
     (a, b), _ = matched_by_block(a, b, [response])
     blocks = response in a.blocks and a.blocks is b.blocks
@@ -318,7 +320,7 @@ def percent_interval(found: Estimate, level: float, paired: bool) -> Interval:
     return Interval(percent(plain.low), percent(plain.high), plain.method)
 
 
-def _absent(b: Scenario, response: str, rounds: tuple[int, int]) -> Difference:
+def _absent(b: ScenarioRounds, response: str, rounds: tuple[int, int]) -> Difference:
     nothing, gap = Interval(None, None, "none"), float("nan")
     return Difference(
         scenario=b.name,
@@ -341,7 +343,9 @@ def _absent(b: Scenario, response: str, rounds: tuple[int, int]) -> Difference:
     )
 
 
-def matched_by_block(a: Scenario, b: Scenario, responses: Sequence[str]) -> tuple[tuple[Scenario, Scenario], int]:
+def matched_by_block(
+    a: ScenarioRounds, b: ScenarioRounds, responses: Sequence[str]
+) -> tuple[tuple[ScenarioRounds, ScenarioRounds], int]:
     """Return both scenarios with the values of the blocks that both have, in one order, and how many were left out.
 
     Both then hold the very same `blocks`, which marks them as paired. Without blocks they come back as they are.

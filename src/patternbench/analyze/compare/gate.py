@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from patternbench.analyze.compare.comparison import Comparison, Difference
-from patternbench.analyze.problems import DataError, Problem, did_you_mean
+from patternbench.analyze.problems import DataError, DataProblem, did_you_mean
 from patternbench.analyze.units import SECONDS, UNITS
 
 _CONDITION = re.compile(r"^\s*`?([^`<>=]+?)`?\s*([<>])\s*([+-])\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
@@ -42,11 +42,11 @@ def parse_condition(text: str) -> Condition:
     """Parse `p95 > +10%`, `p95 > +20ms` or `goodput < -5%`; raises `DataError` with what to type."""
     match = _CONDITION.match(text)
     if match is None:
-        raise DataError(Problem(f"'{text}' is not a condition.", "--fail-if", _EXAMPLE))
+        raise DataError(DataProblem(f"'{text}' is not a condition.", "--fail-if", _EXAMPLE))
     name, comparison, sign, amount, unit = match.groups()
     problem = _unit_problem(name, unit)
     if problem:
-        raise DataError(Problem(f"'{text}': {problem}", "--fail-if", _EXAMPLE))
+        raise DataError(DataProblem(f"'{text}': {problem}", "--fail-if", _EXAMPLE))
     scale = UNITS.get(unit or "", 1.0)
     value = float(amount) * scale * (1 if sign == "+" else -1)
     return Condition(text, name, comparison == ">", value, unit == "%")
@@ -76,7 +76,7 @@ def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[Verd
     wrong = [c for c in conditions if c.response not in known]
     if wrong:
         problems = (
-            Problem(f"{c.response} was not compared.", f"--fail-if '{c.text}'", did_you_mean(c.response, known))
+            DataProblem(f"{c.response} was not compared.", f"--fail-if '{c.text}'", did_you_mean(c.response, known))
             for c in wrong
         )
         raise DataError(*problems)

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.signal import savgol_filter
 
 from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
 from patternbench.analyze.units import number
 
 #: Window of the Savitzky-Golay filter that the case-study paper used, and its polynomial.
@@ -124,13 +124,13 @@ def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list
     wanted = {"load": names.load, "time": names.time, "response": names.response, "status": names.status}
     known = [str(name) for name in requests.columns]
     wrong = [(option, name) for option, name in wanted.items() if name not in known]
-    raise_if_any(Problem(f"no column is called {n}.", f"--{option}", did_you_mean(n, known)) for option, n in wrong)
+    raise_if_any(DataProblem(f"no column is called {n}.", f"--{option}", did_you_mean(n, known)) for option, n in wrong)
     table = pd.DataFrame({option: requests[name] for option, name in wanted.items()})
     for option in ("load", "time", "response"):
         table[option] = _numbers(table[option], wanted[option])
     complete = table[np.isfinite(table[["load", "time", "response"]].to_numpy(dtype=float)).all(axis=1)]
     if complete.empty:
-        raise DataError(Problem("no request has a load, a time and a response time."))
+        raise DataError(DataProblem("no request has a load, a time and a response time."))
     lost = len(table) - len(complete)
     return complete, [
         Note("missing", f"{lost:,} requests without a load, time or response time left out.")
@@ -142,7 +142,7 @@ def _numbers(column: pd.Series, name: str) -> pd.Series:
     wrong = column[found.isna() & column.notna()]
     if len(wrong):
         raise DataError(
-            Problem(
+            DataProblem(
                 f"column {name} must hold numbers but holds '{wrong.iloc[0]}'.",
                 f"row {int(wrong.index[0]) + 1}",
             )

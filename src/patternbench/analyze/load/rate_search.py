@@ -22,7 +22,7 @@ import numpy as np
 from scipy import stats
 
 from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.problems import DataError, Problem
+from patternbench.analyze.problems import DataError, DataProblem
 
 _OBJECTIVE = re.compile(r"^\s*p(\d{2,4})\s*<=\s*(\d+(?:\.\d+)?)\s*(us|ms|s)\s*$")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -38,7 +38,7 @@ BEYOND = 1.1
 
 
 @dataclass(frozen=True)
-class Objective:
+class RateObjective:
     """Which share of calls may be missed, and within how many seconds the others are answered well."""
 
     text: str
@@ -47,7 +47,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class Step:
+class RateStep:
     """One round of the search: calls per second, calls asked for, calls missed."""
 
     rate: float
@@ -80,17 +80,17 @@ class Limits:
     rounds: int = 5
 
 
-def parse_objective(text: str) -> Objective:
+def parse_objective(text: str) -> RateObjective:
     """The objective that a text such as ``p95 <= 100ms`` writes; raises DataError saying how one is written."""
     match = _OBJECTIVE.match(text)
     if match is None or float(match[2]) == 0:
-        raise DataError(Problem(f"{text!r} is no objective.", "--objective", "Write for example 'p95 <= 100ms'."))
+        raise DataError(DataProblem(f"{text!r} is no objective.", "--objective", "Write for example 'p95 <= 100ms'."))
     share = float(f"0.{match[1]}")
-    return Objective(text.strip(), 1 - share, float(match[2]) * _UNITS[match[3]])
+    return RateObjective(text.strip(), 1 - share, float(match[2]) * _UNITS[match[3]])
 
 
-def search(objective: Objective, limits: Limits) -> Generator[float, Step, None]:
-    """Yield the rates to measure, one after another, until nothing is left to ask; each one's Step is sent back."""
+def search(objective: RateObjective, limits: Limits) -> Generator[float, RateStep, None]:
+    """Yield the rates to measure, one after another, until nothing is left to ask; each one's RateStep is sent back."""
     rate, low, high = limits.start, 0.0, math.inf
     while (high == math.inf and rate <= limits.most) or (low == 0 and rate >= limits.start / 1024):
         kept = yield from _kept(rate, objective)
@@ -111,7 +111,7 @@ def search(objective: Objective, limits: Limits) -> Generator[float, Step, None]
             yield middle * share
 
 
-def _kept(rate: float, objective: Objective) -> Generator[float, Step, bool]:
+def _kept(rate: float, objective: RateObjective) -> Generator[float, RateStep, bool]:
     """Whether a rate keeps the objective; one that misses it is asked again, since one stall misleads."""
     for _ in range(2):
         step = yield rate
@@ -120,12 +120,12 @@ def _kept(rate: float, objective: Objective) -> Generator[float, Step, bool]:
     return False
 
 
-def repeated(steps: Sequence[Step], limits: Limits) -> Sequence[Step]:
+def repeated(steps: Sequence[RateStep], limits: Limits) -> Sequence[RateStep]:
     """The rounds that were repeated around the answer, which its interval rests on; none when the search found none."""
     return steps[-limits.rounds * len(SPREAD) :] if len(steps) > limits.rounds * len(SPREAD) else []
 
 
-def capacity(steps: Sequence[Step], objective: Objective, level: float = 0.95) -> Capacity:
+def capacity(steps: Sequence[RateStep], objective: RateObjective, level: float = 0.95) -> Capacity:
     """Estimate the rate at which the missed share reaches what the objective allows, from repeated rounds."""
     if len({step.rate for step in steps}) < 2 or len(steps) < FEWEST:  # noqa: PLR2004 - a line has two ends
         return Capacity(None, None, None, level, "the search found no rate to repeat rounds around")
@@ -146,7 +146,7 @@ def capacity(steps: Sequence[Step], objective: Objective, level: float = 0.95) -
     return Capacity(estimate, low, high, level, "")
 
 
-def _logit(step: Step) -> float:
+def _logit(step: RateStep) -> float:
     """The empirical logit of the missed share, which is finite for none and for all (Haldane, 1956)."""
     return math.log((step.missed + 0.5) / (step.calls - step.missed + 0.5))
 
@@ -184,7 +184,7 @@ ON_THE_GROUND = 0.001
 """The missed share of a round below which its rate counts as one that the service takes untroubled."""
 
 
-def knee(steps: Sequence[Step]) -> float | None:
+def knee(steps: Sequence[RateStep]) -> float | None:
     """The rate after which the missed share leaves the ground: the last at which under 1 in 1,000 calls was missed."""
     good = [step.rate for step in steps if step.share < ON_THE_GROUND]
     bad = [step.rate for step in steps if step.share >= ON_THE_GROUND]

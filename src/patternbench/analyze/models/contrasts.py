@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from patternbench.analyze.models.fit import ModelResult
-from patternbench.analyze.models.formula import Design, Floats, right_side
+from patternbench.analyze.models.formula import DesignMatrix, Floats, right_side
 
 _MOST_LEVELS = 5
 
@@ -31,7 +31,7 @@ class Contrast:
     high: float
 
 
-def entangled(design: Design) -> dict[str, tuple[str, ...]]:
+def entangled(design: DesignMatrix) -> dict[str, tuple[str, ...]]:
     """Return the factors that several terms read, each with the other factors of those terms."""
     reads = [block.reads for block in design.blocks if block.name != "Intercept"]
     found = {}
@@ -55,14 +55,14 @@ def contrasts(result: ModelResult, factor: str, partners: tuple[str, ...]) -> It
             yield _contrast(result, factor, (before, after), where)
 
 
-def _steps(design: Design, factor: str) -> list[tuple[object, object]]:
+def _steps(design: DesignMatrix, factor: str) -> list[tuple[object, object]]:
     if factor in design.ranges:
         return [design.ranges[factor]]
     reference, *others = design.levels[factor]
     return [(reference, level) for level in others]
 
 
-def _ends(design: Design, factor: str) -> tuple[object, ...]:
+def _ends(design: DesignMatrix, factor: str) -> tuple[object, ...]:
     return design.ranges[factor] if factor in design.ranges else design.levels[factor][:_MOST_LEVELS]
 
 
@@ -81,7 +81,7 @@ def _contrast(result: ModelResult, factor: str, step: tuple[object, object], whe
     return Contrast(factor, *step, where, *result.inference.interval(after - before, result.fit.level))
 
 
-def _rows(design: Design, places: Sequence[Mapping[str, object]]) -> Floats:
+def _rows(design: DesignMatrix, places: Sequence[Mapping[str, object]]) -> Floats:
     """Return a row of the design for each place: places x columns."""
     middle = {name: _middle(design, name) for name in design.parsed.right}
     frame = pd.DataFrame([{**middle, **at} for at in places])
@@ -93,5 +93,5 @@ def _rows(design: Design, places: Sequence[Mapping[str, object]]) -> Floats:
     return rows
 
 
-def _middle(design: Design, name: str) -> object:
+def _middle(design: DesignMatrix, name: str) -> object:
     return float(design.frame[name].mean()) if name in design.ranges else design.levels[name][0]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.models.formula import Design, Floats
+from patternbench.analyze.models.formula import DesignMatrix, Floats
 from patternbench.analyze.models.linear import Factorization
 
 #: Up to this many scenarios each is left out in turn; above it they are dealt into ten folds.
@@ -73,7 +73,7 @@ def prediction_errors(response: str, y: Floats, predicted: Floats) -> Errors:
     return Errors(int(scored.sum()), mape, float(widest * (gaps / widest).mean()), rmse, note)
 
 
-def scenario_of_rows(design: Design, scenarios: pd.Series | None) -> npt.NDArray[np.int64]:
+def scenario_of_rows(design: DesignMatrix, scenarios: pd.Series | None) -> npt.NDArray[np.int64]:
     """Return each used row's scenario number: by the given column, else by the factor values.
 
     Numbers follow the sorted values, so that the order of the rows does not matter.
@@ -99,7 +99,7 @@ def deal_folds(groups: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.N
 
 
 def cross_validate(
-    design: Design, factorization: Factorization, groups: npt.NDArray[np.int64], rng: np.random.Generator
+    design: DesignMatrix, factorization: Factorization, groups: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[CrossValidation, ...]:
     """Predict every scenario from a fit without it, for each response; one result per response.
 
@@ -128,7 +128,7 @@ def _predict_left_out(q: Floats, y: Floats, whole: Floats) -> Floats:
     return predicted
 
 
-def _validation(design: Design, predicted: Floats, j: int, scenarios: int, folds: int) -> CrossValidation:
+def _validation(design: DesignMatrix, predicted: Floats, j: int, scenarios: int, folds: int) -> CrossValidation:
     unscored = int(np.isnan(predicted[:, j]).sum())
     unit = "rows" if scenarios == len(predicted) else "scenarios"
     how = f"each {unit[:-1]} left out in turn" if folds == scenarios else f"{unit} dealt into {folds} folds"

@@ -25,7 +25,7 @@ from patternbench.analyze.models.diagnostics import (
     henze_zirkler_test,
     residual_tests,
 )
-from patternbench.analyze.models.formula import Design, Floats, build_design
+from patternbench.analyze.models.formula import DesignMatrix, Floats, build_design
 from patternbench.analyze.models.formula_text import at
 from patternbench.analyze.models.inference import Inference, plain_inference
 from patternbench.analyze.models.influence import Influence, SuspiciousRow, influence, repeats, suspicious_rows
@@ -42,7 +42,7 @@ from patternbench.analyze.models.linear import (
 from patternbench.analyze.models.manova import TermTest, manova
 from patternbench.analyze.models.robust import Grouping, Remedy, remedies
 from patternbench.analyze.models.structure import FEWEST_GROUPS, structure_tests
-from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
 
 _STRONG_INFLATION = 10.0
 
@@ -102,7 +102,7 @@ class ModelResult:
 class MultivariateResult:
     """Several responses together: MANOVA per term, joint normality, correlated residuals."""
 
-    design: Design
+    design: DesignMatrix
     tests: tuple[TermTest, ...]
     normality: Test
     quantiles: QuantilePoints | None
@@ -143,13 +143,13 @@ def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
     known = [str(name) for name in table.columns]
     for option, name in (("group", settings.group), ("scenario", settings.scenario)):
         if name is not None and name not in known:
-            raise DataError(Problem(f"no column is called {name}.", f"--{option}", did_you_mean(name, known)))
+            raise DataError(DataProblem(f"no column is called {name}.", f"--{option}", did_you_mean(name, known)))
     group = settings.group or ("block" if "block" in known else None)
     scenario = settings.scenario or ("scenario" if "scenario" in known else None)
     return replace(settings, group=group, scenario=scenario)
 
 
-def _designs(table: pd.DataFrame, formulas: Sequence[str], factors: FactorTable) -> list[Design]:
+def _designs(table: pd.DataFrame, formulas: Sequence[str], factors: FactorTable) -> list[DesignMatrix]:
     designs, problems = [], []
     for text in formulas:
         try:
@@ -161,7 +161,7 @@ def _designs(table: pd.DataFrame, formulas: Sequence[str], factors: FactorTable)
     return designs
 
 
-def _models(design: Design, basis: Factorization, table: pd.DataFrame, settings: Settings) -> list[ModelResult]:
+def _models(design: DesignMatrix, basis: Factorization, table: pd.DataFrame, settings: Settings) -> list[ModelResult]:
     groups = scenario_of_rows(design, table[settings.scenario] if settings.scenario else None)
     if groups.max() == 0:
         groups = np.arange(len(groups), dtype=np.int64)
@@ -202,7 +202,7 @@ def _model(
     )
 
 
-def _grouping(design: Design, table: pd.DataFrame, settings: Settings) -> Grouping:
+def _grouping(design: DesignMatrix, table: pd.DataFrame, settings: Settings) -> Grouping:
     """The column that groups rows: the formula's own, else the settings'."""
     asked = design.parsed.random
     if asked is None:
@@ -217,11 +217,11 @@ def _grouping(design: Design, table: pd.DataFrame, settings: Settings) -> Groupi
         problems.append("a random part needs an intercept.")
     lost = [name for name in asked.slopes if name not in design.parsed.right]
     problems += [f"{name} has a random slope but no term of its own: add {name}." for name in lost]
-    raise_if_any(Problem(what, where) for what in problems)
+    raise_if_any(DataProblem(what, where) for what in problems)
     return Grouping(asked.group, asked)
 
 
-def _inflation_notes(design: Design) -> list[Note]:
+def _inflation_notes(design: DesignMatrix) -> list[Note]:
     strong = [name for name, value in factor_inflation(design).items() if value**2 > _STRONG_INFLATION]
     if not strong:
         return []
@@ -232,7 +232,7 @@ def _inflation_notes(design: Design) -> list[Note]:
 
 
 def _multivariate(
-    design: Design, basis: Factorization, models: Sequence[ModelResult], settings: Settings
+    design: DesignMatrix, basis: Factorization, models: Sequence[ModelResult], settings: Settings
 ) -> MultivariateResult:
     residuals = np.column_stack([model.fit.residuals for model in models])
     normality = henze_zirkler_test(residuals, np.random.default_rng(settings.seed))

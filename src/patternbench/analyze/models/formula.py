@@ -14,7 +14,7 @@ from formulaic import Formula
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
 from patternbench.analyze.models.nesting import Nest, Nested, crossing_problems, nest
-from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, plural, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignMatrix:
     """The matrices of one formula over one table.
 
     `x` is n x p with full column rank, `y` is n x q, `rows` holds the positions (from 0) of the used rows
@@ -72,7 +72,7 @@ class Design:
         return "Intercept" in self.columns
 
 
-def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_KNOWN) -> Design:
+def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_KNOWN) -> DesignMatrix:
     """Build the design of formula `text` over `table`, of whose columns `factors` are known.
 
     Rows with missing or infinite values are left out, terms with one level and columns that other columns
@@ -80,7 +80,7 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
     """
     parsed = parse_formula(text)
     if not parsed.right:
-        raise DataError(Problem("names no factor: there is nothing to estimate.", at(text), "Add one."))
+        raise DataError(DataProblem("names no factor: there is nothing to estimate.", at(text), "Add one."))
     raise_if_any(_unknown_columns(parsed, table))
     raise_if_any(_text_problems(parsed, table))
     found = _nested(parsed, table, factors)
@@ -130,18 +130,18 @@ def _term_name(parsed: Parsed, term: object) -> str:
 # ------------------------------------------------------------------------------------------
 
 
-def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
+def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
     known = [str(name) for name in table.columns]
     random = (parsed.random.group, *parsed.random.slopes) if parsed.random else ()
     missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right, *random)) if name not in known]
-    return [Problem(f"no column is called {name}.", at(parsed.text), did_you_mean(name, known)) for name in missing]
+    return [DataProblem(f"no column is called {name}.", at(parsed.text), did_you_mean(name, known)) for name in missing]
 
 
 def _is_number(column: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
-def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
+def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
     must = set(parsed.left) | set(parsed.arithmetic)
     problems = []
     for name in dict.fromkeys((*parsed.left, *parsed.right)):
@@ -151,7 +151,7 @@ def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[Problem]:
     return problems
 
 
-def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
+def _text_problem(column: pd.Series, name: str, must: bool) -> list[DataProblem]:
     counts = column.astype(object).dropna().value_counts(sort=False)
     texts = pd.Series(counts.index.map(str), dtype=object)
     unread = pd.to_numeric(texts, errors="coerce").isna().to_numpy()
@@ -160,12 +160,12 @@ def _text_problem(column: pd.Series, name: str, must: bool) -> list[Problem]:
     if not must and (share < _MOSTLY_NUMBERS or pd.api.types.is_bool_dtype(column)):
         return []
     if not wrong:
-        return [Problem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")]
+        return [DataProblem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")]
     first = int(np.flatnonzero(column.isin(set(counts.index[unread])))[0])
     more = f" ({plural(wrong, 'such value')})" if wrong > 1 else ""
     what = f"column {name} must hold numbers but holds '{column.iloc[first]}'{more}."
     remedy = "Correct or remove it." if must else f"Correct or remove it, or write C({name}) for a category."
-    return [Problem(what, f"row {first + 1}", remedy)]
+    return [DataProblem(what, f"row {first + 1}", remedy)]
 
 
 def _complete_rows(
@@ -177,7 +177,7 @@ def _complete_rows(
     bad = (missing | infinite).any(axis=1).to_numpy()
     if bad.all():
         culprits = ", ".join(_culprits(missing | infinite)) or "the table is empty"
-        raise DataError(Problem(f"no row is complete: {culprits}.", at(parsed.text)))
+        raise DataError(DataProblem(f"no row is complete: {culprits}.", at(parsed.text)))
     notes = _row_notes("missing", "missing", missing.drop(columns=list(explained))) + _row_notes(
         "infinite", "infinite", infinite
     )
@@ -206,15 +206,17 @@ def _row_notes(kind: str, word: str, flags: pd.DataFrame) -> list[Note]:
     return notes
 
 
-def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[Problem]:
+def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
     problems = []
     for name in parsed.left:
         values = frame[name].to_numpy(dtype=float)
         if not values.any():
-            problems.append(Problem(f"{name} is zero in every row: there is nothing to explain.", f"response {name}"))
+            problems.append(
+                DataProblem(f"{name} is zero in every row: there is nothing to explain.", f"response {name}")
+            )
         elif len(values) > 1 and np.ptp(values) == 0:
             problems.append(
-                Problem(f"{name} is {values[0]:g} in every row: there is nothing to explain.", f"response {name}")
+                DataProblem(f"{name} is {values[0]:g} in every row: there is nothing to explain.", f"response {name}")
             )
     return problems
 
@@ -239,8 +241,8 @@ def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, lis
     gone = [(term, names[0]) for term, names in held if names]
     notes = [Note("dropped_term", _constant_text(parsed, term, name, frame)) for term, name in gone]
     if all(names or str(term) == "1" for term, names in held):
-        lost = [Problem(note.text, at(parsed.text)) for note in notes]
-        raise DataError(*lost, Problem("No term is left.", at(parsed.text)))
+        lost = [DataProblem(note.text, at(parsed.text)) for note in notes]
+        raise DataError(*lost, DataProblem("No term is left.", at(parsed.text)))
     return parsed.without([term for term, _ in gone]), notes
 
 
@@ -253,7 +255,7 @@ def _constant_text(parsed: Parsed, term: object, name: str, frame: pd.DataFrame)
 # ----------------------------------------------------------------------------------------------------
 
 
-def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> Design:
+def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> DesignMatrix:
     x, columns, blocks = right_side(parsed, frame)
     left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
     y = np.asarray(_evaluated(left, parsed, frame), dtype=float)
@@ -265,38 +267,42 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
     x, columns, blocks = _only(keep, x, columns, blocks)
     levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not _is_number(frame[n])}
     ranges = {n: (float(frame[n].min()), float(frame[n].max())) for n in parsed.right if n not in levels}
-    return Design(parsed, x, y, columns, blocks, rows, frame, levels, ranges, (*notes, *aliased))
+    return DesignMatrix(parsed, x, y, columns, blocks, rows, frame, levels, ranges, (*notes, *aliased))
 
 
-def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[Problem]:
+def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[DataProblem]:
     problems = []
     for j in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist():
         row = int(rows[np.flatnonzero(~np.isfinite(matrix[:, j]))[0]]) + 1
         problems.append(
-            Problem(f"{names[j]} has no finite value there (a log of zero, or a division by zero?).", f"row {row}")
+            DataProblem(f"{names[j]} has no finite value there (a log of zero, or a division by zero?).", f"row {row}")
         )
     return problems
 
 
-def out_of_scale(matrix: Floats, names: Sequence[str]) -> list[Problem]:
+def out_of_scale(matrix: Floats, names: Sequence[str]) -> list[DataProblem]:
     """Say which columns (rows x columns) are too large or too small to be squared."""
     largest = np.abs(matrix).max(axis=0, initial=0)
     wrong = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
     what = "{} reaches {:.0e}, whose square no number can hold."
-    return [Problem(what.format(names[j], largest[j]), "", "Change its unit.") for j in np.flatnonzero(wrong).tolist()]
+    return [
+        DataProblem(what.format(names[j], largest[j]), "", "Change its unit.") for j in np.flatnonzero(wrong).tolist()
+    ]
 
 
-def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[Problem]:
+def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[DataProblem]:
     if rows > terms:
         return []
     what = f"{plural(rows, 'complete row')} cannot carry {plural(terms, 'coefficient')}."
-    return [Problem(what, at(parsed.text), f"Add rows (at least {terms + 1}) or remove terms.")]
+    return [DataProblem(what, at(parsed.text), f"Add rows (at least {terms + 1}) or remove terms.")]
 
 
-def _nothing_left(parsed: Parsed, keep: list[int], columns: Sequence[str], aliased: list[Note]) -> list[Problem]:
+def _nothing_left(parsed: Parsed, keep: list[int], columns: Sequence[str], aliased: list[Note]) -> list[DataProblem]:
     if any(columns[i] != "Intercept" for i in keep):
         return []
-    return [Problem(note.text, at(parsed.text)) for note in aliased] + [Problem("No term is left.", at(parsed.text))]
+    return [DataProblem(note.text, at(parsed.text)) for note in aliased] + [
+        DataProblem("No term is left.", at(parsed.text))
+    ]
 
 
 def _only(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from formulaic import Formula
 from formulaic.errors import FormulaicError
 
-from patternbench.analyze.problems import DataError, Problem, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, raise_if_any
 
 #: Functions a formula may call. All are stateless, so that a saved model predicts what it was fitted as.
 FUNCTIONS = ("C", "I", "log", "log2", "log10", "exp", "sqrt")
@@ -123,7 +123,7 @@ def _read_by_formulaic(fixed: str, names: Mapping[str, str], text: str) -> Formu
     try:
         formula = Formula(fixed)
     except (FormulaicError, SyntaxError, ValueError, RecursionError) as cause:
-        raise DataError(Problem(f"cannot be read. {_shown(_first_line(cause), names)}", at(text))) from None
+        raise DataError(DataProblem(f"cannot be read. {_shown(_first_line(cause), names)}", at(text))) from None
     return formula
 
 
@@ -138,22 +138,22 @@ def _first_line(cause: BaseException) -> str:
 def _safe(text: str) -> tuple[str, dict[str, str]]:
     """Return `text` with a stand-in for each name of a column, and the column of each stand-in."""
     found: dict[str, str] = {}
-    problems: list[Problem] = []
+    problems: list[DataProblem] = []
     safe = "".join(_replaced(token, found, problems, text) for token in _TOKEN.finditer(text))
     raise_if_any(problems)
     return safe, {stand_in: name for name, stand_in in found.items()}
 
 
-def _replaced(token: re.Match[str], found: dict[str, str], problems: list[Problem], text: str) -> str:
+def _replaced(token: re.Match[str], found: dict[str, str], problems: list[DataProblem], text: str) -> str:
     name = token["quoted"] or token["name"]
     if name is None:
         return "**" if token["sign"] == "^" else token[0]
     if token["call"]:
         if name not in FUNCTIONS:
-            problems.append(Problem(f"{name}(...) is not allowed.", at(text), _ALLOWED))
+            problems.append(DataProblem(f"{name}(...) is not allowed.", at(text), _ALLOWED))
         return token[0]
     if token["name"] and re.search(r"(^|\.)__", name):
-        problems.append(Problem(f"{name} is not allowed.", at(text), _ALLOWED))
+        problems.append(DataProblem(f"{name} is not allowed.", at(text), _ALLOWED))
     return found.setdefault(name, f"_pb{len(found)}_")
 
 
@@ -196,7 +196,7 @@ def _split_random(safe: str, names: Mapping[str, str], text: str) -> tuple[str, 
     slopes = [one.strip() for one in parts[0]["slopes"].split("+")]
     if len(parts) > 1 or not all(one == "1" or one in names for one in slopes):
         what = "has a random part that cannot be read."
-        raise DataError(Problem(what, at(text), "Write one, of plain names: (1 | block) or (users | block)."))
+        raise DataError(DataProblem(what, at(text), "Write one, of plain names: (1 | block) or (users | block)."))
     slope_names = tuple(names[one] for one in slopes if one != "1")
     return _RANDOM.sub("", safe), Random(slope_names, names[parts[0]["group"]])
 
@@ -205,20 +205,20 @@ def _split_random(safe: str, names: Mapping[str, str], text: str) -> tuple[str, 
 # ----------------------------------------------------------------------------------------------------
 
 
-def _size_problems(text: str) -> Iterator[Problem]:
+def _size_problems(text: str) -> Iterator[DataProblem]:
     if len(text) > _LONGEST:
-        yield Problem(f"has {len(text):,} characters; at most {_LONGEST:,} are read.", at(text))
+        yield DataProblem(f"has {len(text):,} characters; at most {_LONGEST:,} are read.", at(text))
 
 
-def _side_problems(fixed: str, text: str) -> Iterator[Problem]:
+def _side_problems(fixed: str, text: str) -> Iterator[DataProblem]:
     sides = fixed.split("~")
     if len(sides) != 2 or not all(side.strip() for side in sides):  # noqa: PLR2004 - left and right
-        yield Problem("needs exactly one ~ with names on both sides.", at(text), "Write 'response ~ factor'.")
+        yield DataProblem("needs exactly one ~ with names on both sides.", at(text), "Write 'response ~ factor'.")
     elif re.search(r"(?<![\w.)])\.(?![\w.])", sides[1]):
-        yield Problem("holds a dot for all other columns.", at(text), "Name the columns: 'y ~ a + b'.")
+        yield DataProblem("holds a dot for all other columns.", at(text), "Name the columns: 'y ~ a + b'.")
 
 
-def _not_allowed(fixed: str, names: Mapping[str, str], text: str) -> Iterator[Problem]:
+def _not_allowed(fixed: str, names: Mapping[str, str], text: str) -> Iterator[DataProblem]:
     if any(True for _ in _side_problems(fixed, text)):
         return
     left, right = fixed.split("~")
@@ -227,7 +227,7 @@ def _not_allowed(fixed: str, names: Mapping[str, str], text: str) -> Iterator[Pr
         yield from (_said(problem, names, text) for problem in _term_problems(tree))
         yield from _count_problems(tree, text)
     if "C(" in left.replace(" ", ""):
-        yield Problem("a response is a number, so C(...) cannot stand on the left.", at(text))
+        yield DataProblem("a response is a number, so C(...) cannot stand on the left.", at(text))
 
 
 def _tree(side: str, names: Mapping[str, str], text: str) -> ast.expr:
@@ -236,7 +236,7 @@ def _tree(side: str, names: Mapping[str, str], text: str) -> ast.expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
         open_ = any(text.count(a) != text.count(b) for a, b in ("()", "[]")) or text.count("`") % 2
         why = "A bracket or a backtick is not closed." if open_ else _shown(_syntax(cause), names)
-        raise DataError(Problem(f"cannot be read. {why}", at(text), _needs_ticks(text))) from None
+        raise DataError(DataProblem(f"cannot be read. {why}", at(text), _needs_ticks(text))) from None
 
 
 def _syntax(cause: BaseException) -> str:
@@ -247,9 +247,9 @@ def _needs_ticks(text: str) -> str:
     return "" if "`" in text else "Write a name that holds spaces or signs in backticks: `my column`."
 
 
-def _said(problem: tuple[str, str], names: Mapping[str, str], text: str) -> Problem:
+def _said(problem: tuple[str, str], names: Mapping[str, str], text: str) -> DataProblem:
     what, remedy = (_shown(part.replace("@", ":"), names) for part in problem)
-    return Problem(what, at(text), remedy)
+    return DataProblem(what, at(text), remedy)
 
 
 def _term_problems(node: ast.expr) -> Iterator[tuple[str, str]]:
@@ -322,10 +322,10 @@ def _is_small(node: ast.expr) -> bool:
     return isinstance(value, (int, float)) and abs(value) <= _LARGEST_POWER
 
 
-def _count_problems(tree: ast.expr, text: str) -> Iterator[Problem]:
+def _count_problems(tree: ast.expr, text: str) -> Iterator[DataProblem]:
     if _terms(tree) > MOST_TERMS:
         what = f"multiplies out to more than {MOST_TERMS:,} terms."
-        yield Problem(what, at(text), "Write only the interactions that you ask about: 'y ~ a + b + a:b'.")
+        yield DataProblem(what, at(text), "Write only the interactions that you ask about: 'y ~ a + b + a:b'.")
 
 
 def _terms(node: ast.expr) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats
 
-from patternbench.analyze.models.formula import Design, Floats
+from patternbench.analyze.models.formula import DesignMatrix, Floats
 from patternbench.analyze.models.linear import Coefficient, LinearFit, coefficients_of
 
 LEAST_SQUARES = "least squares"
@@ -75,7 +75,7 @@ class Inference:
         reach = error * float(stats.t.ppf((1 + level) / 2, df))
         return value, value - reach, value + reach
 
-    def coefficients(self, design: Design, level: float, vif: dict[str, float]) -> tuple[Coefficient, ...]:
+    def coefficients(self, design: DesignMatrix, level: float, vif: dict[str, float]) -> tuple[Coefficient, ...]:
         """Lay out every coefficient with its t test against zero and its interval at confidence `level`."""
         found = [self.at(row) for row in np.eye(len(self.beta))]
         estimate, error, df = (np.array(column) for column in zip(*found, strict=True))
@@ -84,7 +84,7 @@ class Inference:
         table = np.column_stack([estimate, error, estimate - reach, estimate + reach, t, 2 * stats.t.sf(np.abs(t), df)])
         return coefficients_of(design.columns, table, vif)
 
-    def overall(self, design: Design) -> tuple[float, int, float, float]:
+    def overall(self, design: DesignMatrix) -> tuple[float, int, float, float]:
         """Test all coefficients but the intercept together by Wald: F, its two degrees of freedom, p.
 
         The second are the fewest of the coefficients', which is on the safe side.

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import solve_triangular
 
-from patternbench.analyze.models.formula import Design, Floats, centres
+from patternbench.analyze.models.formula import DesignMatrix, Floats, centres
 from patternbench.analyze.problems import Note
 
 
@@ -69,7 +69,7 @@ class Factorization:
 class LinearFit:
     """One response fitted on one design."""
 
-    design: Design
+    design: DesignMatrix
     response: str
     y: Floats
     beta: Floats
@@ -91,7 +91,7 @@ class LinearFit:
         return self.basis.bread
 
 
-def factorize(design: Design) -> Factorization:
+def factorize(design: DesignMatrix) -> Factorization:
     """Decompose the design's full-rank matrix x (n x p).
 
     With an intercept the other columns are centred first: x = (x - 1 m') (I + e m'), e picking the intercept, so
@@ -105,7 +105,7 @@ def factorize(design: Design) -> Factorization:
     return Factorization(q, r_inverse, np.einsum("ij,ij->i", q, q))
 
 
-def fit_linear(design: Design, factorization: Factorization, column: int, level: float = 0.95) -> LinearFit:
+def fit_linear(design: DesignMatrix, factorization: Factorization, column: int, level: float = 0.95) -> LinearFit:
     """Fit response `column` of `design`; `level` is the confidence of the coefficients' intervals."""
     y = design.y[:, column]
     effects = factorization.q.T @ y
@@ -129,7 +129,9 @@ def fit_linear(design: Design, factorization: Factorization, column: int, level:
     )
 
 
-def coefficient_table(design: Design, beta: Floats, errors: Floats, df: int, level: float) -> tuple[Coefficient, ...]:
+def coefficient_table(
+    design: DesignMatrix, beta: Floats, errors: Floats, df: int, level: float
+) -> tuple[Coefficient, ...]:
     """Lay out estimates and standard errors with their t tests and intervals at confidence `level`."""
     margin = float(stats.t.ppf(0.5 + level / 2, df)) * errors
     t = np.divide(beta, errors, out=np.full_like(beta, np.inf), where=errors > 0)
@@ -149,7 +151,7 @@ def _coefficient(name: str, row: Sequence[float], vif: float | None) -> Coeffici
     return Coefficient(name, estimate, error, low, high, t, p, vif)
 
 
-def _summary(design: Design, y: Floats, residuals: Floats) -> Summary:
+def _summary(design: DesignMatrix, y: Floats, residuals: Floats) -> Summary:
     n, p = design.x.shape
     df_model, df_residual = p - int(design.intercept), n - p
     rss = float(residuals @ residuals)
@@ -172,7 +174,7 @@ def _summary(design: Design, y: Floats, residuals: Floats) -> Summary:
     )
 
 
-def inflation(design: Design) -> dict[str, float]:
+def inflation(design: DesignMatrix) -> dict[str, float]:
     """Return the variance inflation factor of every column but the intercept (1 = explained by no other).
 
     It is the diagonal of the inverse of the columns' correlation matrix (Fox & Monette 1992, equation 2).
@@ -183,7 +185,7 @@ def inflation(design: Design) -> dict[str, float]:
     return dict(zip(names, (float(v) for v in np.diag(np.linalg.inv(_correlation(design)))), strict=True))
 
 
-def generalized_inflation(design: Design) -> dict[str, float]:
+def generalized_inflation(design: DesignMatrix) -> dict[str, float]:
     """Return, for every term, GVIF^(1/(2 df)): comparable between terms of one column and of several.
 
     GVIF = det(R_term) det(R_others) / det(R), R the correlation of the columns (Fox & Monette 1992). Values
@@ -201,7 +203,7 @@ def generalized_inflation(design: Design) -> dict[str, float]:
     return result
 
 
-def factor_inflation(design: Design) -> dict[str, float]:
+def factor_inflation(design: DesignMatrix) -> dict[str, float]:
     """Return GVIF^(1/(2 df)) of every factor: all columns of terms that read it or what it interacts with, in one.
 
     A factor and its own square or interaction are always correlated where they are not centred, which says nothing
@@ -220,7 +222,7 @@ def factor_inflation(design: Design) -> dict[str, float]:
     return result
 
 
-def _correlation(design: Design) -> Floats:
+def _correlation(design: DesignMatrix) -> Floats:
     columns = [i for i, name in enumerate(design.columns) if name != "Intercept"]
     return np.atleast_2d(np.corrcoef(design.x[:, columns], rowvar=False))
 

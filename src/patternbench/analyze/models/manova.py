@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg, stats
 from statsmodels.multivariate.multivariate_ols import multivariate_stats
 
-from patternbench.analyze.models.formula import Block, Design, Floats
+from patternbench.analyze.models.formula import Block, DesignMatrix, Floats
 from patternbench.analyze.models.linear import Factorization
 
 #: Names of the four statistics as statsmodels prints them, and ours.
@@ -47,7 +47,7 @@ class TermTest:
     statistics: dict[str, Statistic]
 
 
-def manova(design: Design, factorization: Factorization) -> tuple[TermTest, ...]:
+def manova(design: DesignMatrix, factorization: Factorization) -> tuple[TermTest, ...]:
     """Test every term of `design` (but the intercept) against all responses together.
 
     Returns marginal tests of all terms, then sequential ones. Needs at least two responses that are not

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from patternbench.analyze.models.formula import Design, Floats
+from patternbench.analyze.models.formula import DesignMatrix, Floats
 from patternbench.analyze.models.inference import Inference, VarianceParts
 from patternbench.analyze.models.linear import Factorization, LinearFit
 
@@ -75,7 +75,7 @@ def fit_mixed(fit: LinearFit, basis: Factorization, groups: pd.Series, slopes: S
     )
 
 
-def random_columns(design: Design, slopes: Sequence[str]) -> Floats:
+def random_columns(design: DesignMatrix, slopes: Sequence[str]) -> Floats:
     """Return the matrix (p x k) that turns a row of the design into an intercept and the centred, scaled slopes."""
     places = [i for block in design.blocks if block.reads in [(name,) for name in slopes] for i in block.columns]
     found = np.zeros((len(design.columns), 1 + len(places)))

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
-from patternbench.analyze.problems import Note, Problem
+from patternbench.analyze.problems import DataProblem, Note
 
 _MOST_DECIDED = 50
 #: From this share of values on a factor applies at a level, and what lacks there is missing.
@@ -85,14 +85,16 @@ def decider(table: pd.DataFrame, column: str, among: Iterable[str], factors: Fac
     return None
 
 
-def crossing_problems(nests: Sequence[Nest], terms: Iterable[tuple[str, Sequence[str]]], where: str) -> list[Problem]:
+def crossing_problems(
+    nests: Sequence[Nest], terms: Iterable[tuple[str, Sequence[str]]], where: str
+) -> list[DataProblem]:
     """Refuse interactions of a nested factor with a third one; `terms` gives each term and the columns it reads."""
     found = []
     for text, columns in terms:
         for one in nests:
             if one.column in columns and set(columns) - {one.column, one.by}:
                 what = f"{text}: {one.column} applies only at {_levels(one.by, one.applies)}, so it cannot interact."
-                found.append(Problem(what, where, "Remove the interaction, or fit those rows alone."))
+                found.append(DataProblem(what, where, "Remove the interaction, or fit those rows alone."))
     return found
 
 

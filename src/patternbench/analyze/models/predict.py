@@ -13,7 +13,7 @@ from scipy import stats
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.formula import Floats, right_side
 from patternbench.analyze.models.saved_model import SavedModel
-from patternbench.analyze.problems import DataError, Note, Problem, did_you_mean, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def read_point(texts: Sequence[str]) -> dict[str, str]:
     for part in (part for text in texts for part in text.split(",")):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or not name or not value:
-            problems.append(Problem(f"'{part}' is not name=value.", "--at", "Write --at users=80,bundle_size=25."))
+            problems.append(DataProblem(f"'{part}' is not name=value.", "--at", "Write --at users=80,bundle_size=25."))
         point[name] = value
     raise_if_any(problems)
     return point
@@ -68,7 +68,7 @@ def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
     away = [n for n in model.nested if n["by"] in point and point[n["by"]] not in map(str, n["applies"])]
     what = "{column} does not apply at {by}={level}."
     raise_if_any(
-        Problem(what.format(**n, level=point[n["by"]]), "--at", f"Leave out {n['column']}.")
+        DataProblem(what.format(**n, level=point[n["by"]]), "--at", f"Leave out {n['column']}.")
         for n in away
         if n["column"] in point
     )
@@ -77,9 +77,11 @@ def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
 
 def _frame(model: SavedModel, point: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, object]]:
     known = list(model.parsed.right)
-    missing = [Problem(f"{name} is not given.", "--at", f"Add {name}=...") for name in known if name not in point]
+    missing = [DataProblem(f"{name} is not given.", "--at", f"Add {name}=...") for name in known if name not in point]
     surplus = [
-        Problem(f"the model has no {name}.", "--at", did_you_mean(name, known)) for name in point if name not in known
+        DataProblem(f"the model has no {name}.", "--at", did_you_mean(name, known))
+        for name in point
+        if name not in known
     ]
     raise_if_any([*missing, *surplus])
     columns, at, problems = {}, {}, []
@@ -97,13 +99,13 @@ def _column(name: str, text: str, model: SavedModel) -> tuple[Any, object]:
         levels = model.levels[name]
         match = next((one for one in levels if str(one) == text or _same_number(one, text)), None)
         if match is None:
-            raise DataError(Problem(f"{name} has no level {text}.", "--at", did_you_mean(text, levels)))
+            raise DataError(DataProblem(f"{name} has no level {text}.", "--at", did_you_mean(text, levels)))
         return pd.Categorical([match], categories=levels), match
     try:
         value = model.factors.read(name, text)
     except ValueError:
         kind = "a duration such as 20ms" if model.factors.is_duration(name) else "a number"
-        raise DataError(Problem(f"{name} must be {kind}, not '{text}'.", "--at")) from None
+        raise DataError(DataProblem(f"{name} must be {kind}, not '{text}'.", "--at")) from None
     return [value], model.factors.level(name, value)
 
 
@@ -118,12 +120,12 @@ def _row(model: SavedModel, frame: pd.DataFrame) -> Floats:
     matrix, columns, _ = right_side(model.parsed, frame)
     place = {name: i for i, name in enumerate(columns)}
     raise_if_any(
-        Problem(f"the formula has no column {name}.", model.formula) for name in model.columns if name not in place
+        DataProblem(f"the formula has no column {name}.", model.formula) for name in model.columns if name not in place
     )
     row: Floats = matrix[0, [place[name] for name in model.columns]]
     if not np.isfinite(row).all():
         raise DataError(
-            Problem("the formula has no finite value there (a log of zero, or a division by zero?).", "--at")
+            DataProblem("the formula has no finite value there (a log of zero, or a division by zero?).", "--at")
         )
     return row
 

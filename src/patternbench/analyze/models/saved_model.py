@@ -14,7 +14,7 @@ from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.models.formula_text import Parsed, parse_formula
 from patternbench.analyze.models.inference import LEAST_SQUARES, Inference, VarianceParts
 from patternbench.analyze.models.spread import Spread, spread_of
-from patternbench.analyze.problems import DataError, Problem, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, raise_if_any
 
 #: Name and version of the format; a reader refuses any other.
 FORMAT = "patternbench/models/1"
@@ -89,10 +89,10 @@ def read_models(saved: object) -> list[SavedModel]:
     if not isinstance(saved, dict) or saved.get("format") != FORMAT:
         found = saved.get("format") if isinstance(saved, dict) else type(saved).__name__
         what = f"this is no saved model (format {found}, need {FORMAT})."
-        raise DataError(Problem(what, "", "Make one: patternbench fit ... --json FILE."))
+        raise DataError(DataProblem(what, "", "Make one: patternbench fit ... --json FILE."))
     models = saved.get("models")
     if not isinstance(models, list) or not models:
-        raise DataError(Problem("the file holds no model."))
+        raise DataError(DataProblem("the file holds no model."))
     raise_if_any(problem for place, model in enumerate(models) for problem in _problems(model, f"models[{place}]"))
     return [_read(model, f"models[{place}]") for place, model in enumerate(models)]
 
@@ -111,9 +111,9 @@ _NEEDED_OF_DESIGN = {
 }
 
 
-def _problems(model: object, place: str) -> Iterator[Problem]:
+def _problems(model: object, place: str) -> Iterator[DataProblem]:
     if not isinstance(model, dict):
-        yield Problem("must be an object.", place, _REMAKE)
+        yield DataProblem("must be an object.", place, _REMAKE)
         return
     design = model.get("design")
     yield from _lacking(model, {**_NEEDED, "design": "an object"}, place)
@@ -121,10 +121,10 @@ def _problems(model: object, place: str) -> Iterator[Problem]:
         yield from _lacking(design, _NEEDED_OF_DESIGN, f"{place}.design")
 
 
-def _lacking(held: Mapping[str, Any], needed: Mapping[str, str], place: str) -> Iterator[Problem]:
+def _lacking(held: Mapping[str, Any], needed: Mapping[str, str], place: str) -> Iterator[DataProblem]:
     for key, kind in needed.items():
         if not _KINDS[kind](held.get(key)):
-            yield Problem(f"must be {kind}." if key in held else "is missing.", f"{place}.{key}", _REMAKE)
+            yield DataProblem(f"must be {kind}." if key in held else "is missing.", f"{place}.{key}", _REMAKE)
 
 
 def _read(model: Mapping[str, Any], place: str) -> SavedModel:
@@ -145,7 +145,7 @@ def _read(model: Mapping[str, Any], place: str) -> SavedModel:
             **(_preferred(design) if "inference" in design else _plain(model)),
         )
     except (KeyError, IndexError, TypeError, ValueError, np.linalg.LinAlgError) as cause:
-        raise DataError(Problem(f"cannot be read: {cause!s}.", place, _REMAKE)) from None
+        raise DataError(DataProblem(f"cannot be read: {cause!s}.", place, _REMAKE)) from None
 
 
 def _preferred(design: Mapping[str, Any]) -> dict[str, Any]:

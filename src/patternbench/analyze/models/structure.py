@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from patternbench.analyze.models.diagnostics import Test, ljung_box_test
-from patternbench.analyze.models.formula import Design, Floats
+from patternbench.analyze.models.formula import DesignMatrix, Floats
 from patternbench.analyze.models.linear import Factorization, LinearFit, exact_fit_note
 
 #: The column of a run's table that says when a round ran.
@@ -68,7 +68,7 @@ class _Groups:
 # ----------------------------------------------------------------------------------------------------
 
 
-def _cells(design: Design) -> _Codes:
+def _cells(design: DesignMatrix) -> _Codes:
     """Return the number of each row's combination of factor values."""
     numbers = design.frame.groupby(list(design.parsed.right), sort=True, observed=True).ngroup()
     return np.asarray(numbers, dtype=np.int64)
@@ -119,7 +119,7 @@ def _around_means(cells: _Codes) -> Floats | None:
 # ----------------------------------------------------------------------------------------------------
 
 
-def _groups(design: Design, table: pd.DataFrame, group: str | None) -> _Codes | None:
+def _groups(design: DesignMatrix, table: pd.DataFrame, group: str | None) -> _Codes | None:
     """Return the number of each row's group; None where the column is too few or too many groups."""
     if group is None or not design.intercept:
         return None
@@ -161,7 +161,7 @@ def _rest(y: Floats, x: Floats, taken: int = 0) -> _Rest:
     return residuals, len(y) - own.shape[1] - taken
 
 
-def _varying(design: Design, codes: _Codes) -> Iterator[tuple[str, Floats]]:
+def _varying(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, Floats]]:
     """Yield the numeric factors with a term of their own that vary within groups, around their groups' means."""
     for block in design.blocks:
         if len(block.reads) != 1 or block.reads[0] not in design.ranges or block.name != block.reads[0]:

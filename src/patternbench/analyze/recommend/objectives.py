@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from patternbench.analyze.problems import DataError, Problem
+from patternbench.analyze.problems import DataError, DataProblem
 from patternbench.analyze.units import SECONDS, UNITS
 
 _OBJECTIVE = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e|min|max)\s+`?([^`]+?)`?\s*$", re.IGNORECASE)
@@ -26,7 +26,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class Limit:
+class Constraint:
     """What a configuration must keep: `response` at most (or at least) `bound`, in its own unit."""
 
     text: str
@@ -40,22 +40,22 @@ def parse_objective(text: str) -> Objective:
     match = _OBJECTIVE.match(text)
     if match is None:
         raise DataError(
-            Problem(f"'{text}' is no objective.", "--objective", "Write 'minimise p95' or 'maximise goodput'.")
+            DataProblem(f"'{text}' is no objective.", "--objective", "Write 'minimise p95' or 'maximise goodput'.")
         )
     return Objective(match.group(2), match.group(1).lower().startswith("min"))
 
 
-def parse_limit(text: str) -> Limit:
+def parse_limit(text: str) -> Constraint:
     """Parse `failure_rate <= 1%` or `p99 < 200ms`; raises `DataError` with what to type."""
     match = _LIMIT.match(text)
     if match is None:
         raise DataError(
-            Problem(f"'{text}' is no limit.", "--subject-to", "Write 'failure_rate <= 1%' or 'p99 <= 200ms'.")
+            DataProblem(f"'{text}' is no limit.", "--subject-to", "Write 'failure_rate <= 1%' or 'p99 <= 200ms'.")
         )
     response, sign, amount, unit = match.groups()
     if response in SECONDS and unit not in UNITS:
         remedy = f"Write '{response} {sign} {amount}ms' or '{amount}s'."
-        raise DataError(Problem(f"'{text}': {response} is a time and needs a unit.", "--subject-to", remedy))
+        raise DataError(DataProblem(f"'{text}': {response} is a time and needs a unit.", "--subject-to", remedy))
     if response not in SECONDS and unit in UNITS:
-        raise DataError(Problem(f"'{text}': {response} is not a time.", "--subject-to", f"Leave out {unit}."))
-    return Limit(text, response, sign.startswith("<"), float(amount) * UNITS.get(unit or "", 1.0))
+        raise DataError(DataProblem(f"'{text}': {response} is not a time.", "--subject-to", f"Leave out {unit}."))
+    return Constraint(text, response, sign.startswith("<"), float(amount) * UNITS.get(unit or "", 1.0))

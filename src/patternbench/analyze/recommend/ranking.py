@@ -19,8 +19,8 @@ import numpy.typing as npt
 from patternbench.analyze.compare.comparison import against
 from patternbench.analyze.differences import Estimate, is_relative, middle, paired
 from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.recommend.objectives import Limit, Objective
-from patternbench.analyze.rounds import Scenario
+from patternbench.analyze.recommend.objectives import Constraint, Objective
+from patternbench.analyze.rounds import ScenarioRounds
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Ranking:
 
 
 def rank(
-    group: Sequence[Scenario], objective: Objective, limits: Sequence[Limit], prefer: Sequence[bool] = ()
+    group: Sequence[ScenarioRounds], objective: Objective, limits: Sequence[Constraint], prefer: Sequence[bool] = ()
 ) -> Ranking:
     """Order the scenarios of one place by the objective; of equal ones those that are to be preferred come first."""
     names = dict.fromkeys([objective.response, *(one.response for one in limits)])
@@ -59,7 +59,7 @@ def rank(
     return Ranking(order, feasible, centres, in_percent, p)
 
 
-def keeps(values: Mapping[str, Floats], limits: Sequence[Limit], count: int) -> npt.NDArray[np.bool_]:
+def keeps(values: Mapping[str, Floats], limits: Sequence[Constraint], count: int) -> npt.NDArray[np.bool_]:
     """Return which configurations (the last axis) keep all limits."""
     shape = next(iter(values.values())).shape if values else (count,)
     kept = np.ones(shape, dtype=bool)
@@ -69,10 +69,10 @@ def keeps(values: Mapping[str, Floats], limits: Sequence[Limit], count: int) -> 
 
 
 def _doubts(
-    group: Sequence[Scenario],
+    group: Sequence[ScenarioRounds],
     order: Sequence[int],
     objective: Objective,
-    limits: Sequence[Limit],
+    limits: Sequence[Constraint],
     in_percent: Mapping[str, bool],
 ) -> Floats:
     if not order:
@@ -98,19 +98,19 @@ def holm(p: Floats) -> Floats:
     return corrected
 
 
-def _worse(first: Scenario, other: Scenario, objective: Objective, in_percent: Mapping[str, bool]) -> float:
+def _worse(first: ScenarioRounds, other: ScenarioRounds, objective: Objective, in_percent: Mapping[str, bool]) -> float:
     """The p that the other is worse than the first; 1 where it is better."""
     found = against(first, other, objective.response, in_percent[objective.response])
     sign = 1 if objective.minimise else -1
     return _p(found) if sign * found.value > 0 else 1.0
 
 
-def _breaks(scenario: Scenario, limits: Sequence[Limit], in_percent: Mapping[str, bool]) -> float:
+def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> float:
     """The p that some limit is broken, corrected for how many there are."""
     return min(1.0, len(limits) * min((_side(scenario, one, in_percent, kept=False) for one in limits), default=1.0))
 
 
-def _side(scenario: Scenario, limit: Limit, in_percent: Mapping[str, bool], kept: bool) -> float:
+def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool], kept: bool) -> float:
     """The p that a limit is kept (or broken); 1 where the rounds lie on the other side."""
     values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
     if in_percent[limit.response] and limit.bound > 0:

@@ -32,17 +32,27 @@ from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.problems import (
     DataError,
+    DataProblem,
     Note,
-    Problem,
     and_more,
     did_you_mean,
     gathered,
     plural,
     raise_if_any,
 )
-from patternbench.analyze.recommend.objectives import Limit, Objective, parse_limit, parse_objective
+from patternbench.analyze.recommend.objectives import Constraint, Objective, parse_limit, parse_objective
 from patternbench.analyze.recommend.ranking import Ranking, keeps, rank
-from patternbench.analyze.rounds import Key, Roles, Scenario, key, label, level_of, roles, scenarios, varying
+from patternbench.analyze.rounds import (
+    ColumnRoles,
+    Key,
+    ScenarioRounds,
+    key,
+    label,
+    level_of,
+    roles,
+    scenarios,
+    varying,
+)
 from patternbench.analyze.units import SHARES, level_text, quantity, signed, span
 
 RESAMPLES = 2000
@@ -59,7 +69,7 @@ class Candidate:
     the spread, on which no word rests. `on_front`: no other is better on one response and no worse on the rest.
     """
 
-    scenario: Scenario
+    scenario: ScenarioRounds
     means: Mapping[str, float]
     feasible: bool
     feasible_share: float
@@ -129,7 +139,7 @@ class Recommendation:
     """A choice for every set of given conditions, where it flips, and what was assumed."""
 
     objectives: tuple[Objective, ...]
-    limits: tuple[Limit, ...]
+    limits: tuple[Constraint, ...]
     given: tuple[str, ...]
     choices: tuple[Choice, ...]
     flips: tuple[Flip, ...]
@@ -170,7 +180,7 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     return Recommendation(objectives, limits, given, choices, flips(choices, given), tuple(notes))
 
 
-def _unknown_notes(found: Roles, wish: Wish) -> list[Note]:
+def _unknown_notes(found: ColumnRoles, wish: Wish) -> list[Note]:
     """What was assumed of a table of which nothing says what is chosen and what is given."""
     if found.known or wish.given is not None or len(found.factors) <= 1:
         return []
@@ -180,10 +190,10 @@ def _unknown_notes(found: Roles, wish: Wish) -> list[Note]:
     return [Note("all_chosen", text)]
 
 
-def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Limit, ...], dict[str, object]]:
+def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
     """Read what is wished for; raises one `DataError` with all that cannot be read."""
     objectives: list[Objective] = []
-    limits: list[Limit] = []
+    limits: list[Constraint] = []
     baseline: list[tuple[str, object]] = []
     gathered(
         lambda: objectives.extend(gathered(*(partial(parse_objective, text) for text in wish.objectives))),
@@ -197,11 +207,13 @@ def _base_level(text: str, table: pd.DataFrame, wish: Wish) -> tuple[str, object
     return level_of(text, table, "--baseline", wish.factors)
 
 
-def _roles(table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Limit], wish: Wish) -> Roles:
+def _roles(
+    table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Constraint], wish: Wish
+) -> ColumnRoles:
     names = tuple(dict.fromkeys([*(o.response for o in objectives), *(one.response for one in limits)]))
     known = [str(name) for name in table.columns]
     wrong = [name for name in names if name not in known]
-    raise_if_any(Problem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
+    raise_if_any(DataProblem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
     found = roles(table, wish.by, names, wish.factors)
     if wish.by:
         return found
@@ -215,20 +227,20 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
     return bool(pd.api.types.is_float_dtype(column) and column.nunique() > len(column) / 2)
 
 
-def _given(table: pd.DataFrame, found: Roles, wish: Wish) -> tuple[str, ...]:
+def _given(table: pd.DataFrame, found: ColumnRoles, wish: Wish) -> tuple[str, ...]:
     if wish.given is None:
         given = [name for name in found.factors if found.known and name not in found.known.patterns]
         return tuple(name for name in given if table[name].nunique(dropna=False) > 1)
     wrong = [name for name in wish.given if name not in found.factors]
-    raise_if_any(Problem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
+    raise_if_any(DataProblem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
     return wish.given
 
 
-def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:
+def _usable(every: Sequence[ScenarioRounds]) -> tuple[list[ScenarioRounds], list[Note]]:
     usable = [s for s in every if all(len(values) for values in s.values.values())]
     lost = [s.name for s in every if s not in usable]
     if not usable:
-        raise DataError(Problem("no scenario has a value for every response asked about."))
+        raise DataError(DataProblem("no scenario has a value for every response asked about."))
     notes = []
     if lost:
         text = f"{plural(len(lost), 'scenario')} without a value for some response left out: {and_more(lost)}."
@@ -244,8 +256,10 @@ def _usable(every: Sequence[Scenario]) -> tuple[list[Scenario], list[Note]]:
     return usable, notes
 
 
-def _places(every: Sequence[Scenario], given: Sequence[str]) -> list[tuple[dict[str, object], list[Scenario]]]:
-    places: dict[Key, tuple[dict[str, object], list[Scenario]]] = {}
+def _places(
+    every: Sequence[ScenarioRounds], given: Sequence[str]
+) -> list[tuple[dict[str, object], list[ScenarioRounds]]]:
+    places: dict[Key, tuple[dict[str, object], list[ScenarioRounds]]] = {}
     for scenario in every:
         where = {name: scenario.levels[name] for name in given if name in scenario.levels}
         places.setdefault(key(where), (where, []))[1].append(scenario)
@@ -253,8 +267,8 @@ def _places(every: Sequence[Scenario], given: Sequence[str]) -> list[tuple[dict[
 
 
 def _in_order(
-    places: Sequence[tuple[dict[str, object], list[Scenario]]], given: Sequence[str]
-) -> list[tuple[dict[str, object], list[Scenario]]]:
+    places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], given: Sequence[str]
+) -> list[tuple[dict[str, object], list[ScenarioRounds]]]:
     """The given conditions by rising levels, the configurations by name, whatever the order they were measured in."""
     ordered = [(where, sorted(group, key=lambda s: s.name)) for where, group in places]
     return sorted(ordered, key=lambda place: [_order(place[0].get(name, "")) for name in given])
@@ -263,14 +277,14 @@ def _in_order(
 @dataclass(frozen=True)
 class _Chooser:
     objectives: tuple[Objective, ...]
-    limits: tuple[Limit, ...]
+    limits: tuple[Constraint, ...]
     given: tuple[str, ...]
     baseline: Mapping[str, object]
     factors: FactorTable
     level: float
 
     def all_of(
-        self, places: Sequence[tuple[dict[str, object], list[Scenario]]], rng: np.random.Generator
+        self, places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], rng: np.random.Generator
     ) -> tuple[Choice, ...]:
         rankings = [self._ranked(group) for _, group in places]
         bar = shown_below([ranking.doubt for ranking in rankings], 1 - self.level)
@@ -279,14 +293,14 @@ class _Chooser:
             for (given, group), ranking in zip(places, rankings, strict=True)
         )
 
-    def _ranked(self, group: Sequence[Scenario]) -> Ranking:
+    def _ranked(self, group: Sequence[ScenarioRounds]) -> Ranking:
         return rank(group, self.objectives[0], self.limits, [self._is_base(s) for s in group])
 
-    def _is_base(self, scenario: Scenario) -> bool:
+    def _is_base(self, scenario: ScenarioRounds) -> bool:
         return is_base(scenario, self.baseline, self.factors)
 
     def _candidates(
-        self, group: Sequence[Scenario], ranking: Ranking, rng: np.random.Generator
+        self, group: Sequence[ScenarioRounds], ranking: Ranking, rng: np.random.Generator
     ) -> tuple[Candidate, ...]:
         centres = self._centres(group)
         draws = {r: resampled_centres([s.values[r] for s in group], _in_percent(group, r), rng) for r in centres}
@@ -306,7 +320,7 @@ class _Chooser:
             for i, s in enumerate(group)
         )
 
-    def _centres(self, group: Sequence[Scenario]) -> dict[str, Floats]:
+    def _centres(self, group: Sequence[ScenarioRounds]) -> dict[str, Floats]:
         return {r: np.array([middle(s.values[r], _in_percent(group, r)) for s in group]) for r in self._responses()}
 
     def _responses(self) -> list[str]:
@@ -387,7 +401,7 @@ class _Chooser:
         return f": {lead.words} against the next, {configuration(rival, self.given)}"
 
 
-def against_one(base: Scenario, chosen: Scenario, response: str, level: float) -> Against:
+def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:
     """Compare a configuration with another in one response, paired by the blocks that both have."""
     told = is_relative(response, base.values[response], chosen.values[response])
     (base, chosen), _ = matched_by_block(base, chosen, [response])
@@ -416,7 +430,7 @@ def shown_below(doubts: Sequence[float], doubt: float) -> float:
     return float(bars[kept[-1]] if len(kept) else bars[0])
 
 
-def _in_percent(group: Sequence[Scenario], response: str) -> bool:
+def _in_percent(group: Sequence[ScenarioRounds], response: str) -> bool:
     return is_relative(response, *(s.values[response] for s in group))
 
 
@@ -431,7 +445,7 @@ def _points(response: str, low: float, high: float) -> str:
     return text.replace(" %", " points") if response in SHARES else text
 
 
-def configuration(scenario: Scenario, given: Sequence[str]) -> str:
+def configuration(scenario: ScenarioRounds, given: Sequence[str]) -> str:
     """Name what was chosen: the levels that are not given."""
     return label({name: value for name, value in scenario.levels.items() if name not in given})
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.problems import plural
-from patternbench.analyze.stopping.rule import Rule
+from patternbench.analyze.stopping.rule import StoppingRule
 from patternbench.analyze.units import quantity
 
 #: From this many rounds on a scenario's outliers are looked for: the middle half of fewer is too often narrow by luck.
@@ -28,7 +28,7 @@ _ORDERS = 999
 _NORMAL_MAD = 1.4826
 
 
-def doubts(rounds: Mapping[str, Sequence[float]], rule: Rule, seed: int = 1) -> list[str]:
+def doubts(rounds: Mapping[str, Sequence[float]], rule: StoppingRule, seed: int = 1) -> list[str]:
     """Say what to doubt of rounds that stopped by `rule`, given in order of execution per scenario."""
     values = {name: _finite(given) for name, given in rounds.items()}
     return [*_rare(values, rule), *_outlying(values, rule), *_dependent(values, rule, seed)]
@@ -65,7 +65,7 @@ def _ratio(values: Floats) -> Floats:
     return ratios
 
 
-def _rare(values: Mapping[str, Floats], rule: Rule) -> list[str]:
+def _rare(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
     """What the fewest rounds have most likely not seen."""
     fewest = min(map(len, values.values()), default=0)
     if not fewest:
@@ -76,7 +76,7 @@ def _rare(values: Mapping[str, Floats], rule: Rule) -> list[str]:
     ]
 
 
-def _outlying(values: Mapping[str, Floats], rule: Rule) -> list[str]:
+def _outlying(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
     found = {name: far for name, given in values.items() if len(far := outliers(given))}
     if not found:
         return []
@@ -91,7 +91,7 @@ def _outlying(values: Mapping[str, Floats], rule: Rule) -> list[str]:
     ]
 
 
-def _dependent(values: Mapping[str, Floats], rule: Rule, seed: int) -> list[str]:
+def _dependent(values: Mapping[str, Floats], rule: StoppingRule, seed: int) -> list[str]:
     if max(map(len, values.values()), default=0) < ORDER_FROM:
         return [
             f"Whether rounds depend on the ones before them cannot be told from fewer than {ORDER_FROM} rounds; if "

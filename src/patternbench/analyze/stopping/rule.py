@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.problems import DataError, Problem, plural, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem, plural, raise_if_any
 from patternbench.analyze.units import SECONDS, UNITS, quantity
 
 _PATHS = 4_000
@@ -40,7 +40,7 @@ _WIDTH = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
 
 
 @dataclass(frozen=True)
-class Rule:
+class StoppingRule:
     """Add rounds until the interval of `response`'s mean is within `half_width` of it.
 
     `half_width` is a share of the mean when `relative` (0.05 is 5 %), else in the response's unit. Between
@@ -72,7 +72,7 @@ class Decision:
     words: str
 
 
-def parse_rule(until: Mapping[str, object], fewest: int, most: int, confidence: float = 0.95) -> Rule:
+def parse_rule(until: Mapping[str, object], fewest: int, most: int, confidence: float = 0.95) -> StoppingRule:
     """Read `{response: p95, half_width: 5%}` with its bounds; raises `DataError` listing all problems."""
     response, text = str(until.get("response", "")), str(until.get("half_width", ""))
     match = _WIDTH.match(text)
@@ -81,7 +81,7 @@ def parse_rule(until: Mapping[str, object], fewest: int, most: int, confidence: 
     assert match is not None
     amount, unit = float(match.group(1)), match.group(2)
     relative = unit == "%"
-    return Rule(
+    return StoppingRule(
         response,
         amount * (0.01 if relative else UNITS.get(unit or "", 1.0)),
         relative,
@@ -91,24 +91,24 @@ def parse_rule(until: Mapping[str, object], fewest: int, most: int, confidence: 
     )
 
 
-def _rule_problems(response: str, text: str, match: re.Match[str] | None, fewest: int, most: int) -> list[Problem]:
+def _rule_problems(response: str, text: str, match: re.Match[str] | None, fewest: int, most: int) -> list[DataProblem]:
     problems = []
     if not response:
-        problems.append(Problem("no response is named.", "rounds.until.response", "Write response: p95."))
+        problems.append(DataProblem("no response is named.", "rounds.until.response", "Write response: p95."))
     if match is None or float(match.group(1)) == 0:
-        problems.append(Problem(f"'{text}' is no width.", "rounds.until.half_width", "Write 5% or 20ms."))
+        problems.append(DataProblem(f"'{text}' is no width.", "rounds.until.half_width", "Write 5% or 20ms."))
     elif response in SECONDS and match.group(2) is None:
         problems.append(
-            Problem(f"{response} is a time, so {text} needs a unit.", "rounds.until.half_width", "Write 20ms.")
+            DataProblem(f"{response} is a time, so {text} needs a unit.", "rounds.until.half_width", "Write 20ms.")
         )
     if fewest < _FEWEST:
-        problems.append(Problem(f"{fewest} is too few.", "rounds.min", f"At least {_FEWEST} rounds show a spread."))
+        problems.append(DataProblem(f"{fewest} is too few.", "rounds.min", f"At least {_FEWEST} rounds show a spread."))
     if most < fewest:
-        problems.append(Problem(f"{most} is below min ({fewest}).", "rounds.max", f"Write {fewest} or more."))
+        problems.append(DataProblem(f"{most} is below min ({fewest}).", "rounds.max", f"Write {fewest} or more."))
     return problems
 
 
-def decide(values: Sequence[float] | Floats, rule: Rule) -> Decision:
+def decide(values: Sequence[float] | Floats, rule: StoppingRule) -> Decision:
     """Decide on one scenario from its rounds so far (the response of each finished round, in any order).
 
     A pure function of its arguments. A round whose value is missing or infinite does not count.
@@ -125,7 +125,7 @@ def decide(values: Sequence[float] | Floats, rule: Rule) -> Decision:
     return _decided(n, mean, float(half), wanted, rule)
 
 
-def _decided(n: int, mean: float, half: float, wanted: float, rule: Rule) -> Decision:
+def _decided(n: int, mean: float, half: float, wanted: float, rule: StoppingRule) -> Decision:
     narrow = half <= wanted
     stop = narrow or n >= rule.most
     reason = "narrow_enough" if narrow else "at_most" if stop else "too_wide"
@@ -141,11 +141,11 @@ def _needed(n: int, half: float, wanted: float) -> int:
     return int(np.ceil(n * (half / wanted) ** 2)) if wanted > 0 and np.isfinite(half / wanted) else 10**9
 
 
-def _shown(width: float, mean: float, rule: Rule) -> str:
+def _shown(width: float, mean: float, rule: StoppingRule) -> str:
     return f"+-{width / abs(mean):.1%}" if rule.relative and mean else f"+-{quantity(rule.response, width)}"
 
 
-def quantile_at(n: int, rule: Rule) -> float:
+def quantile_at(n: int, rule: StoppingRule) -> float:
     """Return how many standard errors the interval of `n` rounds spans to each side under `rule`."""
     planned = confidences(rule.fewest, rule.most, rule.confidence)
     strict = planned[min(n, rule.most) - rule.fewest]
@@ -216,7 +216,7 @@ def _coverage(halves: Floats, looks: Looks, wanted: float) -> float:
     return float((2 * stats.norm.cdf(half * np.sqrt(looks[stopped])) - 1).mean())
 
 
-def next_block(rounds: Mapping[str, Sequence[float]], rule: Rule) -> list[str]:
+def next_block(rounds: Mapping[str, Sequence[float]], rule: StoppingRule) -> list[str]:
     """Return the scenarios that need one more round, in the given order: the next block.
 
     `rounds` maps each scenario to its response per finished round. Scenarios that stop leave the blocks;
@@ -236,10 +236,10 @@ class Saving:
     words: str
 
 
-def saving(rounds: Mapping[str, Sequence[float]], rule: Rule) -> Saving:
+def saving(rounds: Mapping[str, Sequence[float]], rule: StoppingRule) -> Saving:
     """Say what stopping early saved, and which scenarios stayed wider than wanted."""
     if not rounds:
-        raise DataError(Problem("no scenario has a finished round."))
+        raise DataError(DataProblem("no scenario has a finished round."))
     decisions = {name: decide(values, rule) for name, values in rounds.items()}
     used, most = sum(d.rounds for d in decisions.values()), rule.most * len(rounds)
     unresolved = tuple(name for name, d in decisions.items() if d.reason == "at_most")

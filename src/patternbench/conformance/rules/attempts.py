@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from patternbench.conformance.bench import Bench, expect, rule
+from patternbench.conformance.bench import ClientTrial, expect, rule
 from patternbench.conformance.rules.expectations import expect_counts, expect_not_late, expect_wait, outcomes
-from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Step, sequence
+from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, ScriptedAnswer, sequence
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 @rule("exact counts: baseline", "three users of five successes make exactly 15 calls of one attempt")
-def baseline_counts(bench: Bench) -> str:
+def baseline_counts(bench: ClientTrial) -> str:
     """Count calls where all succeed."""
     got = bench.run(sequence([]), users=3, successes=5)
     expect_counts(got, calls=15, attempts=15, rejected=0)
@@ -20,17 +20,17 @@ def baseline_counts(bench: Bench) -> str:
 
 
 @rule("success is 200 to 399", "1 of 204, 301, 399 and 200 succeeds at once; 400, 404, 500 and 503 fail")
-def success_range(bench: Bench) -> str:
+def success_range(bench: ClientTrial) -> str:
     """Answer with statuses around the border; a redirect is not followed."""
     statuses = [400, 301, 404, 204, 500, 399, 503, 200]
-    got = bench.run(sequence([Step(status) for status in statuses]), successes=4)
+    got = bench.run(sequence([ScriptedAnswer(status) for status in statuses]), successes=4)
     expect([row.outcome for row in got.rows] == statuses, f"outcomes {[row.outcome for row in got.rows]}")
     expect_counts(got, calls=8, attempts=8, rejected=0)
     return f"outcomes {statuses}"
 
 
 @rule("the request is sent as given", "method, path with query, headers and body reach the target unchanged")
-def request_as_given(bench: Bench) -> str:
+def request_as_given(bench: ClientTrial) -> str:
     """Send every method, and a body where it has one."""
     for method in METHODS:
         body = None if method in {"GET", "HEAD", "OPTIONS"} else '{"größe": 1}'
@@ -38,7 +38,7 @@ def request_as_given(bench: Bench) -> str:
     return f"{', '.join(METHODS)} as given"
 
 
-def _expect_request(bench: Bench, method: str, body: str | None) -> None:
+def _expect_request(bench: ClientTrial, method: str, body: str | None) -> None:
     play = bench.target.play(sequence([]))
     request = {
         "method": method,
@@ -58,7 +58,7 @@ def _expect_request(bench: Bench, method: str, body: str | None) -> None:
 
 
 @rule("connections are kept alive", "20 calls of each of 3 users come over at most 3 connections")
-def keep_alive(bench: Bench) -> str:
+def keep_alive(bench: ClientTrial) -> str:
     """Count connections at the target."""
     got = bench.run(sequence([FAIL, OK, FAIL]), users=3, successes=20)
     connections = {arrival.connection for arrival in got.play.arrivals}
@@ -67,9 +67,9 @@ def keep_alive(bench: Bench) -> str:
 
 
 @rule("timeouts", "an attempt without an answer is a timeout after timeout_us, and the next call goes on")
-def timeouts(bench: Bench) -> str:
+def timeouts(bench: ClientTrial) -> str:
     """Hang before the head, then between head and body."""
-    script = sequence([HANG, Step(200, body_delay_us=2_000_000), OK])
+    script = sequence([HANG, ScriptedAnswer(200, body_delay_us=2_000_000), OK])
     got = bench.run(script, request={"timeout_us": 100_000})
     expect([row.outcome for row in got.rows] == ["timeout", "timeout", 200], f"outcomes {outcomes(got.rows)}")
     expect_counts(got, calls=3, attempts=3, rejected=0)
@@ -79,7 +79,7 @@ def timeouts(bench: Bench) -> str:
 
 
 @rule("a row of timeouts", "30 attempts of 10 ms at a silent target are 30 timeouts and no other outcome")
-def row_of_timeouts(bench: Bench) -> str:
+def row_of_timeouts(bench: ClientTrial) -> str:
     """Let one timeout follow another, so that cleaning up after the last gets in the way of the next."""
     got = bench.run(sequence([], HANG), successes=None, max_attempts=30, request={"timeout_us": 10_000})
     expect([row.outcome for row in got.rows] == ["timeout"] * 30, f"outcomes {outcomes(got.rows)}")
@@ -90,7 +90,7 @@ def row_of_timeouts(bench: Bench) -> str:
     "closed connections",
     "a connection that is closed unanswered is a connection_error and one attempt, no more",
 )
-def closed_connections(bench: Bench) -> str:
+def closed_connections(bench: ClientTrial) -> str:
     """Close a fresh connection, then a warm one, where HTTP libraries like to try again."""
     got = bench.run(sequence([CLOSE, OK, CLOSE, OK]), successes=2)
     expect(
@@ -102,7 +102,7 @@ def closed_connections(bench: Bench) -> str:
 
 
 @rule("nothing listens", "a refused connection is a connection_error")
-def nothing_listens(bench: Bench) -> str:
+def nothing_listens(bench: ClientTrial) -> str:
     """Point the client at a port where nobody is."""
     body = bench.round(target="http://127.0.0.1:1", successes=None, max_attempts=3)
     bench.need(body)
@@ -113,9 +113,9 @@ def nothing_listens(bench: Bench) -> str:
 
 
 @rule("durations run to the last byte", "60 ms before the head and 60 ms before the body make at least 119 ms")
-def last_byte(bench: Bench) -> str:
+def last_byte(bench: ClientTrial) -> str:
     """Answer slowly, in two parts."""
-    got = bench.run(sequence([], Step(200, delay_us=60_000, body_delay_us=60_000)), successes=3)
+    got = bench.run(sequence([], ScriptedAnswer(200, delay_us=60_000, body_delay_us=60_000)), successes=3)
     for row in got.rows:
         expect_wait("an answer", row.end_us - row.start_us, 120_000)
     return f"durations {[row.end_us - row.start_us for row in got.rows]} us"

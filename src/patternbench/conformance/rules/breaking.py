@@ -5,7 +5,7 @@ from __future__ import annotations
 from patternbench.conformance.bench import (
     EARLY_US,
     LATE_US,
-    Bench,
+    ClientTrial,
     Outcome,
     Row,
     TooLateError,
@@ -14,9 +14,9 @@ from patternbench.conformance.bench import (
     rule,
 )
 from patternbench.conformance.cases import BreakerCase, BreakerConfig, BreakerStep, breaker_cases
-from patternbench.conformance.reference_breaker import Decision, Result, mistakes
+from patternbench.conformance.reference_breaker import CallDecision, Result, mistakes
 from patternbench.conformance.rules.expectations import expect_counts, expect_wait
-from patternbench.conformance.scripted_target import FAIL, OK, Step, sequence
+from patternbench.conformance.scripted_target import FAIL, OK, ScriptedAnswer, sequence
 
 
 def _breaker_rule(case: BreakerCase) -> None:
@@ -25,7 +25,7 @@ def _breaker_rule(case: BreakerCase) -> None:
         "every call is let through or rejected as the contract's breaker would",
         "circuit_breaker",
     )
-    def follows(bench: Bench) -> str:
+    def follows(bench: ClientTrial) -> str:
         config, script = _slowed(case) if case.circuit_breaker.slow_call else _as_it_is(case)
         # One call more than the vector has, so that a breaker which its last step opens is seen to be open.
         script.append(OK)
@@ -35,11 +35,11 @@ def _breaker_rule(case: BreakerCase) -> None:
         return _expect_decisions(got, config, len(script))
 
 
-def _as_it_is(case: BreakerCase) -> tuple[BreakerConfig, list[Step]]:
+def _as_it_is(case: BreakerCase) -> tuple[BreakerConfig, list[ScriptedAnswer]]:
     return case.circuit_breaker, [_step(step, step.duration_us) for step in case.steps if step.admitted]
 
 
-def _slowed(case: BreakerCase) -> tuple[BreakerConfig, list[Step]]:
+def _slowed(case: BreakerCase) -> tuple[BreakerConfig, list[ScriptedAnswer]]:
     """Make slow calls ten times slower and fast ones immediate, so that none is slow by accident."""
     slow = case.circuit_breaker.slow_call
     assert slow is not None
@@ -49,8 +49,8 @@ def _slowed(case: BreakerCase) -> tuple[BreakerConfig, list[Step]]:
     return config, [_step(step, step.duration_us * 10 * (step.duration_us > slow.duration_us)) for step in steps]
 
 
-def _step(step: BreakerStep, delay_us: int) -> Step:
-    return Step(200 if step.success else 503, delay_us=delay_us)
+def _step(step: BreakerStep, delay_us: int) -> ScriptedAnswer:
+    return ScriptedAnswer(200 if step.success else 503, delay_us=delay_us)
 
 
 def _expect_decisions(got: Outcome, config: BreakerConfig, attempts: int) -> str:
@@ -63,11 +63,11 @@ def _expect_decisions(got: Outcome, config: BreakerConfig, attempts: int) -> str
     return f"{attempts} attempts and {len(got.rejected)} rejections, all as they should be"
 
 
-def _decision(row: Row) -> Decision:
+def _decision(row: Row) -> CallDecision:
     if row.attempt == 0:
-        return Decision(row.start_us, None)
+        return CallDecision(row.start_us, None)
     success = isinstance(row.outcome, int) and row.outcome in range(200, 400)
-    return Decision(row.start_us, Result(row.end_us, row.end_us - row.start_us, success))
+    return CallDecision(row.start_us, Result(row.end_us, row.end_us - row.start_us, success))
 
 
 for _case in breaker_cases():
@@ -79,7 +79,7 @@ for _case in breaker_cases():
     "failures 2.1 s apart never open a breaker that looks at the last second",
     "circuit_breaker",
 )
-def time_forgets(bench: Bench) -> str:
+def time_forgets(bench: ClientTrial) -> str:
     """Take seconds for milliseconds, and this breaker opens."""
     strategy = breaker(window={"time_us": 1_000_000})
     got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, max_attempts=3, think_time_us=2_100_000)
@@ -92,7 +92,7 @@ def time_forgets(bench: Bench) -> str:
     "a rate of 1 is one percent: a single failure in ten calls opens it",
     "circuit_breaker",
 )
-def percentages(bench: Bench) -> str:
+def percentages(bench: ClientTrial) -> str:
     """Take percent for a share of 1, and this breaker never opens, or 100 opens at once."""
     config = breaker(failure_rate=1, window={"calls": 10}, minimum_calls=10)
     script = sequence([OK] * 9 + [FAIL])
@@ -107,7 +107,7 @@ def percentages(bench: Bench) -> str:
     "an open breaker never spins: 10 ms pass after every rejected call",
     "circuit_breaker",
 )
-def rejected_pause(bench: Bench) -> str:
+def rejected_pause(bench: ClientTrial) -> str:
     """Look at the pauses while a breaker is open."""
     got = bench.run(
         sequence([], FAIL),
@@ -128,7 +128,7 @@ def rejected_pause(bench: Bench) -> str:
     "with a breaker each, 4 users make exactly 4 x 4 attempts before all are open",
     "circuit_breaker",
 )
-def scope_user(bench: Bench) -> str:
+def scope_user(bench: ClientTrial) -> str:
     """Fail everything."""
     got = _open_for_four(bench, "user")
     counts = [len([r for r in got.of_user(u) if r.attempt]) for u in range(4)]
@@ -141,7 +141,7 @@ def scope_user(bench: Bench) -> str:
     "with one breaker, 4 users make 4 attempts, and at most one more each while it opens",
     "circuit_breaker",
 )
-def scope_client(bench: Bench) -> str:
+def scope_client(bench: ClientTrial) -> str:
     """Fail everything, slowly: no user gets further than a second attempt before the breaker is open."""
     count = len(_open_for_four(bench, "client").attempts)
     expect(4 <= count < 16, f"{count} attempts")  # noqa: PLR2004
@@ -150,9 +150,9 @@ def scope_client(bench: Bench) -> str:
     return f"{count} attempts"
 
 
-def _open_for_four(bench: Bench, scope: str) -> Outcome:
+def _open_for_four(bench: ClientTrial, scope: str) -> Outcome:
     strategy = breaker(window={"calls": 4}, minimum_calls=4, scope=scope)
-    slow = Step(503, delay_us=50_000)
+    slow = ScriptedAnswer(503, delay_us=50_000)
     got = bench.run(sequence([], slow), strategy=strategy, users=4, successes=None, time_limit_us=800_000)
     expect_counts(got, calls=len(got.rows), attempts=len(got.attempts), rejected=len(got.rejected))
     expect(all(any(r.attempt == 0 for r in got.of_user(u)) for u in range(4)), "a user was never rejected")
@@ -164,7 +164,7 @@ def _open_for_four(bench: Bench, scope: str) -> Outcome:
     "a round begins closed although the one before ended open",
     "circuit_breaker",
 )
-def new_breakers(bench: Bench) -> str:
+def new_breakers(bench: ClientTrial) -> str:
     """Open a breaker, then run the same round again."""
     for _ in range(2):
         got = bench.run(sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=50_000)
@@ -177,10 +177,10 @@ def new_breakers(bench: Bench) -> str:
     "of 4 users at one half-open breaker, one at a time reaches the target",
     "circuit_breaker",
 )
-def probes(bench: Bench) -> str:
+def probes(bench: ClientTrial) -> str:
     """Fail slowly, so that probes would overlap if there were more than one."""
     strategy = breaker(window={"calls": 4}, minimum_calls=4, open_for_us=300_000, half_open_calls=1)
-    script = sequence([FAIL] * 4, Step(503, delay_us=40_000))
+    script = sequence([FAIL] * 4, ScriptedAnswer(503, delay_us=40_000))
     got = bench.run(script, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
     # Up to three calls may be under way when it opens; they end long before the first probe.
     since = got.play.arrivals[3].received + 0.15

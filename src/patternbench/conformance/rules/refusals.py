@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from patternbench.conformance.bench import (
     BASELINE,
     STRATEGIES,
-    Bench,
+    ClientTrial,
     Json,
     breaker,
     expect,
@@ -27,7 +27,7 @@ EXPONENTIAL: Json = {"exponential": {"initial_us": 1000, "multiplier": 2, "max_u
 
 
 @rule("description", "GET /client answers 200 with a valid description")
-def description(bench: Bench) -> str:
+def description(bench: ClientTrial) -> str:
     """Read the description, and keep it for the other rules."""
     response = bench.client.get("/client")
     expect(response.status_code == httpx.codes.OK, f"status {response.status_code}")
@@ -47,7 +47,7 @@ def _first(error: ValidationError) -> str:
 
 
 @rule("an expressible round passes", "POST /check answers 200 with an empty list for a plain baseline round")
-def check_passes(bench: Bench) -> str:
+def check_passes(bench: ClientTrial) -> str:
     """Check a round that nobody can object to."""
     problems = bench.problems(bench.round())
     expect(problems == [], f"problems {problems}")
@@ -55,7 +55,7 @@ def check_passes(bench: Bench) -> str:
 
 
 @rule("strategies that are not declared", "a strategy that the description leaves out is refused with 422")
-def undeclared(bench: Bench) -> str:
+def undeclared(bench: ClientTrial) -> str:
     """Ask for what the client says it does not do."""
     examples = {"baseline": BASELINE, "retry": retry(3), "circuit_breaker": breaker()}
     missing = [name for name in STRATEGIES if name not in bench.strategies]
@@ -65,7 +65,7 @@ def undeclared(bench: Bench) -> str:
 
 
 @rule("unknown fields", "a field that the contract does not have is refused, wherever it stands")
-def unknown_fields(bench: Bench) -> str:
+def unknown_fields(bench: ClientTrial) -> str:
     """Put a surprise into every object of a round."""
     count = 0
     for body in _full_rounds(bench):
@@ -77,7 +77,7 @@ def unknown_fields(bench: Bench) -> str:
 
 
 @rule("missing fields", "every field is required, at every level")
-def missing_fields(bench: Bench) -> str:
+def missing_fields(bench: ClientTrial) -> str:
     """Take every field away once."""
     count = 0
     for body in _full_rounds(bench):
@@ -89,7 +89,7 @@ def missing_fields(bench: Bench) -> str:
 
 
 @rule("wrong values", "a value that round.schema.json does not allow is refused, never clamped")
-def wrong_values(bench: Bench) -> str:
+def wrong_values(bench: ClientTrial) -> str:
     """Try a wrong type and a value out of range in every field."""
     tried = 0
     for path, values in _WRONG:
@@ -102,7 +102,7 @@ def wrong_values(bench: Bench) -> str:
 
 
 @rule("several strategies", "a round with no strategy, or two, is refused")
-def several_strategies(bench: Bench) -> str:
+def several_strategies(bench: ClientTrial) -> str:
     """Name none, then two."""
     _expect_refused(bench, "no strategy", bench.round(strategy={}))
     _expect_refused(bench, "two strategies", bench.round(strategy={**BASELINE, **retry(3)}))
@@ -114,14 +114,14 @@ def several_strategies(bench: Bench) -> str:
     "minimum_calls above window.calls is refused, never clamped",
     "circuit_breaker",
 )
-def minimum_above_window(bench: Bench) -> str:
+def minimum_above_window(bench: ClientTrial) -> str:
     """Ask for more results than the window holds."""
     _expect_refused(bench, "minimum_calls 3 of 2", bench.round(strategy=breaker(minimum_calls=3)))
     return "refused"
 
 
 @rule("no JSON", "a body that is not one JSON object is refused with 422 and a problem, never with a crash")
-def no_json(bench: Bench) -> str:
+def no_json(bench: ClientTrial) -> str:
     """Send what cannot be read."""
     for body in (b"", b"{", b"null", b"[]", b'{"contract": 1', b"\xff\xfe"):
         _expect_refused(bench, f"body {body!r}", body)
@@ -169,7 +169,7 @@ _WRONG: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
 ]
 
 
-def _full_rounds(bench: Bench) -> Iterator[Json]:
+def _full_rounds(bench: ClientTrial) -> Iterator[Json]:
     """Give rounds that between them hold every field, of the strategies that the client has."""
     fixed: Json = {"fixed": {"delay_us": 1000}}
     slow = {"rate": 50, "duration_us": 1_000_000}
@@ -183,7 +183,7 @@ def _full_rounds(bench: Bench) -> Iterator[Json]:
             yield bench.round(strategy=strategy, max_attempts=1)
 
 
-def _expect_refused(bench: Bench, what: str, body: object) -> None:
+def _expect_refused(bench: ClientTrial, what: str, body: object) -> None:
     expect(bench.problems(body) != [], f"{what}: /check finds no problem")
     response = bench.post("/rounds", body)
     expect(response.status_code == httpx.codes.UNPROCESSABLE_ENTITY, f"{what}: /rounds {response.status_code}")

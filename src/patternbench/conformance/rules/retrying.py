@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from patternbench.conformance.bench import EARLY_US, LATE_US, Bench, expect, retry, rule
+from patternbench.conformance.bench import EARLY_US, LATE_US, ClientTrial, expect, retry, rule
 from patternbench.conformance.cases import BackoffCase, backoff_cases
 from patternbench.conformance.rules.expectations import expect_counts, expect_not_late, expect_wait, gaps, outcomes
-from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Play, Step, sequence
+from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Play, ScriptedAnswer, sequence
 
 
 @rule("exact counts: retry", "attempts include the first; a call ends with its first success", "retry")
-def retry_counts(bench: Bench) -> str:
+def retry_counts(bench: ClientTrial) -> str:
     """Let a call succeed with its third attempt, one fail for good, one succeed at once."""
     got = bench.run(sequence([FAIL, FAIL, OK, FAIL, FAIL, FAIL, OK]), strategy=retry(3), successes=2)
     seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
@@ -20,7 +20,7 @@ def retry_counts(bench: Bench) -> str:
 
 
 @rule("a retry of one attempt", "max_attempts 1 never retries", "retry")
-def retry_of_one(bench: Bench) -> str:
+def retry_of_one(bench: ClientTrial) -> str:
     """Fail with a strategy that allows one attempt."""
     got = bench.run(sequence([FAIL, FAIL]), strategy=retry(1))
     expect_counts(got, calls=3, attempts=3, rejected=0)
@@ -32,9 +32,9 @@ def retry_of_one(bench: Bench) -> str:
     "404, 503, timeouts and closed connections are retried, 301 is not",
     "retry",
 )
-def retried_alike(bench: Bench) -> str:
+def retried_alike(bench: ClientTrial) -> str:
     """Fail one call in four ways."""
-    script = sequence([Step(404), FAIL, HANG, CLOSE, Step(301)])
+    script = sequence([ScriptedAnswer(404), FAIL, HANG, CLOSE, ScriptedAnswer(301)])
     got = bench.run(script, strategy=retry(6), request={"timeout_us": 100_000})
     wanted: list[int | str] = [404, 503, "timeout", "connection_error", 301]
     expect([row.outcome for row in got.rows] == wanted, f"outcomes {outcomes(got.rows)}")
@@ -43,7 +43,7 @@ def retried_alike(bench: Bench) -> str:
 
 
 @rule("a call that has begun is finished", "with max_attempts 7, calls of 3 attempts end at 9", "retry")
-def overshoot(bench: Bench) -> str:
+def overshoot(bench: ClientTrial) -> str:
     """Reach the limit in the middle of a call."""
     got = bench.run(sequence([], FAIL), strategy=retry(3), users=2, successes=None, max_attempts=7)
     expect_counts(got, calls=6, attempts=18, rejected=0)
@@ -56,7 +56,7 @@ def _backoff_rule(case: BackoffCase) -> None:
         f"delays of {case.delays_us} us, at most {EARLY_US} us early and {LATE_US} us late",
         "retry",
     )
-    def follows(bench: Bench) -> str:
+    def follows(bench: ClientTrial) -> str:
         delays = case.delays_us
         got = bench.run(
             sequence([], FAIL),
@@ -85,24 +85,24 @@ for _case in backoff_cases():
 
 
 @rule("jitter: a share", "fixed 40 ms with jitter 0.5 spreads over 20 to 60 ms", "retry")
-def jitter_share(bench: Bench) -> str:
+def jitter_share(bench: ClientTrial) -> str:
     """Draw 15 delays."""
     return _expect_jitter(bench, 0.5, 20_000, 60_000)
 
 
 @rule("jitter: full", "fixed 40 ms with full jitter spreads over 0 to 40 ms", "retry")
-def jitter_full(bench: Bench) -> str:
+def jitter_full(bench: ClientTrial) -> str:
     """Draw 15 delays."""
     return _expect_jitter(bench, "full", 0, 40_000)
 
 
 @rule("jitter: equal", "fixed 40 ms with equal jitter spreads over 20 to 40 ms", "retry")
-def jitter_equal(bench: Bench) -> str:
+def jitter_equal(bench: ClientTrial) -> str:
     """Draw 15 delays."""
     return _expect_jitter(bench, "equal", 20_000, 40_000)
 
 
-def _expect_jitter(bench: Bench, jitter: str | float, low: int, high: int) -> str:
+def _expect_jitter(bench: ClientTrial, jitter: str | float, low: int, high: int) -> str:
     strategy = retry(16, {"fixed": {"delay_us": 40_000}}, jitter)
     got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, max_attempts=1)
     seen = gaps(got)

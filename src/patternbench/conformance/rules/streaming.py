@@ -9,18 +9,18 @@ from collections.abc import Callable
 
 import httpx
 
-from patternbench.conformance.bench import LATE_US, Bench, TooLateError, breaker, expect, json_of, retry, rule
+from patternbench.conformance.bench import LATE_US, ClientTrial, TooLateError, breaker, expect, json_of, retry, rule
 from patternbench.conformance.rules.expectations import expect_counts
-from patternbench.conformance.scripted_target import FAIL, HANG, Play, Step, sequence
+from patternbench.conformance.scripted_target import FAIL, HANG, Play, ScriptedAnswer, sequence
 
 MOST_SILENCE_S = 0.2 + LATE_US / 1e6
 ABANDON_S = 1.0
 
 
 @rule("batches come in time", "while there are rows, a line arrives at least every 200 ms")
-def batches_in_time(bench: Bench) -> str:
+def batches_in_time(bench: ClientTrial) -> str:
     """Run for 1.2 seconds, and note when lines arrive."""
-    got = bench.run(sequence([], Step(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
+    got = bench.run(sequence([], ScriptedAnswer(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
     finished = sorted(arrival.finished for arrival in got.play.arrivals if arrival.finished is not None)
     times = [finished[0], *got.lines_at]
     silence = max(after - before for before, after in itertools.pairwise(times))
@@ -38,7 +38,7 @@ def batches_in_time(bench: Bench) -> str:
     "64 users at an open breaker, pausing 1 us, break no rule of the stream",
     "circuit_breaker",
 )
-def flood(bench: Bench) -> str:
+def flood(bench: ClientTrial) -> str:
     """Make rows as fast as the client can; batches stay within 10,000 rows."""
     got = bench.run(
         sequence([], FAIL),
@@ -53,7 +53,7 @@ def flood(bench: Bench) -> str:
 
 
 @rule("the next round at once", "whoever has read the last line can start a round: 20 of them, never a 409")
-def next_round(bench: Bench) -> str:
+def next_round(bench: ClientTrial) -> str:
     """Run short rounds one right after the other."""
     for _ in range(20):
         bench.run(sequence([]))
@@ -61,7 +61,7 @@ def next_round(bench: Bench) -> str:
 
 
 @rule("one round at a time", "a second round is answered 409, while /client and /check still answer")
-def one_at_a_time(bench: Bench) -> str:
+def one_at_a_time(bench: ClientTrial) -> str:
     """Ask for a round while one hangs."""
     play = bench.target.play(sequence([], HANG))
     with bench.started(bench.round(play)):
@@ -78,7 +78,7 @@ def one_at_a_time(bench: Bench) -> str:
 
 
 @rule("abandoned while an attempt hangs", "the client is free within a second of the stream's close")
-def abandon_hanging(bench: Bench) -> str:
+def abandon_hanging(bench: ClientTrial) -> str:
     """Close the stream while the target is silent."""
     play = _abandon(bench, sequence([], HANG), users=3)
     at_once = play.most_at_once(since=0)
@@ -88,14 +88,14 @@ def abandon_hanging(bench: Bench) -> str:
 
 
 @rule("abandoned under load", "no request reaches the target a second after the stream's close")
-def abandon_busy(bench: Bench) -> str:
+def abandon_busy(bench: ClientTrial) -> str:
     """Close the stream while calls succeed."""
-    play = _abandon(bench, sequence([], Step(200, delay_us=2_000)), users=3, successes=None)
+    play = _abandon(bench, sequence([], ScriptedAnswer(200, delay_us=2_000)), users=3, successes=None)
     return f"{len(play.arrivals)} requests, none after that"
 
 
 @rule("abandoned during a back-off", "the client is free although a delay of a minute has begun", "retry")
-def abandon_backing_off(bench: Bench) -> str:
+def abandon_backing_off(bench: ClientTrial) -> str:
     """Close the stream while a user waits for its second attempt."""
     strategy = retry(2, {"fixed": {"delay_us": 60_000_000}})
     _abandon(bench, sequence([], FAIL), strategy=strategy, time_limit_us=600_000_000)
@@ -103,13 +103,13 @@ def abandon_backing_off(bench: Bench) -> str:
 
 
 @rule("abandoned at an open breaker", "the client is free although every call is rejected", "circuit_breaker")
-def abandon_rejecting(bench: Bench) -> str:
+def abandon_rejecting(bench: ClientTrial) -> str:
     """Close the stream while no call reaches the target."""
     _abandon(bench, sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=600_000_000)
     return "free"
 
 
-def _abandon(bench: Bench, script: Callable[[int], Step], **changes: object) -> Play:
+def _abandon(bench: ClientTrial, script: Callable[[int], ScriptedAnswer], **changes: object) -> Play:
     play = bench.target.play(script)
     body = bench.round(play, **{"request": {"timeout_us": 60_000_000}, **changes})  # type: ignore[arg-type]
     bench.need(body)
@@ -124,7 +124,7 @@ def _abandon(bench: Bench, script: Callable[[int], Step], **changes: object) -> 
     return play
 
 
-def _expect_free(bench: Bench) -> None:
+def _expect_free(bench: ClientTrial) -> None:
     """Expect the client to take a new round within a second."""
     deadline = time.monotonic() + ABANDON_S
     while True:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from patternbench.conformance.bench import Bench, expect, rule
+from patternbench.conformance.bench import ClientTrial, expect, rule
 from patternbench.conformance.rules.expectations import expect_counts, expect_not_late, expect_wait
-from patternbench.conformance.scripted_target import FAIL, OK, Step, sequence
+from patternbench.conformance.scripted_target import FAIL, OK, ScriptedAnswer, sequence
 
 
 @rule("max_attempts", "two users whose calls all fail stop after exactly max_attempts = 7 attempts each")
-def max_attempts(bench: Bench) -> str:
+def max_attempts(bench: ClientTrial) -> str:
     """Fail everything."""
     got = bench.run(sequence([], FAIL), users=2, successes=5, max_attempts=7)
     expect_counts(got, calls=14, attempts=14, rejected=0)
@@ -16,9 +16,9 @@ def max_attempts(bench: Bench) -> str:
 
 
 @rule("time_limit_us", "no call begins after the time limit of 300 ms, and the round ends")
-def time_limit(bench: Bench) -> str:
+def time_limit(bench: ClientTrial) -> str:
     """Give a round no other limit."""
-    answer = Step(200, delay_us=10_000)
+    answer = ScriptedAnswer(200, delay_us=10_000)
     got = bench.run(sequence([], answer), successes=None, time_limit_us=300_000)
     latest = max(row.start_us for row in got.rows)
     expect(latest <= 300_000, f"a call began at {latest} us")  # noqa: PLR2004
@@ -27,7 +27,7 @@ def time_limit(bench: Bench) -> str:
 
 
 @rule("think_time_us", "20 ms pass between the calls of a user")
-def think_time(bench: Bench) -> str:
+def think_time(bench: ClientTrial) -> str:
     """Compare the end of a call with the start of the next."""
     got = bench.run(sequence([FAIL, OK, OK]), successes=5, think_time_us=20_000)
     for before, after in zip(got.rows, got.rows[1:], strict=False):
@@ -36,7 +36,7 @@ def think_time(bench: Bench) -> str:
 
 
 @rule("users start together", "20 users all begin within 50 ms")
-def start_together(bench: Bench) -> str:
+def start_together(bench: ClientTrial) -> str:
     """Look at the first row of each user."""
     got = bench.run(sequence([]), users=20)
     expect_counts(got, calls=20, attempts=20, rejected=0)

@@ -9,15 +9,15 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
-from patternbench.analyze.load.rate_search import Capacity, Objective, Step
+from patternbench.analyze.load.rate_search import Capacity, RateObjective, RateStep
 
 
-def write_svg(path: Path, steps: Sequence[Step], found: Capacity, objective: Objective) -> None:
+def write_svg(path: Path, steps: Sequence[RateStep], found: Capacity, objective: RateObjective) -> None:
     """Draw the rounds of a search into an SVG file."""
     path.write_text(vl_convert.vegalite_to_svg(figure(steps, found, objective).to_dict()), encoding="utf-8")
 
 
-def figure(steps: Sequence[Step], found: Capacity, objective: Objective) -> alt.LayerChart:
+def figure(steps: Sequence[RateStep], found: Capacity, objective: RateObjective) -> alt.LayerChart:
     """A point a round: its rate, and the percentage of calls that were not answered well in time."""
     table = pd.DataFrame({"rate": [step.rate for step in steps], "missed": [100 * step.share for step in steps]})
     x = alt.X("rate:Q", title="offered load (calls/s)", scale=alt.Scale(type="log", nice=False))

@@ -10,7 +10,7 @@ from patternbench.analyze.compare.words import by_chance, ranked, sentences
 from patternbench.analyze.recommend.recommendation import Recommendation, configuration, flips_in_words
 from patternbench.analyze.rounds import label
 from patternbench.report.pages import comparison_figures as figures
-from patternbench.report.pages.models import Figure, Section, environment, page_html
+from patternbench.report.pages.models import PageFigure, PageSection, environment, page_html
 
 
 def comparison_html(
@@ -20,13 +20,13 @@ def comparison_html(
     return page_html(title, comparison_sections(comparison, verdicts), about)
 
 
-def comparison_sections(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> tuple[Section, ...]:
+def comparison_sections(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> tuple[PageSection, ...]:
     """Return one section per response."""
     names = list(dict.fromkeys(d.response for d in comparison.differences))
     return tuple(_response_section(comparison, name, verdicts, i) for i, name in enumerate(names))
 
 
-def _response_section(comparison: Comparison, response: str, verdicts: Sequence[Verdict], i: int) -> Section:
+def _response_section(comparison: Comparison, response: str, verdicts: Sequence[Verdict], i: int) -> PageSection:
     of_it = [d for d in comparison.differences if d.response == response]
     html = (
         environment()
@@ -44,7 +44,7 @@ def _response_section(comparison: Comparison, response: str, verdicts: Sequence[
         comparison, response
     )
     anchor = f"difference-{i + 1}"
-    return Section(anchor, response, html, (Figure(f"{anchor}-figure", drawn, caption),) if drawn else ())
+    return PageSection(anchor, response, html, (PageFigure(f"{anchor}-figure", drawn, caption),) if drawn else ())
 
 
 def _left_out(comparison: Comparison, response: str) -> str:
@@ -58,26 +58,26 @@ def recommendation_html(found: Recommendation, title: str = "Recommendation") ->
     return page_html(title, recommendation_sections(found))
 
 
-def recommendation_sections(found: Recommendation) -> tuple[Section, ...]:
+def recommendation_sections(found: Recommendation) -> tuple[PageSection, ...]:
     """Return the section that says what to choose, and one with the trade-off under every given condition."""
     html = environment().get_template("recommendation_section.html.j2")
     caption = "How often each configuration comes first when blocks are drawn again. What is clear is decided by tests."
-    wins = Figure("recommendation-wins", figures.wins_figure(found.choices, found.given), caption)
+    wins = PageFigure("recommendation-wins", figures.wins_figure(found.choices, found.given), caption)
     words = html.render(found=found, flips=flips_in_words(found.flips))
-    first = Section("recommendation", f"To {found.objectives[0].words}", words, (wins,))
+    first = PageSection("recommendation", f"To {found.objectives[0].words}", words, (wins,))
     drawn = tuple(_trade_offs(found))
     title = f"Trade-offs: each point is a configuration, the line joins the Pareto front{_leading(found)}"
-    return (first, Section("trade-offs", title, "", drawn)) if drawn else (first,)
+    return (first, PageSection("trade-offs", title, "", drawn)) if drawn else (first,)
 
 
 def _leading(found: Recommendation) -> str:
     return ", the choice is ringed" if any(choice.chosen for choice in found.choices) else ""
 
 
-def _trade_offs(found: Recommendation) -> Iterator[Figure]:
+def _trade_offs(found: Recommendation) -> Iterator[PageFigure]:
     for i, choice in enumerate(found.choices):
         drawn = figures.trade_off_figure(choice, found.given)
         if drawn is not None:
             chosen = configuration(choice.chosen.scenario, found.given) if choice.chosen else "nothing keeps the limits"
             where = f"{label(choice.given)}: " if choice.given else ""
-            yield Figure(f"trade-off-{i + 1}-figure", drawn, f"{where}{chosen}.")
+            yield PageFigure(f"trade-off-{i + 1}-figure", drawn, f"{where}{chosen}.")

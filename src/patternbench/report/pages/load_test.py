@@ -7,7 +7,7 @@ import pandas as pd
 
 from patternbench.analyze.load.loadtest import LoadTest, in_words
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
-from patternbench.report.pages.models import Figure, Section, environment, page_html
+from patternbench.report.pages.models import PageFigure, PageSection, environment, page_html
 
 
 def load_test_html(found: LoadTest, title: str = "Load test") -> str:
@@ -15,20 +15,20 @@ def load_test_html(found: LoadTest, title: str = "Load test") -> str:
     return page_html(title, (load_test_section(found),))
 
 
-def load_test_section(found: LoadTest) -> Section:
+def load_test_section(found: LoadTest) -> PageSection:
     """Return the section: words, the table of levels, then the pictures."""
     html = environment().get_template("load_test_section.html.j2").render(sentences=in_words(found), found=found)
     widest = max(found.smoothed, key=lambda s: s.window)
     figures = (
-        Figure("load-line", _line(found), "Mean response time over load; dashed: the knee, where there is one."),
-        Figure("load-status", _statuses(found), "Share of status codes at each load."),
-        Figure(
+        PageFigure("load-line", _line(found), "Mean response time over load; dashed: the knee, where there is one."),
+        PageFigure("load-status", _statuses(found), "Share of status codes at each load."),
+        PageFigure(
             "load-smooth",
             _smoothed(found),
             f"Smoothed response time, each load from its own start. {widest.note}",
         ),
     )
-    return Section("load-test", "Response time under load", html, figures)
+    return PageSection("load-test", "Response time under load", html, figures)
 
 
 def _line(found: LoadTest) -> Spec:

@@ -20,7 +20,7 @@ Spec = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Figure:
+class PageFigure:
     """A Vega-Lite spec with the words under it; `name` is unique on a page."""
 
     name: str
@@ -29,13 +29,13 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of a page: its anchor, its title, its HTML without figures, and its figures in order."""
 
     anchor: str
     title: str
     html: str
-    figures: tuple[Figure, ...]
+    figures: tuple[PageFigure, ...]
 
 
 @cache
@@ -70,7 +70,7 @@ def models_html(analysis: Analysis, title: str = "Models", over: Sequence[str] =
     return page_html(title, [*side_by_side(analysis, over), *model_sections(analysis, over)])
 
 
-def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[Section]:
+def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[PageSection]:
     """Return a section per response that several models have in common: what each expects `over` two factors."""
     found = []
     for place, response in enumerate(dict.fromkeys(model.fit.response for model in analysis.models), start=1):
@@ -81,11 +81,13 @@ def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[Section]:
             anchor = f"side-by-side-{place}"
             listed = [f"Model {i}: {model.fit.design.parsed.text}" for i, model in enumerate(models, start=1)]
             html = environment().get_template("side_by_side.html.j2").render(listed=listed)
-            found.append(Section(anchor, f"{response}, model beside model", html, (Figure(anchor, drawn, caption),)))
+            found.append(
+                PageSection(anchor, f"{response}, model beside model", html, (PageFigure(anchor, drawn, caption),))
+            )
     return found
 
 
-def page_html(title: str, sections: Sequence[Section], about: Sequence[str] = ()) -> str:
+def page_html(title: str, sections: Sequence[PageSection], about: Sequence[str] = ()) -> str:
     """Return one self-contained page of `sections`, the drawing library inlined."""
     specs = {figure.name: figure.spec for section in sections for figure in section.figures}
     template = environment().get_template("analysis_page.html.j2")
@@ -98,14 +100,14 @@ def page_html(title: str, sections: Sequence[Section], about: Sequence[str] = ()
     )
 
 
-def model_sections(analysis: Analysis, over: Sequence[str] = ()) -> tuple[Section, ...]:
+def model_sections(analysis: Analysis, over: Sequence[str] = ()) -> tuple[PageSection, ...]:
     """Return one section per model, then one per formula with several responses."""
     singles = [model_section(model, f"model-{i + 1}", over) for i, model in enumerate(analysis.models)]
     together = [multivariate_section(one, f"together-{i + 1}") for i, one in enumerate(analysis.multivariate)]
     return (*singles, *together)
 
 
-def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> Section:
+def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> PageSection:
     """Return the section of one model."""
     coefficients, kind = preferred(result)
     html = (
@@ -123,7 +125,7 @@ def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
             limits=thresholds(result.fit),
         )
     )
-    return Section(
+    return PageSection(
         anchor, f"{result.fit.response} by {_right(result).replace('`', '')}", html, model_figures(result, anchor, over)
     )
 
@@ -132,7 +134,7 @@ def _right(result: ModelResult) -> str:
     return result.fit.design.parsed.text.split("~", 1)[1].strip().replace("`", "")
 
 
-def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> tuple[Figure, ...]:
+def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> tuple[PageFigure, ...]:
     """Return the pictures of one model that its data allow; `over` names two factors to draw it over."""
     n = result.fit.summary.n
     drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
@@ -166,14 +168,14 @@ def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
         ("qq", figures.normal_qq(result), "Normal quantiles: on the line when the residuals are normal."),
         ("influence", figures.influence_figure(result), f"High and right: rows that pull the model.{drawn}"),
     ]
-    return tuple(Figure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in found if one is not None)
+    return tuple(PageFigure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in found if one is not None)
 
 
-def multivariate_section(result: MultivariateResult, anchor: str) -> Section:
+def multivariate_section(result: MultivariateResult, anchor: str) -> PageSection:
     """Return the section on several responses together."""
     html = environment().get_template("multivariate_section.html.j2").render(result=result)
-    drawn: tuple[Figure, ...] = ()
+    drawn: tuple[PageFigure, ...] = ()
     if result.quantiles is not None:
         caption = f"Chi-square quantiles: on the line when the residuals are jointly normal. {result.quantiles.rule}"
-        drawn = (Figure(f"{anchor}-qq", figures.chi_square_qq(result.quantiles), caption),)
-    return Section(anchor, f"{', '.join(result.design.responses)} together", html, drawn)
+        drawn = (PageFigure(f"{anchor}-qq", figures.chi_square_qq(result.quantiles), caption),)
+    return PageSection(anchor, f"{', '.join(result.design.responses)} together", html, drawn)

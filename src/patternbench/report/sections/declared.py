@@ -28,9 +28,9 @@ from patternbench.analyze.recommend.recommendation import (
     listed,
     recommend,
 )
-from patternbench.analyze.rounds import Scenario, label
+from patternbench.analyze.rounds import ScenarioRounds, label
 from patternbench.analyze.stopping import doubts as stopping_doubts
-from patternbench.analyze.stopping.rule import Decision, Rule, decide, parse_rule, saving
+from patternbench.analyze.stopping.rule import Decision, StoppingRule, decide, parse_rule, saving
 from patternbench.analyze.units import level_text, number, quantity
 from patternbench.observe.registry import aim_of
 from patternbench.observe.section import Figure, Section, Table
@@ -113,7 +113,7 @@ def _stopping(report: RunReport, study: Study) -> Sequence[Section]:
     return _or_why_not("stopping", "Rounds that stopped by themselves", lambda: [_saving(report, rule)])
 
 
-def _saving(report: RunReport, rule: Rule) -> Section:
+def _saving(report: RunReport, rule: StoppingRule) -> Section:
     values = _per_scenario(report, rule.response)
     rows = pd.DataFrame(
         [_decision_row(report, name, rule.response, decide(found, rule)) for name, found in values.items()]
@@ -345,7 +345,7 @@ def _notes_of_observers(found: Recommendation) -> list[str]:
     return [aim.note] if aim else []
 
 
-def plainly(scenario: Scenario, given: Sequence[str], factors: Factors) -> str:
+def plainly(scenario: ScenarioRounds, given: Sequence[str], factors: Factors) -> str:
     """Name a configuration as tables and figures do: `retry · 5 ms`."""
     chosen = {name: level_text(value) for name, value in scenario.levels.items() if name not in given}
     first = next((name for name in main_patterns(factors) if name in chosen), None)

@@ -21,7 +21,7 @@ from patternbench.analyze.compare.comparison import against, percent
 from patternbench.analyze.differences import Estimate, is_relative, over
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.rounds import Roles, Scenario, scenarios
+from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.observe.response import Better
 from patternbench.observe.section import Section
 from patternbench.report.labels import BESIDE, HEADLINES, RESPONSES, number
@@ -112,11 +112,11 @@ def _pairs(arrangement: Layout) -> pd.DataFrame:
     return table[~table["reference"] & table["baseline"].notna()].reset_index(drop=True)
 
 
-def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Scenario]:
+def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, ScenarioRounds]:
     """Give each scenario's values of the responses, with the block of each."""
     if not responses or not len(rounds):
         return {}
-    found = scenarios(rounds.reset_index(drop=True), Roles(("scenario",), tuple(responses)))
+    found = scenarios(rounds.reset_index(drop=True), ColumnRoles(("scenario",), tuple(responses)))
     return {str(each.levels["scenario"]): each for each in found}
 
 
@@ -128,7 +128,7 @@ def _outcomes(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _changes(
-    pairs: pd.DataFrame, by: list[str], measured: dict[str, Scenario], response: str, failure_limit: float
+    pairs: pd.DataFrame, by: list[str], measured: dict[str, ScenarioRounds], response: str, failure_limit: float
 ) -> pd.DataFrame:
     """Compare the groups of pairs in one response."""
     relative = is_relative(response, *(each.values[response] for each in measured.values()))
@@ -168,7 +168,9 @@ def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, object]:
     return {name: first[name] for name in names}
 
 
-def _change(part: pd.DataFrame, measured: dict[str, Scenario], response: str, relative: bool) -> dict[str, object]:
+def _change(
+    part: pd.DataFrame, measured: dict[str, ScenarioRounds], response: str, relative: bool
+) -> dict[str, object]:
     """Average the change over the conditions of a group."""
     matched = [
         (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
@@ -185,7 +187,7 @@ def _change(part: pd.DataFrame, measured: dict[str, Scenario], response: str, re
     }
 
 
-def _both(a: Scenario, b: Scenario, response: str) -> bool:
+def _both(a: ScenarioRounds, b: ScenarioRounds, response: str) -> bool:
     return bool(len(a.values[response]) and len(b.values[response]))
 
 
