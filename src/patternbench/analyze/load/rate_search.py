@@ -90,7 +90,7 @@ def parse_objective(text: str) -> RateObjective:
 
 
 def search(objective: RateObjective, limits: Limits) -> Generator[float, RateStep, None]:
-    """Yield the rates to measure, one after another, until nothing is left to ask; each one's RateStep is sent back."""
+    """Yield the rates to measure, one after another, until nothing is left to ask; each one's step is sent back."""
     rate, low, high = limits.start, 0.0, math.inf
     while (high == math.inf and rate <= limits.most) or (low == 0 and rate >= limits.start / 1024):
         kept = yield from _kept(rate, objective)
