@@ -235,6 +235,13 @@ def test_a_run_is_compared_with_its_baseline(tmp_path: Path) -> None:
     assert found["noise_floor_percent"]["p95"] > 0
 
 
+def test_a_run_alone_is_compared_with_its_own_baseline(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "a")
+    alone, named = (run(compare, folder, *more, "--json") for more in ([], ["--baseline", "strategy=baseline"]))
+    assert alone.exit_code == 0
+    assert alone.stdout == named.stdout
+
+
 def test_comparing_one_run_with_nothing_says_what_to_type(tmp_path: Path) -> None:
     result = run(compare, str(rounds(tmp_path / "a.parquet")))
     assert result.exit_code == 2
