@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.support.studies import changed, study
 from tests.support.synthetic_run import synthetic_run
 
+from patternbench.analyze.metrics import RESPONSES
 from patternbench.report.html import write_html
 from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import with_sections
@@ -22,7 +23,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 READY = "document.documentElement.dataset.ready === 'yes'"
 
 
-RESPONSES_SHOWN = 45
+RESPONSES_SHOWN = len(RESPONSES)
 """How many responses a run without policies, steps and limiters has values of."""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,20 @@ PACKAGE = ROOT / "src/patternbench"
 OBSERVERS = [name.removeprefix("patternbench.") for name in registry.folders()]
 PURE = ["study", "plan", "analyze", *(f"{name}/{room}" for name in OBSERVERS for room in ("plan", "analyze"))]
 ROOMS = sorted({path.parent.name for path in PACKAGE.glob("*/__init__.py")} - set(OBSERVERS))
-STARTERS = {"subprocess", "os.system", "os.fork", "os.popen", "multiprocessing"}
-CLOCKS = {"time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.now"}
+STARTERS = {"subprocess", "multiprocessing", "pty"}
+STARTS = re.compile(r"os\.(system|popen|fork\w*|exec\w+|spawn\w+|posix_spawn\w*)|asyncio\.create_subprocess_\w+")
+CLOCKS = {"time", "datetime", "pd.Timestamp.now", "pd.Timestamp.today", "pd.Timestamp.utcnow"}
+DRAWS = re.compile(
+    r"(random|np\.random|numpy\.random)\.(?!Random$|default_rng$|Generator$)\w+|(secrets|uuid)\.\w+|os\.urandom"
+)
+"""Calls that draw from a source that the caller has not seeded."""
+FILES = {"pathlib", "shutil", "tempfile", "socket", "httpx", "sqlite3", "patternbench.study.files"}
+READS = re.compile(
+    r"open|print|input|pd\.read_\w+|os\.(open|listdir|scandir|walk|getenv|stat)"
+    r"|.*\.(read_text|read_bytes|write_text|write_bytes|iterdir|is_file|exists|to_parquet|to_pickle)"
+)
+OF_FILES = {PACKAGE / "study" / "files.py", PACKAGE / "study" / "load.py"}
+"""How a study's file is read: the only files of the pure rooms that touch a file."""
 
 
 def modules(*rooms: str) -> list[Path]:
@@ -31,11 +44,19 @@ def imported(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def calls(path: Path) -> list[ast.Call]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
 
 
 def called(path: Path) -> set[str]:
-    calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
-    return {ast.unparse(function) for function in calls}
+    return {ast.unparse(call.func) for call in calls(path)}
+
+
+def written_calls(path: Path) -> set[str]:
+    return {ast.unparse(call) for call in calls(path)}
 
 
 def test_arrows_of_import_run_one_way() -> None:
@@ -44,23 +65,31 @@ def test_arrows_of_import_run_one_way() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("path", modules("study", "observe", "plan", "records", "run", "report", "analyze"), ids=str)
-def test_only_lab_drivers_and_cli_start_processes(path: Path) -> None:
+def matching(pattern: re.Pattern[str], names: Iterable[str]) -> list[str]:
+    return [name for name in names if pattern.fullmatch(name)]
+
+
+@pytest.mark.parametrize("path", [path for path in modules("") if PACKAGE / "lab" not in path.parents], ids=str)
+def test_only_the_lab_starts_processes(path: Path) -> None:
     assert not STARTERS & set(imported(path))
-    assert not STARTERS & called(path)
+    assert not matching(STARTS, [*imported(path), *called(path)])
 
 
 @pytest.mark.parametrize("path", modules(*PURE), ids=str)
-def test_study_plan_and_analyze_read_no_clock(path: Path) -> None:
-    assert "time" not in set(imported(path))
-    assert not CLOCKS & called(path)
+def test_the_pure_rooms_read_no_clock(path: Path) -> None:
+    assert not CLOCKS & {*imported(path), *called(path)}
 
 
-@pytest.mark.parametrize("path", [path for path in modules(*PURE) if "study" not in path.parts], ids=str)
-def test_plan_and_analyze_do_no_input_or_output(path: Path) -> None:
-    files = {"open", "print", "pd.read_parquet", "pd.read_csv"}
-    assert not files & called(path)
-    assert not {"pathlib", "socket", "httpx", "shutil"} & set(imported(path))
+@pytest.mark.parametrize("path", modules(*PURE), ids=str)
+def test_the_pure_rooms_draw_from_a_seeded_source_alone(path: Path) -> None:
+    assert not matching(DRAWS, [*imported(path), *called(path)])
+    assert not {"random.Random()", "np.random.default_rng()"} & written_calls(path)
+
+
+@pytest.mark.parametrize("path", [path for path in modules(*PURE) if path not in OF_FILES], ids=str)
+def test_the_pure_rooms_do_no_input_or_output_but_where_a_study_is_read(path: Path) -> None:
+    assert not FILES & set(imported(path))
+    assert not matching(READS, called(path))
 
 
 def test_the_rooms_know_no_observer_by_name() -> None:
@@ -73,3 +102,10 @@ def test_the_rooms_know_no_observer_by_name() -> None:
         if name.startswith(tuple(f"patternbench.{observer}" for observer in OBSERVERS))
     }
     assert not named
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "engine/crates/policies/src").rglob("*.rs")), ids=lambda path: path.name
+)
+def test_the_policies_of_the_engine_touch_no_file_socket_or_process(path: Path) -> None:
+    assert not re.findall(r"std::(?:fs|net|io|env|process|thread)\b|\bprint(?:ln)?!", path.read_text())

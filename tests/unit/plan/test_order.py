@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.studies import EXAMPLE, changed, study
+from tests.support.studies import EXAMPLE, ROOT, changed, study
 
 from patternbench.plan.expand import expand
 from patternbench.plan.order import next_block, rounds_of
@@ -29,6 +32,29 @@ def test_the_same_seed_gives_the_same_order_and_another_seed_another() -> None:
     first = rounds_of(SCENARIOS, 3, 7, "shuffled")
     assert first == rounds_of(SCENARIOS, 3, 7, "shuffled")
     assert first != rounds_of(SCENARIOS, 3, 8, "shuffled")
+
+
+PRINTS_ITS_PLAN = """
+import json
+from tests.support.studies import study
+from patternbench.plan.expand import expand
+from patternbench.plan.order import rounds_of
+
+plan = expand(study())
+rounds = rounds_of(plan.scenarios, 3, 7, "shuffled")
+print(json.dumps([plan.as_json(), [place.as_json() for place in rounds]]))
+"""
+
+
+def plan_of_a_process(hash_seed: str) -> bytes:
+    """The plan as a process writes it in which sets and hashes are ordered by this seed."""
+    given = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    command = [sys.executable, "-c", PRINTS_ITS_PLAN]
+    return subprocess.run(command, cwd=ROOT, env=given, stdout=subprocess.PIPE, check=True).stdout
+
+
+def test_two_processes_write_the_same_plan_byte_for_byte() -> None:
+    assert plan_of_a_process("1") == plan_of_a_process("2") != b""
 
 
 def test_blocks_are_shuffled_differently() -> None:

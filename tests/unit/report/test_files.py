@@ -18,6 +18,7 @@ from patternbench.observe.section import Figure, Section, Table
 from patternbench.records.stored import PlannedScenario
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
+from patternbench.report.labels import HEADLINES, RESPONSES
 from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.pages.models import page_html
 from patternbench.report.sections.summary import summary_table
@@ -96,6 +97,25 @@ def test_a_figures_table_traces_back_to_the_rounds(small: RunReport) -> None:
     expected = median_interval(values)
     assert (row["median"], row["low"], row["high"]) == (expected.median, expected.low, expected.high)
     assert (row[FAULT], row["strategy"], row["rounds"]) == (80, "circuit_breaker", 6)
+
+
+def test_every_table_of_estimates_has_their_intervals(small: RunReport) -> None:
+    tables = {name: table for name, table in csv.tables(small).items() if {"median", "change"} & set(table.columns)}
+    assert {"figure-p95", "comparisons", "drift"} <= tables.keys()
+    for name, table in tables.items():
+        known = table[table["low"].notna() & table["high"].notna()]
+        estimate = known["median" if "median" in known.columns else "change"]
+        assert ((known["low"] <= estimate) & (estimate <= known["high"])).all(), name
+        assert len(known) > 0 or table.get("rounds", pd.Series(dtype=int)).max() < 6, name
+
+
+def test_the_page_states_the_noise_floor_of_what_it_speaks_of(small: RunReport) -> None:
+    page = render(small)
+    stated = page.partition('<section id="noise">')[2].partition("</section>")[0]
+    assert "noise floor" in stated
+    floors = csv.tables(small)["noise"].set_index("response")["floor"]
+    assert floors[list(HEADLINES)].gt(0).all()
+    assert all(RESPONSES[name].title in stated for name in HEADLINES)
 
 
 def test_files_are_written_under_their_names(small: RunReport, tmp_path: Path) -> None:

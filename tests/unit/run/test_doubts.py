@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from patternbench.lab.machine import Meter, Use
+from patternbench.observe.doubt import Doubt
 from patternbench.records.journal import Acted
 from patternbench.run import doubts
 from patternbench.study.faults import Fault, by_name
@@ -97,6 +98,9 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         *doubts.of_trust(insecure),
         *doubts.of_machine(Use(1.0, 1.0, 0.1)),
         *doubts.of_machine(Use(1.0, 0.1, 0.0)),
+        *doubts.of_absence("connection refused"),
+        *faulted(CRASH, (9_000_000, None)),
+        *faulted(DELAY, (2_000_000, 900.0)),
     ]
     assert [doubt.kind for doubt in found] == [
         "generator_saturated",
@@ -107,6 +111,10 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         "machine_saturated",
         "cpu_stolen",
         "machine_shared",
+        "target_gone",
+        "fault_never_began",
+        "fault_late",
+        "fault_inexact",
     ]
     for doubt in found:
         assert len((doubt.message or "").split()) > 4, doubt.kind
@@ -117,15 +125,20 @@ CRASH = {"crash": {}, "where": "shop", "when": [{"from": "1s", "for": "1s"}, {"f
 DELAY = {"delay": {"percentage": 100, "duration": "2ms"}}
 
 
-def of_faults(fault: dict[str, Any], *acted: tuple[int, float | None]) -> list[str]:
-    """The kinds of doubts about a fault that began at these microseconds, held requests back so much too long."""
+def faulted(fault: dict[str, Any], *acted: tuple[int, float | None]) -> list[Doubt]:
+    """The doubts about a fault that began at these microseconds, held requests back so much too long."""
     faults = by_name([Fault.model_validate(fault)])
     (name,) = faults
     done = [
         Acted(name, name, "shop", began, began + 1_000_000, {} if late is None else {"late_mean_us": late})
         for began, late in acted
     ]
-    return [doubt.kind for doubt in doubts.of_faults(faults, done, measured_from_us=2_000_000)]
+    return doubts.of_faults(faults, done, measured_from_us=2_000_000)
+
+
+def of_faults(fault: dict[str, Any], *acted: tuple[int, float | None]) -> list[str]:
+    """The kinds of those doubts."""
+    return [doubt.kind for doubt in faulted(fault, *acted)]
 
 
 def test_faults_that_acted_at_their_times_raise_no_doubt() -> None:

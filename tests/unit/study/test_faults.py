@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from tests.support.studies import ROOT
 
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
@@ -44,6 +47,11 @@ def refused(faults: str) -> str:
 
 def test_there_is_an_example_of_every_kind() -> None:
     assert set(EXAMPLES) == set(KINDS)
+
+
+def test_the_page_on_studies_has_a_row_for_every_kind() -> None:
+    page = (ROOT / "docs/study-file.md").read_text().partition("## Faults")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -18,9 +18,10 @@ from patternbench.study.policies import Bulkhead, CircuitBreaker, Hedge, Policy,
 from patternbench.study.problems import Problem
 from patternbench.study.schema import study_schema
 from patternbench.study.system import KINDS
-from patternbench.study.workloads import Group, Step
+from patternbench.study.workloads import Closed, Group, Open, Schedule, Step, Workload
 
 POLICY_MODELS = (Policy, StackedRetry, RetryBudget, CircuitBreaker, Bulkhead, Hedge, RateLimit)
+WORKLOADS = (Workload, Closed, Open, Group, Schedule)
 
 AROUND = """\
 patternbench: 1
@@ -198,7 +199,7 @@ def test_the_examples_of_the_documentation_are_studies() -> None:
     assert {"parameters.size", "request.query.limit"} < set(plans["derived"].factors)
 
 
-@pytest.mark.parametrize("model", [*KINDS.values(), *POLICY_MODELS, Step, Group])
+@pytest.mark.parametrize("model", [*KINDS.values(), *POLICY_MODELS, Step, *WORKLOADS])
 def test_every_field_is_documented(model: type[BaseModel]) -> None:
     page = (ROOT / "docs/study-file.md").read_text()
     fields = (field.alias or written(name) for name, field in model.model_fields.items())
