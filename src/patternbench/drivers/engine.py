@@ -20,13 +20,12 @@ from patternbench.observe.doubt import Doubt
 from patternbench.records.folder import replace_durably
 from patternbench.records.load_summaries import EngineLine, JobProblem, LoadProgress, LoadSummary
 from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import NS_PER_US
 
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
 ATTEMPTS, SUMMARY, HISTOGRAMS = "attempts.parquet", "summary.json", "histograms.json"
 TRACE = "trace.json"
-NANOSECONDS = 1000
-"""In a microsecond."""
 
 
 class JobError(Exception):
@@ -140,8 +139,8 @@ class EngineDriver:
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {error}") from None
         _take(out / ATTEMPTS, into)
-        began = summary.generator.began_us * NANOSECONDS
-        measured_from = began + task.warm_up.us * NANOSECONDS
+        began = summary.generator.began_us * NS_PER_US
+        measured_from = began + task.warm_up.us * NS_PER_US
         missing, cpu_s, rows = shortfall(task, summary), summary.generator_cpu_s, summary.generator.log_rows
         return DrivenRound(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
 
@@ -152,8 +151,8 @@ def telling(task: Task) -> Callable[[LoadProgress], None]:
 
     def told(progress: LoadProgress) -> None:
         if next(first, False):
-            began = time.monotonic_ns() - progress.elapsed_us * NANOSECONDS
-            task.begun(began + task.warm_up.us * NANOSECONDS)
+            began = time.monotonic_ns() - progress.elapsed_us * NS_PER_US
+            task.begun(began + task.warm_up.us * NS_PER_US)
         task.told(progress)
 
     return told

@@ -19,12 +19,11 @@ from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
 from patternbench.study.policies import Policy, Retry
 from patternbench.study.units import Duration
-from patternbench.study.workloads import Arrivals, Closed, Group, Open, Population, Schedule, Workload
+from patternbench.study.workloads import ALL_SHARES, Arrivals, Closed, Group, Open, Population, Schedule, Workload
 
 CONTRACT = 1
 REQUEST = "request"
 """The name of the only step of a workload without a journey."""
-ALL_SHARES = 100
 WORKLOAD = "workload"
 MOST_TOLD = 10_000
 """How many attempts of a journey the engine tells one by one, at most."""

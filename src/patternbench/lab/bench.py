@@ -23,7 +23,7 @@ from patternbench.lab.processes import StartError
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
 from patternbench.study.faults import Fault
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.problems import InputError, Problem, distinct
 
 Entry = tuple[str, str, dict[str, Any]]
 """A component as a system file names it: its name, its kind, its settings."""
@@ -228,7 +228,7 @@ def settings_problems(system: SystemFile, given: Mapping[str, object]) -> list[P
         except InputError as error:
             found += [replace(each, path=_origin(system, entry[0], each.path)) for each in error.problems]
     found = found or list(Topology(tuple(launches), tuple(system.endpoints)).problems())
-    return list({str(problem): problem for problem in found}.values())
+    return distinct(found)
 
 
 def _origin(system: SystemFile, component: str, path: str) -> str:

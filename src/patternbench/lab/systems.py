@@ -15,7 +15,7 @@ from patternbench.study.document import parse
 from patternbench.study.files import read_text
 from patternbench.study.load import validated
 from patternbench.study.models import Name
-from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.study.problems import InputError, Problem, did_you_mean, distinct
 from patternbench.study.roles import Unit
 from patternbench.study.settings import Settable, is_duration
 from patternbench.study.system import NamedSystem, System
@@ -80,7 +80,7 @@ class SystemFile(Settable):
         """Raise InputError listing what is wrong with the settings given in any of the dicts."""
         problems = [problem for given in levels for problem in self.problems(given)]
         if problems:
-            raise InputError(list({str(problem): problem for problem in problems}.values()))
+            raise InputError(distinct(problems))
 
     def problems(self, given: dict[str, Any]) -> list[Problem]:
         """What is wrong with settings that a study or a command line gives."""

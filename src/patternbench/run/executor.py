@@ -19,8 +19,8 @@ from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab import machine
 from patternbench.lab.bench import Bench
-from patternbench.lab.faults.schedule import NANOSECONDS, Done, FaultSchedule
-from patternbench.lab.machine import Meter
+from patternbench.lab.faults.schedule import Done, FaultSchedule
+from patternbench.lab.machine import Meter, Use
 from patternbench.lab.processes import StartError
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import ObservationError
@@ -36,6 +36,7 @@ from patternbench.run.stage import Stage
 from patternbench.study.faults import by_name
 from patternbench.study.problems import InputError
 from patternbench.study.system import Endpoint
+from patternbench.study.units import NS_PER_US
 
 
 class Executor(Protocol):
@@ -167,28 +168,33 @@ class _OneRound:
         with observing.watched(self._folder, blank.file, bench.endpoints()) as observation, schedule:
             measured = driver.drive(task, self._folder.attempts_of(blank.file))
             seconds, use = time.perf_counter() - begun, Meter.read().since(before)
-        found = doubts.of_machine(use) + doubts.of_trust(task.treatment.system)
-        if measured.doubts is None:
-            found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
-            found += doubts.of_calls(measured.calls, measured.successes)
         acted = [_acted(each, measured.began_ns) for each in schedule.acted]
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds, faults=acted)
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)
+        found = self._load_doubts(measured, use, seconds)
         found += self._fault_doubts(acted, measured, bench.own_answers() - own)
         found += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))
-        return replace(entry, status=DONE, doubts=(measured.doubts or []) + found, sha256=sha256)
+        return replace(entry, status=DONE, doubts=found, sha256=sha256)
 
     def _cause(self, measured: DrivenRound) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""
         dead = self._stage.dead()
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
+    def _load_doubts(self, measured: DrivenRound, use: Use, seconds: float) -> list[Doubt]:
+        """What is doubtful of the load: as its driver judges itself, else as it is judged here; and of the machine."""
+        found = doubts.of_machine(use) + doubts.of_trust(self._scenario.system)
+        if measured.doubts is not None:
+            return [*measured.doubts, *found]
+        found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
+        return found + doubts.of_calls(measured.calls, measured.successes)
+
     def _fault_doubts(self, acted: list[Acted], measured: DrivenRound, own: int) -> list[Doubt]:
         """What is doubtful of faults, and of answers in the service's place where no fault explains them."""
-        measured_from_us = (measured.measured_from_ns - measured.began_ns) // NANOSECONDS
+        measured_from_us = (measured.measured_from_ns - measured.began_ns) // NS_PER_US
         found = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
         behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
         return found if behind else found + doubts.of_proxy(own, measured.rows)
@@ -210,7 +216,7 @@ class _OneRound:
 
 def _acted(done: Done, began_ns: int) -> Acted:
     """A fault as the journal holds it: its times from the round's start."""
-    began_us, ended_us = ((moment - began_ns) // NANOSECONDS for moment in (done.began_ns, done.ended_ns))
+    began_us, ended_us = ((moment - began_ns) // NS_PER_US for moment in (done.began_ns, done.ended_ns))
     return Acted(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.deeds))
 
 

@@ -31,7 +31,7 @@ from patternbench.run.stage import Stage
 from patternbench.study import places
 from patternbench.study.levels import only
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem, gathered
+from patternbench.study.problems import InputError, Problem, distinct, gathered
 from patternbench.study.system import Endpoint, NamedSystem, System, Trust, is_socket
 from patternbench.study.units import Duration
 
@@ -70,7 +70,7 @@ def declared_problems(study: Study, plan: Plan) -> list[Problem]:
     for scenario in plan.scenarios:
         refused = limits.problems(scenario.client, known[scenario.client], scenario.strategy)
         found += [_in_study(problem, scenario) for problem in refused]
-    return list({str(problem): problem for problem in found}.values())
+    return distinct(found)
 
 
 def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
@@ -97,7 +97,7 @@ def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     different = {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}
     found = [problem for system in different.values() for problem in _misplaced_faults(study, system, file)]
     found += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
-    return list({str(problem): problem for problem in found}.values())
+    return distinct(found)
 
 
 def _misplaced_faults(study: Study, system: System, file: SystemFile | None) -> list[Problem]:
@@ -123,7 +123,7 @@ def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
         return []
     columns = inspection.feeder_columns(study.workload, inputs)
     found = places.template_problems(study.workload, study.system.sent_headers, columns)
-    return list({str(problem): problem for problem in found}.values())
+    return distinct(found)
 
 
 def _setting_problems(system: SystemFile, declared: NamedSystem, plan: Plan) -> list[Problem]:
@@ -152,7 +152,7 @@ def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
     every = (scenario.system.setting_levels for scenario in plan.scenarios)
     given = {content_id(settings): settings for settings in every}
     found = [problem for settings in given.values() for problem in bench.settings_problems(system, settings)]
-    return list({str(problem): problem for problem in found}.values())
+    return distinct(found)
 
 
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:

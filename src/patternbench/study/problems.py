@@ -70,6 +70,11 @@ def gathered(problems: list[Problem]) -> Iterator[None]:
         problems += error.problems
 
 
+def distinct(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems in their order, those that read alike once."""
+    return list({str(problem): problem for problem in problems}.values())
+
+
 def reason(error: OSError) -> str:
     """The operating system's word for what went wrong, whoever else words it too."""
     return os.strerror(error.errno) if error.errno else str(error)

@@ -1,7 +1,7 @@
 """The system under test, one class per way in which a study may name it.
 
 A caller asks a system what it needs to know (where load goes, whom to trust) and never which keys it has. A further
-way is a further class: it is listed in ``DeclaredSystem`` and nowhere else in this room.
+way is a further class: ``_kind`` tells it by its keys, ``KINDS`` and ``DeclaredSystem`` list it.
 """
 
 from __future__ import annotations

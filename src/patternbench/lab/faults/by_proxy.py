@@ -10,9 +10,7 @@ from patternbench.lab.faults.act import Act, Deeds, Site
 from patternbench.lab.faults.admin import Admin
 from patternbench.lab.processes import StartError
 from patternbench.study.faults import Fault
-
-NANOSECONDS = 1000
-"""In a microsecond."""
+from patternbench.study.units import NS_PER_US
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,6 @@ def _together(all_deeds: Sequence[dict[str, Any]]) -> Deeds:
     late = [deeds["late"] for deeds in all_deeds if deeds["late"]]
     said: dict[str, Any] = {"requests": sum(int(deeds["requests"]) for deeds in all_deeds)}
     if late:
-        said["late_mean_us"] = max(times["mean_ns"] for times in late) / NANOSECONDS
-        said["late_max_us"] = max(times["max_ns"] for times in late) / NANOSECONDS
+        said["late_mean_us"] = max(times["mean_ns"] for times in late) / NS_PER_US
+        said["late_max_us"] = max(times["max_ns"] for times in late) / NS_PER_US
     return said

@@ -12,9 +12,8 @@ from patternbench.lab.bench import Bench
 from patternbench.lab.faults.act import Act, Deeds, Site, act_of
 from patternbench.lab.processes import StartError
 from patternbench.study.faults import Fault, by_name
+from patternbench.study.units import NS_PER_US
 
-NANOSECONDS = 1000
-"""In a microsecond."""
 S_IN_NS = 1_000_000_000
 
 
@@ -85,7 +84,7 @@ class FaultSchedule:
 
     def _follow(self, coming: Sequence[Moment], zero_ns: int) -> None:
         for moment in coming:
-            left_ns = zero_ns + moment.at_us * NANOSECONDS - self._clock()
+            left_ns = zero_ns + moment.at_us * NS_PER_US - self._clock()
             if self._wait(max(left_ns / S_IN_NS, 0.0)) or not self._try(moment.name, moment.begins):
                 return
 
