@@ -27,6 +27,7 @@ from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import StoppingRule, decide
 from patternbench.plan.factors import Known, factor_of
 from patternbench.ratelimit.analyze.cost import clear, mean_interval
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import HEADLINES
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
@@ -101,8 +102,12 @@ def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> fl
         "strategy": factor_of("strategy", names, Known(("strategy",), Meaning(Role.PATTERN, Unit.TEXT), "baseline")),
         "users": factor_of("users", loads, Known(("users",), Meaning(Role.LOAD, Unit.COUNT), None)),
     }
-    cells = [{"id": f"{name} {load}", "levels": {"strategy": name, "users": load}} for load in loads for name in names]
-    table = pd.DataFrame([{"scenario": cell["id"], "block": b, "round": b} for b in range(rounds) for cell in cells])
+    cells = [
+        PlannedScenario(id=f"{name} {load}", levels={"strategy": name, "users": load})
+        for load in loads
+        for name in names
+    ]
+    table = pd.DataFrame([{"scenario": cell.id, "block": b, "round": b} for b in range(rounds) for cell in cells])
     table = table.assign(status="done", failure_rate=0.0, rejected_rate=0.0)
     for _ in range(runs):
         block = np.repeat(rng.normal(0, BLOCKS, (rounds, 4)), len(cells), axis=0)

@@ -189,7 +189,7 @@ def test_only_rounds_of_the_same_client_and_condition_are_compared(response: str
     assert (pairs["conditions"] == 1).all()
     assert (found.by_item["conditions"] == 6).all()
     # What is slower as a whole, a client or a condition, is slower on both sides of each comparison.
-    levels = {each["id"]: each["levels"] for each in run.scenarios}
+    levels = {scenario.id: scenario.levels for scenario in run.scenarios}
     slow = [levels[name]["client"] == "native" or levels[name][FAULT] == 80 for name in run.rounds["scenario"]]
     times = ["time_to_success", "call_success_p95"]
     slower = run.rounds.assign(**{name: run.rounds[name] * np.where(slow, 7.0, 1.0) for name in times})
