@@ -109,3 +109,9 @@ def test_the_rooms_know_no_observer_by_name() -> None:
 )
 def test_the_policies_of_the_engine_touch_no_file_socket_or_process(path: Path) -> None:
     assert not re.findall(r"std::(?:fs|net|io|env|process|thread)\b|\bprint(?:ln)?!", path.read_text())
+
+
+@pytest.mark.parametrize("observer", OBSERVERS)
+def test_an_observer_knows_no_verb_and_no_other_observer(observer: str) -> None:
+    others = tuple(f"patternbench.{name}" for name in ("cli", *OBSERVERS) if name != observer)
+    assert not [name for path in modules(observer) for name in imported(path) if name.startswith(others)]
