@@ -71,3 +71,7 @@ def test_every_defect_of_the_list_names_a_file_that_is_there() -> None:
     for mutant in mutants.listed():
         assert (ROOT / mutant.file).is_file(), mutant.name
         assert mutant.was != mutant.becomes, mutant.name
+
+
+def test_every_listed_defect_can_be_put_in() -> None:
+    assert [mutant.problem(mutants.ROOT) for mutant in mutants.listed() if mutant.problem(mutants.ROOT)] == []
