@@ -86,13 +86,19 @@ def _row(part: str, count: Counter[str]) -> str:
 def python() -> list[Fate]:
     """Let mutmut mutate what `[tool.mutmut]` of pyproject.toml lists, in a copy of the checkout."""
     with tempfile.TemporaryDirectory() as folder:
-        copy, tool = Path(folder) / "checkout", Path(folder) / "mutmut"
-        copy.mkdir()
-        files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-        _run(["cp", "--parents", "-t", str(copy), *(name for name in files.decode().split("\0") if name)], ROOT)
+        copy, tool = _copy(Path(folder)), Path(folder) / "mutmut"
         _run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tool), MUTMUT], ROOT)
         _run([sys.executable, "-m", "mutmut", "run", "--max-children", "2"], copy, {"PYTHONPATH": str(tool)})
         return of_mutmut(copy / "mutants" / "src")
+
+
+def _copy(folder: Path) -> Path:
+    """Copy what git knows of the checkout, so that no defect stays behind."""
+    copy = folder / "checkout"
+    copy.mkdir()
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    _run(["cp", "--parents", "-t", str(copy), *(name for name in files.decode().split("\0") if name)], ROOT)
+    return copy
 
 
 def java() -> list[Fate]:
@@ -115,8 +121,9 @@ def rust() -> list[Fate]:
         install = ["cargo", "install", f"cargo-mutants@{CARGO_MUTANTS}", "--locked", "--jobs", "2", "--root", folder]
         _run(install, ROOT)
         files = [word for crate in PURE_CRATES for word in ("--file", f"crates/{crate}/src/**")]
-        words = [f"{folder}/bin/cargo-mutants", "mutants", "--output", folder, "--jobs", "1", "--timeout", "60", *files]
-        _run(words, ROOT / "engine", good=ENDS_OF_CARGO)
+        # In place, since cargo-mutants would copy engine/ alone and the tests read contracts/ beside it.
+        words = [f"{folder}/bin/cargo-mutants", "mutants", "--in-place", "--output", folder, "--timeout", "60", *files]
+        _run(words, _copy(Path(folder)) / "engine", good=ENDS_OF_CARGO)
         return of_cargo(Path(folder) / "mutants.out" / "outcomes.json")
 
 

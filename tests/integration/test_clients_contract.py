@@ -431,7 +431,7 @@ def with_breaker(m: ModuleType) -> ModuleType:
 def guarded_call(m: ModuleType, user: Any) -> None:
     with user.round.lock:
         user.breaker = getattr(user, "breaker", None) or m.BREAKER_OF(user)
-        user.breaker.config = m.CONFIG(breaking(user))
+        user.breaker.config = BreakerConfig.model_validate(m.CONFIG(breaking(user)))
         admitted = user.breaker.admit(user.round.now_us())
         if not admitted:
             user.round.rows.append((user.number, user.calls, 0, user.round.now_us(), 0, "rejected"))

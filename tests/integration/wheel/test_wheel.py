@@ -146,8 +146,9 @@ def shortened(study: dict[str, Any]) -> dict[str, Any]:
     workload = study["workload"]
     workload |= {"duration": "3s"} if "duration" in workload else {}
     study["workload"] = {key: part if key in ("groups", "journeys") else _last(part) for key, part in workload.items()}
-    study["strategies"] = [study["strategies"][0], _last(study["strategies"][-1], keep=("client",))]
-    study["strategies"] = study["strategies"][: len({json.dumps(one) for one in study["strategies"]})]
+    if "strategies" in study:
+        ends = [study["strategies"][0], _last(study["strategies"][-1], keep=("client",))]
+        study["strategies"] = ends[: len({json.dumps(one) for one in ends})]
     return {key: part for key, part in study.items() if key not in ("design", "models", "recommend")}
 
 
