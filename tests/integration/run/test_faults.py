@@ -136,8 +136,9 @@ def round_(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     file, out = folder / "faulty.yaml", folder / "run"
     file.write_text(study_of(request.param))
     done = patternbench("run", str(file), "--out", str(out))
-    assert done.returncode == 0, done.stdout + done.stderr
+    # On a busy machine the generator may be late and the round not valid: its faults act all the same.
     (entry,) = entries(out)
+    assert entry["status"] == "done", done.stdout + done.stderr
     measured_from = 0.5 if request.param == "engine" else 0.0
     yield Round(out, entry, attempts.read(out / "attempts" / f"{entry['file']}.parquet"), measured_from)
     assert not left_behind(str(folder))
