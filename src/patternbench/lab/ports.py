@@ -12,7 +12,7 @@ from patternbench.lab.ready import LOOPBACK
 TRIES = 100
 
 
-class PortTaken(StartError):  # noqa: N818
+class PortTaken(StartError):  # noqa: N818 - named after what happened, as its siblings are
     """Another process has a port that a component asks for: whose answers would be taken for the component's."""
 
 

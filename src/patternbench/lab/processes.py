@@ -37,7 +37,7 @@ class StartError(Exception):
     """A process did not come up: which, why, and the last lines that it wrote."""
 
 
-class Silence(Exception):  # noqa: N818
+class Silence(Exception):  # noqa: N818 - named after what happened, as its siblings are
     """A process has said nothing for longer than it may."""
 
 

@@ -26,7 +26,7 @@ def spec(steps: Mapping[str, pd.DataFrame], bands: Iterable[Mapping[str, Any]]) 
     )
     columns = alt.Column("measure:N", title=None, sort=[RATE, TIME])
     chart = drawn.facet(data=table, row=rows, column=columns).resolve_scale(y="independent")
-    return chart.to_dict()  # type: ignore[no-any-return]
+    return chart.to_dict()  # type: ignore[no-any-return]  # altair says Any of a mapping
 
 
 def _lines(steps: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:

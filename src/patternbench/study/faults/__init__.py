@@ -26,6 +26,7 @@ _PLACE = re.compile(rf"\s*({_NAME})\s*(?:->\s*({_NAME})\s*)?")
 def _named(kind: str) -> type[Kind]:
     """The class of a kind: the only one of that name in its file, whatever its capitals."""
     module = import_module(f"{kinds.__name__}.{kind}")
+    # The names of a module are untyped for mypy; every kind is built from its example in tests.
     return next(found for name, found in vars(module).items() if name.lower() == kind)  # type: ignore[no-any-return]
 
 
