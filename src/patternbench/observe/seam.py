@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -27,6 +27,7 @@ import pandas as pd
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.response import Response
 from patternbench.observe.section import Section
+from patternbench.study.watching import Watch
 
 Seen = TypeVar("Seen")
 """What an observer makes of the files that were kept with a round."""
@@ -43,11 +44,12 @@ class Watched:
     """A round that is about to be measured, with its system up.
 
     ``endpoints`` are the URLs of the components by name. ``folder`` is the observer's own: it does not exist yet, and
-    what is in it when the watch ends is kept with the round.
+    what is in it when the watch ends is kept with the round. ``watch`` is what the study asks observers for.
     """
 
     endpoints: Mapping[str, str]
     folder: Path
+    watch: Watch = field(default_factory=Watch)
 
 
 @dataclass(frozen=True)

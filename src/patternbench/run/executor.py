@@ -165,7 +165,8 @@ class _OneRound:
 
     def _driven(self, driver: Driver, task: Task, bench: Bench, schedule: FaultSchedule, blank: Entry) -> Entry:
         own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
-        with observing.watched(self._folder, blank.file, bench.endpoints()) as observation, schedule:
+        watch, endpoints = self._order.watch, bench.endpoints()
+        with observing.watched(self._folder, blank.file, endpoints, watch) as observation, schedule:
             measured = driver.drive(task, self._folder.attempts_of(blank.file))
             seconds, use = time.perf_counter() - begun, Meter.read().since(before)
         acted = [_acted(each, measured.began_ns) for each in schedule.acted]

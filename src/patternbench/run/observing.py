@@ -12,6 +12,7 @@ from patternbench.observe.registry import observers
 from patternbench.observe.seam import Watched
 from patternbench.records import component_logs, observed
 from patternbench.records.folder import RunFolder
+from patternbench.study.watching import NOTHING_ASKED, Watch
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,17 @@ class Observation:
 
 
 @contextmanager
-def watched(run: RunFolder, round_name: str, endpoints: Mapping[str, str]) -> Iterator[Observation]:
+def watched(
+    run: RunFolder, round_name: str, endpoints: Mapping[str, str], watch: Watch = NOTHING_ASKED
+) -> Iterator[Observation]:
     """Have every observer watch what is done within; ``endpoints`` are the components' URLs by name.
 
-    Raises ObservationError when one cannot.
+    ``watch`` is what the study asks them for. Raises ObservationError when one cannot.
     """
     draft = observed.draft(run, round_name)
     with ExitStack() as watches:
         for observer in observers():
-            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name)))
+            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name, watch)))
         yield Observation(run, round_name)
 
 

@@ -24,6 +24,7 @@ from patternbench.records.journal import Entry
 from patternbench.study.models import ClientAt, Lateness, Study
 from patternbench.study.system import NamedSystem
 from patternbench.study.units import Duration
+from patternbench.study.watching import Watch
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class RoundOrder:
     ``scenario`` is a scenario as a plan's file holds it. ``file`` names the round's records, ``warm_up_file`` those
     of the warm-up of a client that has to be started for it. ``inputs`` are the SHA-256 of the files that the study
     names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
-    command runs in the folder ``beside``. On ``ways`` stands a fault proxy.
+    command runs in the folder ``beside``. On ``ways`` stands a fault proxy. ``watch`` is what observers are asked for.
     """
 
     index: int
@@ -52,6 +53,7 @@ class RoundOrder:
     inputs: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""
     ways: tuple[Way, ...] = ()
+    watch: Watch = field(default_factory=Watch)
 
     @cached_property
     def treatment(self) -> Scenario:
@@ -126,6 +128,7 @@ class Orders:
             inputs=self.inputs,
             beside=str(self.beside),
             ways=tuple(ways.of_scenario(self.study, scenario.system, self._system_file)),
+            watch=study.watch,
         )
 
     @cached_property

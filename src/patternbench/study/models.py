@@ -19,6 +19,7 @@ from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Poli
 from patternbench.study.roles import Role
 from patternbench.study.system import DeclaredSystem, reachable
 from patternbench.study.units import Duration, Number, PositiveDuration
+from patternbench.study.watching import NOTHING_ASKED, PrometheusChoice, Series, SeriesName, Traces, Watch
 from patternbench.study.workloads import Workload
 
 DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
@@ -119,6 +120,14 @@ class Study(Model):
     lateness: Lateness | None = None
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)
+    series: dict[SeriesName, Series] = Field(default_factory=dict)
+    prometheus: PrometheusChoice | None = None
+    traces: Traces | None = None
+
+    @property
+    def watch(self) -> Watch:
+        """What observers are asked for in each round."""
+        return Watch(series=self.series, prometheus=self.prometheus or NOTHING_ASKED.prometheus, traces=self.traces)
 
     @property
     def engine_only(self) -> bool:
@@ -130,6 +139,12 @@ class Study(Model):
     def _faults_need_their_proxy(self) -> Study:
         if self.faults and self.system.direct:
             raise misplaced("faults", "several URLs or a socket", "one `url` of http:// or https://, or no faults")
+        return self
+
+    @model_validator(mode="after")
+    def _prometheus_for_series(self) -> Study:
+        if self.prometheus is not None and not self.series:
+            raise misplaced("prometheus", "a study without `series`", "`series`, whose queries it answers")
         return self
 
     @model_validator(mode="after")

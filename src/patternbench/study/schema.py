@@ -17,6 +17,8 @@ SHORTHANDS: dict[str, dict[str, object]] = {
     "Journey": {**STEPS, "description": "its steps"},
     "Trace": {"anyOf": [{"type": "string"}, FILES], "description": "its file, or several as levels"},
     "WeightedUrl": {"type": "string", "description": "its URL"},
+    "Series": {"type": "string", "description": "its query"},
+    "PrometheusAt": {"type": "string", "description": "its URL"},
     "Feeder": {"type": "string", "description": "its file"},
 }
 """What may stand for a whole model."""

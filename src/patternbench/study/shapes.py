@@ -16,6 +16,7 @@ SHAPES = {
     r"^(https?://[^\s/]+|unix:/[^\s:]+)": "`http://HOST`, `https://HOST` or `unix:/PATH`",
     r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:->\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*)?$": "`edge`, a component or `A -> B`",
     r"^http://[^\s/]+": "`http://HOST:PORT`",
+    r"^https?://[^\s/]+": "`http://HOST:PORT` or `https://HOST:PORT`",
 }
 
 

@@ -1,0 +1,87 @@
+"""What a study may ask observers for: series of Prometheus, and traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.studies import changed, problems, study
+
+from patternbench.plan.expand import expand
+from patternbench.plan.order import Round
+from patternbench.run.orders import Orders, RoundOrder
+from patternbench.study.units import Duration
+from patternbench.study.watching import PrometheusAt, Series, Traces, Watch, response_name
+
+CPU = "rate(process_cpu_seconds_total[5s])"
+
+
+def only(**changes: str) -> str:
+    refused = problems(changed(**changes))
+    assert len(refused) == 1, [str(problem) for problem in refused]
+    return str(refused[0])
+
+
+def test_a_series_is_a_query_or_a_query_with_its_words() -> None:
+    read = study(series=f"{{cpu: '{CPU}', depth: {{query: up, unit: messages, better: lower, step: 500ms}}}}").series
+    assert read["cpu"] == Series(query=CPU)
+    assert (read["depth"].unit, read["depth"].better, read["depth"].step) == ("messages", "lower", Duration(500_000))
+
+
+def test_what_observers_are_asked_for_is_no_part_of_a_scenario() -> None:
+    asked = study(series="{cpu: up}", prometheus="http://localhost:9090", traces="{sample: 5%, counting_pass: true}")
+    assert [one.id for one in expand(asked).scenarios] == [one.id for one in expand(study()).scenarios]
+
+
+def test_a_study_that_asks_for_nothing_asks_observers_for_nothing() -> None:
+    assert study().watch == Watch()
+    assert study().watch.traces is None
+
+
+def test_what_a_study_asks_for_travels_with_its_orders(tmp_path: Path) -> None:
+    asked = study(series="{cpu: up}", prometheus="{url: 'http://localhost:9090'}", traces="{sample: 0.5}")
+    scenario = expand(asked).scenarios[0]
+    order = Orders(asked, {}, tmp_path).of(Round(0, 0, scenario.id), scenario, "00000", "warm-up-000")
+    arrived = RoundOrder.from_json(order.as_json()).watch
+    assert arrived == asked.watch
+    assert arrived.prometheus == PrometheusAt(url="http://localhost:9090")
+
+
+def test_prometheus_is_a_component_or_a_url() -> None:
+    assert study(series="{cpu: up}").watch.prometheus == "prometheus"
+    assert study(series="{cpu: up}", prometheus="monitor").watch.prometheus == "monitor"
+    at = PrometheusAt(url="https://prometheus:9090/base")
+    assert study(series="{cpu: up}", prometheus="https://prometheus:9090/base").watch.prometheus == at
+
+
+@pytest.mark.parametrize(("sample", "share"), [("1%", 0.01), ("100 %", 1.0), ("0.25", 0.25)])
+def test_the_share_that_is_traced_is_written_as_a_share_or_in_percent(sample: str, share: float) -> None:
+    assert study(traces=f"{{sample: {sample}}}").traces == Traces(sample=share)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("series", "{CPU: up}", "small letters, digits and `_`"),
+        ("series", "{cpu: {unit: s}}", "`query` is missing"),
+        ("series", "{cpu: {query: up, step: 0s}}", "series.cpu.step"),
+        ("series", "{cpu: ''}", "series.cpu"),
+        ("traces", "{sample: 120%}", "traces.sample"),
+        ("traces", "{sample: some}", "traces.sample: is not a share (got 'some'); allowed: a share such as"),
+        ("traces", "{pass: true}", "unknown key"),
+        ("prometheus", "prometheus", "prometheus does not go with a study without `series`"),
+    ],
+)
+def test_what_is_wrong_is_said_once_and_with_its_line(key: str, value: str, said: str) -> None:
+    text = only(**{key: value})
+    assert text.startswith("study.yaml")
+    assert said in text
+
+
+def test_a_login_in_the_url_of_prometheus_is_refused_since_records_would_hold_it() -> None:
+    said = problems(changed(series="{cpu: up}", prometheus="http://me:word@localhost:9090"))
+    assert any("holds a user or a password" in str(problem) for problem in said)
+
+
+def test_the_response_of_a_summary_is_called_after_its_series() -> None:
+    assert response_name("cpu", "max") == "series.cpu.max"
