@@ -98,4 +98,4 @@ def _titled(kind: str, name: str, used: dict[str, list[str]]) -> str:
 
 
 def _as_json(need: Need) -> dict[str, object]:
-    return {"name": need.name, "found": need.found, "how": need.how}
+    return {"name": need.name, "found": need.present, "how": need.how}

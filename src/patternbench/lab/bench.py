@@ -60,11 +60,11 @@ class Bench:
 
     def endpoints(self) -> dict[str, str]:
         """Every URL by name; ``system`` is where load goes."""
-        found = {"system": self.endpoint}
+        urls = {"system": self.endpoint}
         for name, running in self.running.items():
-            found[name] = running.url
-            found |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
-        return found
+            urls[name] = running.url
+            urls |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
+        return urls
 
     def live(self, protocol: str) -> list[str]:
         """The URLs at which what is up can be changed by a protocol."""
@@ -207,8 +207,9 @@ def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:
 
 def needs(kinds: list[str]) -> list[Need]:
     """What the kinds of component need on this machine."""
-    known = (KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS)  # others are told of with their settings
-    return [need for kind in known for need in kind.needs()]
+    # Kinds that do not exist are told of with their settings.
+    components = (KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS)
+    return [need for component in components for need in component.needs()]
 
 
 def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[object]]) -> list[Problem]:
@@ -218,17 +219,17 @@ def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[object]]) -
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
 
 
-def settings_problems(system: SystemFile, given: Mapping[str, object]) -> list[Problem]:
+def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
     """What the components of a system would refuse of these settings, each at the setting that it comes from."""
-    entries = system.with_settings(dict(given))
-    neighbours, launches, found = Neighbours([name for name, _, _ in entries]), [], []
+    entries = system.with_settings(dict(settings))
+    neighbours, launches, problems = Neighbours([name for name, _, _ in entries]), [], []
     for entry in entries:
         try:
             launches.append(_launch(entry, neighbours))
         except InputError as error:
-            found += [replace(each, path=_origin(system, entry[0], each.path)) for each in error.problems]
-    found = found or list(Topology(tuple(launches), tuple(system.endpoints)).problems())
-    return distinct(found)
+            problems += [replace(problem, path=_origin(system, entry[0], problem.path)) for problem in error.problems]
+    problems = problems or list(Topology(tuple(launches), tuple(system.endpoints)).problems())
+    return distinct(problems)
 
 
 def _origin(system: SystemFile, component: str, path: str) -> str:
@@ -257,9 +258,10 @@ def _component(name: str, kind: str, fields: dict[str, object]) -> Component:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        raise InputError([_refused(name, found) for found in error.errors()]) from None
+        raise InputError([_refused(name, details) for details in error.errors()]) from None
 
 
-def _refused(name: str, found: Any) -> Problem:
-    path = ".".join([name, *map(str, found["loc"])])
-    return Problem(found["msg"], path=path, value=found["input"], allowed=found.get("ctx", {}).get("allowed", ""))
+def _refused(name: str, details: Any) -> Problem:
+    path = ".".join([name, *map(str, details["loc"])])
+    allowed = details.get("ctx", {}).get("allowed", "")
+    return Problem(details["msg"], path=path, value=details["input"], allowed=allowed)

@@ -35,8 +35,8 @@ class Neighbours:
         """A reference to a component's URL; raises InputError, at the path of the setting, when it is not in use."""
         if name in self.names:
             return reference(name)
-        known = ", ".join(self.names)
-        raise InputError(Problem(NOT_IN_USE, path, value=name, allowed=known, hint=did_you_mean(name, self.names)))
+        in_use = ", ".join(self.names)
+        raise InputError(Problem(NOT_IN_USE, path, value=name, allowed=in_use, hint=did_you_mean(name, self.names)))
 
 
 NOT_IN_USE = "is not among the components in use"

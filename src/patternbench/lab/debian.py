@@ -33,9 +33,9 @@ def program(name: str) -> str:
     return find(name) or name
 
 
-def exists(*places: str) -> bool:
+def exists(*paths: str) -> bool:
     """Whether all the files are there."""
-    return all(Path(place).is_file() for place in places)
+    return all(Path(path).is_file() for path in paths)
 
 
 def has_lua(*files: str) -> bool:

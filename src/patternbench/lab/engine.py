@@ -18,27 +18,27 @@ def find() -> Path | None:
     """The engine's binary: named by PATTERNBENCH_ENGINE, in the wheel, built in the checkout, or on PATH."""
     named = os.environ.get("PATTERNBENCH_ENGINE")
     ours = [shipped.PACKAGE / "_bin" / NAME, shipped.CHECKOUT / "engine/target/release" / NAME]
-    places = [Path(named)] if named else ours
-    found = next((place for place in places if place.is_file()), None)
+    paths = [Path(named)] if named else ours
+    built = next((path for path in paths if path.is_file()), None)
     on_path = None if named else shutil.which(NAME)
-    place = found or (Path(on_path) if on_path else None)
-    return place and place.absolute()
+    path = built or (Path(on_path) if on_path else None)
+    return path and path.absolute()
 
 
 def binary() -> str:
     """The path of the engine's binary; raises InputError that says how to build it."""
-    found = find()
-    if found is None:
+    file = find()
+    if file is None:
         raise InputError(Problem("the native engine is not built", hint=shipped.how_to_build("setup")))
-    return str(found)
+    return str(file)
 
 
 def version() -> str | None:
     """What the engine says of its version, or None where it is not built."""
-    found = find()
-    if found is None:
+    file = find()
+    if file is None:
         return None
-    return subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run([file, "--version"], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def path() -> str:
@@ -48,5 +48,5 @@ def path() -> str:
 
 def need() -> Need:
     """The need of a part that the engine's binary carries out."""
-    found = find()
-    return Need("native engine", str(found) if found else None, shipped.how_to_build("setup"))
+    file = find()
+    return Need("native engine", str(file) if file else None, shipped.how_to_build("setup"))

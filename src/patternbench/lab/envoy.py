@@ -45,7 +45,7 @@ def inject(http: httpx.Client, admin: str, faults: Sequence[Fault]) -> None:
 def own_answers(http: httpx.Client, admin: str) -> int:
     """How many requests a running Envoy has answered itself because of the service behind it; no injected faults."""
     answer = http.get(f"{admin}/stats", params={"filter": OWN_ANSWERS, "format": "json"})
-    return sum(int(each["value"]) for each in answer.raise_for_status().json()["stats"])
+    return sum(int(counter["value"]) for counter in answer.raise_for_status().json()["stats"])
 
 
 def runtime(faults: Sequence[Fault]) -> dict[str, str]:
@@ -84,7 +84,7 @@ def fraction(percentage: float) -> str:
 
 def version() -> str | None:
     """What Envoy says of its version, or None where it is not installed."""
-    found = find()
-    if found is None:
+    path = find()
+    if path is None:
         return None
-    return subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.strip()

@@ -104,7 +104,7 @@ class LocalHost:
         try:
             order = in_order(launches)
             _refuse_lacking(order)
-            self.running |= self._side_by_side(order, ports.chosen({each.name: each.ports for each in order}))
+            self.running |= self._side_by_side(order, ports.chosen({launch.name: launch.ports for launch in order}))
         except BaseException:
             self.close()
             raise
@@ -135,11 +135,11 @@ class LocalHost:
         facts |= {f"port.{name}": str(port) for name, port in own.items()}
         facts |= {f"secret.{name}": self._secret() for name in launch.secrets}
         wanted = replace(launch, url="", endpoints={}, ports=own)
-        found = resolved(wanted, _value(launch, facts, producing))
-        process = self._prepared(found, account)
+        concrete = resolved(wanted, _value(launch, facts, producing))
+        process = self._prepared(concrete, account)
         facts |= {f"said.{key}": str(value) for key, value in announcements(process.written()).items()}
         url, endpoints = resolved((launch.url, launch.endpoints), _value(launch, facts, producing))
-        return Running(found, process, folder, account, url, endpoints)
+        return Running(concrete, process, folder, account, url, endpoints)
 
     def _prepared(self, launch: Launch, account: Account) -> Process:
         """A component's process, once its files are written, its preparations made, and it is ready."""

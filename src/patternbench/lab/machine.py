@@ -60,22 +60,22 @@ def governor() -> str | None:
 
 def disturbances() -> list[Disturbance]:
     """What disturbs measurements here at this moment."""
-    found = []
+    disturbing = []
     cores = os.cpu_count() or 1
     load = os.getloadavg()[0] / cores
     if load > BUSY_LOAD:
-        found.append(Disturbance(f"other work keeps the machine busy (load {load:.1f} per core)", "stop it first"))
+        disturbing.append(Disturbance(f"other work keeps the machine busy (load {load:.1f} per core)", "stop it first"))
     if cores < 4:  # noqa: PLR2004 - generator, proxy, target and patternbench each want one
         text = f"{cores} cores are shared by generator, proxy and target"
-        found.append(Disturbance(text, "compare scenarios with each other, not with other machines"))
+        disturbing.append(Disturbance(text, "compare scenarios with each other, not with other machines"))
     if governor() not in (None, "performance"):
-        found.append(Disturbance(f"the CPU frequency governor is {governor()}", "set it to performance"))
+        disturbing.append(Disturbance(f"the CPU frequency governor is {governor()}", "set it to performance"))
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit < FEW_FILES:
-        found.append(Disturbance(f"a process may open only {limit} files", "type `ulimit -n 65536` first"))
+        disturbing.append(Disturbance(f"a process may open only {limit} files", "type `ulimit -n 65536` first"))
     if psutil.swap_memory().percent > 10:  # noqa: PLR2004
-        found.append(Disturbance("memory is being swapped", "free memory or switch swap off"))
-    return found
+        disturbing.append(Disturbance("memory is being swapped", "free memory or switch swap off"))
+    return disturbing
 
 
 def generator_core(cores: Collection[int]) -> int | None:

@@ -10,11 +10,11 @@ class Need:
     """One thing that must be installed: whether it is there, and the commands that bring it."""
 
     name: str
-    found: str | None
+    present: str | None
     how: str
     install: tuple[tuple[str, ...], ...] = ()
 
     @property
     def met(self) -> bool:
         """Whether it is there."""
-        return self.found is not None
+        return self.present is not None

@@ -93,7 +93,8 @@ class Process:
         with contextlib.suppress(psutil.NoSuchProcess):
             own = psutil.Process(self.pid)
             children, below = own.children(), own.children(recursive=True)
-            return sorted(below, key=lambda each: (each not in children, _born(each)))  # orphans come to the guard
+            # Orphans become children of the guard.
+            return sorted(below, key=lambda process: (process not in children, _born(process)))
         return []
 
     def signal(self, name: str) -> None:

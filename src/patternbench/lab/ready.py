@@ -110,14 +110,14 @@ class Succeeds:
 def announcements(text: str) -> dict[str, object]:
     """What a program has said in lines of JSON objects, whole lines only; the first word under a key counts."""
     said: dict[str, object] = {}
-    for found in _objects(text):
-        said = found | said
+    for announcement in _objects(text):
+        said = announcement | said
     return said
 
 
 def _objects(text: str) -> Iterator[dict[str, object]]:
     for line in text.split("\n")[:-1]:
         with suppress(ValueError, RecursionError):
-            found = json.loads(line) if line.startswith("{") else None
-            if isinstance(found, dict):
-                yield found
+            parsed = json.loads(line) if line.startswith("{") else None
+            if isinstance(parsed, dict):
+                yield parsed

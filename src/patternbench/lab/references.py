@@ -65,8 +65,8 @@ def producer_of(launch: Launch, name: str) -> str:
 
 def referred(launch: Launch) -> list[str]:
     """The components that a launch refers to, each once, in the order of first mention; itself left out."""
-    found = dict.fromkeys(name for text in _texts(launch) for name, _ in REFERENCE.findall(text))
-    return [name for name in found if name != SELF]
+    names = dict.fromkeys(name for text in _texts(launch) for name, _ in REFERENCE.findall(text))
+    return [name for name in names if name != SELF]
 
 
 def producers(launch: Launch) -> list[str]:
@@ -81,7 +81,7 @@ def resolved(node: Node, value: Value) -> Node:
 
 def _resolved(node: Any, value: Value) -> Any:
     if isinstance(node, str):
-        return REFERENCE.sub(lambda found: value(found[1], found[2]) or "", node)
+        return REFERENCE.sub(lambda match: value(match[1], match[2]) or "", node)
     if isinstance(node, Mapping):
         return {key: _resolved(entry, value) for key, entry in node.items() if not _lacking(entry, value)}
     if isinstance(node, (list, tuple)):

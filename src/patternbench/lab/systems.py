@@ -39,8 +39,8 @@ class SystemFile(Settable):
         for kind, fields in self._entries():
             for name in (*fields.get(WHEN, {}), *fields.get(UNLESS, {})):
                 if name not in self.settings:
-                    known = {"kind": kind, "name": name, "allowed": ", ".join(self.settings)}
-                    raise PydanticCustomError("no_setting", "{kind} depends on `{name}`, which is no setting", known)
+                    context = {"kind": kind, "name": name, "allowed": ", ".join(self.settings)}
+                    raise PydanticCustomError("no_setting", "{kind} depends on `{name}`, which is no setting", context)
         return self
 
     @property
@@ -48,9 +48,9 @@ class SystemFile(Settable):
         """The components that load goes to, in turn."""
         return [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
 
-    def with_settings(self, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    def with_settings(self, settings: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
         """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level."""
-        values = self._values(given)
+        values = self._values(settings)
         used = self._used({name: [value] for name, value in values.items()})
         return [(fields.get("name", kind), kind, _filled(_own(fields), values)) for kind, fields in used]
 
@@ -64,10 +64,10 @@ class SystemFile(Settable):
         if levels is None:
             return [kind for kind, _ in self._entries()]
         defaults = {name: [spec.default] for name, spec in self.settings.items()}
-        return [kind for kind, _ in self._used(defaults | {name: list(found) for name, found in levels.items()})]
+        return [kind for kind, _ in self._used(defaults | {name: list(values) for name, values in levels.items()})]
 
-    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
-        return {name: spec.default for name, spec in self.settings.items()} | given
+    def _values(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return {name: spec.default for name, spec in self.settings.items()} | settings
 
     def _used(self, levels: Mapping[str, list[Any]]) -> list[tuple[str, dict[str, Any]]]:
         """The entries whose ``when`` holds for some level of each of its settings, and ``unless`` not for all."""
@@ -78,20 +78,20 @@ class SystemFile(Settable):
 
     def check(self, levels: list[dict[str, Any]]) -> None:
         """Raise InputError listing what is wrong with the settings given in any of the dicts."""
-        problems = [problem for given in levels for problem in self.problems(given)]
+        problems = [problem for settings in levels for problem in self.problems(settings)]
         if problems:
             raise InputError(distinct(problems))
 
-    def problems(self, given: dict[str, Any]) -> list[Problem]:
+    def problems(self, settings: dict[str, Any]) -> list[Problem]:
         """What is wrong with settings that a study or a command line gives."""
-        return [problem for name, value in given.items() for problem in self._setting_problems(name, value)]
+        return [problem for name, value in settings.items() for problem in self._setting_problems(name, value)]
 
     def _setting_problems(self, name: str, value: Any) -> list[Problem]:
         spec = self.settings.get(name)
         if spec is None:
-            known = ", ".join(self.settings) or "none"
+            declared = ", ".join(self.settings) or "none"
             hint = did_you_mean(name, self.settings)
-            return [Problem("unknown setting", path=f"system.settings.{name}", allowed=known, hint=hint)]
+            return [Problem("unknown setting", path=f"system.settings.{name}", allowed=declared, hint=hint)]
         if spec.allowed and value not in spec.allowed:
             allowed = ", ".join(map(str, spec.allowed))
             return [Problem("is not allowed here", path=f"system.settings.{name}", value=value, allowed=allowed)]
@@ -106,9 +106,10 @@ def load(name: str, beside: Path | None = None) -> SystemFile:
     folders = [folder for folder in ((beside / "systems") if beside else None, FOLDER) if folder]
     path = next((folder / f"{name}.yaml" for folder in folders if (folder / f"{name}.yaml").is_file()), None)
     if path is None:
-        known = names()
+        available = names()
         message = f"there is no system `{name}`"
-        raise InputError(Problem(message, path="system", allowed=", ".join(known), hint=did_you_mean(name, known)))
+        hint = did_you_mean(name, available)
+        raise InputError(Problem(message, path="system", allowed=", ".join(available), hint=hint))
     return cast(SystemFile, validated(SystemFile, parse(read_text(path), str(path))))
 
 

@@ -58,9 +58,9 @@ class Topology:
 
 def in_order(launches: Sequence[Launch]) -> list[Launch]:
     """Launches, each after those that it needs, else in the order given; raises InputError when that cannot be."""
-    found = list(problems_of(launches))
-    if found:
-        raise InputError(found)
+    problems = list(problems_of(launches))
+    if problems:
+        raise InputError(problems)
     return _sorted(launches)
 
 

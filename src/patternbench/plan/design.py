@@ -62,8 +62,8 @@ def _canonical(level: Any) -> Level:
 def _zip_problems(groups: list[list[str]], factors: Factors) -> list[Problem]:
     problems: list[Problem] = []
     seen: set[str] = set()
-    for place, group in enumerate(groups):
-        path = f"design.zip[{place}]"
+    for index, group in enumerate(groups):
+        path = f"design.zip[{index}]"
         problems += _unknown(group, factors, path)
         if len(group) < SMALLEST_ZIP:
             problems.append(Problem("needs two factors at least", path=path, value=group, allowed=", ".join(factors)))
@@ -80,8 +80,8 @@ def _zip_problems(groups: list[list[str]], factors: Factors) -> list[Problem]:
 
 def _exclude_problems(rules: list[dict[str, object]], factors: Factors) -> list[Problem]:
     problems: list[Problem] = []
-    for place, rule in enumerate(rules):
-        path = f"design.exclude[{place}]"
+    for index, rule in enumerate(rules):
+        path = f"design.exclude[{index}]"
         if not rule:
             problems.append(Problem("is empty", path=path, allowed="factor: level, or factor: [levels]"))
         problems += _unknown(list(rule), factors, path)
@@ -94,6 +94,6 @@ def _exclude_problems(rules: list[dict[str, object]], factors: Factors) -> list[
 
 
 def _unknown(names: list[str], factors: Factors, path: str) -> list[Problem]:
-    known = ", ".join(factors)
+    allowed = ", ".join(factors)
     wrong = [name for name in names if name not in factors]
-    return [Problem(f"`{n}` is no factor", path=path, allowed=known, hint=did_you_mean(n, factors)) for n in wrong]
+    return [Problem(f"`{n}` is no factor", path=path, allowed=allowed, hint=did_you_mean(n, factors)) for n in wrong]

@@ -26,8 +26,8 @@ def seconds(scenarios: tuple[Scenario, ...], rounds: int, warm_up_s: Mapping[str
 
     `warm_up_s` has what each of a client's rounds begins with, unmeasured; a client that it lacks warms up once.
     """
-    each = (round_seconds(one) + warm_up_s.get(one.client, 0.0) + OVERHEAD_S for one in scenarios)
-    return sum(each) * rounds
+    durations_s = (round_seconds(one) + warm_up_s.get(one.client, 0.0) + OVERHEAD_S for one in scenarios)
+    return sum(durations_s) * rounds
 
 
 def round_seconds(scenario: Scenario) -> float:

@@ -56,8 +56,8 @@ class Plan:
 
     def files(self) -> list[str]:
         """The names of all files that some scenario reads, each once."""
-        found = (value for scenario in self.scenarios for _, value in scenario.leaves())
-        return list(dict.fromkeys(str(value) for value in found if isinstance(value, FileName)))
+        values = (value for scenario in self.scenarios for _, value in scenario.leaves())
+        return list(dict.fromkeys(str(value) for value in values if isinstance(value, FileName)))
 
     def as_json(self) -> dict[str, object]:
         """The plan as plain data."""
@@ -111,12 +111,12 @@ def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:
     told = {factor.name: Factor.of_stored(factor) for factor in planned.factors}
     if all(told.values()):
         return {name: factor for name, factor in told.items() if factor}
-    known: dict[str, Known] = {}
+    meanings: dict[str, Known] = {}
     for stored in planned.scenarios:
-        if not set(told) <= set(known):
+        if not set(told) <= set(meanings):
             scenario = Scenario.of(stored.config, stored.levels)
-            known |= known_fields(scenario, [scenario.strategy], NOTHING_DECLARED)
-    return {one.name: factor_of(one.name, one.levels, known.get(one.name, UNKNOWN)) for one in planned.factors}
+            meanings |= known_fields(scenario, [scenario.strategy], NOTHING_DECLARED)
+    return {one.name: factor_of(one.name, one.levels, meanings.get(one.name, UNKNOWN)) for one in planned.factors}
 
 
 def size(study: Study) -> int:
@@ -125,7 +125,7 @@ def size(study: Study) -> int:
     return shared * sum(count(strategy) for strategy in study.strategies)
 
 
-def factors_of(scenarios: Iterable[Scenario], declared: set[str], known: Mapping[str, Known]) -> dict[str, Factor]:
+def factors_of(scenarios: Iterable[Scenario], declared: set[str], meanings: Mapping[str, Known]) -> dict[str, Factor]:
     """Every field with several levels over the scenarios, or given as a list, by name, its levels in order."""
     seen: dict[str, list[Level]] = {}
     for scenario in scenarios:
@@ -134,7 +134,7 @@ def factors_of(scenarios: Iterable[Scenario], declared: set[str], known: Mapping
             if value not in levels:
                 levels.append(value)
     varied = {name: levels for name, levels in seen.items() if len(levels) > 1 or name in declared.union(ALWAYS)}
-    return {name: factor_of(name, levels, known[name]) for name, levels in varied.items()}
+    return {name: factor_of(name, levels, meanings[name]) for name, levels in varied.items()}
 
 
 def levels_of(scenario: Scenario, factors: Iterable[str]) -> dict[str, Level]:
@@ -150,9 +150,9 @@ def _named_levels(scenario: Scenario) -> Iterator[tuple[str, Level]]:
 def _scenarios(study: Study) -> Iterator[Scenario]:
     shared = itertools.product(variants(study.system), variants(study.faults), variants(study.workload))
     for system, faults, workload in shared:
-        for place, strategy in enumerate(study.strategies):
+        for index, strategy in enumerate(study.strategies):
             for one in variants(strategy):
-                yield Scenario(system, tuple(faults), workload, one.client.level, one, place)
+                yield Scenario(system, tuple(faults), workload, one.client.level, one, index)
 
 
 def _declared(study: Study) -> set[str]:
@@ -223,10 +223,10 @@ def _clash(fault: Fault, number: int) -> Problem:
 
 
 def _check_size(study: Study) -> None:
-    found = size(study)
-    if found > MOST_SCENARIOS:
+    total = size(study)
+    if total > MOST_SCENARIOS:
         allowed = f"at most {MOST_SCENARIOS:,}; shorten a list, or fix a field"
-        raise InputError(Problem(f"expands to {found:,} scenarios", allowed=allowed))
+        raise InputError(Problem(f"expands to {total:,} scenarios", allowed=allowed))
 
 
 def _check_unique(scenarios: tuple[Scenario, ...]) -> None:

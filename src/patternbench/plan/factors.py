@@ -123,32 +123,32 @@ UNKNOWN = Known((), Meaning(Role.WORLD, None))
 
 def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settable) -> dict[str, Known]:
     """What is known of every field, by the name that it has as a factor."""
-    found = {factor_name(path): Known(path, meaning) for path, meaning in _fields(parts, strategies)}
+    fields = {factor_name(path): Known(path, meaning) for path, meaning in _fields(parts, strategies)}
     for name, spec in system.settings.items():
-        if name in found and found[name].path[:2] == SETTINGS:
-            found[name] = Known(found[name].path, Meaning(spec.role, spec.unit), spec.none)
+        if name in fields and fields[name].path[:2] == SETTINGS:
+            fields[name] = Known(fields[name].path, Meaning(spec.role, spec.unit), spec.none)
     pattern, client = of_part(Study, "strategies").role, of_part(Strategy, "client")
-    found["client"] = Known(("client",), client)
-    found["strategy"] = Known(("strategy",), Meaning(pattern, Unit.TEXT), BASELINE)
-    return found
+    fields["client"] = Known(("client",), client)
+    fields["strategy"] = Known(("strategy",), Meaning(pattern, Unit.TEXT), BASELINE)
+    return fields
 
 
-def factor_of(name: str, levels: Iterable[Level], known: Known) -> Factor:
+def factor_of(name: str, levels: Iterable[Level], field: Known) -> Factor:
     """The factor of a field, now that its levels are known; what has no unit of its own has that of its writing."""
     listed = tuple(levels)
-    unit = known.meaning.unit or _as_written(listed)
-    none = known.none if known.none in listed else None
-    return Factor(name, known.path, listed, known.meaning.role, unit, none)
+    unit = field.meaning.unit or _as_written(listed)
+    none = field.none if field.none in listed else None
+    return Factor(name, field.path, listed, field.meaning.role, unit, none)
 
 
 def with_levels(factors: Factors, levels: Mapping[str, Sequence[Level]]) -> dict[str, Factor]:
     """The factors with those of their levels that are left; a factor without any is none."""
-    found = {}
+    remaining = {}
     for name, factor in factors.items():
         kept = tuple(level for level in factor.levels if level in levels[name])
         if kept:
-            found[name] = replace(factor, levels=kept, none=factor.none if factor.none in kept else None)
-    return found
+            remaining[name] = replace(factor, levels=kept, none=factor.none if factor.none in kept else None)
+    return remaining
 
 
 def is_baseline(levels: Mapping[str, Level], factors: Factors) -> bool:
@@ -183,8 +183,8 @@ def _fields(parts: Declared, strategies: Iterable[Strategy]) -> Iterator[tuple[P
 
 def _as_written(levels: Sequence[Level]) -> Unit:
     """The unit of levels that no type says: no bare number is a time, and ``20ms`` is nothing else."""
-    given = [level for level in levels if level is not None]
-    if given and all(is_duration(level) for level in given):
+    present = [level for level in levels if level is not None]
+    if present and all(is_duration(level) for level in present):
         return Unit.DURATION
-    numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in given)
-    return Unit.COUNT if given and numbers else Unit.TEXT
+    numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in present)
+    return Unit.COUNT if present and numbers else Unit.TEXT

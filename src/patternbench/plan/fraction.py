@@ -30,13 +30,14 @@ ALIASED = 0.999
 def problems(design: Design) -> list[Problem]:
     """What cannot stand together in a design."""
     asked = [name for name in ("fraction", "latin_hypercube") if getattr(design, name) is not None]
-    found = []
+    conflicts = []
     if len(asked) == FEWEST_FACTORS:
-        found.append(Problem("does not go with `fraction`", path="design.latin_hypercube", allowed="one of the two"))
+        message = "does not go with `fraction`"
+        conflicts.append(Problem(message, path="design.latin_hypercube", allowed="one of the two"))
     if asked and design.zip:
         hint = f"leave out `{asked[0]}`, or give the zipped factors as one"
-        found.append(Problem(f"does not go with `{asked[0]}`", path="design.zip", hint=hint))
-    return found
+        conflicts.append(Problem(f"does not go with `{asked[0]}`", path="design.zip", hint=hint))
+    return conflicts
 
 
 def reduced(every: Sequence[Levels], factors: Factors, design: Design, seed: int) -> list[bool]:
@@ -45,12 +46,12 @@ def reduced(every: Sequence[Levels], factors: Factors, design: Design, seed: int
         return [True] * len(every)
     whole = _references(every, factors)
     kept = list(whole)
-    for place, members in enumerate(grouped(every).values()):
+    for number, members in enumerate(grouped(every).values()):
         if all(whole[i] for i in members):
             continue
         names = varying([every[i] for i in members])
         few = len(names) < FEWEST_FACTORS
-        chosen = set() if few else _chosen([every[i] for i in members], names, design, seed + place)
+        chosen = set() if few else _chosen([every[i] for i in members], names, design, seed + number)
         for i in members:
             kept[i] |= few or tuple(every[i][name] for name in names) in chosen
     return kept
@@ -59,8 +60,8 @@ def reduced(every: Sequence[Levels], factors: Factors, design: Design, seed: int
 def grouped(every: Sequence[Levels]) -> dict[tuple[Any, ...], list[int]]:
     """The places of the combinations of each client and strategy that have the same factors."""
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for place, levels in enumerate(every):
-        groups.setdefault((*(levels.get(name) for name in WHO), *levels), []).append(place)
+    for index, levels in enumerate(every):
+        groups.setdefault((*(levels.get(name) for name in WHO), *levels), []).append(index)
     return groups
 
 
@@ -71,14 +72,14 @@ def varying(every: Sequence[Levels]) -> list[str]:
 
 def _references(every: Sequence[Levels], factors: Factors) -> list[bool]:
     """Which combinations others are compared with; none where there is nothing but such."""
-    found = [is_baseline(levels, factors) for levels in every]
-    return [False] * len(every) if all(found) else found
+    baselines = [is_baseline(levels, factors) for levels in every]
+    return [False] * len(every) if all(baselines) else baselines
 
 
 def _chosen(every: Sequence[Levels], names: Sequence[str], design: Design, seed: int) -> set[tuple[Level, ...]]:
-    levels = [list(dict.fromkeys(each[name] for each in every)) for name in names]
+    levels = [list(dict.fromkeys(combination[name] for combination in every)) for name in names]
     rows = _fraction(levels, names, design) if design.fraction else _hypercube(levels, design, seed)
-    return {tuple(levels[k][int(place)] for k, place in enumerate(row)) for row in rows}
+    return {tuple(levels[k][int(index)] for k, index in enumerate(row)) for row in rows}
 
 
 def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: Design) -> Any:
@@ -109,31 +110,31 @@ def aliasing(every: Sequence[Levels]) -> list[str]:
     The measure is the largest squared canonical correlation between a factor's contrasts and the interaction's, after
     the interaction's own two factors are taken out: 1 means that the two cannot be told apart.
     """
-    found = []
+    sentences = []
     for members in grouped(every).values():
         chosen = [every[i] for i in members]
         names = varying(chosen)
         who = " of ".join(str(chosen[0][name]) for name in reversed(WHO) if name in chosen[0])
-        found += [f"{who}: {text}" for text in _mixed(chosen, names)]
-    return found
+        sentences += [f"{who}: {text}" for text in _mixed(chosen, names)]
+    return sentences
 
 
 def _mixed(every: Sequence[Levels], names: Sequence[str]) -> list[str]:
     contrasts = {name: _contrasts([levels[name] for levels in every]) for name in names}
     ones = np.ones((len(every), 1))
-    found = []
+    sentences = []
     for one, other in pairs_of(names, 2):
         shared = _overlap(contrasts[one], contrasts[other], ones)
         if shared > TOLD_APART:
-            found.append(_sentence(one, other, shared))
+            sentences.append(_sentence(one, other, shared))
     for name in names:
         for one, other in pairs_of([n for n in names if n != name], 2):
             a, b = contrasts[one], contrasts[other]
             product = (a[:, :, None] * b[:, None, :]).reshape(len(every), -1)
             shared = _overlap(contrasts[name], product, np.hstack([ones, a, b]))
             if shared > TOLD_APART:
-                found.append(_sentence(name, f"{one} x {other}", shared))
-    return found
+                sentences.append(_sentence(name, f"{one} x {other}", shared))
+    return sentences
 
 
 def _sentence(name: str, other: str, shared: float) -> str:

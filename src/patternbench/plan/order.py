@@ -41,10 +41,10 @@ def next_block(
     rounds: Sequence[Round], scenarios: Sequence[Scenario], kept: Collection[str], seed: int, order: str
 ) -> list[Round]:
     """The block that follows ``rounds``: a round of each ``kept`` scenario (by id), in the whole block's order."""
-    block = max((place.block for place in rounds), default=-1) + 1
+    block = max((round_.block for round_ in rounds), default=-1) + 1
     ordered = scenarios if order == "declared" else _shuffled(scenarios, seed, block)
     ids = [scenario.id for scenario in ordered if scenario.id in kept]
-    return [Round(len(rounds) + place, block, scenario) for place, scenario in enumerate(ids)]
+    return [Round(len(rounds) + number, block, scenario) for number, scenario in enumerate(ids)]
 
 
 def _shuffled(scenarios: Sequence[Scenario], seed: int, block: int) -> list[Scenario]:

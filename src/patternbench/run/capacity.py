@@ -83,12 +83,12 @@ class Rig:
 
     def _round(self, rate: float, out: Path, summary: LoadSummary) -> RateRound:
         frame = attempts.read(out / engine.ATTEMPTS)
-        found, any_time = round_metrics(frame, self.objective.seconds), round_metrics(frame)
-        calls, good = int(found["TotalCalls"]), found["SuccessfulCalls"]
-        within = round(good * found["goodput"] / any_time["goodput"]) if good else 0
+        metrics, any_time = round_metrics(frame, self.objective.seconds), round_metrics(frame)
+        calls, good = int(metrics["TotalCalls"]), metrics["SuccessfulCalls"]
+        within = round(good * metrics["goodput"] / any_time["goodput"]) if good else 0
         doubts = [doubt.message for doubt in summary.doubts if doubt.name in OF_THE_GENERATOR]
         doubt = doubts[0] if doubts and not summary.valid else ""
-        return RateRound(RateStep(rate, calls, max(calls - within, 0)), found["p50"], found["p95"], doubt)
+        return RateRound(RateStep(rate, calls, max(calls - within, 0)), metrics["p50"], metrics["p95"], doubt)
 
 
 @contextmanager

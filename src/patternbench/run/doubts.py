@@ -35,14 +35,14 @@ def of_generator(cpu: float, cores: int) -> list[Doubt]:
 
 def of_calls(calls: int, successes: int) -> list[Doubt]:
     """The doubts about a round of a driver that does not judge itself, from its calls."""
-    found = []
+    doubts = []
     if 0 < calls < FEW_CALLS:
         text = f"the round had {calls} calls, so that its 99th percentile is the slowest of them"
-        found.append(Doubt("few_calls", text, "make rounds longer, or look at the median"))
+        doubts.append(Doubt("few_calls", text, "make rounds longer, or look at the median"))
     if calls and not successes:
         remedy = "look at the statuses: whether path, headers and expectations are right, and whether the system works"
-        found.append(Doubt(NOTHING_SUCCEEDED, f"not one of {calls:,} calls succeeded", remedy))
-    return found
+        doubts.append(Doubt(NOTHING_SUCCEEDED, f"not one of {calls:,} calls succeeded", remedy))
+    return doubts
 
 
 def of_proxy(own: int, rows: int) -> list[Doubt]:
@@ -55,15 +55,15 @@ def of_proxy(own: int, rows: int) -> list[Doubt]:
 
 def of_faults(faults: Mapping[str, Fault], acted: Sequence[Acted], measured_from_us: int) -> list[Doubt]:
     """The doubts about faults that did not act as the scenario says; ``measured_from_us`` is the end of the warm-up."""
-    found = []
+    doubts = []
     for name, fault in faults.items():
-        mine = [each for each in acted if each.name == name]
-        found += [
+        mine = [act for act in acted if act.name == name]
+        doubts += [
             *_missing(name, fault, mine),
             *_late(name, fault, mine, measured_from_us),
             *_inexact(name, fault, mine),
         ]
-    return found
+    return doubts
 
 
 def _missing(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
@@ -77,7 +77,7 @@ def _missing(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]
 
 def _late(name: str, fault: Fault, acted: Sequence[Acted], measured_from_us: int) -> Iterator[Doubt]:
     pairs = zip(acted, sorted(fault.windows, key=lambda window: window.begins_us), strict=False)
-    late_us = max((each.began_us - measured_from_us - window.begins_us for each, window in pairs), default=0)
+    late_us = max((act.began_us - measured_from_us - window.begins_us for act, window in pairs), default=0)
     if late_us > LATE_FAULT_US:
         text = f"fault {name} began {late_us / 1000:.0f} ms late"
         yield Doubt("fault_late", text, "end what else runs, or let it begin later in the round")
@@ -85,7 +85,7 @@ def _late(name: str, fault: Fault, acted: Sequence[Acted], measured_from_us: int
 
 def _inexact(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
     """A delay of another length than its level, because the fault proxy was woken late."""
-    late_us = max((each.deeds.get("late_mean_us", 0.0) for each in acted), default=0.0)
+    late_us = max((act.deeds.get("late_mean_us", 0.0) for act in acted), default=0.0)
     if fault.kind == "delay" and late_us > max(INEXACT_SHARE * fault.chosen.duration.level.us, INEXACT_US):
         text = f"fault {name} held requests back {late_us:,.0f} us longer than its level, in the mean"
         yield Doubt("fault_inexact", text, "end what else runs, or use longer delays")
@@ -109,13 +109,13 @@ def of_trust(system: System) -> list[Doubt]:
 
 def of_machine(use: Use) -> list[Doubt]:
     """The doubts about the machine, from how its CPU time was used in the round."""
-    found = []
+    doubts = []
     if use.busy > BUSY_MACHINE:
-        found.append(_neighbours(use) if use.others > NEIGHBOURS else _held_up(use))
+        doubts.append(_neighbours(use) if use.others > NEIGHBOURS else _held_up(use))
     if use.stolen > STOLEN:
         text = f"{use.stolen:.0%} of the CPU time went to other machines on this host"
-        found.append(Doubt("cpu_stolen", text, "use a machine of your own, or more rounds"))
-    return found
+        doubts.append(Doubt("cpu_stolen", text, "use a machine of your own, or more rounds"))
+    return doubts
 
 
 def _held_up(use: Use) -> Doubt:

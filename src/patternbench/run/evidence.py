@@ -32,14 +32,14 @@ def rule_of(study: Study) -> StoppingRule | None:
 def check(study: Study, plan: Plan) -> None:
     """Raise InputError listing all that is wrong with the study's rule, models and wish."""
     factors = list(plan.factors)
-    found = [
+    problems = [
         *_rule_problems(study),
         *_derived_problems(study, factors),
         *_model_problems(study, factors),
         *_wish_problems(study),
     ]
-    if found:
-        raise InputError(found)
+    if problems:
+        raise InputError(problems)
 
 
 def _rule_problems(study: Study) -> Iterator[Problem]:
@@ -65,8 +65,8 @@ def _responses(study: Study) -> list[str]:
 
 
 def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
-    for place, text in enumerate(study.models):
-        path = f"models[{place}]"
+    for index, text in enumerate(study.models):
+        path = f"models[{index}]"
         wrong = list(_said(path, partial(parse_formula, text)))
         yield from wrong
         if not wrong:
@@ -82,8 +82,8 @@ def _wish_problems(study: Study) -> Iterator[Problem]:
         ("objectives", study.recommend.objectives, parse_objective),
         ("subject_to", study.recommend.subject_to, parse_limit),
     ):
-        for place, text in enumerate(texts):
-            path = f"recommend.{key}[{place}]"
+        for index, text in enumerate(texts):
+            path = f"recommend.{key}[{index}]"
             wrong = list(_said(path, partial(parse, text)))
             yield from wrong or _unknown([parse(text).response], _responses(study), path, "response")
 
@@ -93,11 +93,12 @@ def _said(path: str, attempt: Callable[[], Any]) -> Iterator[Problem]:
     try:
         attempt()
     except analysis.DataError as error:
-        for found in error.problems:
-            yield Problem(found.what.rstrip("."), path=path or found.where, hint=found.remedy)
+        for problem in error.problems:
+            yield Problem(problem.what.rstrip("."), path=path or problem.where, hint=problem.remedy)
 
 
-def _unknown(names: Iterable[str], known: Collection[str], path: str, kind: str) -> Iterator[Problem]:
+def _unknown(names: Iterable[str], allowed: Collection[str], path: str, kind: str) -> Iterator[Problem]:
     for name in names:
-        if name not in known:
-            yield Problem(f"`{name}` is no {kind}", path=path, allowed=", ".join(known), hint=did_you_mean(name, known))
+        if name not in allowed:
+            hint = did_you_mean(name, allowed)
+            yield Problem(f"`{name}` is no {kind}", path=path, allowed=", ".join(allowed), hint=hint)

@@ -169,16 +169,16 @@ class _OneRound:
         with observing.watched(self._folder, blank.file, endpoints, watch) as observation, schedule:
             measured = driver.drive(task, self._folder.attempts_of(blank.file))
             seconds, use = time.perf_counter() - begun, Meter.read().since(before)
-        acted = [_acted(each, measured.began_ns) for each in schedule.acted]
+        acted = [_acted(done, measured.began_ns) for done in schedule.acted]
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds, faults=acted)
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)
-        found = self._load_doubts(measured, use, seconds)
-        found += self._fault_doubts(acted, measured, bench.own_answers() - own)
-        found += observation.keep(self._stage.finished_logs())
+        round_doubts = self._load_doubts(measured, use, seconds)
+        round_doubts += self._fault_doubts(acted, measured, bench.own_answers() - own)
+        round_doubts += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))
-        return replace(entry, status=DONE, doubts=found, sha256=sha256)
+        return replace(entry, status=DONE, doubts=round_doubts, sha256=sha256)
 
     def _cause(self, measured: DrivenRound) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""
@@ -187,18 +187,18 @@ class _OneRound:
 
     def _load_doubts(self, measured: DrivenRound, use: Use, seconds: float) -> list[Doubt]:
         """What is doubtful of the load: as its driver judges itself, else as it is judged here; and of the machine."""
-        found = doubts.of_machine(use) + doubts.of_trust(self._scenario.system)
+        load_doubts = doubts.of_machine(use) + doubts.of_trust(self._scenario.system)
         if measured.doubts is not None:
-            return [*measured.doubts, *found]
-        found += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
-        return found + doubts.of_calls(measured.calls, measured.successes)
+            return [*measured.doubts, *load_doubts]
+        load_doubts += doubts.of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
+        return load_doubts + doubts.of_calls(measured.calls, measured.successes)
 
     def _fault_doubts(self, acted: list[Acted], measured: DrivenRound, own: int) -> list[Doubt]:
         """What is doubtful of faults, and of answers in the service's place where no fault explains them."""
         measured_from_us = (measured.measured_from_ns - measured.began_ns) // NS_PER_US
-        found = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
+        fault_doubts = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
         behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
-        return found if behind else found + doubts.of_proxy(own, measured.rows)
+        return fault_doubts if behind else fault_doubts + doubts.of_proxy(own, measured.rows)
 
     def _warm_up(self, client: Client, task: Task) -> None:
         """Let a client that has just started run until it is warm: without faults, recorded, marked, in no summary."""

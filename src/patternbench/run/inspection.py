@@ -24,12 +24,12 @@ LARGEST = 1_000_000_000
 
 def file_problems(plan: Plan, inputs: Inputs) -> list[Problem]:
     """What is wrong with the files that a study names: missing, no regular file, too large."""
-    places: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for scenario in plan.scenarios:
         for path, leaf in scenario.leaves():
             if isinstance(leaf, FileName):
-                places.setdefault(str(leaf), dotted(_whole(path)))
-    return [found for name, place in places.items() for found in _of_file(name, place, inputs)]
+                paths.setdefault(str(leaf), dotted(_whole(path)))
+    return [problem for name, path in paths.items() for problem in _of_file(name, path, inputs)]
 
 
 def _whole(path: Iterable[str]) -> tuple[str | int, ...]:
@@ -37,20 +37,20 @@ def _whole(path: Iterable[str]) -> tuple[str | int, ...]:
     return tuple(int(part) if part.isdecimal() else part for part in path)
 
 
-def _of_file(name: str, place: str, inputs: Inputs) -> Iterator[Problem]:
-    path = inputs.path(name)
-    found = problem_of(path)
-    if found:
-        yield replace(found, file="", path=place, value=name)
-    elif path.stat().st_size > LARGEST:
-        yield Problem("is too large", path=place, value=name, allowed=f"at most {LARGEST:,} bytes")
+def _of_file(name: str, path: str, inputs: Inputs) -> Iterator[Problem]:
+    file = inputs.path(name)
+    problem = problem_of(file)
+    if problem:
+        yield replace(problem, file="", path=path, value=name)
+    elif file.stat().st_size > LARGEST:
+        yield Problem("is too large", path=path, value=name, allowed=f"at most {LARGEST:,} bytes")
 
 
 def feeder_columns(workload: Workload, inputs: Inputs) -> dict[str, list[str]]:
     """The columns of each feeder's file that can be read, by the name that the study gives it."""
     feeders = [workload.feeder, *(group.feeder for group in workload.groups or [])]
-    found = {str(feeder.file): _columns(inputs.path(str(feeder.file))) for feeder in feeders if feeder}
-    return {name: columns for name, columns in found.items() if columns is not None}
+    by_feeder = {str(feeder.file): _columns(inputs.path(str(feeder.file))) for feeder in feeders if feeder}
+    return {name: columns for name, columns in by_feeder.items() if columns is not None}
 
 
 def _columns(path: Path) -> list[str] | None:
@@ -70,13 +70,13 @@ def commands(clients: Mapping[str, ClientAt]) -> dict[str, list[str]]:
 
 def refuse_commands(study: Study) -> None:
     """Raise InputError naming each command of a study that may start none."""
-    found = commands(study.clients)
+    declared = commands(study.clients)
     hint = "read what it does, then leave out --no-commands"
-    if found:
+    if declared:
         raise InputError(
             [
                 Problem("starts a command", f"clients.{name}.command", value=" ".join(words), hint=hint)
-                for name, words in found.items()
+                for name, words in declared.items()
             ]
         )
 

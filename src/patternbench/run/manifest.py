@@ -34,7 +34,7 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str], copied: di
         engine=engine.version(),
         envoy=envoy.version(),
         machine=machine.facts(),
-        disturbances=[vars(found) for found in machine.disturbances()],
+        disturbances=[vars(disturbance) for disturbance in machine.disturbances()],
         left_out=left_out,
         files=copied,
         certificates_verified=study.system.verified,
@@ -45,9 +45,9 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str], copied: di
 
 def git_commit(folder: Path) -> str | None:
     """The commit checked out where the study lies, read from git's own files; None outside a repository."""
-    for place in (folder, *folder.parents):
-        if (place / ".git").is_dir():
-            return _head(place / ".git")
+    for directory in (folder, *folder.parents):
+        if (directory / ".git").is_dir():
+            return _head(directory / ".git")
     return None
 
 

@@ -62,15 +62,15 @@ def asked_problems(study: Study, plan: Plan) -> list[Problem]:
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:
     """What is known to be impossible from the study and the files that describe its parts; nothing is started."""
-    found = list(places.expectation_problems(study.workload))
+    problems = list(places.expectation_problems(study.workload))
     for client in dict.fromkeys(scenario.client for scenario in plan.scenarios):
         if not choice.by_engine(study, client):
-            found += places.request_problems(study.workload, client)
-    known = {name: registry.limits_of(name, study.clients) for name in {s.client for s in plan.scenarios}}
+            problems += places.request_problems(study.workload, client)
+    client_limits = {name: registry.limits_of(name, study.clients) for name in {s.client for s in plan.scenarios}}
     for scenario in plan.scenarios:
-        refused = limits.problems(scenario.client, known[scenario.client], scenario.strategy)
-        found += [_in_study(problem, scenario) for problem in refused]
-    return distinct(found)
+        refused = limits.problems(scenario.client, client_limits[scenario.client], scenario.strategy)
+        problems += [_in_study(problem, scenario) for problem in refused]
+    return distinct(problems)
 
 
 def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
@@ -84,20 +84,20 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
 
 def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """What is wrong with a study's files and settings, whatever this machine has; nothing is started."""
-    found = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
-    found += _template_problems(study, plan, inputs)
+    problems = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
+    problems += _template_problems(study, plan, inputs)
     if isinstance(study.system, NamedSystem):
-        found += _setting_problems(systems.load(study.system.name, inputs.beside), study.system, plan)
-    return found + _fault_problems(study, plan, inputs)
+        problems += _setting_problems(systems.load(study.system.name, inputs.beside), study.system, plan)
+    return problems + _fault_problems(study, plan, inputs)
 
 
 def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """Faults that would act nowhere, or at no time, in some scenario."""
     file = systems.file_of(study.system, inputs.beside) if study.faults else None
     different = {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}
-    found = [problem for system in different.values() for problem in _misplaced_faults(study, system, file)]
-    found += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
-    return distinct(found)
+    problems = [problem for system in different.values() for problem in _misplaced_faults(study, system, file)]
+    problems += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
+    return distinct(problems)
 
 
 def _misplaced_faults(study: Study, system: System, file: SystemFile | None) -> list[Problem]:
@@ -122,18 +122,18 @@ def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
     if not any(choice.by_engine(study, scenario.client) for scenario in plan.scenarios):
         return []
     columns = inspection.feeder_columns(study.workload, inputs)
-    found = places.template_problems(study.workload, study.system.sent_headers, columns)
-    return distinct(found)
+    problems = places.template_problems(study.workload, study.system.sent_headers, columns)
+    return distinct(problems)
 
 
 def _setting_problems(system: SystemFile, declared: NamedSystem, plan: Plan) -> list[Problem]:
-    found = [
+    problems = [
         problem
         for name, levels in declared.settings.items()
         for level in levels
         for problem in system.problems({name: level})
     ]
-    return found or _refused_settings(system, plan)
+    return problems or _refused_settings(system, plan)
 
 
 def _authority_problems(trust: Trust, inputs: Inputs) -> list[Problem]:
@@ -150,9 +150,9 @@ def _authority_problems(trust: Trust, inputs: Inputs) -> list[Problem]:
 def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
     """What the components refuse of the settings of any scenario, alone or together."""
     every = (scenario.system.setting_levels for scenario in plan.scenarios)
-    given = {content_id(settings): settings for settings in every}
-    found = [problem for settings in given.values() for problem in bench.settings_problems(system, settings)]
-    return distinct(found)
+    different = {content_id(settings): settings for settings in every}
+    problems = [problem for settings in different.values() for problem in bench.settings_problems(system, settings)]
+    return distinct(problems)
 
 
 def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:
@@ -170,10 +170,10 @@ def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
     clients: dict[str, ClientSpec] = {}
     problems: dict[str, list[Problem]] = {}
     for name in dict.fromkeys(scenario.client for scenario in plan.scenarios):
-        found = registry.find(name, study.clients)
-        lacking = [found] if isinstance(found, Problem) else registry.missing(found)
-        if isinstance(found, ClientSpec) and not lacking:
-            clients[name] = found
+        spec = registry.find(name, study.clients)
+        lacking = [spec] if isinstance(spec, Problem) else registry.missing(spec)
+        if isinstance(spec, ClientSpec) and not lacking:
+            clients[name] = spec
         else:
             problems[name] = lacking
     if problems and not (skip_unavailable and clients):
@@ -206,9 +206,9 @@ def check_system(study: Study, inputs: Inputs) -> None:
 
 def check_urls(study: Study, inputs: Inputs) -> None:
     """Raise InputError naming every URL of a system that should already run, and does not answer."""
-    found = unready(study.system, inputs, study.system.addresses)
-    if found:
-        raise InputError(found)
+    problems = unready(study.system, inputs, study.system.addresses)
+    if problems:
+        raise InputError(problems)
 
 
 def unready(system: System, inputs: Inputs, urls: Collection[str]) -> list[Problem]:
@@ -263,16 +263,16 @@ def inexpressible(
     study: Study, scenarios: Iterable[Scenario], inputs: Inputs, told: Collection[Problem]
 ) -> list[Problem]:
     """What their drivers say of scenarios, without what has been told of the same place already."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     drivable = [scenario for scenario in scenarios if not choice.problems(scenario)]
     try:
-        with gathered(found), scratch_stage(inputs) as stage:
+        with gathered(problems), scratch_stage(inputs) as stage:
             check_expressible(stage, drivable, study)
     except (StartError, ClientError):
         if not told:  # else what was told may be why a driver does not come up
             raise
-    known = {_shortened(problem.path) for problem in told}
-    return [problem for problem in found if _shortened(problem.path) not in known]
+    told_at = {_shortened(problem.path) for problem in told}
+    return [problem for problem in problems if _shortened(problem.path) not in told_at]
 
 
 def _shortened(path: str) -> str:
@@ -317,12 +317,12 @@ def _kind(scenario: Scenario) -> str:
 
 def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
     if choice.by_engine(study, scenario.client):
-        found = [_in_study(problem, scenario) for problem in engine.check(task, stage.folder)]
-        return [*_too_long(task, task.warm_up), *found]
+        problems = [_in_study(problem, scenario) for problem in engine.check(task, stage.folder)]
+        return [*_too_long(task, task.warm_up), *problems]
     client = stage.client(registry.required(scenario.client, study.clients.get(scenario.client)))
     body = rounds.client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
-    found = [_in_study(_inexpressible(scenario, each), scenario) for each in client.check(body)]
-    return [*_too_long(task, Duration(0)), *found]
+    problems = [_in_study(_inexpressible(scenario, problem), scenario) for problem in client.check(body)]
+    return [*_too_long(task, Duration(0)), *problems]
 
 
 def _in_study(problem: Problem, scenario: Scenario) -> Problem:
@@ -335,12 +335,12 @@ def _in_study(problem: Problem, scenario: Scenario) -> Problem:
 def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
     """A round that lasts longer than its time limit, its warm-up included, would always fail."""
     workload = task.treatment.workload
-    place = "workload.duration" if workload.groups else f"workload.{workload.kind}.duration"
+    path = "workload.duration" if workload.groups else f"workload.{workload.kind}.duration"
     lasting = only(workload.lasting)
     if lasting is None or lasting.us + warm_up.us <= task.time_limit.us:
         return []
     message = f"with its warm-up of {warm_up} the round is longer than time_limit ({task.time_limit})"
-    return [Problem(message, path=place, value=str(lasting), hint="shorten it, or raise `time_limit`")]
+    return [Problem(message, path=path, value=str(lasting), hint="shorten it, or raise `time_limit`")]
 
 
 def _inexpressible(scenario: Scenario, problem: ClientProblem) -> Problem:

@@ -25,9 +25,9 @@ class Presence:
     def __call__(self, system: System) -> str | None:
         """Why the system does not answer, or None where it does, or where the lab brings it up itself."""
         for left in reversed(range(TRIES)):
-            found = unready(system, self.inputs, system.addresses) if system.addresses else []
-            if not found:
+            problems = unready(system, self.inputs, system.addresses) if system.addresses else []
+            if not problems:
                 return None
             if left:
                 self.sleep(PAUSE_S)
-        return "; ".join(f"{problem.value} {problem.message}" for problem in found)
+        return "; ".join(f"{problem.value} {problem.message}" for problem in problems)

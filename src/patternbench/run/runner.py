@@ -66,12 +66,12 @@ class Runner:
 
     def _ordered(self, todo: Iterable[Round], made: list[Entry]) -> Iterator[RoundOrder]:
         """The orders of rounds, as long as what was made gives hope for the next."""
-        for place in todo:
-            if stops(made, place):
+        for round_ in todo:
+            if stops(made, round_):
                 return
-            scenario = self._scenarios[place.scenario]
+            scenario = self._scenarios[round_.scenario]
             self._listener.round_started(scenario)
-            yield self._orders.of(place, scenario, self._name(place), f"warm-up-{self._warm_ups:03d}")
+            yield self._orders.of(round_, scenario, self._name(round_), f"warm-up-{self._warm_ups:03d}")
 
     def _keep(self, result: RoundResult) -> None:
         """Write down what came of an order: the round is over once the journal has it."""
@@ -84,14 +84,14 @@ class Runner:
             self._warm_ups += 1
         self._journal.append(result.entry)
 
-    def _name(self, place: Round) -> str:
+    def _name(self, round_: Round) -> str:
         """The name of a round's records: those of an earlier try of it are kept."""
-        tries = self._tries[place.index]
-        while self._lost_lines and self._folder.attempts_of(_named(place, tries)).exists():
+        tries = self._tries[round_.index]
+        while self._lost_lines and self._folder.attempts_of(_named(round_, tries)).exists():
             tries += 1  # a line of the journal that is damaged may have told of them
-        return _named(place, tries)
+        return _named(round_, tries)
 
 
-def _named(place: Round, tries: int) -> str:
+def _named(round_: Round, tries: int) -> str:
     """What the records of a round are called that was tried so often before."""
-    return f"{place.index:05d}-{tries + 1}" if tries else f"{place.index:05d}"
+    return f"{round_.index:05d}-{tries + 1}" if tries else f"{round_.index:05d}"

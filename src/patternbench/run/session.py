@@ -47,7 +47,7 @@ class Session:
         """The rounds that the journal does not hold yet, and those that are to be run again."""
         entries = damage.rounds(self.folder)
         over = {entry.round for entry in entries if not again.wants(entry)}
-        return [place for place in self.rounds if place.index not in over]
+        return [round_ for round_ in self.rounds if round_.index not in over]
 
     def execute(self, listener: Listener, again: Again = NONE_AGAIN) -> list[Entry]:
         """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""
@@ -74,10 +74,10 @@ class Session:
         with LocalExecutor(self.folder, by_engine, listener.round_progressed) as executor:
             runner.run(todo, executor)
 
-    def _note(self, part: str, found: dict[str, object]) -> None:
+    def _note(self, part: str, facts: dict[str, object]) -> None:
         """Add to a part of the manifest what only a run knows."""
         noted = stored.manifest(self.folder)
-        stored.write_manifest(self.folder, noted.with_more(part, found))
+        stored.write_manifest(self.folder, noted.with_more(part, facts))
 
 
 def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool = False) -> Session:

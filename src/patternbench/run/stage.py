@@ -83,9 +83,9 @@ class Stage:
 
     def _trust(self, trust: Trust) -> dict[str, object]:
         """Whom the fault proxy is to trust, as its settings."""
-        given: dict[str, object] = {"ca": str(self.inputs.path(trust.ca)) if trust.ca else None}
-        given |= {"verify": trust.verify, "server_name": trust.server_name}
-        return {name: value for name, value in given.items() if value is not None}
+        settings: dict[str, object] = {"ca": str(self.inputs.path(trust.ca)) if trust.ca else None}
+        settings |= {"verify": trust.verify, "server_name": trust.server_name}
+        return {name: value for name, value in settings.items() if value is not None}
 
     def _close_bench(self) -> None:
         if self._bench:

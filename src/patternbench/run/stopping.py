@@ -29,11 +29,11 @@ def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: S
     ``values`` gives the response of every round that counts by its index; one without failed or is not valid, and is
     one of the most rounds all the same. A scenario that left the blocks does not come back.
     """
-    last = max((place.block for place in rounds), default=-1)
-    seen: dict[str, list[float]] = {place.scenario: [] for place in rounds if place.block == last}
-    for place in rounds:
-        if place.scenario in seen and place.index in values:
-            seen[place.scenario].append(values[place.index])
+    last = max((round_.block for round_ in rounds), default=-1)
+    seen: dict[str, list[float]] = {round_.scenario: [] for round_ in rounds if round_.block == last}
+    for round_ in rounds:
+        if round_.scenario in seen and round_.index in values:
+            seen[round_.scenario].append(values[round_.index])
     return next_block(seen, rule) if last + 1 < rule.most else []
 
 
@@ -80,6 +80,6 @@ class Growth:
         if key not in self._values:
             objective = self.study.objective
             limit = objective.response_time.seconds if objective else math.inf
-            found = round_metrics(attempts.read(self.folder.attempts_of(entry.file)), limit)
-            self._values[key] = found.get(response, math.nan)
+            metrics = round_metrics(attempts.read(self.folder.attempts_of(entry.file)), limit)
+            self._values[key] = metrics.get(response, math.nan)
         return self._values[key]

@@ -54,8 +54,8 @@ class Rounds(Model):
 
     @field_validator("max")
     @classmethod
-    def _in_order(cls, value: int, given: ValidationInfo) -> int:
-        least = given.data.get("min", value)
+    def _in_order(cls, value: int, info: ValidationInfo) -> int:
+        least = info.data.get("min", value)
         if value < least:
             message, context = "is below min ({least})", {"least": least, "allowed": f"{least} or more"}
             raise PydanticCustomError("rounds_order", message, context)

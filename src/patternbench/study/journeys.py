@@ -90,9 +90,9 @@ class Step(Sparse):
 
     @model_validator(mode="after")
     def _one_body(self) -> Step:
-        given = [name for name in ("body", "json", "form", "body_file") if _given(self, name)]
-        if len(given) > 1:
-            message = f"{' and '.join(given)} stand together"
+        bodies = [name for name in ("body", "json", "form", "body_file") if _given(self, name)]
+        if len(bodies) > 1:
+            message = f"{' and '.join(bodies)} stand together"
             raise PydanticCustomError("one_of", message, {"allowed": "one of body, json, form, body_file"})
         return self
 

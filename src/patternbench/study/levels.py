@@ -54,8 +54,8 @@ class Levels(tuple[T, ...], Generic[T]):
         if not value:
             raise PydanticCustomError("levels_empty", "is an empty list", {"allowed": "one value, or a list of levels"})
         levels = handler(value)
-        for place, level in enumerate(levels):
-            if level in levels[:place]:
+        for index, level in enumerate(levels):
+            if level in levels[:index]:
                 raise PydanticCustomError(
                     "levels_twice", "names the level {level} twice", {"level": str(level), "allowed": "each level once"}
                 )

@@ -70,25 +70,25 @@ def placed(text: str, file: str) -> Iterator[None]:
         yield
     except InputError as error:
         document = parse_study(text, file)
-        found = [_placed(problem, document) for problem in error.problems]
-        raise InputError(sorted(found, key=lambda problem: problem.line or 0)) from None
+        problems = [_placed(problem, document) for problem in error.problems]
+        raise InputError(sorted(problems, key=lambda problem: problem.line or 0)) from None
 
 
 def _placed(problem: Problem, document: Document) -> Problem:
-    known = {dotted(path): line for path, line in document.lines.items() if path}
-    path = _as_written(problem.path, known)
+    lines = {dotted(path): line for path, line in document.lines.items() if path}
+    path = _as_written(problem.path, lines)
     around = path
-    while around and around not in known:
+    while around and around not in lines:
         around = around[: max(around.rfind("."), around.rfind("["), 0)]
     if problem.file:
         return problem
-    return replace(problem, path=path, file=document.file, line=known.get(around))
+    return replace(problem, path=path, file=document.file, line=lines.get(around))
 
 
-def _as_written(path: str, known: Collection[str]) -> str:
+def _as_written(path: str, paths: Collection[str]) -> str:
     """A path in the study as its author wrote it: a journey may be its list of steps."""
     journey, steps, rest = path.partition(".steps[")
-    return f"{journey}[{rest}" if steps and f"{journey}.steps" not in known and f"{journey}[0]" in known else path
+    return f"{journey}[{rest}" if steps and f"{journey}.steps" not in paths and f"{journey}[0]" in paths else path
 
 
 def validated(model: type[BaseModel], document: Document) -> BaseModel:
@@ -98,23 +98,23 @@ def validated(model: type[BaseModel], document: Document) -> BaseModel:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        problems = [_problem(found, model, document) for found in error.errors()]
+        problems = [_problem(details, model, document) for details in error.errors()]
     raise InputError(_without_echoes(problems))
 
 
 def _problem(error: Any, model: type[BaseModel], document: Document) -> Problem:
     path = _real_path(error["loc"], document, model)
     kind, context = error["type"], error.get("ctx", {})
-    place: dict[str, Any] = {"path": dotted(path), "file": document.file, "line": document.line(path)}
+    where: dict[str, Any] = {"path": dotted(path), "file": document.file, "line": document.line(path)}
     if kind == "missing":
-        return Problem(f"`{path[-1]}` is missing", **place)
+        return Problem(f"`{path[-1]}` is missing", **where)
     if kind == "extra_forbidden":
-        known = _keys(model, error["loc"][:-1])
-        return Problem("unknown key", **place, allowed=", ".join(known), hint=did_you_mean(str(path[-1]), known))
+        keys = _keys(model, error["loc"][:-1])
+        return Problem("unknown key", **where, allowed=", ".join(keys), hint=did_you_mean(str(path[-1]), keys))
     value = error["input"] if not isinstance(error["input"], (dict, BaseModel)) else None
     if isinstance(value, (list, tuple)) and len(value) == 1 and not isinstance(document.at(path), list):
         value = value[0]
-    return Problem(_message(kind, error["msg"]), **place, value=value, allowed=_allowed(kind, context))
+    return Problem(_message(kind, error["msg"]), **where, value=value, allowed=_allowed(kind, context))
 
 
 def _message(kind: str, message: str) -> str:
@@ -126,17 +126,17 @@ def _message(kind: str, message: str) -> str:
 def _allowed(kind: str, context: dict[str, Any]) -> str:
     if kind in LIMITS:
         key, text = LIMITS[kind]
-        given = str(context.get(key))
-        return in_words(given) if key == "pattern" else text.format(given)
+        limit = str(context.get(key))
+        return in_words(limit) if key == "pattern" else text.format(limit)
     return str(context.get("allowed", ALLOWED.get(kind, "")))
 
 
 def _real_path(loc: tuple[str | int, ...], document: Document, model: type[BaseModel]) -> Path:
     """The location without what pydantic adds: the index of a lone scalar, the name of a union's member."""
     path: Path = ()
-    for place, step in enumerate(loc):
+    for index, step in enumerate(loc):
         node = document.at(path)
-        last = place == len(loc) - 1 and not _members(_models_at(model, loc[:-1]), step)
+        last = index == len(loc) - 1 and not _members(_models_at(model, loc[:-1]), step)
         if (isinstance(node, dict) and (step in node or last)) or (isinstance(node, list) and isinstance(step, int)):
             path = (*path, step)
     return path
@@ -152,16 +152,16 @@ def dotted(path: Path) -> str:
 
 def _keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
     """The keys that the model at a location knows."""
-    found = _models_at(model, loc)
-    return [field.alias or name for name, field in found[0].model_fields.items()] if found else []
+    models = _models_at(model, loc)
+    return [field.alias or name for name, field in models[0].model_fields.items()] if models else []
 
 
 def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[BaseModel]]:
     """The models that a value at a location may be; a union's tags are the names of its members."""
-    found = [model]
+    models = [model]
     for step in loc:
-        found = _members(found, step) or _below(found, step)
-    return found
+        models = _members(models, step) or _below(models, step)
+    return models
 
 
 def _members(models: list[type[BaseModel]], step: str | int) -> list[type[BaseModel]]:
@@ -171,8 +171,8 @@ def _members(models: list[type[BaseModel]], step: str | int) -> list[type[BaseMo
 def _below(models: list[type[BaseModel]], step: str | int) -> list[type[BaseModel]]:
     """The models of a field; what is no field is something that pydantic adds to a location, and is passed over."""
     fields = [(field.alias or name, field) for model in models for name, field in model.model_fields.items()]
-    found = [_models_in(field.annotation) for name, field in fields if name == step]
-    return [model for group in found for model in group] if found else models
+    groups = [_models_in(field.annotation) for name, field in fields if name == step]
+    return [model for group in groups for model in group] if groups else models
 
 
 def _models_in(annotation: object) -> list[type[BaseModel]]:

@@ -58,8 +58,8 @@ def _roles(field: FieldInfo) -> list[Role]:
 
 def _unit(field: FieldInfo) -> Unit | None:
     marked = {mark for mark in field.metadata if isinstance(mark, Unit)}
-    found = marked or set(_units(field.annotation))
-    return found.pop() if len(found) == 1 else None
+    units = marked or set(_units(field.annotation))
+    return units.pop() if len(units) == 1 else None
 
 
 def _units(annotation: object) -> Iterator[Unit]:

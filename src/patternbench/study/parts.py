@@ -81,11 +81,11 @@ class OneOf(Model):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> OneOf:
-        given = [name for name in type(self).choices() if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = f"{' and '.join(given)} stand together" if given else "none is given"
+        chosen = [name for name in type(self).choices() if getattr(self, name) is not None]
+        if len(chosen) != 1:
+            said = f"{' and '.join(chosen)} stand together" if chosen else "none is given"
             allowed = "exactly one of " + ", ".join(map(written, type(self).choices()))
-            raise PydanticCustomError("one_of", "{found}", {"found": found, "allowed": allowed})
+            raise PydanticCustomError("one_of", "{said}", {"said": said, "allowed": allowed})
         return self
 
     @classmethod

@@ -28,18 +28,18 @@ LITERAL = "$${"
 
 def expectation_problems(workload: Workload) -> Iterator[Problem]:
     """Every place in an expectation that names no parameter: expectations hold for all calls of a round."""
-    known = list(workload.parameters or {})
+    available = list(workload.parameters or {})
     for path, expect in _found(workload, "workload", Expect):
         for field, text in _texts(expect, path):
-            yield from _unknown(text, field, known, "the expectations of a round")
+            yield from _unknown(text, field, available, "the expectations of a round")
 
 
 def request_problems(workload: Workload, client: str) -> Iterator[Problem]:
     """Every place in a request that names no parameter, where a library's client sends it as it stands."""
-    known = list(workload.parameters or {})
+    available = list(workload.parameters or {})
     for path, request in _found(workload, "workload", Request):
         for field, text in _texts(request, path):
-            yield from _unknown(text.replace("${env:", ""), field, known, f"the requests of client {client}")
+            yield from _unknown(text.replace("${env:", ""), field, available, f"the requests of client {client}")
 
 
 def template_problems(
@@ -51,35 +51,35 @@ def template_problems(
     """
     for path, group, sends in _populations(workload):
         feeder = (group and group.feeder) or workload.feeder
-        known = [*(workload.parameters or {}), *FILLED_IN, *_of_feeder(feeder, columns)]
-        yield from _of_headers(headers, "system.headers", known)
-        yield from _of_headers((group and group.headers) or {}, f"{path}.headers", known)
-        yield from _of_population(sends, path if sends is group else "workload", known)
+        available = [*(workload.parameters or {}), *FILLED_IN, *_of_feeder(feeder, columns)]
+        yield from _of_headers(headers, "system.headers", available)
+        yield from _of_headers((group and group.headers) or {}, f"{path}.headers", available)
+        yield from _of_population(sends, path if sends is group else "workload", available)
 
 
-def filled(node: Any, known: Mapping[str, str]) -> Any:
+def filled(node: Any, values: Mapping[str, str]) -> Any:
     """An expectation's value with its places filled in; a text that is ``${name|number}`` becomes that number."""
     if isinstance(node, Mapping):
-        return {filled(name, known): filled(value, known) for name, value in node.items()}
+        return {filled(name, values): filled(value, values) for name, value in node.items()}
     if isinstance(node, list):
-        return [filled(value, known) for value in node]
+        return [filled(value, values) for value in node]
     if not isinstance(node, str):
         return node
     typed = TYPED.fullmatch(node)
     if typed:
-        return json.loads(known[typed[1]])
-    return PLACE.sub(lambda found: known[found[1]], node).replace(LITERAL, "${")
+        return json.loads(values[typed[1]])
+    return PLACE.sub(lambda match: values[match[1]], node).replace(LITERAL, "${")
 
 
-def _unknown(text: str, path: str, known: Collection[str], what: str) -> Iterator[Problem]:
+def _unknown(text: str, path: str, available: Collection[str], what: str) -> Iterator[Problem]:
     typed = TYPED.fullmatch(text)
     for name in [typed[1]] if typed else PLACE.findall(text):
-        if name not in known:
+        if name not in available:
             allowed = (
-                f"a parameter of the workload ({', '.join(known) or 'there are none'}), or {LITERAL} for ${{ itself"
+                f"a parameter of the workload ({', '.join(available) or 'there are none'}), or {LITERAL} for ${{ itself"
             )
             message = f"`${{{name}}}` names nothing that {what} can hold"
-            yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, known))
+            yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, available))
 
 
 def _populations(workload: Workload) -> Iterator[tuple[str, Group | None, Population]]:
@@ -94,59 +94,59 @@ def _of_feeder(feeder: Feeder | None, columns: Mapping[str, Collection[str]]) ->
     return [f"feed.{column}" for column in columns.get(str(feeder.file), [UNREAD])] if feeder else []
 
 
-def _of_population(sends: Population, path: str, known: list[str]) -> Iterator[Problem]:
+def _of_population(sends: Population, path: str, available: list[str]) -> Iterator[Problem]:
     if sends.request:
-        yield from _of_request(sends.request, f"{path}.request", known)
+        yield from _of_request(sends.request, f"{path}.request", available)
     if sends.journey:
-        yield from _of_journey(sends.journey, f"{path}.journey", known)
+        yield from _of_journey(sends.journey, f"{path}.journey", available)
     for number, journey in enumerate(sends.journeys or []):
-        yield from _of_journey(journey, f"{path}.journeys[{number}]", known)
+        yield from _of_journey(journey, f"{path}.journeys[{number}]", available)
 
 
-def _of_journey(journey: Journey, path: str, known: list[str]) -> Iterator[Problem]:
+def _of_journey(journey: Journey, path: str, available: list[str]) -> Iterator[Problem]:
     """A step may name what the steps before it capture, its poll what it captures itself."""
-    so_far = list(known)
+    so_far = list(available)
     for number, step in enumerate(journey.steps):
-        place = f"{path}.steps[{number}]"
-        yield from _of_request(step, place, so_far)
+        step_path = f"{path}.steps[{number}]"
+        yield from _of_request(step, step_path, so_far)
         so_far += step.capture or ()
         if step.poll:
-            yield from _of_request(step.poll, f"{place}.poll", so_far)
+            yield from _of_request(step.poll, f"{step_path}.poll", so_far)
 
 
-def _of_request(request: Request | Step | Poll, path: str, known: list[str]) -> Iterator[Problem]:
+def _of_request(request: Request | Step | Poll, path: str, available: list[str]) -> Iterator[Problem]:
     for name in ("path", "body"):
         for field, text in _texts(getattr(request, name, None), f"{path}.{name}"):
-            yield from _unsendable(PLACE.findall(text), text, field, known)
+            yield from _unsendable(PLACE.findall(text), text, field, available)
     for name in ("query", "form"):
         for key, value in (getattr(request, name, None) or {}).items():
             for field, text in _texts(value, f"{path}.{name}.{key}"):
-                yield from _unsendable(PLACE.findall(text), text, field, known)
-    yield from _of_headers(request.headers or {}, f"{path}.headers", known)
+                yield from _unsendable(PLACE.findall(text), text, field, available)
+    yield from _of_headers(request.headers or {}, f"{path}.headers", available)
     for field, text in _texts(getattr(request, "json_", None), f"{path}.json"):
         typed = TYPED.fullmatch(text)
-        yield from _unsendable([typed[1].strip()] if typed else PLACE.findall(text), text, field, known)
+        yield from _unsendable([typed[1].strip()] if typed else PLACE.findall(text), text, field, available)
 
 
-def _of_headers(headers: Mapping[str, str], path: str, known: list[str]) -> Iterator[Problem]:
+def _of_headers(headers: Mapping[str, str], path: str, available: list[str]) -> Iterator[Problem]:
     """Headers alone may also name variables of the environment."""
     for name, text in headers.items():
-        places = [place for place in PLACE.findall(text) if not place.startswith("env:")]
-        yield from _unsendable(places, text, f"{path}.{name}", known)
+        references = [reference for reference in PLACE.findall(text) if not reference.startswith("env:")]
+        yield from _unsendable(references, text, f"{path}.{name}", available)
 
 
-def _unsendable(names: Iterable[str], text: str, path: str, known: list[str]) -> Iterator[Problem]:
+def _unsendable(names: Iterable[str], text: str, path: str, available: list[str]) -> Iterator[Problem]:
     for name in names:
-        if not _is_known(name, known):
-            allowed = f"{', '.join(known)}, random:1-100, counter:NAME, or {LITERAL} for ${{ itself"
+        if not _is_known(name, available):
+            allowed = f"{', '.join(available)}, random:1-100, counter:NAME, or {LITERAL} for ${{ itself"
             message = f"`${{{name}}}` names nothing that is known here"
-            yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, known))
+            yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, available))
 
 
-def _is_known(name: str, known: Collection[str]) -> bool:
+def _is_known(name: str, available: Collection[str]) -> bool:
     made = MADE.fullmatch(name)
-    unread = name.startswith("feed.") and f"feed.{UNREAD}" in known
-    return name in known or unread or (made is not None and (made[1] is None or int(made[1]) <= int(made[2])))
+    unread = name.startswith("feed.") and f"feed.{UNREAD}" in available
+    return name in available or unread or (made is not None and (made[1] is None or int(made[1]) <= int(made[2])))
 
 
 def _found(node: object, path: str, kind: type[BaseModel]) -> Iterator[tuple[str, object]]:

@@ -188,13 +188,13 @@ class Stack(Model):
 def check_stack(stack: list[Policy]) -> None:
     """Raise the error for a stack in whose order some policy could never act, or which never ends."""
     kinds = [policy.kind for policy in stack]
-    for place, kind in enumerate(kinds):
-        if kind == "retry_budget" and not any(before in REPEATING for before in kinds[:place]):
-            raise _unfit(f"entry {place + 1}, retry_budget, guards no further attempts", "a retry or hedge before it")
-        if kind == "deadline" and kind in kinds[:place]:
-            raise _unfit(f"entry {place + 1} is a second deadline", "one deadline; of two the shorter would decide")
-        if place and stack[place - 1] == stack[place]:
-            raise _unfit(f"entry {place + 1} is the same as the one before it", "each policy once in a row")
+    for index, kind in enumerate(kinds):
+        if kind == "retry_budget" and not any(before in REPEATING for before in kinds[:index]):
+            raise _unfit(f"entry {index + 1}, retry_budget, guards no further attempts", "a retry or hedge before it")
+        if kind == "deadline" and kind in kinds[:index]:
+            raise _unfit(f"entry {index + 1} is a second deadline", "one deadline; of two the shorter would decide")
+        if index and stack[index - 1] == stack[index]:
+            raise _unfit(f"entry {index + 1} is the same as the one before it", "each policy once in a row")
     _check_attempts(stack)
 
 

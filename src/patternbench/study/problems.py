@@ -29,8 +29,8 @@ class Problem:
 
     def __str__(self) -> str:
         """One line: ``file:line: path: message (got value); allowed: ...; hint``."""
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        head = ": ".join(part for part in (place, self.path) if part)
+        position = f"{self.file}:{self.line}" if self.line else self.file
+        head = ": ".join(part for part in (position, self.path) if part)
         text = f"{head}: {self.message}" if head else self.message
         if self.value is not None:
             text += f" (got {shown(self.value)})"
@@ -92,7 +92,7 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, words: Iterable[str]) -> str:
     """A hint naming the nearest known word, or nothing when none is near."""
-    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(str(word), list(words), n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else ""

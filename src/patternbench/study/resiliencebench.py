@@ -50,11 +50,11 @@ class _Reader:
         if line:
             self.lines[new] = line
 
-    def check_keys(self, node: Any, path: Path, known: list[str]) -> None:
+    def check_keys(self, node: Any, path: Path, keys: list[str]) -> None:
         for key in node if isinstance(node, dict) else []:
-            if key not in known:
-                hint = did_you_mean(key, known)
-                self.problem((*path, key), "unknown key", allowed=", ".join(known), hint=hint)
+            if key not in keys:
+                hint = did_you_mean(key, keys)
+                self.problem((*path, key), "unknown key", allowed=", ".join(keys), hint=hint)
 
 
 def convert(source: Document) -> Document:
@@ -117,13 +117,13 @@ def _strategies(specs: Any, reader: _Reader) -> list[Values]:
     if not isinstance(specs, list):
         reader.problem(("clientSpecs",), "is no list", allowed="a list of clients")
         return []
-    found = [_strategy(spec, i, reader) for i, spec in enumerate(specs)]
-    return [strategy for strategy in found if strategy]
+    strategies = [_strategy(spec, i, reader) for i, spec in enumerate(specs)]
+    return [strategy for strategy in strategies if strategy]
 
 
-def _strategy(spec: Values, place: int, reader: _Reader) -> Values | None:
-    path: Path = ("clientSpecs", place)
-    reader.keep(("strategies", place), path)
+def _strategy(spec: Values, index: int, reader: _Reader) -> Values | None:
+    path: Path = ("clientSpecs", index)
+    reader.keep(("strategies", index), path)
     reader.check_keys(spec, path, CLIENT_KEYS)
     client = _client(spec)
     kind = re.sub(r"[\s_-]+", "_", str(spec.get("strategy", "")).strip().lower())
@@ -140,10 +140,10 @@ def _strategy(spec: Values, place: int, reader: _Reader) -> Values | None:
             allowed="baseline, retry, circuit_breaker",
         )
         return None
-    read, known = readers.get(client, readers["resilience4j"])
-    reader.check_keys(config, (*path, key), known)
+    read, keys = readers.get(client, readers["resilience4j"])
+    reader.check_keys(config, (*path, key), keys)
     for name in config:
-        reader.keep(("strategies", place, kind), (*path, key, name))
+        reader.keep(("strategies", index, kind), (*path, key, name))
     return {"client": client, kind: read(config)}
 
 

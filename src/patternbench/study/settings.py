@@ -60,9 +60,9 @@ class Settable(Model):
             raise PydanticCustomError("no_setting", "exclude names `{name}`, which is no setting", context)
         return self
 
-    def refused(self, given: Mapping[str, object]) -> Rule | None:
+    def refused(self, settings: Mapping[str, object]) -> Rule | None:
         """The first rule by which these settings (plain data; the others at their defaults) do not go together."""
-        values = {**{name: spec.default for name, spec in self.settings.items()}, **given}
+        values = {**{name: spec.default for name, spec in self.settings.items()}, **settings}
         return next((rule for rule in self.exclude if all(_holds(values[name], rule[name]) for name in rule)), None)
 
 

@@ -179,9 +179,9 @@ class RunningSystem(System):
 
     @model_validator(mode="after")
     def _certificates(self) -> RunningSystem:
-        given = [name for name, value in vars(self.trust).items() if value is not None]
-        if given and not any(url.startswith("https:") for url in self.addresses):
-            raise misplaced(given[0], "a URL without TLS", "an https:// URL")
+        options = [name for name, value in vars(self.trust).items() if value is not None]
+        if options and not any(url.startswith("https:") for url in self.addresses):
+            raise misplaced(options[0], "a URL without TLS", "an https:// URL")
         if self.verify is False and self.ca is not None:
             raise misplaced("ca", "verify: false, which trusts anybody", "one of ca, verify: false")
         return self
@@ -300,18 +300,18 @@ def _written(value: object) -> object:
         return {"name": value}
     if not isinstance(value, dict):
         return value
-    given = {key: part for key, part in value.items() if key not in CHOICES or part is not None}
-    _one_choice([key for key in CHOICES if key in given])
-    kind = KINDS[_kind(given)]
+    parts = {key: part for key, part in value.items() if key not in CHOICES or part is not None}
+    _one_choice([key for key in CHOICES if key in parts])
+    kind = KINDS[_kind(parts)]
     others = {name for other in KINDS.values() for name in other.model_fields} - {*kind.model_fields}
-    for key in sorted(others & {*given}):
+    for key in sorted(others & {*parts}):
         raise misplaced(key, kind.about)
-    return given
+    return parts
 
 
-def _one_choice(given: list[str]) -> None:
-    if len(given) != 1:
-        said = f"{' and '.join(given)} stand together" if given else "none is given"
+def _one_choice(keys: list[str]) -> None:
+    if len(keys) != 1:
+        said = f"{' and '.join(keys)} stand together" if keys else "none is given"
         allowed = f"exactly one of {', '.join(CHOICES)}"
         raise PydanticCustomError("one_of", "{said}", {"said": said, "allowed": allowed})
 

@@ -92,10 +92,10 @@ def _names(entries: list[Any]) -> list[str]:
     """What the entries of a list go by: their kinds, their own names when each has one of its own, or their places."""
     kinds = [_kind(entry) for entry in entries]
     if all(kinds):
-        return [_numbered(kinds, place) for place in range(len(kinds))]
+        return [_numbered(kinds, index) for index in range(len(kinds))]
     names = [entry.get("name") if isinstance(entry, dict) else getattr(entry, "name", None) for entry in entries]
     own = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
-    return [str(name) if own else str(place) for place, name in enumerate(names)]
+    return [str(name) if own else str(index) for index, name in enumerate(names)]
 
 
 def _kind(entry: object) -> str:
@@ -105,7 +105,7 @@ def _kind(entry: object) -> str:
     return str(next(iter(entry))) if isinstance(entry, dict) and len(entry) == 1 else ""
 
 
-def _numbered(kinds: list[str], place: int) -> str:
+def _numbered(kinds: list[str], index: int) -> str:
     """A kind, with its number from the second of a kind on: ``timeout``, ``timeout_2``."""
-    before = kinds[:place].count(kinds[place])
-    return f"{kinds[place]}_{before + 1}" if before else kinds[place]
+    before = kinds[:index].count(kinds[index])
+    return f"{kinds[index]}_{before + 1}" if before else kinds[index]

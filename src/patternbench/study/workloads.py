@@ -188,10 +188,10 @@ class Population(Sparse):
 
     @model_validator(mode="after")
     def _one_way(self) -> Population:
-        given = [name for name in ("request", "journey", "journeys") if getattr(self, name) is not None]
-        if len(given) > 1:
+        ways = [name for name in ("request", "journey", "journeys") if getattr(self, name) is not None]
+        if len(ways) > 1:
             allowed = "one of request, journey, journeys"
-            raise PydanticCustomError("one_of", f"{' and '.join(given)} stand together", {"allowed": allowed})
+            raise PydanticCustomError("one_of", f"{' and '.join(ways)} stand together", {"allowed": allowed})
         return self
 
     @model_validator(mode="after")
@@ -219,7 +219,7 @@ class Group(Population):
 
     @model_validator(mode="after")
     def _so_many(self) -> Group:
-        if sum(given is not None for given in (self.users, self.share, self.open)) != 1:
+        if sum(amount is not None for amount in (self.users, self.share, self.open)) != 1:
             allowed = "`users`, or a `share` in percent of the workload's `users`, or `open`: arrivals, whoever waits"
             raise PydanticCustomError("one_of", "needs either users, share or open", {"allowed": allowed})
         return self
@@ -288,7 +288,7 @@ class Workload(OneOf, Population):
     def _groups_add_up(self) -> Workload:
         groups = self.groups or []
         names = [group.name for group in groups]
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
         if twice:
             raise PydanticCustomError("group_twice", f"there are two groups {twice}", {"allowed": "each name once"})
         shares = [group.share for group in groups if group.share is not None]

@@ -16,7 +16,7 @@ RATCHET = {
     "classes": 2,
     "modules": 0,
     "cycles": 0,
-    "pronouns": 590,
+    "pronouns": 393,
 }
 """What each count has come down to; lower it here whenever it falls."""
 

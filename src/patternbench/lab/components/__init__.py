@@ -11,9 +11,9 @@ from patternbench.lab.component import Component
 
 def _kinds() -> Iterator[type[Component]]:
     for module in (import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)):
-        for found in vars(module).values():
-            if isinstance(found, type) and issubclass(found, Component) and found.__module__ == module.__name__:
-                yield found
+        for member in vars(module).values():
+            if isinstance(member, type) and issubclass(member, Component) and member.__module__ == module.__name__:
+                yield member
 
 
 KINDS: dict[str, type[Component]] = {component.kind: component for component in _kinds()}

@@ -79,8 +79,8 @@ def binary() -> Path:
 
 @cache
 def _fingerprint() -> str:
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for path in sorted(SOURCE.rglob("*")):
         if path.name in ("go.mod", "go.sum") or (path.suffix == ".go" and not path.name.endswith("_test.go")):
-            found.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()[:12]
+            sha256.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes())
+    return sha256.hexdigest()[:12]

@@ -130,7 +130,7 @@ class Nginx(Component):
             "FILTER": "" if self.limited else "#",
         }
         text = (FILTER / "nginx.conf.template").read_text(encoding="utf-8")
-        return re.sub(r"@([A-Z]+)@", lambda found: str(values.get(found[1], found[0])), text)
+        return re.sub(r"@([A-Z]+)@", lambda match: str(values.get(match[1], match[0])), text)
 
     def plan(self, name: str, neighbours: Neighbours) -> dict[str, object]:
         """The filter's plan (contracts/ratelimit/plan.schema.json): one limit for each client."""

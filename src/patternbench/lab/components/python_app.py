@@ -34,8 +34,8 @@ class PythonApp(Component):
         gunicorn = environment() / "bin" / "gunicorn"
         make = (sys.executable, "-m", "venv", str(environment()))
         fill = (str(environment() / "bin/pip"), "install", "--quiet", "--require-hashes", "-r", str(LOCK))
-        found = str(gunicorn) if gunicorn.is_file() else None
-        return [Need("httpbin", found, "type `patternbench doctor --install`", (make, fill))]
+        installed = str(gunicorn) if gunicorn.is_file() else None
+        return [Need("httpbin", installed, "type `patternbench doctor --install`", (make, fill))]
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
         """Gunicorn listens before its workers have loaded the application, so it is asked for an answer."""

@@ -55,5 +55,5 @@ class Site:
 
 def act_of(fault: Fault, name: str, site: Site) -> Act:
     """Who carries out a fault that goes by a name in its scenario."""
-    found: Act = import_module(f"{kinds.__name__}.{fault.kind}").act(fault, name, site)
-    return found
+    act: Act = import_module(f"{kinds.__name__}.{fault.kind}").act(fault, name, site)
+    return act

@@ -56,8 +56,8 @@ def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:
     edge = _edge_needs_proxies(faults, topology)
     asking = [fault for fault in faults if edge or not fault.at_the_edge]
     every = topology.ways()
-    found = {way for fault in asking for way in ways_of(fault, every)}
-    return [way for way in every if way in found]
+    asked_for = {way for fault in asking for way in ways_of(fault, every)}
+    return [way for way in every if way in asked_for]
 
 
 def _edge_needs_proxies(faults: Sequence[Fault], topology: Topology) -> bool:

@@ -27,16 +27,16 @@ def _named(kind: str) -> type[Kind]:
     """The class of a kind: the only one of that name in its file, whatever its capitals."""
     module = import_module(f"{kinds.__name__}.{kind}")
     # The names of a module are untyped for mypy; every kind is built from its example in tests.
-    return next(found for name, found in vars(module).items() if name.lower() == kind)  # type: ignore[no-any-return]
+    return next(member for name, member in vars(module).items() if name.lower() == kind)  # type: ignore[no-any-return]
 
 
-KINDS: dict[str, type[Kind]] = {found.name: _named(found.name) for found in pkgutil.iter_modules(kinds.__path__)}
+KINDS: dict[str, type[Kind]] = {module.name: _named(module.name) for module in pkgutil.iter_modules(kinds.__path__)}
 
 
 def _one_writing(where: str) -> str:
-    found = _PLACE.fullmatch(where)
-    assert found is not None  # the pattern of the field has held
-    return f"{found[1]} {ARROW} {found[2]}" if found[2] else found[1]
+    match = _PLACE.fullmatch(where)
+    assert match is not None  # the pattern of the field has held
+    return f"{match[1]} {ARROW} {match[2]}" if match[2] else match[1]
 
 
 Where = Annotated[str, Field(pattern=rf"^{_PLACE.pattern}$", max_length=200), AfterValidator(_one_writing)]
@@ -118,10 +118,10 @@ def by_name(faults: Sequence[Fault]) -> dict[str, Fault]:
     return dict(fields(list(faults)))
 
 
-def from_plain(name: str, given: dict[str, Any]) -> Fault:
+def from_plain(name: str, written: dict[str, Any]) -> Fault:
     """The fault that ``as_plain`` wrote under a name of ``by_name``."""
-    bounds = {key: given[key] for key in ("where", "when") if key in given}
-    chosen = {key: value for key, value in given.items() if key not in bounds}
+    bounds = {key: written[key] for key in ("where", "when") if key in written}
+    chosen = {key: value for key, value in written.items() if key not in bounds}
     return Fault.model_validate({re.sub(r"_\d+$", "", name): chosen, **bounds})
 
 

@@ -24,14 +24,14 @@ class Bandwidth(str):
     @property
     def bytes_per_s(self) -> float | None:
         """The same as a number; None without a limit."""
-        found = _PATTERN.fullmatch(self)
-        return float(Decimal(found[1]) * _UNITS[found[2]]) if found else None
+        match = _PATTERN.fullmatch(self)
+        return float(Decimal(match[1]) * _UNITS[match[2]]) if match else None
 
     @classmethod
     def parse(cls, text: str) -> Bandwidth:
         """The bandwidth that a text writes, in one writing; raises ValueError when it writes none."""
-        found = _PATTERN.fullmatch(text.strip())
-        amount = Decimal(found[1]) * _UNITS[found[2]] if found else None
+        match = _PATTERN.fullmatch(text.strip())
+        amount = Decimal(match[1]) * _UNITS[match[2]] if match else None
         if text.strip() == UNLIMITED:
             return cls(UNLIMITED)
         if not amount:
