@@ -66,18 +66,18 @@ class Bench:
             urls |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
         return urls
 
-    def live(self, protocol: str) -> list[str]:
-        """The URLs at which what is up can be changed by a protocol."""
+    def fault_admins(self, protocol: str) -> list[str]:
+        """The URLs at which faults of what is up are begun and ended by a protocol."""
         return [
-            running.endpoints[live.endpoint]
+            running.endpoints[admin.endpoint]
             for running in self.running.values()
-            for live in running.launch.live
-            if live.protocol == protocol
+            for admin in running.launch.faults
+            if admin.protocol == protocol
         ]
 
     def inject(self, faults: Sequence[Fault]) -> None:
         """Set the faults of the coming round; raise StartError when no fault proxy could take them."""
-        proxies = self.live(envoy.RUNTIME_PROTOCOL)
+        proxies = self.fault_admins(envoy.RUNTIME_PROTOCOL)
         if faults and not proxies:
             raise StartError("the system has no fault proxy, so no fault can be injected")
         try:
@@ -89,7 +89,7 @@ class Bench:
     def own_answers(self) -> int:
         """How many requests the fault proxy has answered itself so far, because it did not reach the service."""
         try:
-            return sum(envoy.own_answers(self._http, proxy) for proxy in self.live(envoy.RUNTIME_PROTOCOL))
+            return sum(envoy.own_answers(self._http, proxy) for proxy in self.fault_admins(envoy.RUNTIME_PROTOCOL))
         except httpx.HTTPError as error:
             raise StartError(f"envoy does not say what it answered: {error or type(error).__name__}") from None
 

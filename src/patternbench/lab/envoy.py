@@ -15,7 +15,7 @@ import httpx
 from patternbench.study.faults import Fault
 
 RUNTIME_PROTOCOL = "envoy-runtime"
-"""How faults of an Envoy are changed while it runs (``Live``)."""
+"""How faults of an Envoy are changed while it runs (``FaultAdmin``)."""
 MILLISECOND_US = 1000
 """Envoy's runtime holds a delay in whole milliseconds."""
 PERCENT = 10_000

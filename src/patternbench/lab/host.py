@@ -131,7 +131,7 @@ class LocalHost:
         """Start a component whose producers are ready; its addresses are known once it is ready itself."""
         folder = self.folder / launch.name
         account = accounts.owner_of_new(folder, launch.user)
-        facts = {"folder": str(folder), "user": account.user}
+        facts = {"folder": str(folder), "user": account.user, "change": "0"}
         facts |= {f"port.{name}": str(port) for name, port in own.items()}
         facts |= {f"secret.{name}": self._secret() for name in launch.secrets}
         wanted = replace(launch, url="", endpoints={}, ports=own)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from patternbench.lab.calls import Call
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Ready
 from patternbench.study.units import Duration
@@ -47,11 +48,47 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Live:
-    """What may be changed of a component while it runs: by which protocol, at which of its endpoints."""
+class FaultAdmin:
+    """Where faults of a component are begun and ended: by which protocol, at which of its endpoints."""
 
     protocol: str
     endpoint: str
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """One of the component's files that may change while it runs: it is replaced by rename, then the signal is sent.
+
+    A component that watches its files needs no signal. ``acts`` tells when the new content acts; without it, that is
+    at once. ``${self.change}`` counts the changes from 0: it lets ``acts`` ask for the very content that was written.
+    """
+
+    path: str
+    signal: str = ""
+    acts: Ready | None = None
+
+
+@dataclass(frozen=True)
+class LiveCall:
+    """A setting that the component takes by a call: it is made after every start, and again when its content changes.
+
+    The setting acts once the call has succeeded.
+    """
+
+    name: str
+    call: Call
+
+
+Live = LiveFile | LiveCall
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A reset by starting the component anew, as the first time: in an empty folder."""
+
+
+Reset = Call | Preparation | Restart
+"""What brings a component's state back to that of its start: a call, a command that is run to its end, a restart."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +108,9 @@ class Launch:
     kind. ``after`` names components that must be ready first, in addition to those that it refers to. ``via`` says
     which component stands for another one in its references: so a proxy is put on the way between two. ``user`` is
     the system user to run as, where root starts it. ``log`` is a folder, below its own, of what it writes in a round.
-    It must be ready ``within`` a time.
+    It must be ready ``within`` a time. ``faults`` says where its faults are begun and ended, ``live`` what may change
+    while it runs. ``reset`` is carried out between rounds, in its order: an empty one says that there is nothing to
+    reset, none that nobody has said how.
     """
 
     kind: str
@@ -89,7 +128,9 @@ class Launch:
     after: tuple[str, ...] = ()
     via: Mapping[str, str] = field(default_factory=dict)
     stop: Stop = Stop()
+    faults: tuple[FaultAdmin, ...] = ()
     live: tuple[Live, ...] = ()
+    reset: tuple[Reset, ...] | None = None
     user: str = ""
     cwd: str = ""
     log: str = ""

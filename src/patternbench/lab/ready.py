@@ -12,11 +12,14 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Protocol
 
 LOOPBACK = "127.0.0.1"
 ANSWER_S = 1.0
 """How long one question waits for its answer before it is asked again."""
+MOST_BYTES = 1 << 22
+"""How much of an answer is searched for a pattern."""
 
 
 class Starting(Protocol):
@@ -64,14 +67,22 @@ class Http:
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
-        connection = http.client.HTTPConnection(LOOPBACK, starting.ports[self.port], timeout=ANSWER_S)
-        with suppress(OSError, http.client.HTTPException):
-            connection.request("GET", self.path)
-            status = connection.getresponse().status
-            connection.close()
-            return status < self.below
-        connection.close()
-        return False
+        answer = _answer(starting.ports[self.port], self.path, most=0)
+        return answer is not None and answer[0] < self.below
+
+
+@dataclass(frozen=True)
+class Answers:
+    """It answers a path well (200) and with a body that matches a pattern."""
+
+    port: str
+    path: str
+    pattern: str
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        status, body = _answer(starting.ports[self.port], self.path, MOST_BYTES) or (0, "")
+        return status == HTTPStatus.OK and re.search(self.pattern, body, re.MULTILINE) is not None
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,19 @@ class Succeeds:
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
         return starting.succeeds(self.command, ANSWER_S)
+
+
+def _answer(port: int, path: str, most: int) -> tuple[int, str] | None:
+    """The status and so many bytes of the body that a port of ours answers to a GET; None when it does not answer."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=ANSWER_S)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read(most).decode(errors="replace")
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
 
 
 def announcements(text: str) -> dict[str, object]:

@@ -56,7 +56,7 @@ def test_the_same_settings_are_described_alike_and_without_a_secret_drawn(kind: 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_reference_of_a_component_is_to_something_that_a_host_knows(kind: str) -> None:
     launch = described(kind)
-    own = {"folder", "user"} | {f"port.{name}" for name in launch.ports}
+    own = {"folder", "user", "change"} | {f"port.{name}" for name in launch.ports}
     own |= {f"secret.{name}" for name in launch.secrets}
     for name, what in REFERENCE.findall(json.dumps(asdict(launch))):
         assert what in own if name == SELF else name in OTHERS, (name, what)

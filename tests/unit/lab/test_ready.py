@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab.ready import Announced, Http, LogLine, Port, Succeeds, announcements
+from patternbench.lab.ready import Announced, Answers, Http, LogLine, Port, Succeeds, announcements
 
 
 @dataclass
@@ -60,10 +60,10 @@ def says(text: bytes) -> Callable[[socket.socket], None]:
     return lambda caller: caller.sendall(text)
 
 
-def answers(status: int) -> Callable[[socket.socket], None]:
+def answers(status: int, body: bytes = b"") -> Callable[[socket.socket], None]:
     def answer(caller: socket.socket) -> None:
         caller.recv(4096)
-        caller.sendall(f"HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n".encode())
+        caller.sendall(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
 
     return answer
 
@@ -95,6 +95,14 @@ def test_a_port_that_accepts_is_not_ready_before_it_greets() -> None:
 def test_http_is_ready_once_it_answers_below_the_bound(status: int, below: int, ready: bool) -> None:
     with serving(answers(status)) as starting:
         assert Http("http", "/health", below).met(starting) is ready
+
+
+@pytest.mark.parametrize(
+    ("status", "pattern", "ready"), [(200, '"version": "2"', True), (200, '"version": "3"', False), (404, "2", False)]
+)
+def test_an_answer_counts_once_it_is_200_and_its_body_matches(status: int, pattern: str, ready: bool) -> None:
+    with serving(answers(status, b'{"version": "2"}')) as starting:
+        assert Answers("http", "/config", pattern).met(starting) is ready
 
 
 def test_a_port_that_accepts_is_not_ready_before_it_answers_http(closed: Starting) -> None:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from patternbench.lab import envoy, shipped
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import File, Launch, Live
+from patternbench.lab.launch import FaultAdmin, File, Launch
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Port
 from patternbench.lab.references import REFERENCE, part, reference
@@ -57,7 +57,7 @@ class Envoy(Component):
             url="http://127.0.0.1:${self.port.http}" + part(upstream, "path"),
             endpoints={"admin": "http://127.0.0.1:${self.port.admin}"},
             ready=Port("http"),
-            live=(Live(envoy.RUNTIME_PROTOCOL, "admin"),),
+            faults=(FaultAdmin(envoy.RUNTIME_PROTOCOL, "admin"),),
         )
 
     def _tls(self, name: str) -> dict[str, Any]:
