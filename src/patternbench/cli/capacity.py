@@ -54,13 +54,13 @@ def capacity(asked: str, text: str, duration: Duration, svg: Path | None, json_:
             driven = drive(up, limits, objective, quiet=json_)
     except (DataError, DriverError) as error:
         raise click.ClickException(str(error)) from None
-    found = estimate(repeated([one.step for one in driven], limits), objective)
+    answer = estimate(repeated([one.step for one in driven], limits), objective)
     if svg:
         from patternbench.report.figures.capacity_figure import write_svg  # noqa: PLC0415 - slow to import
 
-        write_svg(svg, [one.step for one in driven], found, objective)
-    tell(driven, found, objective, limits, json_)
-    return DONE if found.low is not None else NOT_FOUND
+        write_svg(svg, [one.step for one in driven], answer, objective)
+    tell(driven, answer, objective, limits, json_)
+    return DONE if answer.low is not None else NOT_FOUND
 
 
 def drive(up: Rig, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:
@@ -81,33 +81,33 @@ def drive(up: Rig, limits: Limits, objective: RateObjective, quiet: bool) -> lis
     return driven
 
 
-def tell(driven: list[RateRound], found: Capacity, objective: RateObjective, limits: Limits, json_: bool) -> None:
+def tell(driven: list[RateRound], answer: Capacity, objective: RateObjective, limits: Limits, json_: bool) -> None:
     """Print the answer, the knee and every rate; doubts go to standard error."""
     doubted = [one for one in driven if one.doubt]
     if doubted:
         output.note(f"doubtful: in {len(doubted)} of {len(driven)} rounds the generator failed: {doubted[0].doubt}")
     if json_:
-        output.as_json(_as_data(driven, found, objective))
+        output.as_json(_as_data(driven, answer, objective))
         return
     console = Plain()
     console.print(_table(driven))
-    console.print(in_words(driven, found, objective, limits))
+    console.print(in_words(driven, answer, objective, limits))
 
 
-def in_words(driven: list[RateRound], found: Capacity, objective: RateObjective, limits: Limits) -> str:
+def in_words(driven: list[RateRound], answer: Capacity, objective: RateObjective, limits: Limits) -> str:
     """The answer in a sentence, and where the missed share leaves the ground."""
     steps = [one.step for one in driven]
     rest = _below(steps, knee(steps))
-    if found.rate is None:
+    if answer.rate is None:
         kept = all(step.share <= objective.allowed for step in steps)
         missed = all(step.share > objective.allowed for step in steps)
-        why = f"it was kept even at {number(max(step.rate for step in steps))}/s" if kept else found.note
+        why = f"it was kept even at {number(max(step.rate for step in steps))}/s" if kept else answer.note
         why = f"it was missed even at {number(min(step.rate for step in steps))}/s" if missed else why
         return f"No rate was found for {objective.text}: {why}.{rest}"
-    if found.low is None or found.high is None:
-        return f"About {number(found.rate)} calls/s keep {objective.text}, without an interval: {found.note}.{rest}"
-    span = f"{number(found.low)} to {number(found.high)}"
-    return f"{number(found.rate)} calls/s keep {objective.text} ({found.level:.0%} interval {span}).{rest}"
+    if answer.low is None or answer.high is None:
+        return f"About {number(answer.rate)} calls/s keep {objective.text}, without an interval: {answer.note}.{rest}"
+    span = f"{number(answer.low)} to {number(answer.high)}"
+    return f"{number(answer.rate)} calls/s keep {objective.text} ({answer.level:.0%} interval {span}).{rest}"
 
 
 def _below(steps: Sequence[RateStep], bend: float | None) -> str:
@@ -128,7 +128,7 @@ def _table(driven: list[RateRound]) -> Table:
     return table
 
 
-def _as_data(driven: list[RateRound], found: Capacity, objective: RateObjective) -> dict[str, object]:
+def _as_data(driven: list[RateRound], answer: Capacity, objective: RateObjective) -> dict[str, object]:
     rounds = [{**vars(one.step), "p50": one.p50, "p95": one.p95, "doubt": one.doubt} for one in driven]
     steps = [one.step for one in driven]
-    return {"objective": objective.text, **vars(found), "knee": knee(steps), "rounds": rounds}
+    return {"objective": objective.text, **vars(answer), "knee": knee(steps), "rounds": rounds}

@@ -130,12 +130,12 @@ def _print_lines(lines: Sequence[str], console: Console) -> None:
 def _print_table(comparison: Comparison, console: Console) -> None:
     shown = ranked(comparison.differences)
     table = Table(title=f"B against A, {comparison.level:.0%} intervals", title_justify="left")
-    kept = [place for place, name in enumerate(_COLUMNS) if console.width >= _WIDE or name not in _IF_WIDE]
-    for name in (_COLUMNS[place] for place in kept):
+    kept = [column for column, name in enumerate(_COLUMNS) if console.width >= _WIDE or name not in _IF_WIDE]
+    for name in (_COLUMNS[column] for column in kept):
         table.add_column(name, justify="left" if name in ("scenario", "response", "verdict") else "right")
     for d in shown[:_ROWS]:
         cells = _cells(d)
-        table.add_row(*(cells[place] for place in kept))
+        table.add_row(*(cells[column] for column in kept))
     console.print(table)
     if len(shown) > _ROWS:
         console.print(f"... and {len(shown) - _ROWS:,} more (--html and --json have all).", highlight=False)

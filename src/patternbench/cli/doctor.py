@@ -26,17 +26,17 @@ def doctor(install: bool, json_: bool) -> int:
 
     Exit code 1 says that something is missing.
     """
-    found = dict(everything())
+    needs_of = dict(everything())
     if install:
-        installing.install([need for needs in found.values() for need in needs])
-        found = dict(everything())
+        installing.install([need for needs in needs_of.values() for need in needs])
+        needs_of = dict(everything())
     disturbing = machine.disturbances()
     if json_:
-        needs = [{"for": part, **_as_json(need)} for part, needs in found.items() for need in needs]
-        output.as_json({"needs": needs, "disturbances": [vars(each) for each in disturbing]})
+        needs = [{"for": part, **_as_json(need)} for part, needs in needs_of.items() for need in needs]
+        output.as_json({"needs": needs, "disturbances": [vars(disturbance) for disturbance in disturbing]})
     else:
-        show(found, disturbing)
-    return 0 if all(need.met for needs in found.values() for need in needs) else 1
+        show(needs_of, disturbing)
+    return 0 if all(need.met for needs in needs_of.values() for need in needs) else 1
 
 
 def everything() -> Iterator[tuple[str, list[Need]]]:
@@ -65,14 +65,16 @@ def studies_using() -> dict[str, list[str]]:
     return used
 
 
-def show(found: dict[str, list[Need]], disturbing: list[machine.Disturbance]) -> None:
+def show(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbance]) -> None:
     """Print the findings for people."""
     console = Plain()
-    for part, needs in found.items():
+    for part, needs in needs_of.items():
         console.print(part)
         console.print(_table(needs))
-    for each in disturbing:
-        console.print(Text.assemble(("will disturb measurements", "yellow"), f": {each.what}; {each.remedy}"))
+    for disturbance in disturbing:
+        console.print(
+            Text.assemble(("will disturb measurements", "yellow"), f": {disturbance.what}; {disturbance.remedy}")
+        )
     if not disturbing:
         console.print("nothing here will disturb measurements")
 

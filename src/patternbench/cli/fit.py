@@ -80,9 +80,9 @@ def fit(
 
 
 def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:
-    known = list(dict.fromkeys(name for model in analysis.models for name in model.fit.design.parsed.right))
-    wrong = [name for name in over if name not in known]
-    problems = [DataProblem(f"no formula holds {name}.", "--over", did_you_mean(name, known)) for name in wrong]
+    names = list(dict.fromkeys(name for model in analysis.models for name in model.fit.design.parsed.right))
+    wrong = [name for name in over if name not in names]
+    problems = [DataProblem(f"no formula holds {name}.", "--over", did_you_mean(name, names)) for name in wrong]
     if len(over) not in (0, 2) and not wrong:
         problems.append(
             DataProblem(f"names {plural(len(over), 'factor')}.", "--over", "Write two: --over users,strategy.")
@@ -122,11 +122,11 @@ def _print_model(model: ModelResult, console: Console) -> None:
 
 
 def _coefficient_table(model: ModelResult) -> Table:
-    found, kind = preferred(model)
+    coefficients, kind = preferred(model)
     table = Table(title=f"Coefficients ({kind})", title_justify="left")
     for name in ("term", "estimate", "std. error", "from", "to", "t", "p", "VIF"):
         table.add_column(name, justify="left" if name == "term" else "right")
-    for c in found:
+    for c in coefficients:
         cells = (c.estimate, c.std_error, c.ci_low, c.ci_high, c.t)
         table.add_row(
             c.name,

@@ -179,13 +179,13 @@ class Options:
     "--out", type=click.Path(path_type=Path), help="A folder for attempts.parquet, histograms.json, summary.json."
 )
 @click.option("--json", "json_", is_flag=True, help="End with one JSON object; no live view.")
-def load(out: Path | None, json_: bool, **given: Any) -> int:
+def load(out: Path | None, json_: bool, **asked: Any) -> int:
     """Drive load at URL and show what comes back; calls go round several URLs in turn.
 
     Exit code 1 says that the load could not be driven, or that not one call succeeded; 3 that the generator itself
     could not keep to what was asked, so that the numbers, though shown, are no result.
     """
-    options = Options(**given)
+    options = Options(**asked)
     job = job_of(options, log=out is not None)
     check_out(out)
     with ExitStack() as stack:
@@ -255,9 +255,9 @@ def _targets(options: Options) -> list[dict[str, object]]:
 
 def _file(path: str, flag: str) -> str:
     """The absolute path of a file that the engine is to read; raises InputError when it is none."""
-    found = problem_of(path)
-    if found is not None:
-        raise InputError(replace(found, path=flag))
+    problem = problem_of(path)
+    if problem is not None:
+        raise InputError(replace(problem, path=flag))
     return absolute(path)
 
 
@@ -302,9 +302,9 @@ def _step(options: Options) -> dict[str, object]:
 
 
 def _headers(options: Options) -> dict[str, str]:
-    given = dict(map(_header, options.headers))
-    named = any(name.lower() == "host" for name in given)
-    return given if named or options.unix_socket is None else {"Host": _host(options), **given}
+    headers = dict(map(_header, options.headers))
+    named = any(name.lower() == "host" for name in headers)
+    return headers if named or options.unix_socket is None else {"Host": _host(options), **headers}
 
 
 def _host(options: Options) -> str:

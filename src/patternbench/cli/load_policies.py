@@ -37,7 +37,7 @@ def of_file(path: str) -> list[From]:
     """The engine's stack for a YAML or JSON file in a study's words; raises InputError naming each line."""
     document = parse(read_text(path), path)
     if isinstance(document.value, list):
-        lines = {("stack", *place): line for place, line in document.lines.items()}
+        lines = {("stack", *keys): line for keys, line in document.lines.items()}
         document = Document(path, {"stack": document.value}, lines)
     stack = cast(Stack, validated(Stack, document))
     if count(stack.stack) > 1:
@@ -50,8 +50,8 @@ def read(path: Path | None, deadline: Duration | None, retry: int | None, hedge:
     """The engine's stack, which comes from the file or from flags."""
     if path is None:
         return of_flags(deadline, retry, hedge)
-    given = {"--deadline": deadline, "--retry": retry, "--hedge": hedge}
-    for flag, value in given.items():
+    flags = {"--deadline": deadline, "--retry": retry, "--hedge": hedge}
+    for flag, value in flags.items():
         if value is not None:
             hint = f"put it into {path}, where its place in the order is clear"
             raise InputError(Problem(f"does not go with {flag}", path="--policies", hint=hint))

@@ -50,8 +50,8 @@ class History:
 
 def sparkline(values: Sequence[float | None], width: int = WIDTH) -> str:
     """Values as bars from nothing to the largest; a blank where there was none."""
-    known = [value for value in values if value is not None]
-    top = max(known, default=0.0)
+    drawn = [value for value in values if value is not None]
+    top = max(drawn, default=0.0)
     text = "".join(" " if value is None else _bar(value, top) for value in values)
     return text.rjust(width)
 
@@ -114,8 +114,8 @@ def _counts(last: LoadProgress) -> Text:
     text = Text(f"sent {last.requests:,}")
     for name, count in (("errors", last.errors), ("dropped", last.dropped)):
         text.append("   ").append(f"{name} {count:,}", "bold red" if count else "")
-    for place, (name, count) in enumerate(last.statuses.items()):
-        text.append("   " if place else "\n").append(f"{name} {count:,}", STATUS_STYLES.get(name, ""))
+    for number, (name, count) in enumerate(last.statuses.items()):
+        text.append("   " if number else "\n").append(f"{name} {count:,}", STATUS_STYLES.get(name, ""))
     return text
 
 

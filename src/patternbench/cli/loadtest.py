@@ -35,30 +35,30 @@ _JMETER = Columns()
 @bad_input_exits
 def loadtest(data: Path, json: JsonWish, html: Path | None, window: int | None, seed: int, **names: Any) -> None:
     """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet)."""
-    found = analyze_load_test(read_table(data), Columns(**names), window, seed)
-    json.fulfil(lambda: loadtest_json(found))
+    load_test = analyze_load_test(read_table(data), Columns(**names), window, seed)
+    json.fulfil(lambda: loadtest_json(load_test))
     if html is not None:
-        _write_html(html, found)
+        _write_html(html, load_test)
     if not json.printed:
-        _print(found)
+        _print(load_test)
 
 
-def _write_html(path: Path, found: LoadTest) -> None:
+def _write_html(path: Path, load_test: LoadTest) -> None:
     from patternbench.report.pages.load_test import load_test_html  # noqa: PLC0415 - slow to import
 
-    path.write_text(load_test_html(found), encoding="utf-8")
+    path.write_text(load_test_html(load_test), encoding="utf-8")
 
 
-def loadtest_json(found: LoadTest) -> dict[str, object]:
+def loadtest_json(load_test: LoadTest) -> dict[str, object]:
     """Lay out a load test (keys: docs/analysis.md)."""
     laid_out: dict[str, object] = plain(
         {
             "format": FORMAT,
-            "in_words": list(in_words(found)),
-            "levels": found.levels.to_dict("records"),
-            "status_percent": {f"{load:g}": dict(row) for load, row in found.shares.iterrows()},
-            "linearity": None if found.linearity is None else vars(found.linearity),
-            "knee": vars(found.knee),
+            "in_words": list(in_words(load_test)),
+            "levels": load_test.levels.to_dict("records"),
+            "status_percent": {f"{load:g}": dict(row) for load, row in load_test.shares.iterrows()},
+            "linearity": None if load_test.linearity is None else vars(load_test.linearity),
+            "knee": vars(load_test.knee),
             "smoothed": [
                 {
                     "load": s.load,
@@ -67,29 +67,29 @@ def loadtest_json(found: LoadTest) -> dict[str, object]:
                     "times": s.times.tolist(),
                     "values": s.values.tolist(),
                 }
-                for s in found.smoothed
+                for s in load_test.smoothed
             ],
-            "notes": notes_json(found.notes),
+            "notes": notes_json(load_test.notes),
         }
     )
     return laid_out
 
 
-def _print(found: LoadTest) -> None:
-    for sentence in (*in_words(found), *(f"! {note.text}" for note in found.notes)):
+def _print(load_test: LoadTest) -> None:
+    for sentence in (*in_words(load_test), *(f"! {note.text}" for note in load_test.notes)):
         console().print(sentence, highlight=False, markup=False)
     table = Table()
-    statuses = [str(name) for name in found.shares.columns]
+    statuses = [str(name) for name in load_test.shares.columns]
     for name in ("load", "requests", "mean", "median", "p95", *(f"{status} %" for status in statuses)):
         table.add_column(name, justify="right")
-    for _, row in found.levels.iterrows():
+    for _, row in load_test.levels.iterrows():
         cells = (
             row["load"],
             row["requests"],
             row["mean"],
             row["median"],
             row["p95"],
-            *found.shares.loc[row["load"]],
+            *load_test.shares.loc[row["load"]],
         )
         table.add_row(*(number(float(v)) for v in cells))
     console().print(table)

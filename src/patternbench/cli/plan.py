@@ -72,8 +72,8 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
     """What a design that leaves combinations out mixes up; nothing for one that holds them all."""
     if study.design.fraction is None and study.design.latin_hypercube is None:
         return {}
-    known = fraction.aliasing([scenario.levels for scenario in expanded.scenarios])
-    return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *known]}
+    aliases = fraction.aliasing([scenario.levels for scenario in expanded.scenarios])
+    return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *aliases]}
 
 
 def _guess(study: Study, expanded: Plan, rounds: int) -> float:

@@ -41,10 +41,10 @@ def predict(model: Path, points: tuple[str, ...], response: str | None, level: f
     """Predict from MODEL, a file that `patternbench fit --save` wrote."""
     point = read_point(points)
     models = _suiting(_chosen(read_models(_parsed(model)), response), point)
-    found = [predicted(one, point, level) for one in models]
-    json.fulfil(lambda: {"format": FORMAT, "predictions": [prediction_json(one) for one in found]})
+    predictions = [predicted(one, point, level) for one in models]
+    json.fulfil(lambda: {"format": FORMAT, "predictions": [prediction_json(one) for one in predictions]})
     if not json.printed:
-        for one in found:
+        for one in predictions:
             _print(one, console())
 
 

@@ -61,12 +61,12 @@ def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], *
         level=options["level"],
         factors=factors(run),
     )
-    found = choose(table, wish)
-    options["json"].fulfil(lambda: recommendation_json(found))
+    recommendation = choose(table, wish)
+    options["json"].fulfil(lambda: recommendation_json(recommendation))
     if options["html"] is not None:
-        _write_html(options["html"], found)
+        _write_html(options["html"], recommendation)
     if not options["json"].printed:
-        print_recommendation(found, console())
+        print_recommendation(recommendation, console())
 
 
 def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]) -> Wish:
@@ -80,21 +80,21 @@ def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: 
     return replace(said, limits=limits or said.limits, by=by or said.by)
 
 
-def _write_html(path: Path, found: Recommendation) -> None:
+def _write_html(path: Path, recommendation: Recommendation) -> None:
     from patternbench.report.pages.comparison import recommendation_html  # noqa: PLC0415 - slow to import
 
-    path.write_text(recommendation_html(found), encoding="utf-8")
+    path.write_text(recommendation_html(recommendation), encoding="utf-8")
 
 
-def print_recommendation(found: Recommendation, console: Console) -> None:
+def print_recommendation(recommendation: Recommendation, console: Console) -> None:
     """Print the choice under every set of given conditions, what it costs, and where it flips."""
-    limits = f", subject to {' and '.join(one.text for one in found.limits)}" if found.limits else ""
-    console.print(f"To {found.objectives[0].words}{limits}:", highlight=False, markup=False)
-    for choice in found.choices:
+    limits = f", subject to {' and '.join(one.text for one in recommendation.limits)}" if recommendation.limits else ""
+    console.print(f"To {recommendation.objectives[0].words}{limits}:", highlight=False, markup=False)
+    for choice in recommendation.choices:
         _print_choice(choice, console)
-    for sentence in flips_in_words(found.flips):
+    for sentence in flips_in_words(recommendation.flips):
         console.print(f"  {sentence}", highlight=False, markup=False)
-    for note in found.notes:
+    for note in recommendation.notes:
         console.print(f"  ! {note.text}", highlight=False, markup=False)
 
 

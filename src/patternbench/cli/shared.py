@@ -104,10 +104,10 @@ class Confidence(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or fail with what is allowed."""
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
+        confidence = float(super().convert(value, param, ctx))
+        if math.isnan(confidence):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
-        return found
+        return confidence
 
 
 no_commands_option = click.option(

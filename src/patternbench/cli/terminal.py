@@ -34,4 +34,4 @@ class Plain(Console):
 
 def printable(text: str) -> str:
     """The text with what would command the terminal written out: ``\\x1b`` instead of an escape."""
-    return CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return CONTROLS.sub(lambda control: f"\\x{ord(control[0]):02x}", text)

@@ -26,17 +26,17 @@ LOOK_EVERY_S = 0.5
 def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
     """Bring SYSTEM up, print its endpoints, and keep it up until Ctrl-C."""
     system = systems.load(system_name, Path.cwd())
-    given = dict(_pair(text) for text in settings)
-    system.check([given])
-    bench.check_settings(system, given)
-    bench.check_needs(system, given)
+    levels = dict(_pair(text) for text in settings)
+    system.check([levels])
+    bench.check_settings(system, levels)
+    bench.check_needs(system, levels)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     with tempfile.TemporaryDirectory(prefix="patternbench-up-") as folder:
         Path(folder).chmod(0o711)  # a server that runs as a user of its own must reach its folder
         try:
-            with bench.named(system, given, Path(folder)) as running:
+            with bench.named(system, levels, Path(folder)) as running:
                 tell(running, json_)
                 return keep(running, stop)
         except StartError as error:

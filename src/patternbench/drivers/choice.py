@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from patternbench.drivers.driver import Treatment
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.problems import InputError, Problem, distinct
 
 NATIVE = "native"
 """The load engine as a client: it is given rounds as any other, or jobs where a study asks for what only those have."""
@@ -47,6 +47,6 @@ def problems(treatment: Treatment) -> list[Problem]:
 
 def check(treatments: Iterable[Treatment]) -> None:
     """Raise InputError naming every client that is given what it cannot drive."""
-    found = {str(problem): problem for treatment in treatments for problem in problems(treatment)}
-    if found:
-        raise InputError(list(found.values()))
+    refused = distinct(problem for treatment in treatments for problem in problems(treatment))
+    if refused:
+        raise InputError(refused)

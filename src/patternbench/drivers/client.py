@@ -91,12 +91,12 @@ class Client:
     def _describe(self) -> dict[str, object]:
         try:
             answer = self._http.get("/client")
-            found = answer.json()
+            described = answer.json()
         except (httpx.HTTPError, ValueError) as error:
             raise StartError(f"client {self.name} at {self.url} does not answer GET /client: {error}") from None
-        if answer.status_code != OK or not isinstance(found, dict) or found.get("contract") != 1:
+        if answer.status_code != OK or not isinstance(described, dict) or described.get("contract") != 1:
             raise StartError(f"client {self.name} at {self.url} does not speak version 1 of the client contract")
-        return found
+        return described
 
     @property
     def alive(self) -> bool:

@@ -278,7 +278,7 @@ class _LastRows:
 class _Sorted:
     """The rows of a batch, user after user, each beside the row before it of the same user."""
 
-    place: Ints
+    position: Ints
     user: Ints
     call: Ints
     attempt: Ints
@@ -289,17 +289,17 @@ class _Sorted:
 
 
 def _sorted(batch: Batch) -> _Sorted:
-    place = np.argsort(batch.user, kind="stable")
-    user = batch.user[place]
+    position = np.argsort(batch.user, kind="stable")
+    user = batch.user[position]
     succeeded = (batch.status >= _SUCCESS[0]) & (batch.status <= _SUCCESS[1])
     return _Sorted(
-        place=place,
+        position=position,
         user=user,
-        call=batch.call[place],
-        attempt=batch.attempt[place],
-        start_us=batch.start_us[place],
-        end_us=(batch.start_us + batch.duration_us)[place],
-        succeeded=succeeded[place],
+        call=batch.call[position],
+        attempt=batch.attempt[position],
+        start_us=batch.start_us[position],
+        end_us=(batch.start_us + batch.duration_us)[position],
+        succeeded=succeeded[position],
         is_first=np.append(True, user[1:] != user[:-1]),
     )
 
@@ -350,7 +350,7 @@ class _Refusal:
     rows: _Sorted
 
     def refuse(self, name: str, i: int, allowed: str) -> NoReturn:
-        at = int(self.rows.place[i])
+        at = int(self.rows.position[i])
         value = int(getattr(self.batch, name)[at])
         raise ContractViolation(self.number, f"batch.{name}[{at}] of user {self.batch.user[at]}", value, allowed)
 

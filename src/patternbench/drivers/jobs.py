@@ -83,9 +83,9 @@ def _targets(task: Task) -> list[Job]:
 
 
 def _constants(task: Task) -> Job:
-    known = rounds.parameters(task.treatment.workload)
-    given = {name: From(text, f"{WORKLOAD}.parameters.{name}") for name, text in known.items()}
-    return {**given, "round": str(task.number)}
+    parameters = rounds.parameters(task.treatment.workload)
+    constants = {name: From(text, f"{WORKLOAD}.parameters.{name}") for name, text in parameters.items()}
+    return {**constants, "round": str(task.number)}
 
 
 def _lasting(workload: Workload) -> str:
@@ -185,9 +185,9 @@ def apportioned(users: int, shares: list[float]) -> list[int]:
     """Whole users for each share in percent, by largest remainders, so that they add up to all users."""
     exact = [users * share / ALL_SHARES for share in shares]
     whole = [int(part) for part in exact]
-    by_remainder = sorted(range(len(shares)), key=lambda place: whole[place] - exact[place])
-    for place in by_remainder[: users - sum(whole)]:
-        whole[place] += 1
+    by_remainder = sorted(range(len(shares)), key=lambda number: whole[number] - exact[number])
+    for number in by_remainder[: users - sum(whole)]:
+        whole[number] += 1
     return whole
 
 
@@ -315,25 +315,27 @@ def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, st
 
 def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, From]:
     """What only a step of a journey has."""
-    known = rounds.parameters(task.treatment.workload)
-    given = {
+    parameters = rounds.parameters(task.treatment.workload)
+    fields = {
         "json": From(step.json_, f"{origin}.json"),
         "max_redirects": From(only(step.redirects), f"{origin}.redirects"),
         "form": From(_texts(step.form) if step.form is not None else None, f"{origin}.form"),
         "body_file": From(_path(step.body_file, task) if step.body_file else None, f"{origin}.body_file"),
-        "expect": From(_expect(step.expect, f"{origin}.expect", known) if step.expect else None, f"{origin}.expect"),
-        "poll": From(_poll(step.poll, f"{origin}.poll", headers, known) if step.poll else None, f"{origin}.poll"),
+        "expect": From(
+            _expect(step.expect, f"{origin}.expect", parameters) if step.expect else None, f"{origin}.expect"
+        ),
+        "poll": From(_poll(step.poll, f"{origin}.poll", headers, parameters) if step.poll else None, f"{origin}.poll"),
     }
-    return _said(given)
+    return _said(fields)
 
 
-def _poll(poll: Poll, origin: str, headers: Mapping[str, str], known: Mapping[str, str]) -> Job:
+def _poll(poll: Poll, origin: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> Job:
     made: Job = in_us(poll, origin, without=("expect", "until", "query"))
     made |= {
         "headers": From(_headers(headers, poll.headers), f"{origin}.headers"),
-        "until": From(_expect(poll.until, f"{origin}.until", known), f"{origin}.until"),
+        "until": From(_expect(poll.until, f"{origin}.until", parameters), f"{origin}.until"),
     }
-    expect = poll.expect and From(_expect(poll.expect, f"{origin}.expect", known), f"{origin}.expect")
+    expect = poll.expect and From(_expect(poll.expect, f"{origin}.expect", parameters), f"{origin}.expect")
     made |= {"expect": expect} if expect else {}
     return made | ({"query": From(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {})
 
@@ -343,14 +345,14 @@ def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[s
     return {name: rounds.resolved(text) for name, text in {**shared, **(own or {})}.items()}
 
 
-def _expect(expect: Expect, origin: str, known: Mapping[str, str]) -> Job:
+def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
     """What is expected, with the workload's parameters filled in; a pattern matches them as they are written."""
-    literal = {name: re.escape(value) for name, value in known.items()}
-    made: Job = filled(rounds.in_us(expect, without=("json", "has", "body_matches")), known)
+    literal = {name: re.escape(value) for name, value in parameters.items()}
+    made: Job = filled(rounds.in_us(expect, without=("json", "has", "body_matches")), parameters)
     made |= {"body_matches": filled(expect.body_matches, literal)} if expect.body_matches else {}
-    wanted = filled(expect.json_ or {}, known).items()
+    wanted = filled(expect.json_ or {}, parameters).items()
     values = [throughout({"path": path, "equals": value}, f"{origin}.json.{path}") for path, value in wanted]
-    paths = enumerate(filled(expect.has or [], known))
+    paths = enumerate(filled(expect.has or [], parameters))
     there = [throughout({"path": path}, f"{origin}.has[{number}]") for number, path in paths]
     return made | ({"json": values + there} if values or there else {})
 

@@ -71,8 +71,8 @@ def _origins(tree: object, path: str) -> Iterator[tuple[str, str]]:
         for name, value in tree.items():
             yield from _origins(value, f"{path}.{name}" if path else str(name))
     elif isinstance(tree, list):
-        for place, entry in enumerate(tree):
-            yield from _origins(entry, f"{path}[{place}]")
+        for number, entry in enumerate(tree):
+            yield from _origins(entry, f"{path}[{number}]")
 
 
 def in_us(node: Any, origin: str, without: Collection[str] = ()) -> Any:
@@ -84,7 +84,7 @@ def in_us(node: Any, origin: str, without: Collection[str] = ()) -> Any:
     if isinstance(node, Levels):
         return in_us(node.level, origin)
     if isinstance(node, list):
-        return [_part(entry, f"{origin}[{place}]") for place, entry in enumerate(node)]
+        return [_part(entry, f"{origin}[{number}]") for number, entry in enumerate(node)]
     if not isinstance(node, (BaseModel, dict)):
         return node.us if isinstance(node, Duration) else node
     named = ((name, value.level if isinstance(value, Levels) else value) for name, value in fields(node))

@@ -58,25 +58,25 @@ def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
         at = declared[name]
         return ClientSpec(name, tuple(at.command or ()), at.url or "", own=True)
     if not (FOLDER / name / "client.yaml").is_file():
-        known = [*names(), *declared]
-        hint = did_you_mean(name, known) or "see docs/write-a-client.md to add one, or run with --skip-unavailable"
-        return Problem(f"there is no client `{name}`", path="strategies", allowed=", ".join(known), hint=hint)
+        clients = [*names(), *declared]
+        hint = did_you_mean(name, clients) or "see docs/write-a-client.md to add one, or run with --skip-unavailable"
+        return Problem(f"there is no client `{name}`", path="strategies", allowed=", ".join(clients), hint=hint)
     return _ours(name)
 
 
 def required(name: str, declared: ClientAt | None) -> ClientSpec:
     """The client of that name, declared by the study or one of ours; raises InputError when it cannot be had here."""
-    found = find(name, {name: declared} if declared else {})
-    problems = [found] if isinstance(found, Problem) else missing(found)
-    if isinstance(found, Problem) or problems:
+    client = find(name, {name: declared} if declared else {})
+    problems = [client] if isinstance(client, Problem) else missing(client)
+    if isinstance(client, Problem) or problems:
         raise InputError(problems)
-    return found
+    return client
 
 
 def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[LibraryLimit, ...]:
     """What is known of a library's limits without starting its client; nothing for a client that cannot be had."""
-    found = find(name, declared)
-    return () if isinstance(found, Problem) else found.limits
+    client = find(name, declared)
+    return () if isinstance(client, Problem) else client.limits
 
 
 def missing(spec: ClientSpec) -> list[Problem]:
@@ -94,8 +94,8 @@ def missing(spec: ClientSpec) -> list[Problem]:
 def _ours(name: str) -> ClientSpec:
     path = FOLDER / name / "client.yaml"
     file = cast(ClientFile, validated(ClientFile, parse(read_text(path), str(path))))
-    found = engine.find()
-    places = {"${here}": str(path.parent), "${engine}": str(found or "")}
+    binary = engine.find()
+    places = {"${here}": str(path.parent), "${engine}": str(binary or "")}
     command = tuple(_filled(word, places) for word in file.command)
     file_needed = _filled(file.needs, places)
     how = shipped.how_to_build("clients") if shipped.from_wheel() else file.how

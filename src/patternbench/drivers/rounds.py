@@ -102,21 +102,21 @@ def as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _request(request: Request, below: str, headers: Mapping[str, str], known: Mapping[str, str]) -> ClientRequest:
+def _request(request: Request, below: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> ClientRequest:
     """The request of a library's client, which knows neither queries nor places: they are filled in here."""
-    query = {name: _filled(as_text(value.level), known) for name, value in (request.query or {}).items()}
-    path = _filled(below + request.path.level, known)
+    query = {name: _filled(as_text(value.level), parameters) for name, value in (request.query or {}).items()}
+    path = _filled(below + request.path.level, parameters)
     return ClientRequest(
         method=request.method.level,
         path=f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
-        headers={name: _filled(resolved(text), known) for name, text in headers.items()},
-        body=request.body and _filled(request.body, known),
+        headers={name: _filled(resolved(text), parameters) for name, text in headers.items()},
+        body=request.body and _filled(request.body, parameters),
         timeout_us=request.timeout.level.us,
     )
 
 
-def _filled(text: str, known: Mapping[str, str]) -> str:
-    for name, value in known.items():
+def _filled(text: str, parameters: Mapping[str, str]) -> str:
+    for name, value in parameters.items():
         text = text.replace(f"${{{name}}}", value)
     return text
 

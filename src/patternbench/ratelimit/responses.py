@@ -76,5 +76,5 @@ def of_decisions(seen: Decisions, settings: Settings) -> dict[str, float]:
     """The responses of a round by name, from its decisions and the settings of the system that made them."""
     limit = replay.over_all(seen.limit, settings, seen.balancers)
     summary = summarize(seen.table, rule_of(limit))
-    found = {name: float(summary[own]) for name, own in FROM_SUMMARY.items()}
-    return {**found, WITHOUT_STORE: seen.share_without_store * ALL}
+    responses = {name: float(summary[own]) for name, own in FROM_SUMMARY.items()}
+    return {**responses, WITHOUT_STORE: seen.share_without_store * ALL}

@@ -31,7 +31,7 @@ def kept_of(run: RunFolder, round_name: str) -> dict[str, list[Path]]:
     folder = run.component_logs_of(round_name)
     if not folder.is_dir():
         return {}
-    return {place.name: sorted(place.iterdir()) for place in sorted(folder.iterdir()) if place.is_dir()}
+    return {component.name: sorted(component.iterdir()) for component in sorted(folder.iterdir()) if component.is_dir()}
 
 
 def _compress(source: Path, target: Path) -> None:

@@ -15,10 +15,10 @@ STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 def write(table: pd.DataFrame, path: Path) -> None:
     """Write a table; a text cell that a spreadsheet would run gets an apostrophe in front, numbers stay as they are."""
-    texts = [place for place, kind in enumerate(table.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
+    texts = [column for column, kind in enumerate(table.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
     shown = table.copy()
-    for place in texts:
-        shown.isetitem(place, [_inert(cell) for cell in table.iloc[:, place]])
+    for column in texts:
+        shown.isetitem(column, [_inert(cell) for cell in table.iloc[:, column]])
     shown.columns = pd.Index([_inert(name) for name in table.columns])
     shown.to_csv(path, index=False)
 

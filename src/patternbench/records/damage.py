@@ -28,8 +28,8 @@ def rounds(run: RunFolder) -> list[Entry]:
 
 def lost_lines(run: RunFolder) -> list[int]:
     """The numbers of the journal's lines that cannot be read, or that tell of no round of the plan."""
-    known = _known(run)
-    return [number for number, entry in journal.lines(run.journal) if entry is None or not _planned(entry, known)]
+    scenarios = _scenarios_of_plan(run)
+    return [number for number, entry in journal.lines(run.journal) if entry is None or not _planned(entry, scenarios)]
 
 
 def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
@@ -51,21 +51,21 @@ def _again(run: RunFolder, flag: str) -> str:
 
 
 def _of_plan(run: RunFolder) -> list[Entry]:
-    known = _known(run)
-    return [entry for _, entry in journal.lines(run.journal) if entry is not None and _planned(entry, known)]
+    scenarios = _scenarios_of_plan(run)
+    return [entry for _, entry in journal.lines(run.journal) if entry is not None and _planned(entry, scenarios)]
 
 
-def _known(run: RunFolder) -> dict[int, str]:
+def _scenarios_of_plan(run: RunFolder) -> dict[int, str]:
     return {planned.index: planned.scenario for planned in stored.plan(run).rounds}
 
 
-def _planned(entry: Entry, known: dict[int, str]) -> bool:
-    return entry.status == journal.WARM_UP or known.get(entry.round) == entry.scenario
+def _planned(entry: Entry, scenarios: dict[int, str]) -> bool:
+    return entry.status == journal.WARM_UP or scenarios.get(entry.round) == entry.scenario
 
 
 def _judged(run: RunFolder, entry: Entry) -> Entry:
-    found = next(_of_round(run, entry), "") if entry.status == DONE else ""
-    return replace(entry, status=DAMAGED, cause=f"its records are damaged: {found}") if found else entry
+    cause = next(_of_round(run, entry), "") if entry.status == DONE else ""
+    return replace(entry, status=DAMAGED, cause=f"its records are damaged: {cause}") if cause else entry
 
 
 def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
@@ -81,8 +81,8 @@ def _stamps(run: RunFolder, round_name: str) -> Iterator[Stamp]:
     """What tells whether the files of a round are still those that were looked into."""
     for folder in (run.component_logs_of(round_name), run.observed_of(round_name)):
         for file in sorted(folder.rglob("*")):
-            found = file.stat()
-            yield file, found.st_size, found.st_mtime_ns
+            stat = file.stat()
+            yield file, stat.st_size, stat.st_mtime_ns
 
 
 @cache

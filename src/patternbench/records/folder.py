@@ -43,8 +43,8 @@ class RunFolder:
     @property
     def study(self) -> Path:
         """The study's text as it was given."""
-        found = [self.path / name for name in ("study.yaml", "study.json") if (self.path / name).is_file()]
-        return found[0] if found else self.path / "study.yaml"
+        copies = [self.path / name for name in ("study.yaml", "study.json") if (self.path / name).is_file()]
+        return copies[0] if copies else self.path / "study.yaml"
 
     def create(self, private: bool = False) -> None:
         """Make an empty run folder, the caller's alone if ``private``; raises InputError when it is not empty."""
@@ -121,7 +121,7 @@ class RunFolder:
     def files_of(self, name: str) -> list[str]:
         """The records of a round or a warm-up, by their names in this folder."""
         places = [self.attempts_of(name), self.load / name, self.component_logs_of(name), self.observed_of(name)]
-        files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*")))]
+        files = [file for path in places for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
         return [str(file.relative_to(self.path)) for file in files if file.is_file()]
 
     def sweep(self) -> None:

@@ -38,13 +38,13 @@ def keep(run: RunFolder, names: Iterable[str], beside: Path) -> dict[str, KeptFi
 
 def _kept(run: RunFolder, name: str, source: Path) -> KeptFile:
     try:
-        found = digest(source)
-        copy = run.inputs / f"{found[:SHORT]}-{source.name}"
+        sha256 = digest(source)
+        copy = run.inputs / f"{sha256[:SHORT]}-{source.name}"
         run.inputs.mkdir(exist_ok=True, mode=0o700)
         _copied(source, copy)
-        if digest(copy) != found:
+        if digest(copy) != sha256:
             raise InputError(Problem("changed while it was copied", file=str(source)))
-        return KeptFile(sha256=found, bytes=copy.stat().st_size, copied_to=str(copy.relative_to(run.path)))
+        return KeptFile(sha256=sha256, bytes=copy.stat().st_size, copied_to=str(copy.relative_to(run.path)))
     except OSError as error:
         raise InputError(Problem(f"cannot be copied: {error.strerror}", file=str(source), value=name)) from None
 
@@ -81,9 +81,9 @@ def _changed(run: RunFolder, name: str, entry: KeptFile) -> list[Problem]:
     copy = run.path / entry.copied_to
     hint = f"put the `{name}` back that the run began with, or begin a new run"
     try:
-        found = digest(copy)
+        sha256 = digest(copy)
     except OSError as error:
         return [Problem(f"the run's copy cannot be read: {error.strerror}", file=str(copy), hint=hint)]
-    if found == entry.sha256:
+    if sha256 == entry.sha256:
         return []
     return [Problem("the run's copy was changed since the run began", file=str(copy), hint=hint)]

@@ -135,12 +135,12 @@ def plan(run: RunFolder) -> RunPlan:
 
 def manifest(run: RunFolder) -> Manifest:
     """The manifest of a run; raises InputError when the file is none of this version."""
-    found = read_json(run.manifest)
-    version = found.get("manifest") if isinstance(found, dict) else None
+    tree = read_json(run.manifest)
+    version = tree.get("manifest") if isinstance(tree, dict) else None
     if isinstance(version, int) and version != VERSION:
         hint = "read it with the version of patternbench that made it"
         raise InputError(Problem("is of another version", "manifest", str(run.manifest), None, version, "1", hint))
-    return _checked(Manifest, found, str(run.manifest))
+    return _checked(Manifest, tree, str(run.manifest))
 
 
 def write_plan(run: RunFolder, planned: RunPlan, private: bool = False) -> None:
@@ -156,9 +156,9 @@ def write_manifest(run: RunFolder, noted: Manifest) -> None:
 Part = TypeVar("Part", bound=StoredPart)
 
 
-def _checked(model: type[Part], found: object, file: str) -> Part:
+def _checked(model: type[Part], tree: object, file: str) -> Part:
     try:
-        return model.model_validate(found)
+        return model.model_validate(tree)
     except ValidationError as error:
-        wrong = [(f"is damaged: {each['msg']}", dotted(each["loc"])) for each in error.errors()]
+        wrong = [(f"is damaged: {details['msg']}", dotted(details["loc"])) for details in error.errors()]
         raise InputError([Problem(message, path, file, hint=HINT) for message, path in wrong]) from None

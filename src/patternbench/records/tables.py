@@ -58,8 +58,8 @@ def factors_of(path: Path) -> list[dict[str, object]]:
         noted = (pq.read_schema(file).metadata or {}).get(_FACTORS, b"[]")
     except (pa.ArrowInvalid, OSError) as cause:
         raise TableError(f"{file} is not a Parquet file: {str(cause).splitlines()[0]}") from None
-    found: list[dict[str, object]] = json.loads(noted)
-    return found
+    rows: list[dict[str, object]] = json.loads(noted)
+    return rows
 
 
 def columns_of(path: Path) -> list[str]:

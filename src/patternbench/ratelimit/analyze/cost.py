@@ -87,13 +87,13 @@ def overheads(
     all configurations that are equal in `alike` (of `by`) and of the baseline; NaN where that can't be told.
     """
     base = rows.loc[baseline].groupby("block")[response].mean()
-    found = []
+    costs = []
     for _, pool in rows.groupby(list(alike), sort=False, dropna=False, observed=True) if alike else [((), rows)]:
         noise = scatter(rows[baseline | rows.index.isin(pool.index)], by, response)
         for names, part in _named(pool.groupby(list(by), sort=False, dropna=False, observed=True), by):
             own = _NONE if baseline[part.index].all() else noise
-            found.append(_overhead(names, part, base, response, own))
-    return rows[list(by)].drop_duplicates().merge(pd.DataFrame(found), on=list(by), how="left")
+            costs.append(_overhead(names, part, base, response, own))
+    return rows[list(by)].drop_duplicates().merge(pd.DataFrame(costs), on=list(by), how="left")
 
 
 def _overhead(
@@ -117,7 +117,7 @@ class MeanInterval:
     count: int
 
     @property
-    def known(self) -> bool:
+    def has_interval(self) -> bool:
         """Whether there is an interval."""
         return not np.isnan(self.low)
 
@@ -139,10 +139,10 @@ def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
 
 def clear(apart: Sequence[MeanInterval]) -> list[bool]:
     """Say which differences of a table are clear: of those that are, 5 % are expected to be none at most."""
-    p = [one.p for one in apart]
-    known = [each for each in p if not np.isnan(each)]
-    bar = shown_below(known, 1 - CONFIDENCE) if known else 0.0
-    return [each <= bar for each in p]
+    p_values = [difference.p for difference in apart]
+    computed = [p for p in p_values if not np.isnan(p)]
+    bar = shown_below(computed, 1 - CONFIDENCE) if computed else 0.0
+    return [p <= bar for p in p_values]
 
 
 def matched(
@@ -185,8 +185,8 @@ def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
     """
     groups = rows.groupby([*by, "block"], sort=False, dropna=False, observed=True)
     means = groups[response].mean().dropna().reset_index()
-    places = [means.groupby(keys, sort=False, dropna=False).ngroup().to_numpy() for keys in (list(by), "block")]
-    design = np.hstack([np.equal.outer(place, np.unique(place)).astype(float) for place in places])
+    groupings = [means.groupby(keys, sort=False, dropna=False).ngroup().to_numpy() for keys in (list(by), "block")]
+    design = np.hstack([np.equal.outer(codes, np.unique(codes)).astype(float) for codes in groupings])
     freedom = len(means) - int(np.linalg.matrix_rank(design)) if len(means) else 0
     if not freedom:
         return Noise(np.nan, 0)
@@ -198,11 +198,11 @@ def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
 def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame:
     """The median of a response over rounds with its interval, for each combination of `by`, to be drawn."""
     groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
-    found = []
+    drawn = []
     for names, part in _named(groups, by):
         interval = median_interval(part[response].to_numpy(float))
-        found.append({**names, "median": interval.median, "low": interval.low, "high": interval.high})
-    return pd.DataFrame(found)
+        drawn.append({**names, "median": interval.median, "low": interval.low, "high": interval.high})
+    return pd.DataFrame(drawn)
 
 
 def _named(groups: Any, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

@@ -61,7 +61,7 @@ class LimitRule:
 class _SortedDecisions:
     """A checked table as arrays, sorted by client and time; `place` leads back to the table's rows."""
 
-    place: Ints
+    position: Ints
     client: Ints
     time: Ints
     allowed: Bools
@@ -130,7 +130,7 @@ def summarize(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
     clients = _by_client(judged, _peaks(decisions, rule))
     exact = judged["wrongly_allowed"] | judged["wrongly_rejected"]
     tolerant = judged["wrongly_allowed_tolerant"] | judged["wrongly_rejected_tolerant"]
-    band = [_percent(each) for each in (judged["deviates_shorter"], exact, judged["deviates_longer"])]
+    band = [_percent(deviates) for deviates in (judged["deviates_shorter"], exact, judged["deviates_longer"])]
     per_client = 100 / clients["requests"]
     values = {
         "requests": len(judged),
@@ -243,7 +243,7 @@ def _in_order(
 
 def _unsorted(parsed: _SortedDecisions, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     back = np.empty_like(values)
-    back[parsed.place] = values
+    back[parsed.position] = values
     return back
 
 
@@ -251,12 +251,12 @@ def _parse(decisions: pd.DataFrame, rule: LimitRule) -> _SortedDecisions:
     _check(decisions, rule)
     codes, names = pd.factorize(decisions["client"], sort=False)
     time = decisions["time_us"].to_numpy(np.int64)
-    place = np.lexsort((time, codes))
-    rows = decisions.iloc[place]
+    position = np.lexsort((time, codes))
+    rows = decisions.iloc[position]
     return _SortedDecisions(
-        place=place,
-        client=codes[place].astype(np.int64),
-        time=time[place],
+        position=position,
+        client=codes[position].astype(np.int64),
+        time=time[position],
         allowed=rows["allowed"].to_numpy(bool),
         cost=_column(rows, "cost", 1),
         limit=_column(rows, "limit", rule.limit) if rule.limit is None else np.full(len(rows), rule.limit),

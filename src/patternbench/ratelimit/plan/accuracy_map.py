@@ -112,11 +112,11 @@ class Map:
                 yield Problem("must be longer than nothing", f"--{name}", value=str(length))
         if self.requests > MOST_REQUESTS:
             hint = "give fewer clients, lower rates or a shorter --duration"
-            allowed, given = f"at most {MOST_REQUESTS:,} in a scenario", f"{self.requests:,}"
-            yield Problem("makes too many requests", "--clients", value=given, allowed=allowed, hint=hint)
+            allowed, requests = f"at most {MOST_REQUESTS:,} in a scenario", f"{self.requests:,}"
+            yield Problem("makes too many requests", "--clients", value=requests, allowed=allowed, hint=hint)
         if all(algorithm in WITHOUT_LEASE for algorithm in self.algorithms) and set(self.synchronisations) <= {*LEASES}:
             these = ", ".join(self.algorithms)
-            allowed = ", ".join(each for each in SYNCHRONISATIONS if each not in LEASES)
+            allowed = ", ".join(word for word in SYNCHRONISATIONS if word not in LEASES)
             yield Problem(f"leaves nothing to simulate: {these} can't be leased", "--synchronisation", allowed=allowed)
 
     @property
@@ -125,14 +125,14 @@ class Map:
         return round(sum(group.clients * group.per_minute for group in self.clients) * self.duration.seconds / 60)
 
 
-def _unknown(option: str, given: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Problem]:
-    for word in given:
-        if word not in known:
-            yield Problem("is not known", f"--{option}", value=word, allowed=", ".join(known))
+def _unknown(option: str, words: tuple[str, ...], allowed: tuple[str, ...]) -> Iterator[Problem]:
+    for word in words:
+        if word not in allowed:
+            yield Problem("is not known", f"--{option}", value=word, allowed=", ".join(allowed))
 
 
-def _outside(option: str, given: tuple[int, ...], least: int, most: int) -> Iterator[Problem]:
-    for value in given:
+def _outside(option: str, values: tuple[int, ...], least: int, most: int) -> Iterator[Problem]:
+    for value in values:
         if not least <= value <= most:
             yield Problem("is out of range", f"--{option}", value=value, allowed=f"{least} to {most}")
 

@@ -67,9 +67,10 @@ def map_scenarios(
     """
     declared = _declared(limit, rates, length)
     as_recorded = replace(declared, arrivals=("steady",))
-    first = [{**each, **_recorded(recorded), "arrivals": RECORDED} for each in accuracy_map.scenarios(as_recorded)]
+    requests = {**_recorded(recorded), "arrivals": RECORDED}
+    first = [{**scenario, **requests} for scenario in accuracy_map.scenarios(as_recorded)]
     second = accuracy_map.scenarios(replace(declared, arrivals=(BURSTY,)))
-    together = [{**each, "id": place} for place, each in enumerate([*first, *second])]
+    together = [{**scenario, "id": number} for number, scenario in enumerate([*first, *second])]
     return together, accuracy_map.left_out(declared)
 
 

@@ -101,5 +101,5 @@ def _parsed(file: Path, parse: Callable[[Path], _Read]) -> _Read:
     try:
         return parse(file)
     except (ValueError, OverflowError, RecursionError, OSError, EOFError, zlib.error) as error:
-        place = "/".join(file.parts[-4:])
-        raise ObservationError(f"{place} cannot be read ({str(error).splitlines()[0]})") from None
+        name = "/".join(file.parts[-4:])
+        raise ObservationError(f"{name} cannot be read ({str(error).splitlines()[0]})") from None

@@ -36,8 +36,9 @@ def not_valid(judged: pd.DataFrame) -> list[str]:
     """Which configurations have no round that counts, and so are in no table."""
     lacking = judged[judged["limited"] & ~judged.groupby(BY)["valid"].transform("any")]
     names = lacking[BY].drop_duplicates()
-    each = (f"{named(r)} at {r['distance']}{_more(judged, r['limit'], r['also'])}" for _, r in names.iterrows())
-    shown = "; ".join(each)
+    shown = "; ".join(
+        f"{named(r)} at {r['distance']}{_more(judged, r['limit'], r['also'])}" for _, r in names.iterrows()
+    )
     told = [f"Without a valid round yet, and so neither in the tables nor chosen from: {shown}."] if shown else []
     unlimited = judged.loc[~judged["limited"], "valid"]
     if len(unlimited) and not unlimited.any():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -38,11 +38,22 @@ NAMED = ("algorithm", "store", "synchronisation", "store_delay", "limit", "windo
 """Factors that have a column of their own; all others that vary are told together."""
 
 
+class FinishedRound(NamedTuple):
+    """What the table of rounds says of a finished round; the mean time of a good attempt in seconds."""
+
+    round: int
+    block: int
+    scenario: str
+    valid: bool
+    success_time: float
+    throughput: float
+
+
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
     """The section on rate limiting when load balancers kept their decisions; nothing otherwise."""
     run = RunFolder(path)
-    found = judged_rounds(run, rounds)
-    return [section(run, found, found.attrs["limits"])] if len(found) else []
+    judged = judged_rounds(run, rounds)
+    return [section(run, judged, judged.attrs["limits"])] if len(judged) else []
 
 
 def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
@@ -52,17 +63,17 @@ def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
     `throughput`, `missing` (percent decided without the store), SIDE.END.MEASURE for the judge's words of each side
     and end of the scale, and `group.NAME` (percent). `attrs["limits"]` has the limits that were enforced.
     """
-    done = rounds[rounds["status"] == DONE] if len(rounds) else rounds
+    done = _finished(rounds)
     settings, told = observed.settings(run), _also(stored.plan(run).scenarios)
     files = journal.files_of_rounds(run.journal)
-    found = {row.round: observed.read(run, files[row.round], OBSERVER) for row in _each(done)}
-    limits = {row.round: _limit(settings[row.scenario], found[row.round]) for row in _each(done)}
+    decisions = {row.round: observed.read(run, files[row.round], OBSERVER) for row in done}
+    limits = {row.round: _limit(settings[row.scenario], decisions[row.round]) for row in done}
     rules = list(dict.fromkeys(rule_of(limit) for limit in limits.values() if limit))
     rows = [
         {**_names(settings[row.scenario], limits[row.round], rule), "also": told[row.scenario]}
-        | _row(row, attempts.read(run.attempts_of(files[row.round])), each, rule)
-        for row in _each(done)
-        for each, rule in _judged(found[row.round], limits[row.round], rules)
+        | _row(row, attempts.read(run.attempts_of(files[row.round])), judged, rule)
+        for row in done
+        for judged, rule in _judged(decisions[row.round], limits[row.round], rules)
     ]
     table = pd.DataFrame(rows)
     if rows:
@@ -71,26 +82,28 @@ def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _each(rows: pd.DataFrame) -> list[Any]:
-    return list(rows.itertuples())
+def _finished(rounds: pd.DataFrame) -> list[FinishedRound]:
+    done = rounds[rounds["status"] == DONE] if len(rounds) else rounds
+    columns = ["round", "block", "scenario", "valid", COST, "Throughput"]
+    return [FinishedRound(*row) for row in done[columns].itertuples(index=False, name=None)] if len(done) else []
 
 
 def _judged(
-    found: Decisions | None, limit: EnforcedLimit | None, rules: Sequence[LimitRule]
+    decisions: Decisions | None, limit: EnforcedLimit | None, rules: Sequence[LimitRule]
 ) -> list[tuple[Decisions | None, LimitRule]]:
     """By which rules a round is judged: its own; a round without a limiter by all there are in the run."""
-    return [(found, rule_of(limit))] if limit else [(None, rule) for rule in rules]
+    return [(decisions, rule_of(limit))] if limit else [(None, rule) for rule in rules]
 
 
-def _limit(settings: Settings, found: Decisions | None) -> EnforcedLimit | None:
-    return replay.over_all(found.limit, settings, found.balancers) if found else None
+def _limit(settings: Settings, decisions: Decisions | None) -> EnforcedLimit | None:
+    return replay.over_all(decisions.limit, settings, decisions.balancers) if decisions else None
 
 
-def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: LimitRule) -> dict[str, Any]:
+def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, rule: LimitRule) -> dict[str, Any]:
     """One row a round and limit: its cost, and the judge's words from both sides; `seen` are the clients' attempts."""
     sides = {CLIENTS: judge.of_attempts(seen)}
-    if found:
-        sides[BALANCERS] = found.table
+    if decisions:
+        sides[BALANCERS] = decisions.table
     values = {
         f"{side}.{end}.{name}": value
         for side, table in sides.items()
@@ -98,10 +111,10 @@ def _row(row: Any, seen: pd.DataFrame, found: Decisions | None, rule: LimitRule)
         for name, value in summary.items()
     }
     groups = {f"{GROUP}{name}": share for name, share in judge.by_group(sides[CLIENTS], rule).items()}
-    missing = 100 * found.share_without_store if found else 0.0
-    cost = {COST: getattr(row, COST) * MILLI, "throughput": row.Throughput, "missing": missing}
-    place = {"round": row.round, "block": row.block, "limited": found is not None, "valid": bool(row.valid)}
-    return {**place, **cost, **values, **groups}
+    missing = 100 * decisions.share_without_store if decisions else 0.0
+    cost = {COST: row.success_time * MILLI, "throughput": row.throughput, "missing": missing}
+    round_ = {"round": row.round, "block": row.block, "limited": decisions is not None, "valid": bool(row.valid)}
+    return {**round_, **cost, **values, **groups}
 
 
 def _names(settings: Settings, limit: EnforcedLimit | None, rule: LimitRule) -> dict[str, str]:
@@ -120,7 +133,7 @@ def _names(settings: Settings, limit: EnforcedLimit | None, rule: LimitRule) -> 
 
 def _also(scenarios: Sequence[PlannedScenario]) -> dict[str, str]:
     """What else varies between the scenarios, in words, for each; `-` when nothing does."""
-    levels = {each.id: {n: v for n, v in each.levels.items() if n not in NAMED} for each in scenarios}
+    levels = {scenario.id: {n: v for n, v in scenario.levels.items() if n not in NAMED} for scenario in scenarios}
     varied = [n for n in dict.fromkeys(n for one in levels.values() for n in one) if _several(levels.values(), n)]
     texts = {
         name: ", ".join(f"{factor_title(n)} {level_text(own[n])}" for n in varied if own.get(n) is not None)
@@ -139,13 +152,13 @@ def section(run: RunFolder, judged: pd.DataFrame, limits: list[EnforcedLimit]) -
     configured = Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits))
     if not rows["limited"].any():
         return Section(ANCHOR, TITLE, accuracy.words(judged, lambda _row: None), [configured])
-    found = simulated.read(run)
-    beside = simulation.part(found, rows)
+    kept = simulated.read(run)
+    beside = simulation.part(kept, rows)
     shown = [tables.slim(table) for table in (*_measured(rows), *beside.tables) if len(table.frame)]
     return Section(
         ANCHOR,
         TITLE,
-        [*accuracy.words(judged, partial(simulation.in_bursts, found)), *beside.words],
+        [*accuracy.words(judged, partial(simulation.in_bursts, kept)), *beside.words],
         [configured, *shown],
         [*figures.of_paper(rows), *beside.figures],
     )

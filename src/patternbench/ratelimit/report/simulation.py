@@ -58,20 +58,20 @@ class SimulatedPart:
     figures: Sequence[Figure] = ()
 
 
-def part(found: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
+def part(simulated: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
     """What was simulated beside these rounds, or why nothing was."""
-    if found is None:
+    if simulated is None:
         return SimulatedPart(
             ["Nothing was simulated beside these rounds; `patternbench report` on this folder does it."]
         )
-    if found.missing:
-        return SimulatedPart([f"Nothing could be simulated beside these rounds ({found.missing})."])
-    beside = beside_of(found, rows)
+    if simulated.missing:
+        return SimulatedPart([f"Nothing could be simulated beside these rounds ({simulated.missing})."])
+    beside = beside_of(simulated, rows)
     tables, figures = _compared(beside, rows)
-    for one in found.maps:
-        tables.append(Table(f"The accuracy map in short{_of(one, found)}", _short(one)))
-        figures += _heatmaps(one, found)
-    return SimulatedPart([*_words(beside), _cost(found), *_left_out(found)], tables, figures)
+    for one in simulated.maps:
+        tables.append(Table(f"The accuracy map in short{_of(one, simulated)}", _short(one)))
+        figures += _heatmaps(one, simulated)
+    return SimulatedPart([*_words(beside), _cost(simulated), *_left_out(simulated)], tables, figures)
 
 
 def _compared(beside: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list[Figure]]:
@@ -82,17 +82,17 @@ def _compared(beside: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], li
     return [Table(title, _shown(beside, rows))], [_scatter(beside)]
 
 
-def _of(one: LimitMap, found: Simulated) -> str:
-    return f" for {_named(one)}" if len(found.maps) > 1 else ""
+def _of(one: LimitMap, simulated: Simulated) -> str:
+    return f" for {_named(one)}" if len(simulated.maps) > 1 else ""
 
 
 def _named(one: LimitMap) -> str:
     return str(one.limit)
 
 
-def in_bursts(found: Simulated | None, row: pd.Series) -> float | None:
+def in_bursts(simulated: Simulated | None, row: pd.Series) -> float | None:
     """What percent of a configuration's decisions would deviate beyond the band if its clients came in bursts."""
-    for one in found.maps if found else []:
+    for one in simulated.maps if simulated else []:
         if _named(one) == row["limit"]:
             return _looked_up(_cells(one), row, one.balancers)
     return None
@@ -117,21 +117,21 @@ def _way(row: pd.Series) -> str:
 # --- measured beside simulated
 
 
-def _pairs(found: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
+def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     """The rounds that were simulated, and whose store answered, with both deviations."""
     answered = rows["limited"] & (rows["missing"] <= ENOUGH)
-    known = rows[answered & rows["round"].astype(str).isin(found.rounds)]
-    answers = [found.rounds[str(number)] for number in known["round"]]
-    return known.assign(
-        **{SIMULATED: [each["deviation"] for each in answers]},
-        tolerant=[each["deviation_tolerant"] for each in answers],
-        asked=[each["asked_store"] for each in answers],
+    rounds = rows[answered & rows["round"].astype(str).isin(simulated.rounds)]
+    answers = [simulated.rounds[str(number)] for number in rounds["round"]]
+    return rounds.assign(
+        **{SIMULATED: [answer["deviation"] for answer in answers]},
+        tolerant=[answer["deviation_tolerant"] for answer in answers],
+        asked=[answer["asked_store"] for answer in answers],
     )
 
 
-def beside_of(found: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
+def beside_of(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     """One row a configuration: measured and simulated deviation, their difference over the rounds, what matters."""
-    groups = _pairs(found, rows).groupby(BY, sort=False)
+    groups = _pairs(simulated, rows).groupby(BY, sort=False)
     return pd.DataFrame([_side(dict(zip(BY, key, strict=True)), part) for key, part in groups])
 
 
@@ -186,8 +186,8 @@ def _words(beside: pd.DataFrame) -> list[str]:
         f"{len(beside) - len(apart)} of {len(beside)} configurations deviate by what was measured, give or take "
         f"{MATTERS:g} % of requests, in the mean of their rounds; the table has the intervals."
     )
-    kinds = [_kind(row) for _, row in apart.iterrows()]
-    return [first, *(_why(kind, apart[[each == kind for each in kinds]]) for kind in dict.fromkeys(kinds))]
+    kinds = pd.Series([_kind(row) for _, row in apart.iterrows()], apart.index, dtype=object)
+    return [first, *(_why(kind, apart[kinds == kind]) for kind in kinds.unique())]
 
 
 def _kind(row: pd.Series) -> str:
@@ -204,16 +204,16 @@ def _why(kind: str, apart: pd.DataFrame) -> str:
     return f"{first}measured {worst['measured']:.2f} %, simulated {worst[SIMULATED]:.2f} %. {WHY[kind]}"
 
 
-def _cost(found: Simulated) -> str:
-    scenarios = len(found.rounds) + sum(len(one.scenarios) for one in found.maps)
+def _cost(simulated: Simulated) -> str:
+    scenarios = len(simulated.rounds) + sum(len(one.scenarios) for one in simulated.maps)
     return (
-        f"The simulation took {number(found.cpu_s)} s of CPU for {scenarios:,} scenarios and {found.requests:,} "
-        f"requests; `{COMMAND}` maps other limits, numbers of balancers and workloads."
+        f"The simulation took {number(simulated.cpu_s)} s of CPU for {scenarios:,} scenarios and "
+        f"{simulated.requests:,} requests; `{COMMAND}` maps other limits, numbers of balancers and workloads."
     )
 
 
-def _left_out(found: Simulated) -> list[str]:
-    notes = dict.fromkeys(note for one in found.maps for note in one.left_out)
+def _left_out(simulated: Simulated) -> list[str]:
+    notes = dict.fromkeys(note for one in simulated.maps for note in one.left_out)
     return [f"Left out of the map: {'; '.join(notes)}."] if notes else []
 
 
@@ -231,7 +231,7 @@ def _scatter(beside: pd.DataFrame) -> Figure:
             tooltip=[*tips("algorithm", "store", "synchronisation", "distance"), *numbers("measured", SIMULATED)],
         )
     )
-    corners: list[dict[str, Any]] = [{SIMULATED: each, "measured": each} for each in (0.0, most)]
+    corners: list[dict[str, Any]] = [{SIMULATED: percent, "measured": percent} for percent in (0.0, most)]
     ends = alt.InlineData(values=corners)
     line = alt.Chart(ends).mark_line(strokeDash=[4, 4], opacity=0.5).encode(x=f"{SIMULATED}:Q", y="measured:Q")
     chart = alt.layer(line, marks, data=alt.NamedData(name="points")).properties(width=420, height=420)
@@ -245,25 +245,25 @@ def _scatter(beside: pd.DataFrame) -> Figure:
 def _cells(one: LimitMap) -> pd.DataFrame:
     rows = [
         {
-            "arrivals": each["arrivals"],
-            "algorithm": each["algorithm"].replace("_", " "),
-            "way": WAYS[each["synchronisation"]],
-            "balancers": each["balancers"],
-            "staleness": str(Duration(each["staleness_us"])),
-            "late": each["staleness_us"],
-            "beyond": each["measured"]["deviation_tolerant"],
-            "deviation": each["measured"]["deviation"],
-            "wrongly allowed": each["measured"]["wrongly_allowed"],
-            "wrongly rejected": each["measured"]["wrongly_rejected"],
-            "peak / limit": each["measured"]["peak"],
+            "arrivals": scenario["arrivals"],
+            "algorithm": scenario["algorithm"].replace("_", " "),
+            "way": WAYS[scenario["synchronisation"]],
+            "balancers": scenario["balancers"],
+            "staleness": str(Duration(scenario["staleness_us"])),
+            "late": scenario["staleness_us"],
+            "beyond": scenario["measured"]["deviation_tolerant"],
+            "deviation": scenario["measured"]["deviation"],
+            "wrongly allowed": scenario["measured"]["wrongly_allowed"],
+            "wrongly rejected": scenario["measured"]["wrongly_rejected"],
+            "peak / limit": scenario["measured"]["peak"],
         }
-        for each in one.scenarios
+        for scenario in one.scenarios
     ]
     return pd.DataFrame(rows)
 
 
 def _scales(one: LimitMap) -> dict[str, dict[str, Any]]:
-    return {each["arrivals"]: each["scale"] for each in one.scenarios}
+    return {scenario["arrivals"]: scenario["scale"] for scenario in one.scenarios}
 
 
 def _short(one: LimitMap) -> pd.DataFrame:
@@ -287,7 +287,7 @@ def _late(late: int) -> str:
 
 def _corners(cells: pd.DataFrame) -> list[tuple[int, int]]:
     """Two balancers and the most, at once and at the latest."""
-    several = sorted(int(each) for each in cells.loc[cells["balancers"] > 1, "balancers"].unique())
+    several = sorted(int(balancers) for balancers in cells.loc[cells["balancers"] > 1, "balancers"].unique())
     return [(n, int(late)) for n in (several[0], several[-1]) for late in (0, cells["late"].max())]
 
 
@@ -301,11 +301,11 @@ def _scale_row(one: LimitMap, end: str, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{"algorithm": end, "way": NONE, **values}])
 
 
-def _heatmaps(one: LimitMap, found: Simulated) -> list[Figure]:
+def _heatmaps(one: LimitMap, simulated: Simulated) -> list[Figure]:
     cells = _cells(one)
     titles = {arrivals: f"Accuracy map, {_arrivals(one, str(arrivals))}" for arrivals in cells["arrivals"].unique()}
     return [
-        Figure(f"{title}{_of(one, found)}", _heatmap(cells[cells["arrivals"] == arrivals]), _caption(one, arrivals))
+        Figure(f"{title}{_of(one, simulated)}", _heatmap(cells[cells["arrivals"] == arrivals]), _caption(one, arrivals))
         for arrivals, title in titles.items()
     ]
 

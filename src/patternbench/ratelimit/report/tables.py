@@ -105,14 +105,14 @@ def costs_shown(costs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
     """Differences in latency between stores, leases and distances, each over the algorithms that both sides have."""
-    found = [
+    compared = [
         (what, first["distance"], _contrast(rows, first, second))
         for distance in sorted(set(rows.loc[rows["limited"], "distance"]), key=_length)
         for first, second, what in _wanted(rows, str(distance))
     ]
-    measured = [each for each in found if each[2].count]
+    measured = [comparison for comparison in compared if comparison[2].count]
     clear = judge.clear([apart for _, _, apart in measured])
-    return pd.DataFrame([_contrast_row(*each, told) for each, told in zip(measured, clear, strict=True)])
+    return pd.DataFrame([_contrast_row(*comparison, told) for comparison, told in zip(measured, clear, strict=True)])
 
 
 def _length(text: str) -> int:
@@ -149,7 +149,7 @@ def _like(rows: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
 
 
 def _contrast_row(what: str, distance: str, apart: MeanInterval, clear: bool) -> dict[str, Any]:
-    verdict = "clear" if clear else "not clear" if apart.known else "one pair"
+    verdict = "clear" if clear else "not clear" if apart.has_interval else "one pair"
     between = interval(apart.low, apart.high)
     columns = {"added, ms": apart.mean, "95 % interval, ms": between, "pairs of rounds": apart.count}
     return {"choice": what, "distance": distance, **columns, "difference": verdict}

@@ -35,15 +35,15 @@ class Worker:
         """Start it; raise InputError saying how to install what is missing."""
         self._scenarios = scenarios
         command = [_luajit(), str(_script()), str(folder / f"{name}.jsonl")]
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in scenarios), "utf-8")
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(scenario) + "\n" for scenario in scenarios), "utf-8")
         self.process = Process(name, command, folder)
 
     def answers(self) -> list[Answer]:
         """The answer to each scenario (filters/simulator/README.md); raises SimulatorError when one lacks."""
-        found = [self._answer(*pair) for pair in zip(self._scenarios, self.process.lines(), strict=False)]
-        if len(found) < len(self._scenarios):
+        answers = [self._answer(*pair) for pair in zip(self._scenarios, self.process.lines(), strict=False)]
+        if len(answers) < len(self._scenarios):
             raise SimulatorError(self._last_words())
-        return found
+        return answers
 
     @staticmethod
     def _answer(scenario: SimulatorScenario, line: bytes) -> Answer:
@@ -81,10 +81,10 @@ def simulate(scenarios: Sequence[SimulatorScenario], workers: int = 1) -> list[A
 
 
 def _luajit() -> str:
-    found = shutil.which("luajit")
-    if found is None:
+    luajit = shutil.which("luajit")
+    if luajit is None:
         raise InputError(Problem("luajit is not on PATH", hint=f"install it: {INSTALL}"))
-    return found
+    return luajit
 
 
 def _script() -> Path:
