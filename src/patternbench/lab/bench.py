@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import httpx
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from patternbench.lab import envoy
 from patternbench.lab.component import Component, Neighbours
@@ -25,7 +25,7 @@ from patternbench.lab.topology import Topology, Way
 from patternbench.study.faults import Fault
 from patternbench.study.problems import InputError, Problem, distinct
 
-Entry = tuple[str, str, dict[str, Any]]
+Entry = tuple[str, str, dict[str, object]]
 """A component as a system file names it: its name, its kind, its settings."""
 
 
@@ -140,7 +140,7 @@ class Bench:
         self.close()
 
 
-def named(system: SystemFile, settings: dict[str, Any], folder: Path, ways: Sequence[Way] = ()) -> Bench:
+def named(system: SystemFile, settings: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Bench:
     """A system of a system file, up."""
     return _up(of_file(system, settings), folder, ways)
 
@@ -261,7 +261,7 @@ def _component(name: str, kind: str, fields: dict[str, object]) -> Component:
         raise InputError([_refused(name, details) for details in error.errors()]) from None
 
 
-def _refused(name: str, details: Any) -> Problem:
+def _refused(name: str, details: ErrorDetails) -> Problem:
     path = ".".join([name, *map(str, details["loc"])])
-    allowed = details.get("ctx", {}).get("allowed", "")
+    allowed = str(details.get("ctx", {}).get("allowed", ""))
     return Problem(details["msg"], path=path, value=details["input"], allowed=allowed)

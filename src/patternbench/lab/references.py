@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 from urllib.parse import SplitResult, urlsplit
 
 from patternbench.lab.launch import Launch
@@ -76,10 +76,10 @@ def producers(launch: Launch) -> list[str]:
 
 def resolved(node: Node, value: Value) -> Node:
     """A launch, or a part of one, with every reference replaced."""
-    return _resolved(node, value)  # type: ignore[no-any-return]  # it is of the node's own type
+    return cast(Node, _resolved(node, value))  # it is of the node's own type
 
 
-def _resolved(node: Any, value: Value) -> Any:
+def _resolved(node: object, value: Value) -> object:
     if isinstance(node, str):
         return REFERENCE.sub(lambda match: value(match[1], match[2]) or "", node)
     if isinstance(node, Mapping):
@@ -97,7 +97,7 @@ def _lacking(entry: object, value: Value) -> bool:
     return alone is not None and value(alone[1], alone[2]) is None
 
 
-def _texts(node: Any) -> Iterator[str]:
+def _texts(node: object) -> Iterator[str]:
     if isinstance(node, str):
         yield node
     elif isinstance(node, Mapping):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.lab import shipped
@@ -21,8 +21,28 @@ from patternbench.study.settings import Settable, is_duration
 from patternbench.study.system import NamedSystem, System
 
 FOLDER = shipped.folder("systems")
-WHEN, UNLESS = "when", "unless"
 REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
+
+
+class SystemEntry(BaseModel):
+    """What a system file says of a component: its name, and when it is in use; all the rest are its own settings."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+    name: str | None = None
+    when: dict[str, object] = {}
+    unless: dict[str, object] = {}
+
+    @property
+    def own(self) -> dict[str, object]:
+        """The settings of the component itself, which its kind checks."""
+        return self.model_extra or {}
+
+    def is_called_for(self, levels: Mapping[str, list[object]]) -> bool:
+        """Whether ``when`` holds for some level of each of its settings, and ``unless`` not for all of any."""
+        when = (any(level in _several(values) for level in levels[name]) for name, values in self.when.items())
+        unless = (all(level in _several(values) for level in levels[name]) for name, values in self.unless.items())
+        return all(when) and not any(unless)
 
 
 class SystemFile(Settable):
@@ -31,13 +51,13 @@ class SystemFile(Settable):
     patternbench_system: Annotated[Literal[1], Field(alias="patternbench-system")]
     name: Name
     about: str
-    components: Annotated[list[dict[str, dict[str, Any]]], Field(min_length=1)]
+    components: Annotated[list[dict[str, SystemEntry]], Field(min_length=1)]
     endpoint: str | list[str]
 
     @model_validator(mode="after")
     def _conditions_on_settings(self) -> SystemFile:
-        for kind, fields in self._entries():
-            for name in (*fields.get(WHEN, {}), *fields.get(UNLESS, {})):
+        for kind, entry in self._entries():
+            for name in (*entry.when, *entry.unless):
                 if name not in self.settings:
                     context = {"kind": kind, "name": name, "allowed": ", ".join(self.settings)}
                     raise PydanticCustomError("no_setting", "{kind} depends on `{name}`, which is no setting", context)
@@ -48,45 +68,44 @@ class SystemFile(Settable):
         """The components that load goes to, in turn."""
         return [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
 
-    def with_settings(self, settings: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    def with_settings(self, settings: Mapping[str, object]) -> list[tuple[str, str, dict[str, object]]]:
         """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level."""
         values = self._values(settings)
         used = self._used({name: [value] for name, value in values.items()})
-        return [(fields.get("name", kind), kind, _filled(_own(fields), values)) for kind, fields in used]
+        return [(entry.name or kind, kind, _filled(entry.own, values)) for kind, entry in used]
 
     def settings_of(self, component: str, field: str) -> list[str]:
         """Which settings a field of a component is made of; none when the system file says it itself."""
-        raw = next((fields for kind, fields in self._entries() if fields.get("name", kind) == component), {})
-        return REFERENCE.findall(str(raw.get(field, "")))
+        own = next((entry.own for kind, entry in self._entries() if (entry.name or kind) == component), {})
+        return REFERENCE.findall(str(own.get(field, "")))
 
-    def kinds(self, levels: Mapping[str, Iterable[Any]] | None = None) -> list[str]:
+    def kinds(self, levels: Mapping[str, Iterable[object]] | None = None) -> list[str]:
         """The kinds of the components in the order of starting: all, or those that some of the levels call for."""
         if levels is None:
             return [kind for kind, _ in self._entries()]
-        defaults = {name: [spec.default] for name, spec in self.settings.items()}
+        defaults: dict[str, list[object]] = {name: [spec.default] for name, spec in self.settings.items()}
         return [kind for kind, _ in self._used(defaults | {name: list(values) for name, values in levels.items()})]
 
-    def _values(self, settings: dict[str, Any]) -> dict[str, Any]:
-        return {name: spec.default for name, spec in self.settings.items()} | settings
+    def _values(self, settings: Mapping[str, object]) -> dict[str, object]:
+        return {**{name: spec.default for name, spec in self.settings.items()}, **settings}
 
-    def _used(self, levels: Mapping[str, list[Any]]) -> list[tuple[str, dict[str, Any]]]:
-        """The entries whose ``when`` holds for some level of each of its settings, and ``unless`` not for all."""
-        return [(kind, fields) for kind, fields in self._entries() if _called_for(fields, levels)]
+    def _used(self, levels: Mapping[str, list[object]]) -> list[tuple[str, SystemEntry]]:
+        return [(kind, entry) for kind, entry in self._entries() if entry.is_called_for(levels)]
 
-    def _entries(self) -> list[tuple[str, dict[str, Any]]]:
+    def _entries(self) -> list[tuple[str, SystemEntry]]:
         return [next(iter(entry.items())) for entry in self.components]
 
-    def check(self, levels: list[dict[str, Any]]) -> None:
+    def check(self, levels: Iterable[Mapping[str, object]]) -> None:
         """Raise InputError listing what is wrong with the settings given in any of the dicts."""
         problems = [problem for settings in levels for problem in self.problems(settings)]
         if problems:
             raise InputError(distinct(problems))
 
-    def problems(self, settings: dict[str, Any]) -> list[Problem]:
+    def problems(self, settings: Mapping[str, object]) -> list[Problem]:
         """What is wrong with settings that a study or a command line gives."""
         return [problem for name, value in settings.items() for problem in self._setting_problems(name, value)]
 
-    def _setting_problems(self, name: str, value: Any) -> list[Problem]:
+    def _setting_problems(self, name: str, value: object) -> list[Problem]:
         spec = self.settings.get(name)
         if spec is None:
             declared = ", ".join(self.settings) or "none"
@@ -123,26 +142,17 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def _called_for(fields: dict[str, Any], levels: Mapping[str, list[Any]]) -> bool:
-    when = (any(level in _several(values) for level in levels[name]) for name, values in fields.get(WHEN, {}).items())
-    unless = (
-        all(level in _several(values) for level in levels[name]) for name, values in fields.get(UNLESS, {}).items()
-    )
-    return all(when) and not any(unless)
-
-
-def _several(values: Any) -> list[Any]:
+def _several(values: object) -> list[object]:
     return values if isinstance(values, list) else [values]
 
 
-def _own(fields: dict[str, Any]) -> dict[str, Any]:
-    """The settings of the component itself, without what the system file says about it."""
-    return {key: value for key, value in fields.items() if key not in ("name", WHEN, UNLESS)}
+def _filled(fields: Mapping[str, object], values: Mapping[str, object]) -> dict[str, object]:
+    return {name: _value(node, values) for name, node in fields.items()}
 
 
-def _filled(node: Any, values: dict[str, Any]) -> Any:
+def _value(node: object, values: Mapping[str, object]) -> object:
     if isinstance(node, dict):
-        return {key: _filled(value, values) for key, value in node.items()}
+        return _filled(node, values)
     if not isinstance(node, str):
         return node
     whole = REFERENCE.fullmatch(node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -22,7 +21,7 @@ class Figure:
     """A picture of a section: its title, a Vega-Lite specification with its data, how to read it."""
 
     title: str
-    spec: Mapping[str, Any]
+    spec: Mapping[str, object]
     caption: str = ""
 
 

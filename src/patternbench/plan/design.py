@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import cast
 
 from patternbench.plan import fraction
 from patternbench.plan.factors import Factors, Level
@@ -51,12 +51,14 @@ def _levels(value: object) -> list[Level]:
     return [_canonical(level) for level in (value if isinstance(value, list) else [value])]
 
 
-def _canonical(level: Any) -> Level:
+def _canonical(level: object) -> Level:
     """A duration in one writing, as levels hold it; anything else as it is."""
+    if not isinstance(level, str):
+        return cast(Level, level)  # what no level can be equals none, and is told with those that do not exist
     try:
-        return str(Duration.parse(level)) if isinstance(level, str) else level
+        return str(Duration.parse(level))
     except ValueError:
-        return str(level)
+        return level
 
 
 def _zip_problems(groups: list[list[str]], factors: Factors) -> list[Problem]:

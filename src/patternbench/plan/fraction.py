@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations as pairs_of
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,8 @@ from patternbench.study.models import Design
 from patternbench.study.problems import InputError, Problem
 
 Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+"""A row for each combination: of each factor the index of its level."""
 Levels = Mapping[str, Level]
 WHO = ("client", "strategy")
 FEWEST_FACTORS = 2
@@ -57,9 +58,9 @@ def reduced(every: Sequence[Levels], factors: Factors, design: Design, seed: int
     return kept
 
 
-def grouped(every: Sequence[Levels]) -> dict[tuple[Any, ...], list[int]]:
+def grouped(every: Sequence[Levels]) -> dict[tuple[object, ...], list[int]]:
     """The places of the combinations of each client and strategy that have the same factors."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[tuple[object, ...], list[int]] = {}
     for index, levels in enumerate(every):
         groups.setdefault((*(levels.get(name) for name in WHO), *levels), []).append(index)
     return groups
@@ -82,7 +83,7 @@ def _chosen(every: Sequence[Levels], names: Sequence[str], design: Design, seed:
     return {tuple(levels[k][int(index)] for k, index in enumerate(row)) for row in rows}
 
 
-def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: Design) -> Any:
+def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: Design) -> Rows:
     """A generalized subset design (Surowiec et al., Chemometrics and Intelligent Laboratory Systems 2017)."""
     part = int(str(design.fraction).split("/")[1])
     smallest = max(len(one) for one in levels)
@@ -92,16 +93,18 @@ def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: D
         raise InputError(
             Problem(message, path="design.fraction", value=design.fraction, allowed=f"1/2 to 1/{smallest}")
         )
-    return pydoe.gsd([len(one) for one in levels], part)
+    rows: Rows = pydoe.gsd([len(one) for one in levels], part)
+    return rows
 
 
-def _hypercube(levels: Sequence[Sequence[Level]], design: Design, seed: int) -> Any:
+def _hypercube(levels: Sequence[Sequence[Level]], design: Design, seed: int) -> Rows:
     wanted, full = int(design.latin_hypercube or 0), int(np.prod([len(one) for one in levels]))
     if wanted >= full:
         message = f"is no less than all {full} combinations of a strategy"
         raise InputError(Problem(message, path="design.latin_hypercube", value=wanted, allowed=f"1 to {full - 1}"))
     points = pydoe.lhs(len(levels), samples=wanted, seed=seed)
-    return np.floor(points * [len(one) for one in levels])
+    rows: Rows = np.floor(points * [len(one) for one in levels])
+    return rows
 
 
 def aliasing(every: Sequence[Levels]) -> list[str]:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -78,7 +77,7 @@ class Scenario:
         workload = Workload.model_validate(config.workload)
         return cls(configured(config.system), faults, workload, config.client, strategy, levels=levels)
 
-    def leaves(self) -> Iterator[tuple[Path, Any]]:
+    def leaves(self) -> Iterator[tuple[Path, object]]:
         """Every value of its configuration with its path; the strategy's follow the word that it is known by."""
         yield from leaves(self.system, ("system",))
         for name, fault in by_name(self.faults).items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from patternbench.analyze import derived
 from patternbench.analyze import problems as analysis
@@ -88,7 +87,7 @@ def _wish_problems(study: Study) -> Iterator[Problem]:
             yield from wrong or _unknown([parse(text).response], _responses(study), path, "response")
 
 
-def _said(path: str, attempt: Callable[[], Any]) -> Iterator[Problem]:
+def _said(path: str, attempt: Callable[[], object]) -> Iterator[Problem]:
     """What an analysis says against a text of the study, at the place in the study."""
     try:
         attempt()

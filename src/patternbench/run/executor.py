@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
@@ -91,7 +91,7 @@ class LocalExecutor:
             self._stage, self._files = self._open.enter_context(Stage(self._folder.logs, inputs)), files
         return self._stage
 
-    def _facts(self, stage: Stage) -> dict[str, dict[str, Any]]:
+    def _facts(self, stage: Stage) -> dict[str, dict[str, object]]:
         """What the manifest is to say of where and by what rounds were run."""
         return {
             "machines": {content_id(self._machine): self._machine},
@@ -101,7 +101,7 @@ class LocalExecutor:
         }
 
     @cached_property
-    def _machine(self) -> dict[str, Any]:
+    def _machine(self) -> dict[str, object]:
         """What stays as it is of this machine while rounds run."""
         return {name: fact for name, fact in machine.facts().items() if name != "load_at_start"}
 

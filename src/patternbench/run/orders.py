@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -41,7 +40,7 @@ class RoundOrder:
     block: int
     file: str
     warm_up_file: str
-    scenario: Mapping[str, Any]
+    scenario: Mapping[str, object]
     by_engine: bool
     seed: int
     warm_up_seed: int

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
@@ -19,7 +19,7 @@ from patternbench.run.executor import Executor
 from patternbench.run.orders import Orders, RoundOrder, RoundResult
 from patternbench.run.stopping_early import stops
 
-Note = Callable[[str, dict[str, Any]], None]
+Note = Callable[[str, dict[str, object]], None]
 """Adds facts to a part of the manifest."""
 
 
@@ -51,7 +51,7 @@ class Runner:
         self._tries = Counter(entry.round for entry in self._journal.entries())
         self._lost_lines = bool(damage.lost_lines(folder))
         self._warm_ups = len(list(folder.attempts.glob("warm-up-*")))
-        self._facts: dict[str, dict[str, Any]] = {}
+        self._facts: dict[str, dict[str, object]] = {}
 
     def run(self, todo: Iterable[Round], executor: Executor) -> None:
         """Have rounds run in their order, up to where going on is useless.

@@ -107,6 +107,11 @@ def test_a_setting_that_contradicts_itself_is_refused(tmp_path: Path, setting: s
         system(tmp_path, FILE.replace("{default: memory, about: where the state is}", setting))
 
 
+def test_a_condition_that_maps_no_setting_to_a_level_is_refused_where_it_stands(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"components\[1\].redis.when: is not allowed here .*a mapping"):
+        system(tmp_path, FILE.replace("{when: {store: redis}}", "{when: store}"))
+
+
 def test_a_rule_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exclude names `shop`, which is no setting"):
         system(tmp_path, FILE.replace("components:", "exclude: [{store: memory, shop: big}]\ncomponents:"))

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -60,14 +60,16 @@ class Envoy(Component):
             faults=(FaultAdmin(envoy.RUNTIME_PROTOCOL, "admin"),),
         )
 
-    def _tls(self, name: str) -> dict[str, Any]:
+    def _tls(self, name: str) -> dict[str, object]:
         """How the proxy speaks TLS to the upstream; nothing when it speaks plainly."""
         url = urlsplit(self.upstream)
         if url.scheme != "https":
             return {}
         server = self.server_name or url.hostname or ""
-        context = {"common_tls_context": {"validation_context": self._trusted(name, server)}} if self.verify else {}
-        return {"sni": server} | context
+        tls: dict[str, object] = {"sni": server}
+        if self.verify:
+            tls["common_tls_context"] = {"validation_context": self._trusted(name, server)}
+        return tls
 
     def _trusted(self, name: str, server: str) -> dict[str, object]:
         kind = "IP_ADDRESS" if _is_address(server) else "DNS"

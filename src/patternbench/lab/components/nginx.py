@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import re
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
@@ -141,8 +141,8 @@ class Nginx(Component):
             plan["stores"] = {self.store: self._store(name, neighbours)}
         return plan
 
-    def _limit(self) -> dict[str, Any]:
-        limit = {
+    def _limit(self) -> dict[str, object]:
+        limit: dict[str, object] = {
             "name": "per_client",
             "key": {"from": "header", "name": self.key},
             "algorithm": self.algorithm,
@@ -164,7 +164,7 @@ class Nginx(Component):
         """What this balancer enforces of what holds over all: nobody else counts what it keeps in memory."""
         return quantity if self.store != MEMORY else max(1, quantity // self.balancers)
 
-    def _store(self, name: str, neighbours: Neighbours) -> dict[str, Any]:
+    def _store(self, name: str, neighbours: Neighbours) -> dict[str, str]:
         """Where the state is, read off the URL of the component that keeps it."""
         component = self.link if self.link in neighbours.names else self.stores.get(self.store, "")
         if component not in neighbours.names:
@@ -175,7 +175,8 @@ class Nginx(Component):
         return store | {field: part(url, field) for field in ("user", "password", "database")}
 
 
-def _without_passwords(plan: dict[str, Any]) -> dict[str, Any]:
-    stores = plan.get("stores", {}).items()
-    kept = {name: {field: value for field, value in store.items() if field != "password"} for name, store in stores}
-    return {**plan, "stores": kept} if kept else plan
+def _without_passwords(node: object) -> object:
+    """A plan as anybody may read it: without the passwords of its stores."""
+    if not isinstance(node, dict):
+        return node
+    return {name: _without_passwords(value) for name, value in node.items() if name != "password"}

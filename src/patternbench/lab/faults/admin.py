@@ -4,13 +4,45 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TypeVar
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from patternbench.lab.processes import StartError
 
 ANSWERS_WITHIN_S = 5.0
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Delays(_Frozen):
+    """How much longer than its level a proxy held requests back."""
+
+    mean_ns: float
+    max_ns: float
+
+
+class ProxyDeeds(_Frozen):
+    """What a fault did at one proxy: to how many requests; ``late`` where it held some back."""
+
+    requests: int
+    late: Delays | None = None
+
+
+class _Begun(_Frozen):
+    at_ns: int
+
+
+class _Ended(_Begun):
+    deeds: ProxyDeeds
+
+
+_Told = TypeVar("_Told", bound=_Begun)
 
 
 class Admin:
@@ -26,24 +58,25 @@ class Admin:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._answers = self._socket.makefile("rb")
 
-    def begin(self, name: str, fault: dict[str, Any]) -> int:
+    def begin(self, name: str, fault: Mapping[str, object]) -> int:
         """Let a fault act under a name; returns the moment from which it does, in nanoseconds."""
-        return int(self._told({"begin": {"name": name, "fault": fault}})["at_ns"])
+        return self._told({"begin": {"name": name, "fault": fault}}, _Begun).at_ns
 
-    def end(self, name: str) -> tuple[int, dict[str, Any]]:
+    def end(self, name: str) -> tuple[int, ProxyDeeds]:
         """End the fault of a name; returns the moment from which it is over, and what it did."""
-        answer = self._told({"end": {"name": name}})
-        return int(answer["at_ns"]), answer["deeds"]
+        ended = self._told({"end": {"name": name}}, _Ended)
+        return ended.at_ns, ended.deeds
 
-    def _told(self, order: dict[str, Any]) -> dict[str, Any]:
+    def _told(self, order: Mapping[str, object], kind: type[_Told]) -> _Told:
         try:
             self._socket.sendall(json.dumps(order).encode() + b"\n")
             answer = json.loads(self._answers.readline())
         except (OSError, ValueError) as error:
             raise StartError(f"the fault proxy {self.name} did not answer: {error or type(error).__name__}") from None
-        if not isinstance(answer, dict) or "error" in answer:
-            raise StartError(f"the fault proxy {self.name} refused an order: {answer}")
-        return answer
+        try:
+            return kind.model_validate(answer)
+        except ValidationError:
+            raise StartError(f"the fault proxy {self.name} refused an order: {answer}") from None
 
     def close(self) -> None:
         """Say no more; the proxy ends what faults are left."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from patternbench.lab.faults.act import Act, Deeds, Site
-from patternbench.lab.faults.admin import Admin
+from patternbench.lab.faults.admin import Admin, ProxyDeeds
 from patternbench.lab.processes import StartError
 from patternbench.study.faults import Fault
 from patternbench.study.units import NS_PER_US
@@ -31,7 +30,7 @@ class ByProxy:
         return max(moment for moment, _ in ended), _together([deeds for _, deeds in ended])
 
 
-def by_proxy(fault: Fault, name: str, site: Site, **settings: Any) -> Act:
+def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
     """A fault on a way, with its settings as the proxy knows them; raises StartError where no proxy stands."""
     admins = site.proxies(fault)
     if not admins:
@@ -39,11 +38,11 @@ def by_proxy(fault: Fault, name: str, site: Site, **settings: Any) -> Act:
     return ByProxy(name, {fault.kind: settings}, admins)
 
 
-def _together(all_deeds: Sequence[dict[str, Any]]) -> Deeds:
+def _together(all_deeds: Sequence[ProxyDeeds]) -> Deeds:
     """What several proxies did: requests add up, and the latest release of a request held back counts."""
-    late = [deeds["late"] for deeds in all_deeds if deeds["late"]]
-    said: dict[str, Any] = {"requests": sum(int(deeds["requests"]) for deeds in all_deeds)}
+    late = [deeds.late for deeds in all_deeds if deeds.late]
+    said: dict[str, float] = {"requests": sum(deeds.requests for deeds in all_deeds)}
     if late:
-        said["late_mean_us"] = max(times["mean_ns"] for times in late) / NS_PER_US
-        said["late_max_us"] = max(times["max_ns"] for times in late) / NS_PER_US
+        said["late_mean_us"] = max(times.mean_ns for times in late) / NS_PER_US
+        said["late_max_us"] = max(times.max_ns for times in late) / NS_PER_US
     return said
