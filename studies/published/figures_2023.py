@@ -51,8 +51,8 @@ def figures(table: pd.DataFrame, cloud: int) -> Drawn:
 def trade_off(table: pd.DataFrame) -> dict[str, Any]:
     """Draw both responses of every combination of the three patterns (section VIII-B)."""
     patterns = ("load_balancing", "request_bundle", "rate_limit")
-    found = recommend(table, Wish(("minimise total_time", "minimise failure_rate"), given=(), by=patterns))
-    return trade_off_figure(found.choices[0], found.given) or {}
+    found = recommend(table, Wish(("minimise total_time", "minimise failure_rate"), conditions=(), by=patterns))
+    return trade_off_figure(found.choices[0], found.conditions) or {}
 
 
 def main(arguments: list[str]) -> None:

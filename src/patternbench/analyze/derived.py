@@ -53,8 +53,8 @@ def _value(tree: ast.expr, row: Mapping[str, object]) -> float:
         return _OPERATIONS[type(tree.op)](_value(tree.left, row), _value(tree.right, row))
     if isinstance(tree, ast.UnaryOp):
         return -_value(tree.operand, row)
-    found = tree.value if isinstance(tree, ast.Constant) else row.get(_dotted(tree))
-    return float(found) if isinstance(found, int | float) else math.nan
+    operand = tree.value if isinstance(tree, ast.Constant) else row.get(_dotted(tree))
+    return float(operand) if isinstance(operand, int | float) else math.nan
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:

@@ -40,13 +40,15 @@ def median_interval(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Me
     >>> median_interval([1, 2, 3, 4, 5, 6])
     MedianInterval(median=3.5, low=1.0, high=6.0, rounds=6, coverage=0.96875)
     """
-    found = np.sort(np.asarray(values, dtype=float))
-    found = found[~np.isnan(found)]
-    count = len(found)
+    ordered = np.sort(np.asarray(values, dtype=float))
+    ordered = ordered[~np.isnan(ordered)]
+    count = len(ordered)
     if not count:
         return MedianInterval(np.nan, np.nan, np.nan, 0, np.nan)
     cut, coverage = _order_statistics(count, confidence)
-    return MedianInterval(float(np.median(found)), float(found[cut]), float(found[count - 1 - cut]), count, coverage)
+    return MedianInterval(
+        float(np.median(ordered)), float(ordered[cut]), float(ordered[count - 1 - cut]), count, coverage
+    )
 
 
 def median_table(
@@ -58,12 +60,12 @@ def median_table(
     `coverage`. Groups keep the order of their first round.
     """
     order, starts, keys = _groups(rounds, list(by))
-    found = [
+    rows = [
         (response, *_fields(median_interval(values, confidence)))
         for response in responses
         for values in np.split(rounds[response].to_numpy(float)[order], starts)[1:]
     ]
-    measured = pd.DataFrame.from_records(found, columns=["response", "median", "low", "high", "rounds", "coverage"])
+    measured = pd.DataFrame.from_records(rows, columns=["response", "median", "low", "high", "rounds", "coverage"])
     return pd.concat([pd.concat([keys] * len(responses), ignore_index=True), measured], axis=1)
 
 
@@ -84,5 +86,5 @@ def _groups(rounds: pd.DataFrame, by: list[str]) -> tuple[npt.NDArray[np.intp], 
     return order, starts, rounds.iloc[order[starts]][by].reset_index(drop=True)
 
 
-def _fields(found: MedianInterval) -> tuple[float, float, float, int, float]:
-    return found.median, found.low, found.high, found.rounds, found.coverage
+def _fields(interval: MedianInterval) -> tuple[float, float, float, int, float]:
+    return interval.median, interval.low, interval.high, interval.rounds, interval.coverage

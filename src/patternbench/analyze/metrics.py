@@ -165,17 +165,17 @@ def step_metrics(
     """
     span = _span(attempts, _measured(attempts))
     parts = list(attempts.groupby(["group", "step"], observed=True, sort=True))
-    known = whole if len(parts) == 1 else None
-    measured = ((names, known or round_metrics(part, objective_s)) for names, part in parts)
+    whole_round = whole if len(parts) == 1 else None
+    measured = ((names, whole_round or round_metrics(part, objective_s)) for names, part in parts)
     rows = [
         {
             "group": group,
             "step": step,
-            "calls_per_s": _over(found["TotalCalls"], span),
-            **{name: found[name] for name in STEP_RESPONSES},
+            "calls_per_s": _over(metrics["TotalCalls"], span),
+            **{name: metrics[name] for name in STEP_RESPONSES},
         }
-        for (group, step), found in measured
-        if found["TotalCalls"] > 0
+        for (group, step), metrics in measured
+        if metrics["TotalCalls"] > 0
     ]
     return pd.DataFrame(rows, columns=["group", "step", "calls_per_s", *STEP_RESPONSES])
 
@@ -359,8 +359,8 @@ def _any(flags: _Bools, group: _Ints, count: int) -> _Bools:
 
 
 def _ratio(above: _Floats, below: _Floats) -> _Floats:
-    known = np.where(below > 0, below, np.nan)
-    return np.asarray(above / known, dtype=np.float64)
+    positive = np.where(below > 0, below, np.nan)
+    return np.asarray(above / positive, dtype=np.float64)
 
 
 def _over(above: float, below: float) -> float:

@@ -55,8 +55,8 @@ def noise_floor(rounds: pd.DataFrame, responses: Sequence[str]) -> pd.DataFrame:
     `rounds` has `scenario` and the responses, one row per round.
     """
     groups = [group for _, group in rounds.groupby("scenario", sort=False)]
-    found = {name: floor_of(name, [group[name].to_numpy(float) for group in groups]) for name in responses}
-    return pd.DataFrame([{"response": name, **vars(floor)} for name, floor in found.items()])
+    floors = {name: floor_of(name, [group[name].to_numpy(float) for group in groups]) for name in responses}
+    return pd.DataFrame([{"response": name, **vars(floor)} for name, floor in floors.items()])
 
 
 def floor_of(response: str, scenarios: Sequence[npt.NDArray[np.float64]]) -> Floor:
@@ -87,8 +87,8 @@ def block_drift(rounds: pd.DataFrame, response: str) -> pd.DataFrame:
     (percent deviation, with its order-statistic interval over the block's rounds) and `rounds`.
     """
     relative = _deviations(rounds, response)
-    found = [{"block": block, **_interval_fields(part)} for block, part in relative.groupby(rounds["block"])]
-    return pd.DataFrame(found, columns=["block", "median", "low", "high", "rounds"])
+    rows = [{"block": block, **_interval_fields(part)} for block, part in relative.groupby(rounds["block"])]
+    return pd.DataFrame(rows, columns=["block", "median", "low", "high", "rounds"])
 
 
 def trend(rounds: pd.DataFrame, response: str) -> Trend:
@@ -116,5 +116,5 @@ def _deviations(rounds: pd.DataFrame, response: str) -> pd.Series:
 
 
 def _interval_fields(part: "pd.Series[float]") -> dict[str, float]:
-    found = median_interval(part.to_numpy(float))
-    return {"median": found.median, "low": found.low, "high": found.high, "rounds": found.rounds}
+    interval = median_interval(part.to_numpy(float))
+    return {"median": interval.median, "low": interval.low, "high": interval.high, "rounds": interval.rounds}

@@ -19,8 +19,8 @@ class DataProblem:
     remedy: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        return f"{place}{self.what}" + (f" {self.remedy}" if self.remedy else "")
+        prefix = f"{self.where}: " if self.where else ""
+        return f"{prefix}{self.what}" + (f" {self.remedy}" if self.remedy else "")
 
 
 class DataError(ValueError):
@@ -44,22 +44,22 @@ class Note:
 
 def raise_if_any(problems: Iterable[DataProblem]) -> None:
     """Raise one `DataError` that carries all of `problems`; do nothing when there are none."""
-    found = tuple(problems)
-    if found:
-        raise DataError(*found)
+    listed = tuple(problems)
+    if listed:
+        raise DataError(*listed)
 
 
 def gathered(*attempts: Callable[[], _T]) -> list[_T]:
     """Return what each attempt gives, or raise one `DataError` with the problems of all that fail."""
-    found: list[_T] = []
+    results: list[_T] = []
     problems: list[DataProblem] = []
     for attempt in attempts:
         try:
-            found.append(attempt())
+            results.append(attempt())
         except DataError as error:
             problems += error.problems
     raise_if_any(problems)
-    return found
+    return results
 
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:

@@ -35,13 +35,16 @@ class ColumnRoles:
 
     factors: tuple[str, ...]
     responses: tuple[str, ...]
-    known: FactorTable = NOTHING_KNOWN
+    factor_table: FactorTable = NOTHING_KNOWN
 
 
 def roles(
-    table: pd.DataFrame, by: Sequence[str] = (), responses: Sequence[str] = (), known: FactorTable = NOTHING_KNOWN
+    table: pd.DataFrame,
+    by: Sequence[str] = (),
+    responses: Sequence[str] = (),
+    factor_table: FactorTable = NOTHING_KNOWN,
 ) -> ColumnRoles:
-    """Tell factors from responses: as a run's factors are `known`, else by the names of responses, or as `by` says.
+    """Tell factors from responses: by a run's `factor_table`, else by the names of responses, or as `by` says.
 
     Raises `DataError` when a name is no column, a response is not numeric or too large to compute with, or nothing
     tells the scenarios apart.
@@ -49,7 +52,7 @@ def roles(
     columns = [str(name) for name in table.columns]
     raise_if_any(_unknown(columns, "--by", by) + _unknown(columns, "--response", responses))
     chosen = tuple(responses) or _usual(columns) or _numeric_rest(table, by)
-    factors = tuple(by) or tuple(name for name in columns if _is_factor(name, chosen, known))
+    factors = tuple(by) or tuple(name for name in columns if _is_factor(name, chosen, factor_table))
     if not chosen:
         raise DataError(DataProblem("no response is known in this table.", "", "Name one: --response p95."))
     if not factors and "scenario" not in columns:
@@ -58,23 +61,23 @@ def roles(
         )
     raise_if_any(_not_numeric(table, chosen))
     raise_if_any(problem for name in chosen for problem in out_of_scale(finite(table[name])[:, None], [name]))
-    return ColumnRoles(factors, chosen, known)
+    return ColumnRoles(factors, chosen, factor_table)
 
 
-def varying(table: pd.DataFrame, found: ColumnRoles) -> ColumnRoles:
+def varying(table: pd.DataFrame, columns: ColumnRoles) -> ColumnRoles:
     """Leave out factors of a single level, which tell nothing apart in this table, unless that leaves none."""
-    kept = tuple(name for name in found.factors if table[name].nunique(dropna=False) > 1)
-    return replace(found, factors=kept or found.factors)
+    kept = tuple(name for name in columns.factors if table[name].nunique(dropna=False) > 1)
+    return replace(columns, factors=kept or columns.factors)
 
 
-def _unknown(known: Sequence[str], option: str, names: Sequence[str]) -> list[DataProblem]:
-    wrong = [name for name in names if name not in known]
-    return [DataProblem(f"no column is called {name}.", option, did_you_mean(name, known)) for name in wrong]
+def _unknown(columns: Sequence[str], option: str, names: Sequence[str]) -> list[DataProblem]:
+    wrong = [name for name in names if name not in columns]
+    return [DataProblem(f"no column is called {name}.", option, did_you_mean(name, columns)) for name in wrong]
 
 
-def _usual(known: Sequence[str]) -> tuple[str, ...]:
-    names = USUAL if set(USUAL) <= set(known) else _ELSE
-    return tuple(name for name in names if name in known)
+def _usual(columns: Sequence[str]) -> tuple[str, ...]:
+    names = USUAL if set(USUAL) <= set(columns) else _ELSE
+    return tuple(name for name in names if name in columns)
 
 
 def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
@@ -84,9 +87,9 @@ def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(name) for name in numeric if name not in by and name not in BOOKKEEPING)
 
 
-def _is_factor(name: str, responses: Sequence[str], known: FactorTable) -> bool:
-    if known:
-        return name in known and name not in responses
+def _is_factor(name: str, responses: Sequence[str], factor_table: FactorTable) -> bool:
+    if factor_table:
+        return name in factor_table and name not in responses
     return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses} and not name.startswith(PREFIX)
 
 
@@ -108,27 +111,29 @@ class ScenarioRounds:
     blocks: Mapping[str, Floats] = field(default_factory=dict)
 
 
-def scenarios(table: pd.DataFrame, found: ColumnRoles) -> list[ScenarioRounds]:
+def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]:
     """Group rounds by scenario, in order of appearance, leaving out missing and infinite values."""
-    keys = list(found.factors) or ["scenario"]
+    keys = list(columns.factors) or ["scenario"]
     groups = table.groupby(keys, sort=False, dropna=False)
-    return [_scenario(key, keys, rows, found) for key, rows in groups]
+    return [_scenario(key, keys, rows, columns) for key, rows in groups]
 
 
-def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, found: ColumnRoles) -> ScenarioRounds:
+def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, columns: ColumnRoles) -> ScenarioRounds:
     parts = key if isinstance(key, tuple) else (key,)
-    levels = {n: found.known.level(n, _plain(v)) for n, v in zip(keys, parts, strict=True) if not _is_missing(v)}
-    values = {name: finite(rows[name]) for name in found.responses}
-    return ScenarioRounds(label(levels), levels, values, _blocks(rows, found))
+    levels = {
+        n: columns.factor_table.level(n, _plain(v)) for n, v in zip(keys, parts, strict=True) if not _is_missing(v)
+    }
+    values = {name: finite(rows[name]) for name in columns.responses}
+    return ScenarioRounds(label(levels), levels, values, _blocks(rows, columns))
 
 
-def _blocks(rows: pd.DataFrame, found: ColumnRoles) -> dict[str, Floats]:
+def _blocks(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
     """The block of each finite value, per response; none when a block holds several rounds of the scenario."""
     if "block" not in rows or rows["block"].isna().any() or rows["block"].duplicated().any():
         return {}
     return {
         name: rows["block"].to_numpy(dtype=float)[np.isfinite(rows[name].to_numpy(dtype=float, na_value=np.nan))]
-        for name in found.responses
+        for name in columns.responses
     }
 
 
@@ -174,11 +179,11 @@ def level_of(text: str, table: pd.DataFrame, option: str, factors: FactorTable =
     if not sign or name not in table.columns:
         remedy = did_you_mean(name, table.columns) if sign else "Write factor=level, such as strategy=baseline."
         raise DataError(DataProblem(f"'{text}' names no level.", option, remedy))
-    known = [_plain(v) for v in table[name].dropna().unique()]
-    for one in known:
+    levels = [_plain(v) for v in table[name].dropna().unique()]
+    for one in levels:
         if value in (factors.text(name, one), str(one)) or _same_number(name, one, value, factors):
             return name, one
-    texts = [factors.text(name, one) for one in known]
+    texts = [factors.text(name, one) for one in levels]
     raise DataError(DataProblem(f"{name} has no level {value}.", option, did_you_mean(value, texts)))
 
 

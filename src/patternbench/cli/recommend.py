@@ -55,7 +55,7 @@ def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], *
     table = read(run)
     wish = replace(
         _asked(run, objectives, limits, options["by"]),
-        given=options["given"] or None,
+        conditions=options["given"] or None,
         baseline=options["baseline"],
         seed=options["seed"],
         level=options["level"],

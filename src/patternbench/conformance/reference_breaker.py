@@ -98,14 +98,14 @@ def mistakes(config: BreakerConfig, decisions: Iterable[CallDecision], early_us:
     The end of the wait is allowed to be `early_us` too early and `late_us` too late.
     """
     breaker = ReferenceBreaker(config)
-    found = []
+    wrong_decisions = []
     for number, decision in enumerate(decisions):
         mistake = _mistake(breaker, decision, early_us, late_us)
         if mistake is not None:
-            found.append(f"call {number} at {decision.at_us} us {mistake}")
+            wrong_decisions.append(f"call {number} at {decision.at_us} us {mistake}")
         if decision.result is not None:
             breaker.record(decision.result)
-    return found
+    return wrong_decisions
 
 
 def _mistake(breaker: ReferenceBreaker, decision: CallDecision, early_us: int, late_us: int) -> str | None:

@@ -105,8 +105,8 @@ def writing(run: RunFolder, path: Path | None = None) -> Iterator[None]:
         yield
     except OSError as error:
         hint = f"mend that, then type `patternbench report {run.path}`; the records are as they were"
-        place = str(error.filename or path or run.path)
-        raise InputError(Problem(f"cannot be written: {reason(error)}", file=place, hint=hint)) from None
+        unwritable = str(error.filename or path or run.path)
+        raise InputError(Problem(f"cannot be written: {reason(error)}", file=unwritable, hint=hint)) from None
 
 
 def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
@@ -167,17 +167,17 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
     objective_s = noted.objective_s or math.inf
     entries = damage.rounds(run)
     jobs = [Reading(run, entry, settings[entry.scenario], objective_s) for entry in entries]
-    found = list(_each(jobs))
+    parts = list(_each(jobs))
     added = {PREFIX + name: derived.parse(text) for name, text in noted.derived.items()}
     rounds = pd.DataFrame(
-        [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, found, strict=True)]
+        [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, parts, strict=True)]
     )
-    by_step = _joined(entries, [part.steps for part in found], NOTHING.steps)
+    by_step = _joined(entries, [part.steps for part in parts], NOTHING.steps)
     with writing(run, run.rounds):
         tables.write_rounds(rounds, [factor.as_json() for factor in factors.values()], run.rounds)
     with writing(run, run.steps):
         tables.write_steps(by_step, run.steps)
-    return RunMeasures(entries, rounds, _joined(entries, [part.curve for part in found], NOTHING.curve), by_step)
+    return RunMeasures(entries, rounds, _joined(entries, [part.curve for part in parts], NOTHING.curve), by_step)
 
 
 def _study(run: RunFolder) -> Study:
@@ -218,15 +218,15 @@ def _row(
     entry: Entry, levels: dict[str, object], measured: dict[str, float], added: Mapping[str, ast.expr]
 ) -> dict[str, object]:
     """One row of rounds.parquet (contracts/records); ``added`` are the responses that the study derives."""
-    known = {**levels, **measured}
+    values = {**levels, **measured}
     return {
         "round": entry.round,
         "block": entry.block,
         "scenario": entry.scenario,
         "status": entry.status,
         "cause": entry.cause,
-        **known,
-        **{name: derived.value(tree, known) for name, tree in added.items()},
+        **values,
+        **{name: derived.value(tree, values) for name, tree in added.items()},
         "started": entry.started,
         "seconds": entry.seconds,
         "generator_cpu_s": entry.cpu_seconds,

@@ -25,7 +25,7 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
     `SECTION-N` for further sections. Empty ones are left out.
     """
     arrangement = layout(report)
-    found = {
+    frames = {
         **{f"figure-{response.name}": figure_table(report, response.name) for response in figure_responses(report)},
         "comparisons": comparisons(findings(report, arrangement), arrangement),
         **noise_tables(report),
@@ -35,7 +35,7 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
         "left-out": pd.DataFrame(list(report.left_out)),
         **_of_sections(report),
     }
-    return {name: table for name, table in found.items() if len(table)}
+    return {name: table for name, table in frames.items() if len(table)}
 
 
 def write_tables(report: RunReport, folder: Path) -> list[Path]:
@@ -47,33 +47,37 @@ def write_tables(report: RunReport, folder: Path) -> list[Path]:
 def figure_table(report: RunReport, response: str) -> pd.DataFrame:
     """Give the numbers behind a figure: one row a scenario, in the plan's order, with its levels."""
     measured = median_table(report.done, ["scenario"], [response])[_SHOWN]
-    levels = pd.DataFrame([{"scenario": each.id, **each.levels} for each in report.scenarios])
+    levels = pd.DataFrame([{"scenario": scenario.id, **scenario.levels} for scenario in report.scenarios])
     names = ["scenario", *(name for name in report.factors if name in levels.columns)]
     return levels[names].merge(measured, on="scenario")
 
 
-def comparisons(found: Findings, arrangement: Layout) -> pd.DataFrame:
+def comparisons(compared: Findings, arrangement: Layout) -> pd.DataFrame:
     """Lay the comparisons with the reference under each other: over all conditions, then for each."""
-    parts = [("all conditions", found.by_item), ("one level", found.by_level), ("one condition", found.by_scenario)]
-    shown = [table.assign(over=over, reference=found.reference) for over, table in parts if len(table)]
+    parts = [
+        ("all conditions", compared.by_item),
+        ("one level", compared.by_level),
+        ("one condition", compared.by_scenario),
+    ]
+    shown = [table.assign(over=over, reference=compared.reference) for over, table in parts if len(table)]
     return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame()
 
 
 def noise_tables(report: RunReport) -> dict[str, pd.DataFrame]:
     """Give the noise floor and the drift of the headline responses."""
-    known = [name for name in HEADLINES if name in report.rounds.columns]
-    drifts = [block_drift(report.done, name).assign(response=name) for name in known if name not in SHARES]
+    responses = [name for name in HEADLINES if name in report.rounds.columns]
+    drifts = [block_drift(report.done, name).assign(response=name) for name in responses if name not in SHARES]
     return {
-        "noise": noise_floor(report.done, known),
+        "noise": noise_floor(report.done, responses),
         "drift": pd.concat(drifts, ignore_index=True) if drifts else pd.DataFrame(),
     }
 
 
 def _of_sections(report: RunReport) -> dict[str, pd.DataFrame]:
     return {
-        f"{section.anchor}-{place}": table.frame
+        f"{section.anchor}-{number}": table.frame
         for section in report.sections
-        for place, table in enumerate(section.tables, start=1)
+        for number, table in enumerate(section.tables, start=1)
     }
 
 

@@ -135,7 +135,7 @@ def _user_rows(run: RunFolder, entry: Entry, scenario: Scenario) -> pd.DataFrame
 def _fault(faults: tuple[Fault, ...]) -> dict[str, Any]:
     """The fault in that tool's columns; it knows one fault per run, and of those that it knows abort goes first."""
     kinds = {fault.kind: fault.chosen for fault in reversed(faults)}
-    kind = next((known for known in ("abort", "delay", *kinds) if known in kinds), "none")
+    kind = next((name for name in ("abort", "delay", *kinds) if name in kinds), "none")
     chosen = kinds.get(kind)
     said: dict[str, Any] = {"faultType": kind, "faultPercentage": 100 if chosen else 0}
     if isinstance(chosen, ShareKind):

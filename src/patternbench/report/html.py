@@ -64,12 +64,12 @@ def write_html(report: RunReport, path: Path) -> Path:
 def render(report: RunReport) -> str:
     """Make the whole page; it refers to nothing outside itself."""
     arrangement = layout(report)
-    found = findings(report, arrangement)
+    comparisons = findings(report, arrangement)
     return (
         _environment()
         .get_template("report.html")
         .render(
-            **_words(report, arrangement, found),
+            **_words(report, arrangement, comparisons),
             data=_embedded(_data(report, arrangement)),
             library=Markup(_library().replace("</script", "<\\/script")),
         )
@@ -90,16 +90,16 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str, object]:
+def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dict[str, object]:
     """Gather what the template says in words and tables."""
     return {
         "report": report,
         "title": report.study_name,
-        "headlines": headlines(found, arrangement, report.sections) or measured(report, arrangement),
-        "reference": found.reference,
-        "score": _scorecard(found),
+        "headlines": headlines(comparisons, arrangement, report.sections) or measured(report, arrangement),
+        "reference": comparisons.reference,
+        "score": _scorecard(comparisons),
         "failure_limit": report.failure_limit,
-        "by_level": [_by_level(found, name, arrangement) for name in _compared(found)],
+        "by_level": [_by_level(comparisons, name, arrangement) for name in _compared(comparisons)],
         "facts": _facts(report),
         "machine": _flat(report.manifest),
         "factors": {
@@ -117,25 +117,25 @@ def _words(report: RunReport, arrangement: Layout, found: Findings) -> dict[str,
     }
 
 
-def _compared(found: Findings) -> list[str]:
-    return list(dict.fromkeys(found.by_level["response"])) if len(found.by_level) else []
+def _compared(comparisons: Findings) -> list[str]:
+    return list(dict.fromkeys(comparisons.by_level["response"])) if len(comparisons.by_level) else []
 
 
-def _scorecard(found: Findings) -> dict[str, object]:
+def _scorecard(comparisons: Findings) -> dict[str, object]:
     """Lay out how each line compares with the reference in each headline response."""
-    if found.by_item.empty:
+    if comparisons.by_item.empty:
         return {"responses": [], "rows": []}
-    names = list(dict.fromkeys(found.by_item["response"]))
+    names = list(dict.fromkeys(comparisons.by_item["response"]))
     rows = [
         {"item": name, "cells": [_cell(part[part["response"] == response]) for response in names]}
-        for name, part in found.by_item.groupby("item", sort=False)
+        for name, part in comparisons.by_item.groupby("item", sort=False)
     ]
     return {"responses": [RESPONSES[name] for name in names], "rows": rows}
 
 
-def _by_level(found: Findings, response: str, arrangement: Layout) -> dict[str, object]:
+def _by_level(comparisons: Findings, response: str, arrangement: Layout) -> dict[str, object]:
     """Lay out how each line compares with the reference at each level of the axis."""
-    mine = found.by_level[found.by_level["response"] == response]
+    mine = comparisons.by_level[comparisons.by_level["response"] == response]
     levels = [text for text in arrangement.axis.texts if text in set(mine["x_text"])]
     rows = [
         {"item": name, "cells": [_cell(part[part["x_text"] == level]) for level in levels]}
@@ -168,7 +168,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
 
 def _systems(report: RunReport) -> str:
     """Name what was measured: a system of the lab, or the URLs of one that ran already, without who logs in."""
-    names = [_LOGIN.sub("//", name) for each in report.scenarios for name in each.config.system_names]
+    names = [_LOGIN.sub("//", name) for scenario in report.scenarios for name in scenario.config.system_names]
     return ", ".join(dict.fromkeys(names)) or "–"
 
 
@@ -178,11 +178,11 @@ def _total(rounds: pd.DataFrame, response: str) -> str:
 
 def _flat(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     """Lay the manifest out as lines of path and value."""
-    found: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
     for name, value in manifest.items():
         path = f"{prefix}{name.removesuffix('_s')}".replace("_", " ")
-        found += _flat(value, f"{path} · ") if isinstance(value, Mapping) else [(path, _value(name, value))]
-    return found
+        lines += _flat(value, f"{path} · ") if isinstance(value, Mapping) else [(path, _value(name, value))]
+    return lines
 
 
 def _value(name: str, value: object) -> str:
@@ -195,8 +195,8 @@ def _value(name: str, value: object) -> str:
 
 def _noise(report: RunReport) -> list[dict[str, object]]:
     """Say for each headline response how much its scenarios differ from themselves, and whether it drifted."""
-    known = [name for name in HEADLINES if name in report.rounds.columns]
-    return [_noise_row(report, row) for row in _records(noise_floor(report.done, known))]
+    responses = [name for name in HEADLINES if name in report.rounds.columns]
+    return [_noise_row(report, row) for row in _records(noise_floor(report.done, responses))]
 
 
 def _noise_row(report: RunReport, row: Mapping[str, Any]) -> dict[str, object]:
@@ -209,12 +209,12 @@ def _drifted(report: RunReport, response: str, floor: Mapping[str, Any]) -> dict
     """Say how far a response moved from first block to last, and whether that is more than its noise."""
     if response in SHARES:
         return {"drift": "told of times and rates", "drifted": False}
-    found = trend(report.done, response)
-    if np.isnan(found.p):
+    drift = trend(report.done, response)
+    if np.isnan(drift.p):
         return {"drift": "needs three blocks", "drifted": False}
-    if found.p > _DRIFT_MATTERS:
+    if drift.p > _DRIFT_MATTERS:
         return {"drift": "none seen", "drifted": False}
-    moved = found.percent_a_block * (found.blocks - 1)
+    moved = drift.percent_a_block * (drift.blocks - 1)
     within = "" if not floor["in_percent"] or abs(moved) > floor["typical"] else ", within the noise floor"
     return {"drift": f"{moved:+.1f} % over the run{within}".replace("-", "−"), "drifted": not within}
 
@@ -251,12 +251,12 @@ def _name(row: Any) -> str:
 
 def _grid_words(arrangement: Layout) -> str:
     """Say in words how the figures are arranged."""
-    given = arrangement.roles
+    roles = arrangement.roles
     parts = [
-        f"rows: {factor_title(given.row)}" if given.row else "",
-        f"columns: {factor_title(given.column)}" if given.column else "",
+        f"rows: {factor_title(roles.row)}" if roles.row else "",
+        f"columns: {factor_title(roles.column)}" if roles.column else "",
     ]
-    parts.append(f"across: {arrangement.axis.title}" if given.x else "across: one place a line")
+    parts.append(f"across: {arrangement.axis.title}" if roles.x else "across: one place a line")
     parts.append("a line for each strategy and configuration")
     return "; ".join(part for part in parts if part)
 
@@ -326,7 +326,7 @@ def _curves(report: RunReport, arrangement: Layout) -> dict[str, object]:
         return {}
     keys = ["kind", "scenario", "quantile"]
     table = (1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])).reset_index()
-    places = {str(scenario): place for place, scenario in enumerate(arrangement.scenarios["scenario"])}
+    places = {str(scenario): index for index, scenario in enumerate(arrangement.scenarios["scenario"])}
     quantiles = sorted(table["quantile"].unique())
     packed: dict[str, Any] = {"tails": [[tail_place(q), _share(q)] for q in quantiles], "kinds": {}}
     for (kind, scenario), part in table.groupby(["kind", "scenario"], sort=True):
@@ -344,14 +344,14 @@ def _drifts(report: RunReport) -> list[dict[str, object]]:
     if table.empty:
         return []
     table = table.assign(response=table["response"].map(lambda name: RESPONSES[name].title))
-    found: list[dict[str, object]] = json.loads(table.round(3).to_json(orient="records"))
-    return found
+    rows: list[dict[str, object]] = json.loads(table.round(3).to_json(orient="records"))
+    return rows
 
 
 def _levels(report: RunReport) -> dict[str, object]:
     """Pack the levels of every scenario, for the tables."""
     names = list(report.factors)
-    rows = [[_level(each.levels.get(name)) for name in names] for each in report.scenarios]
+    rows = [[_level(scenario.levels.get(name)) for name in names] for scenario in report.scenarios]
     return {"titles": [factor_title(name) for name in names], "rows": rows}
 
 
@@ -361,15 +361,15 @@ def _level(level: object) -> str:
 
 def _details(report: RunReport) -> dict[str, object]:
     """Pack each scenario's main responses, already written with their units."""
-    known = [name for name in _OF_SCENARIOS if name in report.rounds.columns]
-    medians = median_table(report.done, ["scenario"], known).pivot(
+    responses = [name for name in _OF_SCENARIOS if name in report.rounds.columns]
+    medians = median_table(report.done, ["scenario"], responses).pivot(
         index="scenario", columns="response", values="median"
     )
-    ordered = medians.reindex(index=[each.id for each in report.scenarios], columns=known)
+    ordered = medians.reindex(index=[scenario.id for scenario in report.scenarios], columns=responses)
     return {
-        "titles": [RESPONSES[name].title for name in known],
+        "titles": [RESPONSES[name].title for name in responses],
         "rows": [
-            [shown(value, RESPONSES[name].kind) for name, value in zip(known, row, strict=True)]
+            [shown(value, RESPONSES[name].kind) for name, value in zip(responses, row, strict=True)]
             for row in ordered.to_numpy()
         ],
         "values": [_rounded(row) for row in ordered.itertuples(index=False)],

@@ -49,32 +49,32 @@ class Layout:
     @property
     def details(self) -> list[str]:
         """The details that lines are told apart by, plain ones first; empty when too many for widths."""
-        found = sorted(self.order("detail"), key=lambda text: (text != "", _by_number(text)))
-        return found if 1 < len(found) <= _MOST_WIDTHS else []
+        details = sorted(self.order("detail"), key=lambda text: (text != "", _by_number(text)))
+        return details if 1 < len(details) <= _MOST_WIDTHS else []
 
     @property
     def reference(self) -> str:
         """The label of the line that the others are compared with."""
-        found = self.scenarios.loc[self.scenarios["reference"], "line"]
-        return str(found.iloc[0]) if len(found) else ""
+        lines = self.scenarios.loc[self.scenarios["reference"], "line"]
+        return str(lines.iloc[0]) if len(lines) else ""
 
 
 def layout(report: RunReport) -> Layout:
     """Arrange the scenarios of a run by the roles of its factors."""
     levels = [scenario.levels for scenario in report.scenarios]
-    partial = {name for name in report.factors if any(each.get(name) is None for each in levels)}
-    given = roles(report.factors, partial)
-    axis = _axis(report.factors, given)
-    table = pd.DataFrame([_placed(each, report.factors, given, axis) for each in report.scenarios])
-    table["detail"] = _details(levels, table["strategy"].tolist(), [report.factors[name] for name in given.detail])
+    partial = {name for name in report.factors if any(scenario_levels.get(name) is None for scenario_levels in levels)}
+    roles_ = roles(report.factors, partial)
+    axis = _axis(report.factors, roles_)
+    table = pd.DataFrame([_placed(scenario, report.factors, roles_, axis) for scenario in report.scenarios])
+    table["detail"] = _details(levels, table["strategy"].tolist(), [report.factors[name] for name in roles_.detail])
     table["line"] = [line(*pair) for pair in zip(table["strategy"], table["detail"], strict=True)]
-    if given.x is None:
+    if roles_.x is None:
         table["x_text"] = table["line"]
         table["x"] = pd.factorize(table["line"])[0]
         axis = _of_lines(table)
     table["reference"] = _references(table, levels, report.factors)
     table["baseline"] = _baselines(table, levels, report.factors)
-    return Layout(report.factors, given, axis, table)
+    return Layout(report.factors, roles_, axis, table)
 
 
 def item(client: str, line: str) -> str:
@@ -82,20 +82,20 @@ def item(client: str, line: str) -> str:
     return f"{line} ({client})" if client else line
 
 
-def _placed(scenario: PlannedScenario, factors: Factors, given: Roles, axis: Axis) -> dict[str, object]:
+def _placed(scenario: PlannedScenario, factors: Factors, roles: Roles, axis: Axis) -> dict[str, object]:
     levels = scenario.levels
-    row, column = (_panel(factors[name], levels) if name else "" for name in (given.row, given.column))
-    place = list(factors[given.x].levels).index(levels[given.x]) if given.x else 0
-    conditions = _conditions(factors, given)
+    row, column = (_panel(factors[name], levels) if name else "" for name in (roles.row, roles.column))
+    level_index = list(factors[roles.x].levels).index(levels[roles.x]) if roles.x else 0
+    conditions = _conditions(factors, roles)
     client = next((name for name in conditions if factors[name].role is Role.CLIENT), None)
     return {
         "scenario": scenario.id,
         "row": row,
         "column": column,
         "panel": " · ".join(part for part in (row, column) if part),
-        "x": axis.places[place] if axis.places else 0.0,
-        "x_text": axis.texts[place] if axis.texts else "",
-        "strategy": _words(levels.get(given.color)) if given.color else "all",
+        "x": axis.places[level_index] if axis.places else 0.0,
+        "x_text": axis.texts[level_index] if axis.texts else "",
+        "strategy": _words(levels.get(roles.color)) if roles.color else "all",
         "client": level_text(levels[client]) if client else "",
         "condition": ", ".join(
             _named(factors[name], levels[name])
@@ -105,9 +105,9 @@ def _placed(scenario: PlannedScenario, factors: Factors, given: Roles, axis: Axi
     }
 
 
-def _conditions(factors: Factors, given: Roles) -> list[str]:
+def _conditions(factors: Factors, roles: Roles) -> list[str]:
     """The factors that are the same for whatever pattern is compared: those outside, and what else is no pattern."""
-    return [*given.outside, *(name for name in given.detail if factors[name].role is not Role.PATTERN)]
+    return [*roles.outside, *(name for name in roles.detail if factors[name].role is not Role.PATTERN)]
 
 
 def _panel(factor: Factor, levels: Levels) -> str:
@@ -133,10 +133,10 @@ def _words(level: Level) -> str:
     return "none" if level is None else level_text(level).replace("_", " ")
 
 
-def _axis(factors: Factors, given: Roles) -> Axis:
-    if given.x is None:
+def _axis(factors: Factors, roles: Roles) -> Axis:
+    if roles.x is None:
         return Axis("", (), (), quantity=False)
-    factor = factors[given.x]
+    factor = factors[roles.x]
     values = [numeric(level, factor.unit) or 0.0 for level in factor.levels]
     texts = tuple(level_with_unit(factor, level) for level in factor.levels)
     unit, scale = {Unit.PERCENT: (" (%)", 1.0), Unit.DURATION: (" (ms)", 1000.0)}.get(factor.unit, ("", 1.0))
@@ -145,7 +145,7 @@ def _axis(factors: Factors, given: Roles) -> Axis:
 
 def _of_lines(table: pd.DataFrame) -> Axis:
     lines = tuple(dict.fromkeys(table["line"]))
-    return Axis("", tuple(float(place) for place in range(len(lines))), lines, quantity=False)
+    return Axis("", tuple(float(index) for index in range(len(lines))), lines, quantity=False)
 
 
 def _details(levels: Sequence[Levels], strategies: Sequence[str], factors: Sequence[Factor]) -> list[str]:
@@ -166,10 +166,10 @@ def _varying(
 
 def detail(levels: Sequence[tuple[Factor, Level]]) -> str:
     """Name a configuration by its levels: patterns at none go unsaid, and a lone duration needs no name."""
-    given = [(factor, level) for factor, level in levels if level is not None and not _is_none(factor, level)]
-    if len(given) == 1 and given[0][0].unit is Unit.DURATION:
-        return level_text(given[0][1])
-    return ", ".join(_named(factor, level) for factor, level in given)
+    shown = [(factor, level) for factor, level in levels if level is not None and not _is_none(factor, level)]
+    if len(shown) == 1 and shown[0][0].unit is Unit.DURATION:
+        return level_text(shown[0][1])
+    return ", ".join(_named(factor, level) for factor, level in shown)
 
 
 def _is_none(factor: Factor, level: Level) -> bool:
@@ -183,16 +183,16 @@ def line(strategy: str, detail: str) -> str:
 
 def _references(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> "pd.Series[bool]":
     """Mark the baseline, every pattern at none; in a study without one, the first line that was declared."""
-    found = pd.Series([is_baseline(each, factors) for each in levels], index=table.index)
-    return found if found.any() else table["line"] == table["line"].iloc[0]
+    baselines = pd.Series([is_baseline(scenario_levels, factors) for scenario_levels in levels], index=table.index)
+    return baselines if baselines.any() else table["line"] == table["line"].iloc[0]
 
 
 def _baselines(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> list[str | None]:
     """The reference of each scenario under its own condition: of several the one that is most like it."""
     places: dict[tuple[str, str], list[int]] = {}
     keys = list(zip(table["client"], table["condition"], strict=True))
-    for place in table.index[table["reference"]]:
-        places.setdefault(keys[place], []).append(place)
+    for row in table.index[table["reference"]]:
+        places.setdefault(keys[row], []).append(row)
     patterns = [name for name, factor in factors.items() if factor.role is Role.PATTERN]
 
     def unlike(reference: int, scenario: int) -> int:
@@ -201,10 +201,10 @@ def _baselines(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) 
     def nearest(scenario: int) -> int | None:
         return min(places.get(keys[scenario], []), key=lambda one: unlike(one, scenario), default=None)
 
-    found = map(nearest, range(len(keys)))
-    return [None if place is None else str(table["scenario"].iloc[place]) for place in found]
+    nearest_rows = map(nearest, range(len(keys)))
+    return [None if row is None else str(table["scenario"].iloc[row]) for row in nearest_rows]
 
 
 def _by_number(text: str) -> tuple[float, str]:
-    found = re.search(r"[0-9.]+", text)
-    return (float(found[0]) if found else 0.0, text)
+    match = re.search(r"[0-9.]+", text)
+    return (float(match[0]) if match else 0.0, text)

@@ -75,19 +75,19 @@ class DoubtCount:
 
 def warnings(report: RunReport) -> list[DoubtCount]:
     """Put the rounds' warnings of one kind together, told by the first of them; the most frequent kind first."""
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for scenario, given in zip(report.rounds["scenario"], _given(report.rounds), strict=True):
-        for warning in _listed(given):
+    by_kind: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for scenario, cell in zip(report.rounds["scenario"], _warning_cells(report.rounds), strict=True):
+        for warning in _listed(cell):
             text = f"{'not valid: ' if warning.get('invalidates') else ''}{warning.get('message', '')}"
             kind = f"{warning.get('kind') or text}{bool(warning.get('invalidates'))}"
-            found.setdefault((kind, str(warning.get("remedy", ""))), []).append((text, str(scenario)))
-    together = [_together(remedy, told) for (_, remedy), told in found.items()]
+            by_kind.setdefault((kind, str(warning.get("remedy", ""))), []).append((text, str(scenario)))
+    together = [_together(remedy, told) for (_, remedy), told in by_kind.items()]
     return sorted(together, key=lambda warning: -warning.rounds)
 
 
 def doubted(report: RunReport) -> int:
     """How many rounds carry a warning."""
-    return sum(bool(_listed(given)) for given in _given(report.rounds))
+    return sum(bool(_listed(cell)) for cell in _warning_cells(report.rounds))
 
 
 def _together(remedy: str, told: Sequence[tuple[str, str]]) -> DoubtCount:
@@ -97,14 +97,14 @@ def _together(remedy: str, told: Sequence[tuple[str, str]]) -> DoubtCount:
     return DoubtCount(message, remedy, len(told), tuple(dict.fromkeys(scenario for _, scenario in told)))
 
 
-def _given(rounds: pd.DataFrame) -> Sequence[Any]:
+def _warning_cells(rounds: pd.DataFrame) -> Sequence[Any]:
     return list(rounds["warnings"]) if "warnings" in rounds.columns else [None] * len(rounds)
 
 
-def _listed(given: Any) -> Sequence[Mapping[str, Any]]:
+def _listed(cell: Any) -> Sequence[Mapping[str, Any]]:
     """Read one round's warnings, which a file may hold as JSON, as an array or not at all."""
-    if isinstance(given, str):
-        given = json.loads(given) if given else []
-    if given is None or isinstance(given, float):
+    if isinstance(cell, str):
+        cell = json.loads(cell) if cell else []
+    if cell is None or isinstance(cell, float):
         return []
-    return [{"message": entry} if isinstance(entry, str) else entry for entry in given]
+    return [{"message": entry} if isinstance(entry, str) else entry for entry in cell]

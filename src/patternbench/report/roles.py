@@ -60,8 +60,8 @@ def roles(factors: Factors, partial: Collection[str] = ()) -> Roles:
 
 def main_patterns(factors: Factors, partial: Collection[str] = ()) -> list[str]:
     """The patterns that vary, those first by which a configuration is best known: a pattern that may also be none."""
-    found = [factor for factor in factors.values() if factor.varies and factor.role is Role.PATTERN]
-    ordered = sorted(found, key=lambda f: (f.name in partial, f.none is None, f.path != ("strategy",)))
+    patterns = [factor for factor in factors.values() if factor.varies and factor.role is Role.PATTERN]
+    ordered = sorted(patterns, key=lambda f: (f.name in partial, f.none is None, f.path != ("strategy",)))
     return [factor.name for factor in ordered]
 
 
@@ -80,7 +80,7 @@ def _numeric(factors: Factors, names: Sequence[str]) -> list[str]:
 
 def _take(free: list[str], wanted: Sequence[str]) -> str | None:
     """Take the first wanted name out of the free ones."""
-    found = next(iter(wanted), None)
-    if found is not None:
-        free.remove(found)
-    return found
+    name = next(iter(wanted), None)
+    if name is not None:
+        free.remove(name)
+    return name

@@ -26,8 +26,8 @@ def figures(report: RunReport) -> dict[str, str]:
     if not len(report.done):
         return {}
     arrangement = layout(report)
-    known = {response.name for response in figure_responses(report)}
-    wanted = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in known]
+    drawable = {response.name for response in figure_responses(report)}
+    wanted = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in drawable]
     own = {name: _grid(report, arrangement, name) for name in wanted}
     return own | _of_sections(report)
 
@@ -52,9 +52,9 @@ def _grid(report: RunReport, arrangement: Layout, name: str) -> str:
 
 def _of_sections(report: RunReport) -> dict[str, str]:
     return {
-        f"{section.anchor}-{place}": draw(figure.spec)
+        f"{section.anchor}-{number}": draw(figure.spec)
         for section in report.sections
-        for place, figure in enumerate(section.figures, start=1)
+        for number, figure in enumerate(section.figures, start=1)
     }
 
 

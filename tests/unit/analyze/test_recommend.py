@@ -41,7 +41,7 @@ def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:
 def test_the_best_at_each_load_is_chosen_and_the_flip_between_them_named() -> None:
     found = recommend(run(), wish(("minimise p95",)))
     assert [c.chosen.scenario.levels["strategy"] for c in found.choices if c.chosen] == ["retry", "breaker"]
-    assert found.given == ("users",)
+    assert found.conditions == ("users",)
     assert found.flips[0].between == (10, 80)
     assert found.flips[0].choices == ("strategy=retry", "strategy=breaker")
     assert found.flips[0].sure
@@ -129,7 +129,7 @@ def test_the_front_keeps_what_no_other_beats() -> None:
 
 
 def test_without_given_factors_all_scenarios_compete() -> None:
-    found = recommend(run(), wish(("minimise p95",), given=()))
+    found = recommend(run(), wish(("minimise p95",), conditions=()))
     assert len(found.choices) == 1
     assert found.choices[0].chosen.scenario.levels == {"strategy": "retry", "users": 10}
 
@@ -160,7 +160,7 @@ def test_a_time_limit_needs_a_unit() -> None:
         (wish(("fastest",)), "Write 'minimise p95'"),
         (wish(("minimise p59",)), "Did you mean p95"),
         (wish(("minimise p95",), ("failure_rate under 1",)), "Write 'failure_rate <= 1%'"),
-        (wish(("minimise p95",), given=("user",)), "Did you mean users"),
+        (wish(("minimise p95",), conditions=("user",)), "Did you mean users"),
         (wish(("minimise p95",), baseline=("strategy=none",)), "strategy has no level none"),
     ],
 )
@@ -171,11 +171,11 @@ def test_a_wish_that_cannot_be_read_says_what_to_type(asked: Wish, said: str) ->
 
 def test_of_a_table_that_is_no_run_everything_is_chosen_and_that_is_said() -> None:
     found = recommend(run(), Wish(("minimise p95",)))
-    assert found.given == ()
+    assert found.conditions == ()
     (note,) = found.notes
     assert "Nothing says which of strategy, users are given, so all were chosen" in note.text
-    named = recommend(run(), Wish(("minimise p95",), given=("users",)))
-    assert (named.given, named.notes, len(named.choices)) == (("users",), (), 2)
+    named = recommend(run(), Wish(("minimise p95",), conditions=("users",)))
+    assert (named.conditions, named.notes, len(named.choices)) == (("users",), (), 2)
 
 
 def test_all_that_is_wrong_with_a_wish_is_said_at_once() -> None:

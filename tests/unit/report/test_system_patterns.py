@@ -120,7 +120,7 @@ def test_findings_speak_of_patterns_of_both_sides_alone_and_together() -> None:
 def test_the_recommendation_chooses_among_patterns_of_both_sides_under_each_circumstance() -> None:
     made = report()
     found = recommend(made.rounds, Wish(("minimise call_success_p95",), factors=known_of(made.factors)))
-    assert found.given == ("lag",)
+    assert found.conditions == ("lag",)
     near, far = (choice.chosen.scenario.levels for choice in found.choices if choice.chosen)
     best = {"bundle": 25, "balancing": "round_robin", "strategy": "baseline"}
     assert {**best, "limiter": "gcra"}.items() <= near.items()

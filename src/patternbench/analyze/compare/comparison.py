@@ -102,15 +102,15 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Co
     side has are notes; nothing in common raises `DataError`.
     """
     how = how or How()
-    found, notes = _common_roles(a, b, how)
-    ours, theirs = ({key(s.levels): s for s in scenarios(t, found)} for t in (a, b))
-    shared = [place for place in ours if place in theirs]
+    columns, notes = _common_roles(a, b, how)
+    ours, theirs = ({key(s.levels): s for s in scenarios(t, columns)} for t in (a, b))
+    shared = [levels for levels in ours if levels in theirs]
     if not shared:
         example = f"A has {next(iter(ours.values())).name}; B has {next(iter(theirs.values())).name}."
         raise DataError(DataProblem("the two runs have no scenario in common.", "", example))
     notes += _unmatched("A", ours, theirs) + _unmatched("B", theirs, ours)
-    pairs = [(ours[place], theirs[place]) for place in shared]
-    return _comparison(pairs, list(ours.values()), found, how, notes)
+    pairs = [(ours[levels], theirs[levels]) for levels in shared]
+    return _comparison(pairs, list(ours.values()), columns, how, notes)
 
 
 def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how: How | None = None) -> Comparison:
@@ -125,15 +125,15 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how
     patterns, which differ by intention, the one with the most levels in common.
     """
     how = how or How()
-    found = varying(table, roles(table, how.by, how.responses, how.factors))
-    all_of_them = scenarios(table, found)
+    columns = varying(table, roles(table, how.by, how.responses, how.factors))
+    all_of_them = scenarios(table, columns)
     wanted = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
     bases = [s for s in all_of_them if is_base(s, wanted, how.factors)]
     raise_if_any(_no_base(bases, baseline, how.factors))
     pairs, lonely = _partners(all_of_them, bases, {*wanted, *how.factors.patterns})
     notes = _lonely_notes(lonely)
-    matched = [matched_by_block(a, b, found.responses) for a, b in pairs]
-    return _comparison([pair for pair, _ in matched], all_of_them, found, how, [*notes, *_unpaired_notes(matched)])
+    matched = [matched_by_block(a, b, columns.responses) for a, b in pairs]
+    return _comparison([pair for pair, _ in matched], all_of_them, columns, how, [*notes, *_unpaired_notes(matched)])
 
 
 def is_base(scenario: ScenarioRounds, wanted: Mapping[str, object], factors: FactorTable) -> bool:
@@ -154,11 +154,13 @@ def _no_base(bases: Sequence[ScenarioRounds], baseline: Sequence[str], factors: 
         return []
     if baseline:
         return [DataProblem(f"no scenario has {' and '.join(baseline)}.", "--baseline")]
-    known = ", ".join(f"{name}={level_text(level)}" for name, level in factors.nones.items())
+    baseline_levels = ", ".join(f"{name}={level_text(level)}" for name, level in factors.nones.items())
     remedy = "Name a second run, or the levels of one: --baseline strategy=baseline."
     return [
         DataProblem(
-            f"no scenario is the baseline ({known or 'no pattern has a level at which it is none'}).", "", remedy
+            f"no scenario is the baseline ({baseline_levels or 'no pattern has a level at which it is none'}).",
+            "",
+            remedy,
         )
     ]
 
@@ -189,18 +191,18 @@ def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[ColumnRol
             missing = [name for name in one if name not in other]
             if missing:
                 notes.append(Note("unequal_columns", f"Only {side} has {kind} {', '.join(missing)}: not compared."))
-    found = ColumnRoles(
+    columns = ColumnRoles(
         tuple(name for name in left.factors if name in right.factors),
         tuple(name for name in left.responses if name in right.responses),
         how.factors,
     )
-    if not found.responses:
+    if not columns.responses:
         raise DataError(DataProblem("the two runs have no response in common.", "", " ".join(n.text for n in notes)))
-    return found, notes
+    return columns, notes
 
 
 def _unmatched(side: str, ours: Mapping[Key, ScenarioRounds], theirs: Mapping[Key, ScenarioRounds]) -> list[Note]:
-    only = [scenario.name for place, scenario in ours.items() if place not in theirs]
+    only = [scenario.name for levels, scenario in ours.items() if levels not in theirs]
     if not only:
         return []
     return [Note("unmatched", f"{plural(len(only), 'scenario')} only in {side}, not compared: {and_more(only)}.")]
@@ -213,8 +215,8 @@ def _partners(
     for scenario in every:
         if scenario in bases:
             continue
-        place = [b for b in bases if _same_place(scenario, b, chosen)]
-        base = max(place, key=lambda b: alike(b, scenario), default=None)
+        candidates = [b for b in bases if _same_place(scenario, b, chosen)]
+        base = max(candidates, key=lambda b: alike(b, scenario), default=None)
         if base is None:
             lonely.append(scenario.name)
         else:
@@ -229,17 +231,17 @@ def _same_place(scenario: ScenarioRounds, base: ScenarioRounds, chosen: set[str]
 def _comparison(
     pairs: Sequence[tuple[ScenarioRounds, ScenarioRounds]],
     every: Sequence[ScenarioRounds],
-    found: ColumnRoles,
+    columns: ColumnRoles,
     how: How,
     notes: list[Note],
 ) -> Comparison:
-    raw = [difference(a, b, response, how.level) for a, b in pairs for response in found.responses]
-    floors = {response: _floor(every, response) for response in found.responses}
+    raw = [difference(a, b, response, how.level) for a, b in pairs for response in columns.responses]
+    floors = {response: _floor(every, response) for response in columns.responses}
     return Comparison(judged(raw, how.level), floors, how.level, (*notes, *_interval_notes(raw)))
 
 
 def _floor(every: Sequence[ScenarioRounds], response: str) -> float | None:
-    return known(floor_of(response, [scenario.values[response] for scenario in every]).typical)
+    return or_none(floor_of(response, [scenario.values[response] for scenario in every]).typical)
 
 
 def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
@@ -270,11 +272,11 @@ def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, level: float
         relative=None if ratio is None else percent(ratio.value),
         relative_interval=Interval(None, None, "none") if ratio is None else percent_interval(ratio, level, paired),
         in_percent=told is ratio,
-        p=known(told.p),
+        p=or_none(told.p),
         p_adjusted=None,
         delta=_cliffs_delta(x, y),
         detectable=_detectable(told, told is ratio, level),
-        floor=known(scenario_floor(x, told is ratio)),
+        floor=or_none(scenario_floor(x, told is ratio)),
         verdict="undecided",
     )
 
@@ -294,7 +296,7 @@ def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: boo
     return ratio if in_percent and ratio is not None else plain
 
 
-def known(value: float) -> float | None:
+def or_none(value: float) -> float | None:
     """Return a number, or None for what is unknown."""
     return None if np.isnan(value) else float(value)
 
@@ -304,17 +306,17 @@ def percent(log_ratio: float) -> float:
     return float(np.expm1(log_ratio) * 100)
 
 
-def interval_of(found: Estimate, level: float, paired: bool) -> Interval:
+def interval_of(estimate: Estimate, level: float, paired: bool) -> Interval:
     """Return the interval of an estimate at a confidence, and how it was made."""
-    if np.isnan(found.error):
+    if np.isnan(estimate.error):
         return Interval(None, None, "none")
-    low, high = found.ends(level)
-    return Interval(float(low), float(high), "constant" if found.error == 0 else "paired t" if paired else "welch")
+    low, high = estimate.ends(level)
+    return Interval(float(low), float(high), "constant" if estimate.error == 0 else "paired t" if paired else "welch")
 
 
-def percent_interval(found: Estimate, level: float, paired: bool) -> Interval:
+def percent_interval(estimate: Estimate, level: float, paired: bool) -> Interval:
     """Return the interval of a difference on the log scale in percent."""
-    plain = interval_of(found, level, paired)
+    plain = interval_of(estimate, level, paired)
     if plain.low is None or plain.high is None:
         return plain
     return Interval(percent(plain.low), percent(plain.high), plain.method)
@@ -368,11 +370,11 @@ def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
     hundreds of differences of few rounds, however large they are.
     """
     tested = [i for i, d in enumerate(raw) if d.p is not None]
-    found = list(raw)
+    differences = list(raw)
     corrected = stats.false_discovery_control([raw[i].p for i in tested]).tolist() if tested else []
     for i, p in zip(tested, corrected, strict=True):
-        found[i] = replace(raw[i], p_adjusted=float(p), verdict=_verdict(raw[i], p <= 1 - level))
-    return tuple(found)
+        differences[i] = replace(raw[i], p_adjusted=float(p), verdict=_verdict(raw[i], p <= 1 - level))
+    return tuple(differences)
 
 
 def _verdict(d: Difference, shown: bool) -> str:
@@ -387,4 +389,4 @@ def _cliffs_delta(x: Floats, y: Floats) -> float:
 def _detectable(told: Estimate, in_percent: bool, level: float) -> float | None:
     """Return the smallest change found with 80 % power: (t(1 - alpha/2) + t(power)) errors (Cohen 1988)."""
     reach = (stats.t.ppf((1 + level) / 2, told.df) + stats.t.ppf(_POWER, told.df)) * told.error
-    return known(percent(reach) if in_percent else float(reach))
+    return or_none(percent(reach) if in_percent else float(reach))

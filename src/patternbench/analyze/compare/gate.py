@@ -72,11 +72,11 @@ def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[Verd
     whole interval lies short of it; else it is undecided, and more rounds would decide. Pass a comparison
     whose intervals hold together (`simultaneous_level`), or chance alone fails a gate over many scenarios.
     """
-    known = {d.response for d in comparison.differences}
-    wrong = [c for c in conditions if c.response not in known]
+    responses = {d.response for d in comparison.differences}
+    wrong = [c for c in conditions if c.response not in responses]
     if wrong:
         problems = (
-            DataProblem(f"{c.response} was not compared.", f"--fail-if '{c.text}'", did_you_mean(c.response, known))
+            DataProblem(f"{c.response} was not compared.", f"--fail-if '{c.text}'", did_you_mean(c.response, responses))
             for c in wrong
         )
         raise DataError(*problems)

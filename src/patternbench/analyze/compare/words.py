@@ -63,11 +63,11 @@ def _changed(of_it: Sequence[Difference], verdict: str) -> str:
 def _unshown(undecided: Sequence[Difference], total: int) -> list[str]:
     if not undecided:
         return []
-    known = sorted((d for d in undecided if d.detectable), key=lambda d: d.detectable or 0.0)
-    size = detectable(known[len(known) // 2]) if known else ""
-    found = f" With these rounds a change of {size} would typically be found." if size else ""
+    with_size = sorted((d for d in undecided if d.detectable), key=lambda d: d.detectable or 0.0)
+    size = detectable(with_size[len(with_size) // 2]) if with_size else ""
+    detectable_text = f" With these rounds a change of {size} would typically be found." if size else ""
     where = f" in {len(undecided)} of {total} scenarios" if total > 1 else ""
-    return [f"No difference is shown{where}.{found}"]
+    return [f"No difference is shown{where}.{detectable_text}"]
 
 
 def detectable(d: Difference) -> str:

@@ -122,9 +122,11 @@ def _p95(values: pd.Series) -> float:
 
 def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list[Note]]:
     wanted = {"load": names.load, "time": names.time, "response": names.response, "status": names.status}
-    known = [str(name) for name in requests.columns]
-    wrong = [(option, name) for option, name in wanted.items() if name not in known]
-    raise_if_any(DataProblem(f"no column is called {n}.", f"--{option}", did_you_mean(n, known)) for option, n in wrong)
+    columns = [str(name) for name in requests.columns]
+    wrong = [(option, name) for option, name in wanted.items() if name not in columns]
+    raise_if_any(
+        DataProblem(f"no column is called {n}.", f"--{option}", did_you_mean(n, columns)) for option, n in wrong
+    )
     table = pd.DataFrame({option: requests[name] for option, name in wanted.items()})
     for option in ("load", "time", "response"):
         table[option] = _numbers(table[option], wanted[option])
@@ -138,8 +140,8 @@ def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list
 
 
 def _numbers(column: pd.Series, name: str) -> pd.Series:
-    found = pd.to_numeric(column, errors="coerce")
-    wrong = column[found.isna() & column.notna()]
+    numbers = pd.to_numeric(column, errors="coerce")
+    wrong = column[numbers.isna() & column.notna()]
     if len(wrong):
         raise DataError(
             DataProblem(
@@ -147,7 +149,7 @@ def _numbers(column: pd.Series, name: str) -> pd.Series:
                 f"row {int(wrong.index[0]) + 1}",
             )
         )
-    return found
+    return numbers
 
 
 def status_shares(table: pd.DataFrame) -> pd.DataFrame:
@@ -273,24 +275,26 @@ def _found_knee(loads: Floats, means: Floats, grid: Floats, rests: Floats, p: fl
     return Knee(at, float(inside.min()), float(inside.max()), float(before), after, p, note)
 
 
-def in_words(found: LoadTest) -> Sequence[str]:
+def in_words(load_test: LoadTest) -> Sequence[str]:
     """Say what a load test shows, a sentence each."""
-    sentences = [_shape(found.linearity)] if found.linearity is not None else []
-    sentences.append(found.knee.note)
-    worst = _worst_status(found.shares)
+    sentences = [_shape(load_test.linearity)] if load_test.linearity is not None else []
+    sentences.append(load_test.knee.note)
+    worst = _worst_status(load_test.shares)
     return [*sentences, worst] if worst else sentences
 
 
-def _shape(found: Linearity) -> str:
+def _shape(linearity: Linearity) -> str:
     """How response times follow the load; that no bend is seen does not show that there is none."""
+    direction = "rise" if linearity.r > 0 else "fall"
     said = {
-        "linear": f"Response times {'rise' if found.r > 0 else 'fall'} with the load; whether they bend cannot be told",
+        "linear": f"Response times {direction} with the load; whether they bend cannot be told",
         "bends_up": "Response times bend upwards with the load",
         "bends_down": "Response times bend downwards with the load",
         "flat": "Whether response times change with the load cannot be told",
-    }[found.verdict]
-    bend = "" if found.p_quadratic is None else f"; p of a bend {found.p_quadratic:.2g}"
-    return f"{said} (Pearson {found.r:.3f}, {found.low:.3f} to {found.high:.3f}, {found.levels} levels{bend})."
+    }[linearity.verdict]
+    bend = "" if linearity.p_quadratic is None else f"; p of a bend {linearity.p_quadratic:.2g}"
+    pearson = f"Pearson {linearity.r:.3f}, {linearity.low:.3f} to {linearity.high:.3f}"
+    return f"{said} ({pearson}, {linearity.levels} levels{bend})."
 
 
 def _worst_status(shares: pd.DataFrame) -> str:

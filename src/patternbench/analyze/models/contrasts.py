@@ -34,13 +34,13 @@ class Contrast:
 def entangled(design: DesignMatrix) -> dict[str, tuple[str, ...]]:
     """Return the factors that several terms read, each with the other factors of those terms."""
     reads = [block.reads for block in design.blocks if block.name != "Intercept"]
-    found = {}
+    partners = {}
     for factor in design.parsed.right:
         terms = [names for names in reads if factor in names]
         if len(terms) > 1:
             others = (name for names in terms for name in names if name != factor)
-            found[factor] = tuple(dict.fromkeys(others))
-    return found
+            partners[factor] = tuple(dict.fromkeys(others))
+    return partners
 
 
 def contrasts(result: ModelResult, factor: str, partners: tuple[str, ...]) -> Iterator[Contrast]:
@@ -71,8 +71,8 @@ def fitted_at(result: ModelResult, places: Sequence[Mapping[str, object]]) -> li
 
     What a place says of factors that the model does not hold is left out.
     """
-    known = result.fit.design.parsed.right
-    held = [{name: level for name, level in at.items() if name in known} for at in places]
+    factors = result.fit.design.parsed.right
+    held = [{name: level for name, level in at.items() if name in factors} for at in places]
     return [result.inference.interval(row, result.fit.level) for row in _rows(result.fit.design, held)]
 
 
@@ -88,8 +88,8 @@ def _rows(design: DesignMatrix, places: Sequence[Mapping[str, object]]) -> Float
     for name, levels in design.levels.items():
         frame[name] = pd.Categorical(frame[name], categories=list(levels))
     matrix, names, _ = right_side(design.parsed, frame)
-    place = {name: i for i, name in enumerate(names)}
-    rows: Floats = matrix[:, [place[name] for name in design.columns]]
+    positions = {name: i for i, name in enumerate(names)}
+    rows: Floats = matrix[:, [positions[name] for name in design.columns]]
     return rows
 
 

@@ -88,14 +88,14 @@ class ModelResult:
     @property
     def inference(self) -> Inference:
         """The coefficients to read and how sure they are: a remedy's where an assumption failed."""
-        found = self.remedy
-        return found.inference if found is not None and found.inference is not None else plain_inference(self.fit)
+        remedy = self.remedy
+        return remedy.inference if remedy is not None and remedy.inference is not None else plain_inference(self.fit)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
         """The coefficients to read, laid out."""
-        found = self.remedy
-        return self.fit.coefficients if found is None else found.coefficients
+        remedy = self.remedy
+        return self.fit.coefficients if remedy is None else remedy.coefficients
 
 
 @dataclass(frozen=True)
@@ -132,20 +132,20 @@ def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Setting
     together: list[MultivariateResult] = []
     for design in designs:
         basis = factorize(design)
-        found = _models(design, basis, table, chosen)
-        models += found
-        if len(found) > 1:
-            together.append(_multivariate(design, basis, found, chosen))
+        fitted = _models(design, basis, table, chosen)
+        models += fitted
+        if len(fitted) > 1:
+            together.append(_multivariate(design, basis, fitted, chosen))
     return Analysis(tuple(models), tuple(together), chosen, len(table))
 
 
 def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
-    known = [str(name) for name in table.columns]
+    columns = [str(name) for name in table.columns]
     for option, name in (("group", settings.group), ("scenario", settings.scenario)):
-        if name is not None and name not in known:
-            raise DataError(DataProblem(f"no column is called {name}.", f"--{option}", did_you_mean(name, known)))
-    group = settings.group or ("block" if "block" in known else None)
-    scenario = settings.scenario or ("scenario" if "scenario" in known else None)
+        if name is not None and name not in columns:
+            raise DataError(DataProblem(f"no column is called {name}.", f"--{option}", did_you_mean(name, columns)))
+    group = settings.group or ("block" if "block" in columns else None)
+    scenario = settings.scenario or ("scenario" if "scenario" in columns else None)
     return replace(settings, group=group, scenario=scenario)
 
 
@@ -154,8 +154,8 @@ def _designs(table: pd.DataFrame, formulas: Sequence[str], factors: FactorTable)
     for text in formulas:
         try:
             designs.append(build_design(text, table, factors))
-        except DataError as found:
-            problems += list(found.problems)
+        except DataError as error:
+            problems += list(error.problems)
     if problems:
         raise DataError(*problems)
     return designs
@@ -182,14 +182,14 @@ def _model(
     grouping = _grouping(fit.design, table, settings)
     structure = structure_tests(fit, basis, table, grouping.column)
     tests = (*residual_tests(fit.residuals, basis.q), *structure.tests)
-    found = influence(fit)
+    row_influence = influence(fit)
     inflation = generalized_inflation(fit.design)
-    rows, flagged = suspicious_rows(fit, found, table)
+    rows, flagged = suspicious_rows(fit, row_influence, table)
     notes = (*fit.design.notes, *exact_fit_note(fit), *repeats(fit), *_inflation_notes(fit.design))
     return ModelResult(
         fit=fit,
         tests=tests,
-        influence=found,
+        influence=row_influence,
         suspicious=rows,
         flagged_rows=flagged,
         errors=prediction_errors(fit.response, fit.y, fit.fitted),

@@ -132,16 +132,16 @@ def errors_json(errors: Errors) -> dict[str, object]:
     return {"mape": errors.mape, "mae": errors.mae, "rmse": errors.rmse, "errors_note": errors.note}
 
 
-def cross_validation_json(found: CrossValidation) -> dict[str, object]:
+def cross_validation_json(validation: CrossValidation) -> dict[str, object]:
     """Lay out the errors on left-out scenarios."""
     return {
-        **errors_json(found.errors),
-        "scored": found.errors.scored,
-        "unscored": found.unscored,
-        "scenarios": found.scenarios,
-        "folds": found.folds,
-        "unit": found.unit,
-        "note": found.note,
+        **errors_json(validation.errors),
+        "scored": validation.errors.scored,
+        "unscored": validation.unscored,
+        "scenarios": validation.scenarios,
+        "folds": validation.folds,
+        "unit": validation.unit,
+        "note": validation.note,
     }
 
 
@@ -203,10 +203,10 @@ def multivariate_json(result: MultivariateResult) -> dict[str, object]:
 
 def term_test_json(test: TermTest) -> dict[str, object]:
     """Lay out the four statistics of one term."""
-    found: dict[str, object] = {"term": test.term, "kind": test.kind, "df": test.df}
+    entry: dict[str, object] = {"term": test.term, "kind": test.kind, "df": test.df}
     for name, s in test.statistics.items():
-        found[name] = {"value": s.value, "f": s.f, "df": [s.df_numerator, s.df_denominator], "p": s.p}
-    return found
+        entry[name] = {"value": s.value, "f": s.f, "df": [s.df_numerator, s.df_denominator], "p": s.p}
+    return entry
 
 
 def histogram_json(bins: Histogram) -> dict[str, object]:

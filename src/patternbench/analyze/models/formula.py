@@ -83,22 +83,22 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
         raise DataError(DataProblem("names no factor: there is nothing to estimate.", at(text), "Add one."))
     raise_if_any(_unknown_columns(parsed, table))
     raise_if_any(_text_problems(parsed, table))
-    found = _nested(parsed, table, factors)
-    frame, rows, notes = _complete_rows(parsed, found.table, found.alone)
+    nested = _nested(parsed, table, factors)
+    frame, rows, notes = _complete_rows(parsed, nested.table, nested.alone)
     raise_if_any(_response_problems(parsed, frame))
     frame = _as_categories(parsed, frame, factors)
     varying, dropped = _without_constants(parsed, frame)
-    design = _assemble(varying, frame, rows, [*found.notes, *notes, *dropped])
-    return replace(design, nests=found.nests, factors=factors)
+    design = _assemble(varying, frame, rows, [*nested.notes, *notes, *dropped])
+    return replace(design, nests=nested.nests, factors=factors)
 
 
 def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested:
     """The table with the nulls of nested factors filled; raises `DataError` for interactions they cannot have."""
     texts = [name for name in parsed.right if name in parsed.categorical or not _is_number(table[name])]
-    found = nest(table, parsed.right, texts, factors)
+    nested = nest(table, parsed.right, texts, factors)
     terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
-    raise_if_any(crossing_problems(found.nests, terms, at(parsed.text)))
-    return found
+    raise_if_any(crossing_problems(nested.nests, terms, at(parsed.text)))
+    return nested
 
 
 def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
@@ -131,10 +131,12 @@ def _term_name(parsed: Parsed, term: object) -> str:
 
 
 def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
-    known = [str(name) for name in table.columns]
+    columns = [str(name) for name in table.columns]
     random = (parsed.random.group, *parsed.random.slopes) if parsed.random else ()
-    missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right, *random)) if name not in known]
-    return [DataProblem(f"no column is called {name}.", at(parsed.text), did_you_mean(name, known)) for name in missing]
+    missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right, *random)) if name not in columns]
+    return [
+        DataProblem(f"no column is called {name}.", at(parsed.text), did_you_mean(name, columns)) for name in missing
+    ]
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -310,8 +312,8 @@ def _only(
 ) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
     if len(keep) == x.shape[1]:
         return x, columns, blocks
-    place = {old: new for new, old in enumerate(keep)}
-    moved = [replace(b, columns=tuple(place[c] for c in b.columns if c in place)) for b in blocks]
+    moved_to = {old: new for new, old in enumerate(keep)}
+    moved = [replace(b, columns=tuple(moved_to[c] for c in b.columns if c in moved_to)) for b in blocks]
     return x[:, keep], tuple(columns[i] for i in keep), tuple(b for b in moved if b.columns)
 
 
@@ -341,8 +343,8 @@ def centres(x: Floats, columns: Sequence[str]) -> Floats:
     """Return the mean of every column but the intercept; zeros in a design without one."""
     if "Intercept" not in columns:
         return np.zeros(x.shape[1])
-    found: Floats = np.where([name == "Intercept" for name in columns], 0.0, x.mean(axis=0))
-    return found
+    means: Floats = np.where([name == "Intercept" for name in columns], 0.0, x.mean(axis=0))
+    return means
 
 
 def _with_intercept(columns: Sequence[str], keep: list[int], weights: Floats, means: Floats, j: int) -> Floats:

@@ -137,14 +137,14 @@ def _first_line(cause: BaseException) -> str:
 
 def _safe(text: str) -> tuple[str, dict[str, str]]:
     """Return `text` with a stand-in for each name of a column, and the column of each stand-in."""
-    found: dict[str, str] = {}
+    stand_ins: dict[str, str] = {}
     problems: list[DataProblem] = []
-    safe = "".join(_replaced(token, found, problems, text) for token in _TOKEN.finditer(text))
+    safe = "".join(_replaced(token, stand_ins, problems, text) for token in _TOKEN.finditer(text))
     raise_if_any(problems)
-    return safe, {stand_in: name for name, stand_in in found.items()}
+    return safe, {stand_in: name for name, stand_in in stand_ins.items()}
 
 
-def _replaced(token: re.Match[str], found: dict[str, str], problems: list[DataProblem], text: str) -> str:
+def _replaced(token: re.Match[str], stand_ins: dict[str, str], problems: list[DataProblem], text: str) -> str:
     name = token["quoted"] or token["name"]
     if name is None:
         return "**" if token["sign"] == "^" else token[0]
@@ -154,7 +154,7 @@ def _replaced(token: re.Match[str], found: dict[str, str], problems: list[DataPr
         return token[0]
     if token["name"] and re.search(r"(^|\.)__", name):
         problems.append(DataProblem(f"{name} is not allowed.", at(text), _ALLOWED))
-    return found.setdefault(name, f"_pb{len(found)}_")
+    return stand_ins.setdefault(name, f"_pb{len(stand_ins)}_")
 
 
 def _shown(text: str, names: Mapping[str, str]) -> str:

@@ -46,8 +46,8 @@ class Inference:
     @property
     def covariance(self) -> Floats:
         """Covariance of the coefficients (p x p)."""
-        found: Floats = self.root @ self.core @ self.root.T
-        return found
+        covariance: Floats = self.root @ self.core @ self.root.T
+        return covariance
 
     def at(self, row: Floats) -> tuple[float, float, float]:
         """Return the estimate at a row (or a difference of rows) of the design: value, standard error, df."""
@@ -59,8 +59,8 @@ class Inference:
         """Return how the variance at `w` changes with each variance parameter (k); empty without parameters."""
         if self.parts is None:
             return np.empty(0)
-        found: Floats = np.einsum("i,kij,j->k", w, self.parts.gradients, w)
-        return found
+        gradient: Floats = np.einsum("i,kij,j->k", w, self.parts.gradients, w)
+        return gradient
 
     def freedom(self, variance: float, gradient: Floats) -> float:
         """Return Satterthwaite's degrees of freedom, 2 V^2 / var(V): those of a chi-square as uncertain as V."""
@@ -77,8 +77,8 @@ class Inference:
 
     def coefficients(self, design: DesignMatrix, level: float, vif: dict[str, float]) -> tuple[Coefficient, ...]:
         """Lay out every coefficient with its t test against zero and its interval at confidence `level`."""
-        found = [self.at(row) for row in np.eye(len(self.beta))]
-        estimate, error, df = (np.array(column) for column in zip(*found, strict=True))
+        estimates = [self.at(row) for row in np.eye(len(self.beta))]
+        estimate, error, df = (np.array(column) for column in zip(*estimates, strict=True))
         reach = error * stats.t.ppf((1 + level) / 2, df)
         t = np.divide(estimate, error, out=np.full_like(estimate, np.inf), where=error > 0)
         table = np.column_stack([estimate, error, estimate - reach, estimate + reach, t, 2 * stats.t.sf(np.abs(t), df)])

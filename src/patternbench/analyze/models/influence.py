@@ -91,20 +91,22 @@ def thresholds(fit: LinearFit) -> dict[str, float]:
     }
 
 
-def suspicious_rows(fit: LinearFit, found: Influence, table: pd.DataFrame) -> tuple[tuple[SuspiciousRow, ...], int]:
+def suspicious_rows(
+    fit: LinearFit, row_influence: Influence, table: pd.DataFrame
+) -> tuple[tuple[SuspiciousRow, ...], int]:
     """Return the rows to look at, most influential first (at most `NAMED`), and how many were flagged in all.
 
     A row is flagged as an outlier (studentized residual) or as influential (Cook's distance); high leverage
     alone is no fault, and is mentioned only beside one of these. `table` is the one that was fitted.
     """
     limits = thresholds(fit)
-    outlier = np.abs(found.studentized) > limits["studentized"]
-    flagged = outlier | (found.cooks > limits["cooks"])
+    outlier = np.abs(row_influence.studentized) > limits["studentized"]
+    flagged = outlier | (row_influence.cooks > limits["cooks"])
     order = np.flatnonzero(flagged)
-    order = order[np.lexsort((-found.cooks[order], ~outlier[order]))]
+    order = order[np.lexsort((-row_influence.cooks[order], ~outlier[order]))]
     values = fit.design.frame.iloc[order[:NAMED]].to_dict("records")
     named = zip(order[:NAMED].tolist(), values, strict=True)
-    rows = tuple(_describe(fit, found, limits, i, held) for i, held in named)
+    rows = tuple(_describe(fit, row_influence, limits, i, held) for i, held in named)
     telling = _telling(fit, table)
     identified = (replace(row, identity=_identity(telling, row.row - 1)) for row in rows)
     return tuple(identified), int(flagged.sum())
@@ -112,8 +114,8 @@ def suspicious_rows(fit: LinearFit, found: Influence, table: pd.DataFrame) -> tu
 
 def _telling(fit: LinearFit, table: pd.DataFrame) -> pd.DataFrame:
     """Return the columns that may name a row: texts, then whole numbers with the fewest values first."""
-    known = {*fit.design.parsed.left, *_NEVER_TELLING}
-    others = [name for name in table.columns if name not in known and _names_things(table[name])]
+    named = {*fit.design.parsed.left, *_NEVER_TELLING}
+    others = [name for name in table.columns if name not in named and _names_things(table[name])]
     texts = [name for name in others if not pd.api.types.is_numeric_dtype(table[name])]
     numbers = sorted((name for name in others if name not in texts), key=lambda name: table[name].nunique())
     return table[sorted([*texts, *numbers], key=lambda name: name not in _TELLING_FIRST)]
@@ -126,15 +128,15 @@ def _names_things(column: pd.Series) -> bool:
 
 def _identity(telling: pd.DataFrame, row: int) -> dict[str, object]:
     """Return values of the row, column by column until no other row holds them all."""
-    found: dict[str, object] = {}
+    identity: dict[str, object] = {}
     alike = np.ones(len(telling), dtype=bool)
     for name in telling.columns:
         same = alike & (telling[name] == telling[name].iloc[row]).to_numpy(dtype=bool, na_value=False)
         if same[row] and same.sum() < alike.sum():
-            found[str(name)], alike = telling[name].iloc[row], same
-        if alike.sum() == 1 or len(found) == _IDENTITY:
+            identity[str(name)], alike = telling[name].iloc[row], same
+        if alike.sum() == 1 or len(identity) == _IDENTITY:
             break
-    return found
+    return identity
 
 
 def repeats(fit: LinearFit) -> list[Note]:
@@ -144,7 +146,7 @@ def repeats(fit: LinearFit) -> list[Note]:
     expected = _chance_repeats(fit.y)
     if shared.empty or expected is None or expected > _RARE:
         return []
-    groups = [", ".join(str(fit.design.rows[i] + 1) for i in found.index) for _, found in shared.groupby(shared)]
+    groups = [", ".join(str(fit.design.rows[i] + 1) for i in equal.index) for _, equal in shared.groupby(shared)]
     more = f" and {len(groups) - _SHOWN_REPEATS:,} more" if len(groups) > _SHOWN_REPEATS else ""
     rows = " and in rows ".join(groups[:_SHOWN_REPEATS])
     text = (
@@ -165,7 +167,7 @@ def _chance_repeats(y: Floats) -> float | None:
 
 
 def _describe(
-    fit: LinearFit, found: Influence, limits: dict[str, float], i: int, values: dict[Hashable, object]
+    fit: LinearFit, row_influence: Influence, limits: dict[str, float], i: int, values: dict[Hashable, object]
 ) -> SuspiciousRow:
     without = _beta_without(fit, i)
     adj_r2, sigma = _quality_without(fit, i)
@@ -174,10 +176,10 @@ def _describe(
         values=_applying(fit, values),
         identity={},
         fitted=float(fit.fitted[i]),
-        why=_reasons(fit, found, limits, i),
-        studentized=float(found.studentized[i]),
-        leverage=float(found.leverage[i]),
-        cooks=float(found.cooks[i]),
+        why=_reasons(fit, row_influence, limits, i),
+        studentized=float(row_influence.studentized[i]),
+        leverage=float(row_influence.leverage[i]),
+        cooks=float(row_influence.cooks[i]),
         moves=_moves(fit, without),
         adj_r2_without=adj_r2,
         sigma_without=sigma,
@@ -190,17 +192,18 @@ def _applying(fit: LinearFit, values: dict[Hashable, object]) -> dict[str, objec
     return {str(name): value for name, value in values.items() if name not in away}
 
 
-def _reasons(fit: LinearFit, found: Influence, limits: dict[str, float], i: int) -> tuple[str, ...]:
+def _reasons(fit: LinearFit, row_influence: Influence, limits: dict[str, float], i: int) -> tuple[str, ...]:
     side = "above" if fit.residuals[i] > 0 else "below"
     reasons = []
-    if abs(found.studentized[i]) > limits["studentized"]:
+    errors = abs(row_influence.studentized[i])
+    if errors > limits["studentized"]:
+        reasons.append(f"{errors:.1f} standard errors {side} the model (limit {limits['studentized']:.1f})")
+    if row_influence.cooks[i] > limits["cooks"]:
+        reasons.append(f"Cook's distance {row_influence.cooks[i]:.3g} (limit {limits['cooks']:.3g})")
+    if row_influence.leverage[i] > limits["leverage"]:
         reasons.append(
-            f"{abs(found.studentized[i]):.1f} standard errors {side} the model (limit {limits['studentized']:.1f})"
+            f"unusual factor values: leverage {row_influence.leverage[i]:.3g} (limit {limits['leverage']:.3g})"
         )
-    if found.cooks[i] > limits["cooks"]:
-        reasons.append(f"Cook's distance {found.cooks[i]:.3g} (limit {limits['cooks']:.3g})")
-    if found.leverage[i] > limits["leverage"]:
-        reasons.append(f"unusual factor values: leverage {found.leverage[i]:.3g} (limit {limits['leverage']:.3g})")
     return tuple(reasons)
 
 

@@ -83,9 +83,9 @@ def _test(block: Block, kind: str, hypothesis: Floats, residual: Floats, df_resi
     shares = np.clip(np.sort(ratio)[::-1], 0, 1 - 1e-15)
     responses, df = len(residual), len(block.columns)
     table = multivariate_stats(shares, responses, df, df_residual)
-    found = {_NAMES[str(label)]: Statistic(*(float(v) for v in row)) for label, row in _rows(table)}
-    found["hotelling_lawley"] = hotelling_lawley(float((shares / (1 - shares)).sum()), responses, df, df_residual)
-    return TermTest(block.name, kind, df, found)
+    statistics = {_NAMES[str(label)]: Statistic(*(float(v) for v in row)) for label, row in _rows(table)}
+    statistics["hotelling_lawley"] = hotelling_lawley(float((shares / (1 - shares)).sum()), responses, df, df_residual)
+    return TermTest(block.name, kind, df, statistics)
 
 
 def hotelling_lawley(trace: float, responses: int, df: int, df_residual: int) -> Statistic:

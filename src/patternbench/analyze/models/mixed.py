@@ -58,9 +58,9 @@ def fit_mixed(fit: LinearFit, basis: Factorization, groups: pd.Series, slopes: S
     z: Floats = fit.design.x @ random
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a variance of zero is an answer here, not a failure
-        found = MixedLM(fit.y / scale, basis.q, groups.to_numpy(), exog_re=z).fit(reml=True)
-    between = np.atleast_2d(np.asarray(found.cov_re, dtype=float)) * scale**2
-    within, gamma = float(found.scale) * scale**2, np.asarray(found.fe_params, dtype=float) * scale
+        fitted = MixedLM(fit.y / scale, basis.q, groups.to_numpy(), exog_re=z).fit(reml=True)
+    between = np.atleast_2d(np.asarray(fitted.cov_re, dtype=float)) * scale**2
+    within, gamma = float(fitted.scale) * scale**2, np.asarray(fitted.fe_params, dtype=float) * scale
     core, parts = _information(basis.q, z, _rows_of(groups), (between, within))
     beta, df = basis.r_inverse @ gamma, float(fit.summary.df_residual)
     return MixedFit(
@@ -70,7 +70,7 @@ def fit_mixed(fit: LinearFit, basis: Factorization, groups: pd.Series, slopes: S
         between=between,
         within=within,
         groups=int(groups.nunique()),
-        log_likelihood=float(found.llf) - len(z) * float(np.log(scale)),
+        log_likelihood=float(fitted.llf) - len(z) * float(np.log(scale)),
         explained=_explained(basis.q @ gamma, z, between, within),
     )
 
@@ -78,13 +78,13 @@ def fit_mixed(fit: LinearFit, basis: Factorization, groups: pd.Series, slopes: S
 def random_columns(design: DesignMatrix, slopes: Sequence[str]) -> Floats:
     """Return the matrix (p x k) that turns a row of the design into an intercept and the centred, scaled slopes."""
     places = [i for block in design.blocks if block.reads in [(name,) for name in slopes] for i in block.columns]
-    found = np.zeros((len(design.columns), 1 + len(places)))
+    random = np.zeros((len(design.columns), 1 + len(places)))
     constant = design.columns.index("Intercept")
-    found[constant, 0] = 1.0
-    for k, place in enumerate(places, start=1):
-        spread = float(design.x[:, place].std())
-        found[place, k], found[constant, k] = 1 / spread, -float(design.x[:, place].mean()) / spread
-    return found
+    random[constant, 0] = 1.0
+    for k, column in enumerate(places, start=1):
+        spread = float(design.x[:, column].std())
+        random[column, k], random[constant, k] = 1 / spread, -float(design.x[:, column].mean()) / spread
+    return random
 
 
 def _rows_of(groups: pd.Series) -> list[npt.NDArray[np.int64]]:
@@ -133,13 +133,13 @@ def _information(
 
 def _directions(k: int) -> list[Floats]:
     """Return the derivative of G by each of its own entries: symmetric k x k matrices."""
-    found = []
+    directions = []
     for a in range(k):
         for b in range(a, k):
             one = np.zeros((k, k))
             one[a, b] = one[b, a] = 1.0
-            found.append(one)
-    return found
+            directions.append(one)
+    return directions
 
 
 def _add_group(sums: _Sums, x: Floats, z: Floats, variances: tuple[Floats, float], directions: list[Floats]) -> None:

@@ -73,13 +73,13 @@ def decider(table: pd.DataFrame, column: str, among: Iterable[str], factors: Fac
 
     Each level must stand in two rows on average, so that rows that happen to lack a value decide nothing.
     """
-    known = table[column].notna()
+    present = table[column].notna()
     names = sorted((name for name in among if name != column), key=lambda name: name not in factors.patterns)
     for name in names:
         levels = table[name].nunique()
         if table[name].isna().any() or not 1 < levels <= min(_MOST_DECIDED, len(table) // 2):
             continue
-        shares = known.groupby(table[name], observed=True).mean()
+        shares = present.groupby(table[name], observed=True).mean()
         if bool((shares == 0).any() and ((shares == 0) | (shares >= _MOSTLY)).all()):
             return name
     return None
@@ -89,13 +89,13 @@ def crossing_problems(
     nests: Sequence[Nest], terms: Iterable[tuple[str, Sequence[str]]], where: str
 ) -> list[DataProblem]:
     """Refuse interactions of a nested factor with a third one; `terms` gives each term and the columns it reads."""
-    found = []
+    problems = []
     for text, columns in terms:
         for one in nests:
             if one.column in columns and set(columns) - {one.column, one.by}:
                 what = f"{text}: {one.column} applies only at {_levels(one.by, one.applies)}, so it cannot interact."
-                found.append(DataProblem(what, where, "Remove the interaction, or fit those rows alone."))
-    return found
+                problems.append(DataProblem(what, where, "Remove the interaction, or fit those rows alone."))
+    return problems
 
 
 def _outside(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -104,9 +104,9 @@ def _outside(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def _nest(table: pd.DataFrame, column: str, by: str, category: bool) -> Nest:
-    known = table[column].dropna()
-    applies = tuple(sorted(table.loc[known.index, by].unique(), key=str))
-    stand_in = sorted(known.unique(), key=lambda v: (str(type(v)), v))[0] if category else float(known.mean())
+    values = table[column].dropna()
+    applies = tuple(sorted(table.loc[values.index, by].unique(), key=str))
+    stand_in = sorted(values.unique(), key=lambda v: (str(type(v)), v))[0] if category else float(values.mean())
     return Nest(column, by, applies, stand_in)
 
 
@@ -120,10 +120,10 @@ def _nested_text(table: pd.DataFrame, one: Nest, factors: FactorTable) -> str:
 
 
 def _alone_text(table: pd.DataFrame, column: str, by: str) -> str:
-    known = table[column].notna()
-    levels = _levels(by, sorted(table.loc[known, by].unique(), key=str))
+    present = table[column].notna()
+    levels = _levels(by, sorted(table.loc[present, by].unique(), key=str))
     return (
-        f"{column} applies only at {levels}: the model speaks of those rows alone, {int((~known).sum()):,} of "
+        f"{column} applies only at {levels}: the model speaks of those rows alone, {int((~present).sum()):,} of "
         f"{len(table):,} are left out. Add {by} to the formula to keep them."
     )
 

@@ -76,20 +76,20 @@ def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
 
 
 def _frame(model: SavedModel, point: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, object]]:
-    known = list(model.parsed.right)
-    missing = [DataProblem(f"{name} is not given.", "--at", f"Add {name}=...") for name in known if name not in point]
+    factors = list(model.parsed.right)
+    missing = [DataProblem(f"{name} is not given.", "--at", f"Add {name}=...") for name in factors if name not in point]
     surplus = [
-        DataProblem(f"the model has no {name}.", "--at", did_you_mean(name, known))
+        DataProblem(f"the model has no {name}.", "--at", did_you_mean(name, factors))
         for name in point
-        if name not in known
+        if name not in factors
     ]
     raise_if_any([*missing, *surplus])
     columns, at, problems = {}, {}, []
-    for name in known:
+    for name in factors:
         try:
             columns[name], at[name] = _column(name, point[name], model)
-        except DataError as found:
-            problems += list(found.problems)
+        except DataError as error:
+            problems += list(error.problems)
     raise_if_any(problems)
     return pd.DataFrame(columns), at
 
@@ -118,11 +118,13 @@ def _same_number(level: object, text: str) -> bool:
 
 def _row(model: SavedModel, frame: pd.DataFrame) -> Floats:
     matrix, columns, _ = right_side(model.parsed, frame)
-    place = {name: i for i, name in enumerate(columns)}
+    positions = {name: i for i, name in enumerate(columns)}
     raise_if_any(
-        DataProblem(f"the formula has no column {name}.", model.formula) for name in model.columns if name not in place
+        DataProblem(f"the formula has no column {name}.", model.formula)
+        for name in model.columns
+        if name not in positions
     )
-    row: Floats = matrix[0, [place[name] for name in model.columns]]
+    row: Floats = matrix[0, [positions[name] for name in model.columns]]
     if not np.isfinite(row).all():
         raise DataError(
             DataProblem("the formula has no finite value there (a log of zero, or a division by zero?).", "--at")

@@ -53,13 +53,13 @@ def remedies(
     fit: LinearFit, tests: Sequence[Test], structure: Structure, table: pd.DataFrame, grouping: Grouping
 ) -> tuple[Remedy, ...]:
     """Compute the remedies that the failed `tests` of `fit` call for; none when all hold."""
-    found: list[Remedy] = []
+    made: list[Remedy] = []
     if crooked := failed(tests, "shape"):
-        found.append(_shape_remedy(fit, crooked))
-    found += _spread_remedies(fit, tests, structure, table, grouping)
+        made.append(_shape_remedy(fit, crooked))
+    made += _spread_remedies(fit, tests, structure, table, grouping)
     if skewed := failed(tests, "normality"):
-        found.append(_log_remedy(fit, skewed, table))
-    return tuple(found)
+        made.append(_log_remedy(fit, skewed, table))
+    return tuple(made)
 
 
 def _spread_remedies(
@@ -70,8 +70,8 @@ def _spread_remedies(
     group = grouping.column
     if group is not None and (structure.grouped or grouping.asked):
         return [_group_remedy(fit, dependent, structure, table[group].iloc[fit.design.rows], grouping)]
-    found = [_order_remedy(dependent)] if dependent else []
-    return [*found, _hc3_remedy(fit, unequal)] if unequal else found
+    order = [_order_remedy(dependent)] if dependent else []
+    return [*order, _hc3_remedy(fit, unequal)] if unequal else order
 
 
 def _shape_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:

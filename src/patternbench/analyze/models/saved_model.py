@@ -49,17 +49,17 @@ class SavedModel:
 
 def inference_json(result: ModelResult) -> dict[str, Any]:
     """Lay out how sure the preferred model is, how its observations scatter, and its residuals on unseen scenarios."""
-    found, spread = result.inference, spread_of(result.fit, result.remedy)
+    inference, spread = result.inference, spread_of(result.fit, result.remedy)
     shares = result.cross_validation.residuals / _scales(result, spread)
     scored = shares[np.isfinite(shares)]
-    parts = found.parts
+    parts = inference.parts
     return {
         "inference": {
-            "kind": found.kind,
-            "beta": found.beta.tolist(),
-            "root": found.root.tolist(),
-            "core": found.core.tolist(),
-            "df": found.df,
+            "kind": inference.kind,
+            "beta": inference.beta.tolist(),
+            "root": inference.root.tolist(),
+            "core": inference.core.tolist(),
+            "df": inference.df,
             "gradients": None if parts is None else parts.gradients.tolist(),
             "parameters": None if parts is None else parts.covariance.tolist(),
         },
@@ -75,8 +75,8 @@ def inference_json(result: ModelResult) -> dict[str, Any]:
 
 def _scales(result: ModelResult, spread: Spread) -> Floats:
     """Return the standard deviation of one observation at each row (n)."""
-    found = spread.over(result.fit.design.x, result.inference.root, result.fit.fitted)
-    return np.maximum(np.sqrt(found), np.finfo(float).tiny)
+    scales = spread.over(result.fit.design.x, result.inference.root, result.fit.fitted)
+    return np.maximum(np.sqrt(scales), np.finfo(float).tiny)
 
 
 def _quantiles(values: Floats) -> Floats:
@@ -87,14 +87,14 @@ def _quantiles(values: Floats) -> Floats:
 def read_models(saved: object) -> list[SavedModel]:
     """Return the models of a parsed `fit --json` file; raises `DataError` when it is something else."""
     if not isinstance(saved, dict) or saved.get("format") != FORMAT:
-        found = saved.get("format") if isinstance(saved, dict) else type(saved).__name__
-        what = f"this is no saved model (format {found}, need {FORMAT})."
+        format_ = saved.get("format") if isinstance(saved, dict) else type(saved).__name__
+        what = f"this is no saved model (format {format_}, need {FORMAT})."
         raise DataError(DataProblem(what, "", "Make one: patternbench fit ... --json FILE."))
     models = saved.get("models")
     if not isinstance(models, list) or not models:
         raise DataError(DataProblem("the file holds no model."))
-    raise_if_any(problem for place, model in enumerate(models) for problem in _problems(model, f"models[{place}]"))
-    return [_read(model, f"models[{place}]") for place, model in enumerate(models)]
+    raise_if_any(problem for i, model in enumerate(models) for problem in _problems(model, f"models[{i}]"))
+    return [_read(model, f"models[{i}]") for i, model in enumerate(models)]
 
 
 _KINDS: dict[str, Callable[[object], bool]] = {
@@ -111,23 +111,23 @@ _NEEDED_OF_DESIGN = {
 }
 
 
-def _problems(model: object, place: str) -> Iterator[DataProblem]:
+def _problems(model: object, path: str) -> Iterator[DataProblem]:
     if not isinstance(model, dict):
-        yield DataProblem("must be an object.", place, _REMAKE)
+        yield DataProblem("must be an object.", path, _REMAKE)
         return
     design = model.get("design")
-    yield from _lacking(model, {**_NEEDED, "design": "an object"}, place)
+    yield from _lacking(model, {**_NEEDED, "design": "an object"}, path)
     if isinstance(design, dict):
-        yield from _lacking(design, _NEEDED_OF_DESIGN, f"{place}.design")
+        yield from _lacking(design, _NEEDED_OF_DESIGN, f"{path}.design")
 
 
-def _lacking(held: Mapping[str, Any], needed: Mapping[str, str], place: str) -> Iterator[DataProblem]:
+def _lacking(held: Mapping[str, Any], needed: Mapping[str, str], path: str) -> Iterator[DataProblem]:
     for key, kind in needed.items():
         if not _KINDS[kind](held.get(key)):
-            yield DataProblem(f"must be {kind}." if key in held else "is missing.", f"{place}.{key}", _REMAKE)
+            yield DataProblem(f"must be {kind}." if key in held else "is missing.", f"{path}.{key}", _REMAKE)
 
 
-def _read(model: Mapping[str, Any], place: str) -> SavedModel:
+def _read(model: Mapping[str, Any], path: str) -> SavedModel:
     design, parsed = model["design"], parse_formula(model["formula"])
     try:
         return SavedModel(
@@ -145,18 +145,20 @@ def _read(model: Mapping[str, Any], place: str) -> SavedModel:
             **(_preferred(design) if "inference" in design else _plain(model)),
         )
     except (KeyError, IndexError, TypeError, ValueError, np.linalg.LinAlgError) as cause:
-        raise DataError(DataProblem(f"cannot be read: {cause!s}.", place, _REMAKE)) from None
+        raise DataError(DataProblem(f"cannot be read: {cause!s}.", path, _REMAKE)) from None
 
 
 def _preferred(design: Mapping[str, Any]) -> dict[str, Any]:
-    found = {key: value for key, value in design["inference"].items() if value is not None}
+    inference = {key: value for key, value in design["inference"].items() if value is not None}
     parts = None
-    if "gradients" in found:
-        parts = VarianceParts(np.array(found["gradients"], dtype=float), np.array(found["parameters"], dtype=float))
-    root, core = (_matrix(found[key], len(design["columns"])) for key in ("root", "core"))
-    beta = np.array(found["beta"], dtype=float)
+    if "gradients" in inference:
+        parts = VarianceParts(
+            np.array(inference["gradients"], dtype=float), np.array(inference["parameters"], dtype=float)
+        )
+    root, core = (_matrix(inference[key], len(design["columns"])) for key in ("root", "core"))
+    beta = np.array(inference["beta"], dtype=float)
     return {
-        "inference": Inference(str(found["kind"]), beta, root, core, float(found["df"]), parts),
+        "inference": Inference(str(inference["kind"]), beta, root, core, float(inference["df"]), parts),
         "spread": Spread.from_json(design["spread"]),
         "left_out": np.array(design["left_out"]["quantiles"], dtype=float),
         "scored": int(design["left_out"]["scored"]),
@@ -177,7 +179,7 @@ def _plain(model: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _matrix(rows: object, size: int) -> Floats:
-    found = np.array(rows, dtype=float)
-    if found.shape != (size, size) or not np.isfinite(found).all():
+    matrix = np.array(rows, dtype=float)
+    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         raise ValueError(f"a matrix of {size} x {size} finite numbers is needed")
-    return found
+    return matrix

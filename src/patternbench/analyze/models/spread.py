@@ -102,10 +102,10 @@ def _mixed(mixed: MixedFit) -> Spread:
 def _unequal(fit: LinearFit) -> Spread:
     squared = fit.residuals**2 / np.clip(1 - fit.leverage, 1e-12, None)
     squared = np.maximum(squared, _LEAST_SHARE * float(squared.mean()))
-    found = [("factors", fit.basis.q)]
+    candidates = [("factors", fit.basis.q)]
     if (fit.fitted > 0).all():
-        found += [("power", np.vander(np.log(fit.fitted), terms, increasing=True)) for terms in _TERMS]
-    fitted = [(kind, *_log_variance(squared, columns)) for kind, columns in found]
+        candidates += [("power", np.vander(np.log(fit.fitted), terms, increasing=True)) for terms in _TERMS]
+    fitted = [(kind, *_log_variance(squared, columns)) for kind, columns in candidates]
     kind, coefficients, _ = min(fitted, key=lambda one: one[2])
     return Spread(kind, coefficients, (float(fit.fitted.min()), float(fit.fitted.max())))
 
@@ -113,7 +113,7 @@ def _unequal(fit: LinearFit) -> Spread:
 def _log_variance(squared: Floats, columns: Floats) -> tuple[Floats, float]:
     """Regress the log-variance on `columns` (normal residuals: a gamma model); returns coefficients and AIC."""
     family = sm.families.Gamma(link=sm.families.links.Log())
-    found = sm.GLM(squared, columns, family=family).fit()
-    variance = np.asarray(found.fittedvalues, dtype=float)
+    fitted = sm.GLM(squared, columns, family=family).fit()
+    variance = np.asarray(fitted.fittedvalues, dtype=float)
     aic = float((np.log(variance) + squared / variance).sum()) + 2 * columns.shape[1]
-    return np.asarray(found.params, dtype=float), aic
+    return np.asarray(fitted.params, dtype=float), aic

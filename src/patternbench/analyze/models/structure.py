@@ -53,8 +53,8 @@ def structure_tests(fit: LinearFit, basis: Factorization, table: pd.DataFrame, g
     shape = lack_of_fit_test(fit, cells)
     around = _around_means(cells) if shape.holds is False else basis.q
     codes = _groups(fit.design, table, group)
-    found = _Groups((), (), fit.residuals) if codes is None else _group_tests(fit, around, codes, str(group))
-    return Structure((shape, *found.tests, *_order_test(fit, around, table)), found.slopes, found.within)
+    by_group = _Groups((), (), fit.residuals) if codes is None else _group_tests(fit, around, codes, str(group))
+    return Structure((shape, *by_group.tests, *_order_test(fit, around, table)), by_group.slopes, by_group.within)
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def _f_test(name: str, assumption: str, smaller: _Rest, larger: _Rest, of: str =
 
 def _around(values: Floats, codes: _Codes) -> Floats:
     """Return the values around the mean of their group."""
-    found: Floats = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
-    return found
+    centred: Floats = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
+    return centred
 
 
 def _around_means(cells: _Codes) -> Floats | None:
@@ -111,8 +111,8 @@ def _around_means(cells: _Codes) -> Floats | None:
     count = int(cells.max()) + 1
     if count > _MOST_CELLS:
         return None
-    found: Floats = np.eye(count)[cells] / np.sqrt(np.bincount(cells))
-    return found
+    means: Floats = np.eye(count)[cells] / np.sqrt(np.bincount(cells))
+    return means
 
 
 # --- groups of rows
@@ -139,11 +139,11 @@ def _group_tests(fit: LinearFit, base: Floats | None, codes: _Codes, group: str)
     if not sloped:
         return _Groups((shifted,), (), within[0])
     tests = [_f_test(SLOPES, "independence", within, rest, f"{group} by {name}: ") for name, rest in sloped]
-    place = min(range(len(tests)), key=lambda i: 1.0 if tests[i].p is None else float(tests[i].p or 0.0))
-    strongest = _corrected(tests[place], len(tests))
+    index = min(range(len(tests)), key=lambda i: 1.0 if tests[i].p is None else float(tests[i].p or 0.0))
+    strongest = _corrected(tests[index], len(tests))
     if strongest.holds is not False:
         return _Groups((shifted, strongest), (), within[0])
-    return _Groups((shifted, strongest), (sloped[place][0],), sloped[place][1][0])
+    return _Groups((shifted, strongest), (sloped[index][0],), sloped[index][1][0])
 
 
 def _corrected(test: Test, tried: int) -> Test:
@@ -180,8 +180,8 @@ def _with_slopes(y: Floats, base: Floats, codes: _Codes, column: Floats) -> _Res
     def apart(values: Floats) -> Floats:
         inner = _around(values, codes)
         slope = np.divide(np.bincount(codes, inner * column), lengths, out=np.zeros_like(lengths), where=sloped)
-        found: Floats = inner - slope[codes] * column
-        return found
+        remainder: Floats = inner - slope[codes] * column
+        return remainder
 
     return _rest(apart(y), np.apply_along_axis(apart, 0, base), taken)
 

@@ -48,12 +48,12 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
 
     A factor that stands in one term is told from its coefficients, one in several terms by its contrasts.
     """
-    found, _ = preferred(result)
+    coefficients, _ = preferred(result)
     tangled = entangled(result.fit.design)
     sentences: list[Effect | None] = []
     for block in result.fit.design.blocks:
         if not tangled.keys() & set(block.reads):
-            sentences += [_effect(result, block, found[column]) for column in block.columns]
+            sentences += [_effect(result, block, coefficients[column]) for column in block.columns]
     for name, partners in tangled.items():
         rest = ", the others at their means and reference levels," if len(partners) > 1 else ""
         sentences += [_held(result, one, rest) for one in contrasts(result, name, partners)]
@@ -61,13 +61,13 @@ def effects(result: ModelResult) -> tuple[Effect, ...]:
 
 
 def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
-    known = result.fit.design.factors
-    where = rest + "".join(f" at {name} = {_place(known, name, level)}" for name, level in one.where.items())
+    factors = result.fit.design.factors
+    where = rest + "".join(f" at {name} = {_place(factors, name, level)}" for name, level in one.where.items())
     if one.factor in result.fit.design.ranges:
-        ends = measured_range(known, one.factor, float(str(one.before)), float(str(one.after)))
+        ends = measured_range(factors, one.factor, float(str(one.before)), float(str(one.after)))
         subject = f"Raising {one.factor} from {ends}"
     else:
-        after, before = (known.text(one.factor, level) for level in (one.after, one.before))
+        after, before = (factors.text(one.factor, level) for level in (one.after, one.before))
         subject = f"{one.factor} = {after} instead of {before}"
     sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
     return Effect(one.factor, sentence, one.low > 0 or one.high < 0)
@@ -103,13 +103,13 @@ def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
     return f"Raising {plain} from {measured_range(design.factors, plain, low, high)}", high - low
 
 
-def _place(known: FactorTable, factor: str, level: object) -> str:
-    return known.measured_at(factor, level) if isinstance(level, float) else known.text(factor, level)
+def _place(factors: FactorTable, factor: str, level: object) -> str:
+    return factors.measured_at(factor, level) if isinstance(level, float) else factors.text(factor, level)
 
 
-def measured_range(known: FactorTable, factor: str, low: float, high: float) -> str:
+def measured_range(factors: FactorTable, factor: str, low: float, high: float) -> str:
     """Write the range of a numeric factor, with all digits where three would write its ends alike."""
-    ends = (known.measured_at(factor, low), known.measured_at(factor, high))
+    ends = (factors.measured_at(factor, low), factors.measured_at(factor, high))
     return f"{low:.15g} to {high:.15g}" if ends[0] == ends[1] else " to ".join(ends)
 
 
@@ -199,20 +199,20 @@ def statistics(result: ModelResult) -> str:
     test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}"
     if remedy.mixed is None:
         return f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; Wald {test}; residual standard error {number(s.sigma)}"
-    found = remedy.mixed
+    mixed = remedy.mixed
     return (
-        f"Marginal R2 {found.explained:.4f}; Wald {test}; standard deviation between the {found.groups} groups "
-        f"{number(float(found.between[0, 0] ** 0.5))}, within {number(found.within**0.5)}; "
-        f"restricted log-likelihood {number(found.log_likelihood)}"
+        f"Marginal R2 {mixed.explained:.4f}; Wald {test}; standard deviation between the {mixed.groups} groups "
+        f"{number(float(mixed.between[0, 0] ** 0.5))}, within {number(mixed.within**0.5)}; "
+        f"restricted log-likelihood {number(mixed.log_likelihood)}"
     )
 
 
 def doubts(result: ModelResult) -> tuple[str, ...]:
     """List what a careful reader asks about: failed assumptions, weak prediction, odd rows."""
-    found = [_remedy_text(result, i) for i in range(len(result.remedies))]
+    sentences = [_remedy_text(result, i) for i in range(len(result.remedies))]
     unseen = result.cross_validation.errors.mape
     if unseen is not None and unseen > _GOOD_ERROR:
-        found.append(
+        sentences.append(
             f"On unseen {result.cross_validation.unit} it misses by more than {_GOOD_ERROR:.0f} %: too far off even "
             "for rough capacity planning."
         )
@@ -220,12 +220,12 @@ def doubts(result: ModelResult) -> tuple[str, ...]:
         named = "; ".join(_odd_row(row, result.fit.design.factors) for row in result.suspicious)
         rest = result.flagged_rows - len(result.suspicious)
         more = f"; and {rest:,} more" if rest else ""
-        found.append(f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out: {named}{more}.")
-    return (*found, *(note.text for note in result.notes))
+        sentences.append(f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out: {named}{more}.")
+    return (*sentences, *(note.text for note in result.notes))
 
 
-def _odd_row(row: SuspiciousRow, known: FactorTable) -> str:
-    where = ", ".join(f"{name} {known.held(name, value)}" for name, value in row.identity.items())
+def _odd_row(row: SuspiciousRow, factors: FactorTable) -> str:
+    where = ", ".join(f"{name} {factors.held(name, value)}" for name, value in row.identity.items())
     return f"row {row.row}{f' ({where})' if where else ''}, {row.why[0]}"
 
 

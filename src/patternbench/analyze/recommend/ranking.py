@@ -79,13 +79,13 @@ def _doubts(
         return np.array([_breaks(s, limits, in_percent) for s in group])
     first = group[order[0]]
 
-    def beaten(place: int) -> float:
-        worse = _worse(first, group[place], objective, in_percent)
-        return worse if place in order else min(1.0, 2 * min(worse, _breaks(group[place], limits, in_percent)))
+    def beaten(rival: int) -> float:
+        worse = _worse(first, group[rival], objective, in_percent)
+        return worse if rival in order else min(1.0, 2 * min(worse, _breaks(group[rival], limits, in_percent)))
 
-    rivals = [place for place in range(len(group)) if place != order[0]]
+    rivals = [rival for rival in range(len(group)) if rival != order[0]]
     p = np.empty(len(group))
-    p[rivals] = holm(np.array([beaten(place) for place in rivals]))
+    p[rivals] = holm(np.array([beaten(rival) for rival in rivals]))
     p[order[0]] = max((_side(first, one, in_percent, kept=True) for one in limits), default=0.0)
     return p
 
@@ -100,9 +100,9 @@ def holm(p: Floats) -> Floats:
 
 def _worse(first: ScenarioRounds, other: ScenarioRounds, objective: Objective, in_percent: Mapping[str, bool]) -> float:
     """The p that the other is worse than the first; 1 where it is better."""
-    found = against(first, other, objective.response, in_percent[objective.response])
+    change = against(first, other, objective.response, in_percent[objective.response])
     sign = 1 if objective.minimise else -1
-    return _p(found) if sign * found.value > 0 else 1.0
+    return _p(change) if sign * change.value > 0 else 1.0
 
 
 def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> float:
@@ -115,12 +115,12 @@ def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, 
     values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
     if in_percent[limit.response] and limit.bound > 0:
         values, bound = np.log(values), np.log(bound)
-    found = paired(bound, values)
-    room = -found.value if limit.at_most else found.value
-    if found.error == 0:
+    change = paired(bound, values)
+    room = -change.value if limit.at_most else change.value
+    if change.error == 0:
         return 0.0 if (room >= 0) == kept else 1.0
-    return _p(found) if (room > 0) == kept else 1.0
+    return _p(change) if (room > 0) == kept else 1.0
 
 
-def _p(found: Estimate) -> float:
-    return 1.0 if np.isnan(found.p) else float(found.p)
+def _p(estimate: Estimate) -> float:
+    return 1.0 if np.isnan(estimate.p) else float(estimate.p)

@@ -15,40 +15,40 @@ from patternbench.analyze.recommend.recommendation import (
 FORMAT = "patternbench/recommendation/1"
 
 
-def recommendation_json(found: Recommendation) -> dict[str, object]:
+def recommendation_json(recommendation: Recommendation) -> dict[str, object]:
     """Lay out a recommendation as plain JSON values."""
     laid_out: dict[str, object] = plain(
         {
             "format": FORMAT,
-            "objectives": [o.words for o in found.objectives],
-            "subject_to": [limit.text for limit in found.limits],
-            "given": list(found.given),
-            "choices": [_choice_json(choice, found.given) for choice in found.choices],
-            "flips": [_flip_json(flip) for flip in found.flips],
-            "notes": notes_json(found.notes),
+            "objectives": [o.words for o in recommendation.objectives],
+            "subject_to": [limit.text for limit in recommendation.limits],
+            "given": list(recommendation.conditions),
+            "choices": [_choice_json(choice, recommendation.conditions) for choice in recommendation.choices],
+            "flips": [_flip_json(flip) for flip in recommendation.flips],
+            "notes": notes_json(recommendation.notes),
         }
     )
     return laid_out
 
 
-def _choice_json(choice: Choice, given: tuple[str, ...]) -> dict[str, object]:
+def _choice_json(choice: Choice, conditions: tuple[str, ...]) -> dict[str, object]:
     chosen = choice.chosen
     return {
-        "given": dict(choice.given),
+        "given": dict(choice.conditions),
         "in_words": choice.text,
         "verdict": choice.verdict,
         "p": choice.p,
-        "ties": [configuration(c.scenario, given) for c in choice.ties],
-        "chosen": None if chosen is None else configuration(chosen.scenario, given),
+        "ties": [configuration(c.scenario, conditions) for c in choice.ties],
+        "chosen": None if chosen is None else configuration(chosen.scenario, conditions),
         "wins": None if chosen is None else chosen.wins,
         "against_baseline": [_against_json(one) for one in choice.against_baseline],
-        "candidates": [_candidate_json(c, given) for c in choice.candidates],
+        "candidates": [_candidate_json(c, conditions) for c in choice.candidates],
     }
 
 
-def _candidate_json(c: Candidate, given: tuple[str, ...]) -> dict[str, object]:
+def _candidate_json(c: Candidate, conditions: tuple[str, ...]) -> dict[str, object]:
     return {
-        "configuration": configuration(c.scenario, given),
+        "configuration": configuration(c.scenario, conditions),
         "levels": dict(c.scenario.levels),
         "means": dict(c.means),
         "feasible": c.feasible,

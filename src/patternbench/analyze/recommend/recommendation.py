@@ -22,8 +22,8 @@ from patternbench.analyze.compare.comparison import (
     alike,
     interval_of,
     is_base,
-    known,
     matched_by_block,
+    or_none,
     percent,
     percent_interval,
 )
@@ -111,7 +111,7 @@ class Choice:
     and of `nothing` that it is so; `sure` says whether it is small enough among all choices.
     """
 
-    given: Mapping[str, object]
+    conditions: Mapping[str, object]
     chosen: Candidate | None
     runner_up: Candidate | None
     candidates: tuple[Candidate, ...]
@@ -140,7 +140,7 @@ class Recommendation:
 
     objectives: tuple[Objective, ...]
     limits: tuple[Constraint, ...]
-    given: tuple[str, ...]
+    conditions: tuple[str, ...]
     choices: tuple[Choice, ...]
     flips: tuple[Flip, ...]
     notes: tuple[Note, ...]
@@ -148,15 +148,16 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Wish:
-    """What to recommend: objectives (the first decides, all span the front), limits, given, baseline.
+    """What to recommend: objectives (the first decides, all span the front), limits, conditions, baseline.
 
-    Without `given` a run's patterns are chosen and all other factors are given; of a table whose `factors` nothing is
-    known everything is chosen. Without `baseline` it is a run's own: every pattern at the level at which it is none.
+    `conditions` names the factors that are given. Without it a run's patterns are chosen and all other factors are
+    given; of a table whose `factors` nothing is known everything is chosen. Without `baseline` it is a run's own:
+    every pattern at the level at which it is none.
     """
 
     objectives: tuple[str, ...]
     limits: tuple[str, ...] = ()
-    given: tuple[str, ...] | None = None
+    conditions: tuple[str, ...] | None = None
     baseline: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     seed: int = 1
@@ -170,23 +171,22 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     Raises `DataError` for malformed wishes, unknown columns, and scenarios without any value.
     """
     objectives, limits, baseline = _parsed(table, wish)
-    found = _roles(table, objectives, limits, wish)
-    given = _given(table, found, wish)
-    usable, notes = _usable(scenarios(table, found))
-    chooser = _Chooser(objectives, limits, given, baseline, wish.factors, wish.level)
-    places = _in_order(_places(usable, given), given)
+    columns = _roles(table, objectives, limits, wish)
+    conditions = _conditions(table, columns, wish)
+    usable, notes = _usable(scenarios(table, columns))
+    chooser = _Chooser(objectives, limits, conditions, baseline, wish.factors, wish.level)
+    places = _in_order(_places(usable, conditions), conditions)
     choices = chooser.all_of(places, np.random.default_rng(wish.seed))
-    notes += _unknown_notes(found, wish)
-    return Recommendation(objectives, limits, given, choices, flips(choices, given), tuple(notes))
+    notes += _unknown_notes(columns, wish)
+    return Recommendation(objectives, limits, conditions, choices, flips(choices, conditions), tuple(notes))
 
 
-def _unknown_notes(found: ColumnRoles, wish: Wish) -> list[Note]:
+def _unknown_notes(columns: ColumnRoles, wish: Wish) -> list[Note]:
     """What was assumed of a table of which nothing says what is chosen and what is given."""
-    if found.known or wish.given is not None or len(found.factors) <= 1:
+    if columns.factor_table or wish.conditions is not None or len(columns.factors) <= 1:
         return []
-    text = (
-        f"Nothing says which of {', '.join(found.factors)} are given, so all were chosen: name the given ones, --given."
-    )
+    names = ", ".join(columns.factors)
+    text = f"Nothing says which of {names} are given, so all were chosen: name the given ones, --given."
     return [Note("all_chosen", text)]
 
 
@@ -211,14 +211,14 @@ def _roles(
     table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Constraint], wish: Wish
 ) -> ColumnRoles:
     names = tuple(dict.fromkeys([*(o.response for o in objectives), *(one.response for one in limits)]))
-    known = [str(name) for name in table.columns]
-    wrong = [name for name in names if name not in known]
-    raise_if_any(DataProblem(f"no response is called {name}.", "", did_you_mean(name, known)) for name in wrong)
-    found = roles(table, wish.by, names, wish.factors)
+    table_columns = [str(name) for name in table.columns]
+    wrong = [name for name in names if name not in table_columns]
+    raise_if_any(DataProblem(f"no response is called {name}.", "", did_you_mean(name, table_columns)) for name in wrong)
+    columns = roles(table, wish.by, names, wish.factors)
     if wish.by:
-        return found
-    factors = tuple(name for name in found.factors if name in found.known or not _is_measured(table, name))
-    return varying(table, replace(found, factors=factors))
+        return columns
+    factors = tuple(name for name in columns.factors if name in columns.factor_table or not _is_measured(table, name))
+    return varying(table, replace(columns, factors=factors))
 
 
 def _is_measured(table: pd.DataFrame, name: str) -> bool:
@@ -227,13 +227,15 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
     return bool(pd.api.types.is_float_dtype(column) and column.nunique() > len(column) / 2)
 
 
-def _given(table: pd.DataFrame, found: ColumnRoles, wish: Wish) -> tuple[str, ...]:
-    if wish.given is None:
-        given = [name for name in found.factors if found.known and name not in found.known.patterns]
-        return tuple(name for name in given if table[name].nunique(dropna=False) > 1)
-    wrong = [name for name in wish.given if name not in found.factors]
-    raise_if_any(DataProblem(f"no factor is called {n}.", "--given", did_you_mean(n, found.factors)) for n in wrong)
-    return wish.given
+def _conditions(table: pd.DataFrame, columns: ColumnRoles, wish: Wish) -> tuple[str, ...]:
+    if wish.conditions is None:
+        conditions = [
+            name for name in columns.factors if columns.factor_table and name not in columns.factor_table.patterns
+        ]
+        return tuple(name for name in conditions if table[name].nunique(dropna=False) > 1)
+    wrong = [name for name in wish.conditions if name not in columns.factors]
+    raise_if_any(DataProblem(f"no factor is called {n}.", "--given", did_you_mean(n, columns.factors)) for n in wrong)
+    return wish.conditions
 
 
 def _usable(every: Sequence[ScenarioRounds]) -> tuple[list[ScenarioRounds], list[Note]]:
@@ -257,28 +259,28 @@ def _usable(every: Sequence[ScenarioRounds]) -> tuple[list[ScenarioRounds], list
 
 
 def _places(
-    every: Sequence[ScenarioRounds], given: Sequence[str]
+    every: Sequence[ScenarioRounds], conditions: Sequence[str]
 ) -> list[tuple[dict[str, object], list[ScenarioRounds]]]:
     places: dict[Key, tuple[dict[str, object], list[ScenarioRounds]]] = {}
     for scenario in every:
-        where = {name: scenario.levels[name] for name in given if name in scenario.levels}
+        where = {name: scenario.levels[name] for name in conditions if name in scenario.levels}
         places.setdefault(key(where), (where, []))[1].append(scenario)
     return list(places.values())
 
 
 def _in_order(
-    places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], given: Sequence[str]
+    places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], conditions: Sequence[str]
 ) -> list[tuple[dict[str, object], list[ScenarioRounds]]]:
     """The given conditions by rising levels, the configurations by name, whatever the order they were measured in."""
     ordered = [(where, sorted(group, key=lambda s: s.name)) for where, group in places]
-    return sorted(ordered, key=lambda place: [_order(place[0].get(name, "")) for name in given])
+    return sorted(ordered, key=lambda condition: [_order(condition[0].get(name, "")) for name in conditions])
 
 
 @dataclass(frozen=True)
 class _Chooser:
     objectives: tuple[Objective, ...]
     limits: tuple[Constraint, ...]
-    given: tuple[str, ...]
+    conditions: tuple[str, ...]
     baseline: Mapping[str, object]
     factors: FactorTable
     level: float
@@ -289,8 +291,8 @@ class _Chooser:
         rankings = [self._ranked(group) for _, group in places]
         bar = shown_below([ranking.doubt for ranking in rankings], 1 - self.level)
         return tuple(
-            self._choice(given, self._candidates(group, ranking, rng), ranking, bar)
-            for (given, group), ranking in zip(places, rankings, strict=True)
+            self._choice(where, self._candidates(group, ranking, rng), ranking, bar)
+            for (where, group), ranking in zip(places, rankings, strict=True)
         )
 
     def _ranked(self, group: Sequence[ScenarioRounds]) -> Ranking:
@@ -343,16 +345,16 @@ class _Chooser:
         return shares
 
     def _choice(
-        self, given: dict[str, object], candidates: tuple[Candidate, ...], ranking: Ranking, bar: float
+        self, where: dict[str, object], candidates: tuple[Candidate, ...], ranking: Ranking, bar: float
     ) -> Choice:
         ranked = [candidates[i] for i in ranking.order]
-        ties = tuple(c for place, c in enumerate(ranked) if place == 0 or c.p > bar)
+        ties = tuple(c for rank, c in enumerate(ranked) if rank == 0 or c.p > bar)
         sure = ranking.doubt <= bar
         verdict = "nothing" if not ranked else "tie" if len(ties) > 1 else "clear" if sure else "unsure"
         chosen = next((c for c in ties if self._is_base(c.scenario)), ties[0]) if ranked else None
         others = [c for c in ranked if c is not chosen]
         choice = Choice(
-            given=given,
+            conditions=where,
             chosen=chosen,
             runner_up=others[0] if others else None,
             candidates=candidates,
@@ -373,11 +375,11 @@ class _Chooser:
         return tuple(against_one(base.scenario, chosen.scenario, r, self.level) for r in self._responses())
 
     def _words(self, choice: Choice) -> str:
-        where = f"At {label(choice.given)}: " if choice.given else ""
+        where = f"At {label(choice.conditions)}: " if choice.conditions else ""
         limits = " and ".join(one.text for one in self.limits)
         if choice.chosen is None:
             return f"{where}no configuration keeps {limits}."
-        name = configuration(choice.chosen.scenario, self.given)
+        name = configuration(choice.chosen.scenario, self.conditions)
         if choice.verdict == "tie":
             return f"{where}{self._tie(choice, name)}"
         if choice.verdict == "unsure":
@@ -387,7 +389,7 @@ class _Chooser:
         return f"{where}clearly {name}{self._lead(choice)}."
 
     def _tie(self, choice: Choice, name: str) -> str:
-        told = listed([configuration(c.scenario, self.given) for c in choice.ties])
+        told = listed([configuration(c.scenario, self.conditions) for c in choice.ties])
         gain = f"the {'lowest' if self.objectives[0].minimise else 'highest'} {self.objectives[0].response}"
         why = f"has {gain}" if choice.chosen is choice.ties[0] else "is preferred, since nothing shows a gain over it"
         return f"a tie of {told}: these rounds cannot tell them apart. {name} {why}."
@@ -398,7 +400,7 @@ class _Chooser:
             return f", the only one that keeps {' and '.join(one.text for one in self.limits)}" if self.limits else ""
         rival = choice.runner_up.scenario
         lead = against_one(rival, choice.chosen.scenario, self.objectives[0].response, self.level)
-        return f": {lead.words} against the next, {configuration(rival, self.given)}"
+        return f": {lead.words} against the next, {configuration(rival, self.conditions)}"
 
 
 def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:
@@ -412,7 +414,7 @@ def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, lev
     return Against(
         response=response,
         baseline=base.name,
-        relative=None if ratio is None or known(ratio.value) is None else percent(ratio.value),
+        relative=None if ratio is None or or_none(ratio.value) is None else percent(ratio.value),
         relative_interval=percent_interval(ratio, level, pairs) if ratio else Interval(None, None, "none"),
         interval=interval_of(plain, level, pairs),
         means=(middles[0], middles[1]),
@@ -445,9 +447,9 @@ def _points(response: str, low: float, high: float) -> str:
     return text.replace(" %", " points") if response in SHARES else text
 
 
-def configuration(scenario: ScenarioRounds, given: Sequence[str]) -> str:
+def configuration(scenario: ScenarioRounds, conditions: Sequence[str]) -> str:
     """Name what was chosen: the levels that are not given."""
-    return label({name: value for name, value in scenario.levels.items() if name not in given})
+    return label({name: value for name, value in scenario.levels.items() if name not in conditions})
 
 
 def resampled_centres(
@@ -473,39 +475,41 @@ def pareto_front(costs: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(~beaten, dtype=np.bool_)
 
 
-def flips(choices: Sequence[Choice], given: Sequence[str]) -> tuple[Flip, ...]:
+def flips(choices: Sequence[Choice], conditions: Sequence[str]) -> tuple[Flip, ...]:
     """Find neighbouring levels of each given factor, the others equal, between which the choice changes."""
-    found: list[Flip] = []
-    for factor in given:
+    flips_: list[Flip] = []
+    for factor in conditions:
         lines: dict[Key, list[Choice]] = {}
         for choice in choices:
             lines.setdefault(key(_others(choice, factor)), []).append(choice)
         for line in lines.values():
-            ordered = sorted((c for c in line if factor in c.given), key=lambda c: _order(c.given[factor]))
+            ordered = sorted((c for c in line if factor in c.conditions), key=lambda c: _order(c.conditions[factor]))
             pairs = pairwise(ordered)
-            found += [_flip(factor, a, b, given) for a, b in pairs if _differs(a, b, given)]
-    return tuple(found)
+            flips_ += [_flip(factor, a, b, conditions) for a, b in pairs if _differs(a, b, conditions)]
+    return tuple(flips_)
 
 
 def _others(choice: Choice, factor: str) -> dict[str, object]:
-    return {name: value for name, value in choice.given.items() if name != factor}
+    return {name: value for name, value in choice.conditions.items() if name != factor}
 
 
 def _order(value: object) -> tuple[int, float, str]:
     return (0, float(value), "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
 
 
-def _differs(a: Choice, b: Choice, given: Sequence[str]) -> bool:
-    return _chosen_name(a, given) != _chosen_name(b, given)
+def _differs(a: Choice, b: Choice, conditions: Sequence[str]) -> bool:
+    return _chosen_name(a, conditions) != _chosen_name(b, conditions)
 
 
-def _chosen_name(choice: Choice, given: Sequence[str]) -> str:
-    return configuration(choice.chosen.scenario, given) if choice.chosen else "nothing"
+def _chosen_name(choice: Choice, conditions: Sequence[str]) -> str:
+    return configuration(choice.chosen.scenario, conditions) if choice.chosen else "nothing"
 
 
-def _flip(factor: str, a: Choice, b: Choice, given: Sequence[str]) -> Flip:
-    names = (_chosen_name(a, given), _chosen_name(b, given))
-    return Flip(factor, (a.given[factor], b.given[factor]), _others(a, factor), names, _is_sure(a) and _is_sure(b))
+def _flip(factor: str, a: Choice, b: Choice, conditions: Sequence[str]) -> Flip:
+    names = (_chosen_name(a, conditions), _chosen_name(b, conditions))
+    return Flip(
+        factor, (a.conditions[factor], b.conditions[factor]), _others(a, factor), names, _is_sure(a) and _is_sure(b)
+    )
 
 
 def _is_sure(choice: Choice) -> bool:
@@ -513,12 +517,12 @@ def _is_sure(choice: Choice) -> bool:
     return choice.sure and choice.verdict in ("clear", "nothing")
 
 
-def flips_in_words(found: Sequence[Flip]) -> list[str]:
+def flips_in_words(flips: Sequence[Flip]) -> list[str]:
     """Say where choices flip: each place of which both sides are sure, and how many others there are."""
-    sure = [flip_words(flip) for flip in found if flip.sure]
-    if len(sure) == len(found):
+    sure = [flip_words(flip) for flip in flips if flip.sure]
+    if len(sure) == len(flips):
         return sure
-    places = plural(len(found) - len(sure), "more place" if sure else "place")
+    places = plural(len(flips) - len(sure), "more place" if sure else "place")
     return [
         *sure,
         f"In {places} the choice differs too, but not surely on both sides: there the measurements do not tell.",

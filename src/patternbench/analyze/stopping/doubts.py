@@ -30,7 +30,7 @@ _NORMAL_MAD = 1.4826
 
 def doubts(rounds: Mapping[str, Sequence[float]], rule: StoppingRule, seed: int = 1) -> list[str]:
     """Say what to doubt of rounds that stopped by `rule`, given in order of execution per scenario."""
-    values = {name: _finite(given) for name, given in rounds.items()}
+    values = {name: _finite(measured) for name, measured in rounds.items()}
     return [*_rare(values, rule), *_outlying(values, rule), *_dependent(values, rule, seed)]
 
 
@@ -54,9 +54,9 @@ def order_p(scenarios: Sequence[Floats], seed: int = 1) -> float:
         return 1.0
     rng, longest = np.random.default_rng(seed), max(map(len, usable))
     places = np.argsort(rng.random((_ORDERS, longest)), axis=1)
-    found = np.array([sum(_ratio(v[None, :])[0] for v in usable)])
+    observed = np.array([sum(_ratio(v[None, :])[0] for v in usable)])
     others = sum(_ratio(v[np.argsort(places[:, : len(v)], axis=1)]) for v in usable)
-    return float((1 + (others <= found * (1 + 1e-12)).sum()) / (_ORDERS + 1))
+    return float((1 + (others <= observed * (1 + 1e-12)).sum()) / (_ORDERS + 1))
 
 
 def _ratio(values: Floats) -> Floats:
@@ -77,15 +77,15 @@ def _rare(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
 
 
 def _outlying(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
-    found = {name: far for name, given in values.items() if len(far := outliers(given))}
-    if not found:
+    far_off = {name: far for name, rounds in values.items() if len(far := outliers(rounds))}
+    if not far_off:
         return []
-    name, far = next(iter(found.items()))
+    name, far = next(iter(far_off.items()))
     worst = far[np.argmax(np.abs(far - np.median(values[name])))]
     typical = quantity(rule.response, float(np.median(values[name])))
-    count = sum(map(len, found.values()))
+    count = sum(map(len, far_off.values()))
     return [
-        f"{plural(count, 'round')} of {plural(len(found), 'scenario')} lie far from the others (first: {name}, "
+        f"{plural(count, 'round')} of {plural(len(far_off), 'scenario')} lie far from the others (first: {name}, "
         f"{quantity(rule.response, float(worst))} where the middle round has {typical}). The mean that counts them "
         "in is not known to the wanted width: look for their cause, or compare medians."
     ]
@@ -105,7 +105,7 @@ def _dependent(values: Mapping[str, Floats], rule: StoppingRule, seed: int) -> l
     ]
 
 
-def _finite(given: Sequence[float]) -> Floats:
-    values = np.asarray(given, dtype=float)
+def _finite(rounds: Sequence[float]) -> Floats:
+    values = np.asarray(rounds, dtype=float)
     kept: Floats = values[np.isfinite(values)]
     return kept

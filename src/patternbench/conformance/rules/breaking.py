@@ -55,9 +55,9 @@ def _step(step: BreakerStep, delay_us: int) -> ScriptedAnswer:
 
 def _expect_decisions(got: Outcome, config: BreakerConfig, attempts: int) -> str:
     expect_counts(got, calls=len(got.rows), attempts=attempts, rejected=len(got.rows) - attempts)
-    found = mistakes(config, [_decision(row) for row in got.rows], EARLY_US, LATE_US)
-    late = [mistake for mistake in found if "was rejected" in mistake and "after it opened" in mistake]
-    expect(len(late) == len(found), "; ".join(m for m in found if m not in late))
+    wrong_decisions = mistakes(config, [_decision(row) for row in got.rows], EARLY_US, LATE_US)
+    late = [mistake for mistake in wrong_decisions if "was rejected" in mistake and "after it opened" in mistake]
+    expect(len(late) == len(wrong_decisions), "; ".join(m for m in wrong_decisions if m not in late))
     if late:
         raise TooLateError(late[0])
     return f"{attempts} attempts and {len(got.rejected)} rejections, all as they should be"

@@ -12,28 +12,28 @@ import vl_convert
 from patternbench.analyze.load.rate_search import Capacity, RateObjective, RateStep
 
 
-def write_svg(path: Path, steps: Sequence[RateStep], found: Capacity, objective: RateObjective) -> None:
+def write_svg(path: Path, steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> None:
     """Draw the rounds of a search into an SVG file."""
-    path.write_text(vl_convert.vegalite_to_svg(figure(steps, found, objective).to_dict()), encoding="utf-8")
+    path.write_text(vl_convert.vegalite_to_svg(figure(steps, capacity, objective).to_dict()), encoding="utf-8")
 
 
-def figure(steps: Sequence[RateStep], found: Capacity, objective: RateObjective) -> alt.LayerChart:
+def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> alt.LayerChart:
     """A point a round: its rate, and the percentage of calls that were not answered well in time."""
     table = pd.DataFrame({"rate": [step.rate for step in steps], "missed": [100 * step.share for step in steps]})
     x = alt.X("rate:Q", title="offered load (calls/s)", scale=alt.Scale(type="log", nice=False))
     y = alt.Y("missed:Q", title=f"calls not answered well within {objective.text.partition('<=')[2].strip()} (%)")
     dots = alt.Chart(table).mark_point(filled=True, size=45, opacity=0.7).encode(x=x, y=y)
     allowed = alt.Chart(pd.DataFrame({"y": [100 * objective.allowed]})).mark_rule(strokeDash=[4, 3]).encode(y="y:Q")
-    drawn = alt.LayerChart(layer=[*_answer(found), allowed, dots])
+    drawn = alt.LayerChart(layer=[*_answer(capacity), allowed, dots])
     return drawn.properties(width=520, height=300, title=objective.text)
 
 
-def _answer(found: Capacity) -> list[alt.Chart]:
+def _answer(capacity: Capacity) -> list[alt.Chart]:
     """The rate as a line, and its interval as a band behind it."""
     layers = []
-    if found.low is not None and found.high is not None:
-        band = pd.DataFrame({"x": [found.low], "x2": [found.high]})
+    if capacity.low is not None and capacity.high is not None:
+        band = pd.DataFrame({"x": [capacity.low], "x2": [capacity.high]})
         layers.append(alt.Chart(band).mark_rect(opacity=0.15, color="#888").encode(x="x:Q", x2="x2:Q"))
-    if found.rate is not None:
-        layers.append(alt.Chart(pd.DataFrame({"x": [found.rate]})).mark_rule(strokeWidth=2).encode(x="x:Q"))
+    if capacity.rate is not None:
+        layers.append(alt.Chart(pd.DataFrame({"x": [capacity.rate]})).mark_rule(strokeWidth=2).encode(x="x:Q"))
     return layers

@@ -182,8 +182,8 @@ _DRIFT_TIP = [
 def figure_responses(report: RunReport) -> list[Response]:
     """List the responses that have any value in this run, the paper's two and the headlines first."""
     order = dict.fromkeys([*PAPER_FIGURES, *HEADLINES, *RESPONSES])
-    known = [name for name in order if name in report.rounds.columns and report.done[name].notna().any()]
-    return [RESPONSES[name] for name in known]
+    measured = [name for name in order if name in report.rounds.columns and report.done[name].notna().any()]
+    return [RESPONSES[name] for name in measured]
 
 
 def _curves(base: alt.Chart, arrangement: Layout, title: str) -> list[alt.Chart]:
@@ -333,4 +333,4 @@ def _finished(chart: Any, data: pd.DataFrame | str) -> dict[str, object]:
 
 
 def _cycled(values: Sequence[Any], count: int) -> list[Any]:
-    return [values[place % len(values)] for place in range(count)]
+    return [values[i % len(values)] for i in range(count)]

@@ -53,31 +53,37 @@ def _left_out(comparison: Comparison, response: str) -> str:
     return f" {shown} of {total} scenarios drawn: those that changed most." if shown < total else ""
 
 
-def recommendation_html(found: Recommendation, title: str = "Recommendation") -> str:
+def recommendation_html(recommendation: Recommendation, title: str = "Recommendation") -> str:
     """Return a self-contained page on a recommendation."""
-    return page_html(title, recommendation_sections(found))
+    return page_html(title, recommendation_sections(recommendation))
 
 
-def recommendation_sections(found: Recommendation) -> tuple[PageSection, ...]:
+def recommendation_sections(recommendation: Recommendation) -> tuple[PageSection, ...]:
     """Return the section that says what to choose, and one with the trade-off under every given condition."""
     html = environment().get_template("recommendation_section.html.j2")
     caption = "How often each configuration comes first when blocks are drawn again. What is clear is decided by tests."
-    wins = PageFigure("recommendation-wins", figures.wins_figure(found.choices, found.given), caption)
-    words = html.render(found=found, flips=flips_in_words(found.flips))
-    first = PageSection("recommendation", f"To {found.objectives[0].words}", words, (wins,))
-    drawn = tuple(_trade_offs(found))
-    title = f"Trade-offs: each point is a configuration, the line joins the Pareto front{_leading(found)}"
+    wins = PageFigure(
+        "recommendation-wins", figures.wins_figure(recommendation.choices, recommendation.conditions), caption
+    )
+    words = html.render(recommendation=recommendation, flips=flips_in_words(recommendation.flips))
+    first = PageSection("recommendation", f"To {recommendation.objectives[0].words}", words, (wins,))
+    drawn = tuple(_trade_offs(recommendation))
+    title = f"Trade-offs: each point is a configuration, the line joins the Pareto front{_leading(recommendation)}"
     return (first, PageSection("trade-offs", title, "", drawn)) if drawn else (first,)
 
 
-def _leading(found: Recommendation) -> str:
-    return ", the choice is ringed" if any(choice.chosen for choice in found.choices) else ""
+def _leading(recommendation: Recommendation) -> str:
+    return ", the choice is ringed" if any(choice.chosen for choice in recommendation.choices) else ""
 
 
-def _trade_offs(found: Recommendation) -> Iterator[PageFigure]:
-    for i, choice in enumerate(found.choices):
-        drawn = figures.trade_off_figure(choice, found.given)
+def _trade_offs(recommendation: Recommendation) -> Iterator[PageFigure]:
+    for i, choice in enumerate(recommendation.choices):
+        drawn = figures.trade_off_figure(choice, recommendation.conditions)
         if drawn is not None:
-            chosen = configuration(choice.chosen.scenario, found.given) if choice.chosen else "nothing keeps the limits"
-            where = f"{label(choice.given)}: " if choice.given else ""
+            chosen = (
+                configuration(choice.chosen.scenario, recommendation.conditions)
+                if choice.chosen
+                else "nothing keeps the limits"
+            )
+            where = f"{label(choice.conditions)}: " if choice.conditions else ""
             yield PageFigure(f"trade-off-{i + 1}-figure", drawn, f"{where}{chosen}.")

@@ -70,13 +70,13 @@ def _row(d: Difference, factor: float) -> dict[str, object]:
     }
 
 
-def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
+def trade_off_figure(choice: Choice, conditions: tuple[str, ...]) -> Spec | None:
     """Draw the first two responses of every configuration, the Pareto front joined and the choice ringed."""
     names = list(choice.candidates[0].means)
     if len(names) < 2:  # noqa: PLR2004 - a trade-off has two sides
         return None
     x, y = names[:2]
-    table = pd.DataFrame([_point(choice, i, x, y, given) for i in range(len(choice.candidates))])
+    table = pd.DataFrame([_point(choice, i, x, y, conditions) for i in range(len(choice.candidates))])
     if table["x"].nunique() == 1 or table["y"].nunique() == 1:
         return None
     titles = {}
@@ -103,13 +103,13 @@ def trade_off_figure(choice: Choice, given: tuple[str, ...]) -> Spec | None:
     return spec(alt.layer(*layers, dots).properties(width=340, height=220))
 
 
-def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> dict[str, object]:
+def _point(choice: Choice, i: int, x: str, y: str, conditions: tuple[str, ...]) -> dict[str, object]:
     c = choice.candidates[i]
     kind = "breaks a limit" if not c.feasible else "on the front" if c.on_front else "beaten"
     return {
         "x": c.means[x],
         "y": c.means[y],
-        "configuration": configuration(c.scenario, given),
+        "configuration": configuration(c.scenario, conditions),
         "kind": kind,
         "front": c.on_front,
         "chosen": c is choice.chosen,
@@ -117,12 +117,12 @@ def _point(choice: Choice, i: int, x: str, y: str, given: tuple[str, ...]) -> di
     }
 
 
-def wins_figure(choices: tuple[Choice, ...], given: tuple[str, ...]) -> Spec:
+def wins_figure(choices: tuple[Choice, ...], conditions: tuple[str, ...]) -> Spec:
     """Draw in which share of redrawn blocks each configuration comes first, a bar per given condition."""
     rows = [
         {
-            "given": label(choice.given),
-            "configuration": configuration(c.scenario, given),
+            "given": label(choice.conditions),
+            "configuration": configuration(c.scenario, conditions),
             "wins": c.wins,
         }
         for choice in choices

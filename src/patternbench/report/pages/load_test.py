@@ -10,38 +10,44 @@ from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 from patternbench.report.pages.models import PageFigure, PageSection, environment, page_html
 
 
-def load_test_html(found: LoadTest, title: str = "Load test") -> str:
+def load_test_html(load_test: LoadTest, title: str = "Load test") -> str:
     """Return a self-contained page on a load test."""
-    return page_html(title, (load_test_section(found),))
+    return page_html(title, (load_test_section(load_test),))
 
 
-def load_test_section(found: LoadTest) -> PageSection:
+def load_test_section(load_test: LoadTest) -> PageSection:
     """Return the section: words, the table of levels, then the pictures."""
-    html = environment().get_template("load_test_section.html.j2").render(sentences=in_words(found), found=found)
-    widest = max(found.smoothed, key=lambda s: s.window)
+    html = (
+        environment()
+        .get_template("load_test_section.html.j2")
+        .render(sentences=in_words(load_test), load_test=load_test)
+    )
+    widest = max(load_test.smoothed, key=lambda s: s.window)
     figures = (
-        PageFigure("load-line", _line(found), "Mean response time over load; dashed: the knee, where there is one."),
-        PageFigure("load-status", _statuses(found), "Share of status codes at each load."),
+        PageFigure(
+            "load-line", _line(load_test), "Mean response time over load; dashed: the knee, where there is one."
+        ),
+        PageFigure("load-status", _statuses(load_test), "Share of status codes at each load."),
         PageFigure(
             "load-smooth",
-            _smoothed(found),
+            _smoothed(load_test),
             f"Smoothed response time, each load from its own start. {widest.note}",
         ),
     )
     return PageSection("load-test", "Response time under load", html, figures)
 
 
-def _line(found: LoadTest) -> Spec:
-    base = alt.Chart(found.levels).encode(x=alt.X("load:Q"), y=alt.Y("mean:Q", title="mean response time"))
+def _line(load_test: LoadTest) -> Spec:
+    base = alt.Chart(load_test.levels).encode(x=alt.X("load:Q"), y=alt.Y("mean:Q", title="mean response time"))
     layers: list[alt.Chart] = [base.mark_line(point=True, color=COLOURS[0])]
-    if found.knee.load is not None:
-        at = pd.DataFrame({"load": [found.knee.load]})
+    if load_test.knee.load is not None:
+        at = pd.DataFrame({"load": [load_test.knee.load]})
         layers.append(alt.Chart(at).mark_rule(strokeDash=[4, 3], color=COLOURS[1]).encode(x="load:Q"))
     return spec(alt.layer(*layers).properties(width=380, height=240))
 
 
-def _statuses(found: LoadTest) -> Spec:
-    table = found.shares.reset_index().melt("load", var_name="status", value_name="percent")
+def _statuses(load_test: LoadTest) -> Spec:
+    table = load_test.shares.reset_index().melt("load", var_name="status", value_name="percent")
     colour = alt.Color("status:N", scale=alt.Scale(range=COLOURS))
     bars = (
         alt.Chart(table)
@@ -55,8 +61,10 @@ def _statuses(found: LoadTest) -> Spec:
     return spec(bars.encode(tooltip=["load", "status", "percent"]).properties(width=380, height=240))
 
 
-def _smoothed(found: LoadTest) -> Spec:
-    parts = [pd.DataFrame({"since": s.times - s.times.min(), "time": s.values, "load": s.load}) for s in found.smoothed]
+def _smoothed(load_test: LoadTest) -> Spec:
+    parts = [
+        pd.DataFrame({"since": s.times - s.times.min(), "time": s.values, "load": s.load}) for s in load_test.smoothed
+    ]
     colour = alt.Color("load:O", scale=alt.Scale(scheme="viridis"))
     lines = (
         alt.Chart(pd.concat(parts).round(4))

@@ -30,8 +30,8 @@ Spec = dict[str, object]
 
 def spec(chart: alt.TopLevelMixin) -> Spec:
     """Return the chart's Vega-Lite specification, unvalidated: validating takes longer than drawing."""
-    found: Spec = chart.to_dict(validate=False)
-    return found
+    specification: Spec = chart.to_dict(validate=False)
+    return specification
 
 
 def effects_figure(result: ModelResult) -> Spec | None:
@@ -67,8 +67,8 @@ def _effect_rows(result: ModelResult) -> list[dict[str, object]]:
 
 
 def _range(result: ModelResult, name: str, low: float, high: float) -> str:
-    known = result.fit.design.factors
-    return f"{name}: {known.measured_at(name, low)} to {known.measured_at(name, high)}"
+    factors = result.fit.design.factors
+    return f"{name}: {factors.measured_at(name, low)} to {factors.measured_at(name, high)}"
 
 
 def _level(name: str) -> str:
@@ -159,12 +159,12 @@ def _stands_out() -> alt.Color:
 def _row_table(result: ModelResult, seed: int) -> pd.DataFrame:
     named = [int(np.searchsorted(result.fit.design.rows, row.row - 1)) for row in result.suspicious]
     chosen = np.union1d(shown_rows(result.fit.summary.n, SHOWN, seed), np.array(named, dtype=np.int64)).astype(np.int64)
-    found = result.influence
+    row_influence = result.influence
     values = {
         "fitted": result.fit.fitted,
-        "studentized": found.studentized,
-        "leverage": found.leverage,
-        "cooks": found.cooks,
+        "studentized": row_influence.studentized,
+        "leverage": row_influence.leverage,
+        "cooks": row_influence.cooks,
     }
     table = pd.DataFrame({name: np.round(v[chosen], 6) for name, v in values.items()})
     return table.assign(row=result.fit.design.rows[chosen] + 1, named=np.isin(chosen, named))
@@ -294,15 +294,15 @@ def models_figure(models: Sequence[ModelResult], over: Sequence[str]) -> Spec | 
 def _panels(models: Sequence[ModelResult], panel: str | None) -> list[dict[str, object]]:
     designs = [model.fit.design for model in models]
     levels = (design.levels.get(panel or "") or design.ranges.get(panel or "") for design in designs)
-    found: Sequence[object] = next((one for one in levels if one), ())
-    return [{str(panel): level} for level in found] or [{}]
+    panel_levels: Sequence[object] = next((one for one in levels if one), ())
+    return [{str(panel): level} for level in panel_levels] or [{}]
 
 
 def _expected(model: ModelResult, name: str, places: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    found = pd.DataFrame(fitted_at(model, places), columns=["expected", "low", "high"])
+    expected = pd.DataFrame(fitted_at(model, places), columns=["expected", "low", "high"])
     (x, *panel) = places[0]
     texts = [", ".join(f"{factor} = {at[factor]}" for factor in panel) for at in places]
-    return found.assign(x=np.array([at[x] for at in places], dtype=float), panel=texts, model=name)
+    return expected.assign(x=np.array([at[x] for at in places], dtype=float), panel=texts, model=name)
 
 
 def _model_lines(table: pd.DataFrame, x: str, panel: str | None, response: str) -> Spec:

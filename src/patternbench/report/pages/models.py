@@ -72,19 +72,19 @@ def models_html(analysis: Analysis, title: str = "Models", over: Sequence[str] =
 
 def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[PageSection]:
     """Return a section per response that several models have in common: what each expects `over` two factors."""
-    found = []
-    for place, response in enumerate(dict.fromkeys(model.fit.response for model in analysis.models), start=1):
+    sections = []
+    for nth, response in enumerate(dict.fromkeys(model.fit.response for model in analysis.models), start=1):
         models = [model for model in analysis.models if model.fit.response == response]
         drawn = figures.models_figure(models, over) if over and len(models) > 1 else None
         if drawn is not None:
             caption = f"What each model expects of {response}, its other factors at their means and reference levels."
-            anchor = f"side-by-side-{place}"
+            anchor = f"side-by-side-{nth}"
             listed = [f"Model {i}: {model.fit.design.parsed.text}" for i, model in enumerate(models, start=1)]
             html = environment().get_template("side_by_side.html.j2").render(listed=listed)
-            found.append(
+            sections.append(
                 PageSection(anchor, f"{response}, model beside model", html, (PageFigure(anchor, drawn, caption),))
             )
-    return found
+    return sections
 
 
 def page_html(title: str, sections: Sequence[PageSection], about: Sequence[str] = ()) -> str:
@@ -138,7 +138,7 @@ def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
     """Return the pictures of one model that its data allow; `over` names two factors to draw it over."""
     n = result.fit.summary.n
     drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
-    found: list[tuple[str, Mapping[str, object] | None, str]] = [
+    drawings: list[tuple[str, Mapping[str, object] | None, str]] = [
         (
             "effects",
             figures.effects_figure(result),
@@ -168,7 +168,9 @@ def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
         ("qq", figures.normal_qq(result), "Normal quantiles: on the line when the residuals are normal."),
         ("influence", figures.influence_figure(result), f"High and right: rows that pull the model.{drawn}"),
     ]
-    return tuple(PageFigure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in found if one is not None)
+    return tuple(
+        PageFigure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in drawings if one is not None
+    )
 
 
 def multivariate_section(result: MultivariateResult, anchor: str) -> PageSection:

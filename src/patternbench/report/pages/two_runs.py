@@ -21,7 +21,7 @@ SHOWN = 8
 def about(a: Path, b: Path) -> list[str]:
     """Name the two, and say what differs between their scenarios and their manifests; a table is only named."""
     names = [f"A is {a}, B is {b}."]
-    if not all((place / "plan.json").is_file() and (place / "manifest.json").is_file() for place in (a, b)):
+    if not all((folder / "plan.json").is_file() and (folder / "manifest.json").is_file() for folder in (a, b)):
         return names
     differences = [*_settings(a, b), *_circumstances(a, b)]
     more = f"; and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
@@ -38,13 +38,13 @@ def _settings(a: Path, b: Path) -> Iterator[str]:
 
 
 def _levels(plan: RunPlan) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {}
+    levels_of_factors: dict[str, list[object]] = {}
     for scenario in plan.scenarios:
         for path, value in _leaves(scenario.config.model_dump(exclude_unset=True)):
-            levels = found.setdefault(factor_name(path), [])
+            levels = levels_of_factors.setdefault(factor_name(path), [])
             if value not in levels:
                 levels.append(value)
-    return found
+    return levels_of_factors
 
 
 def _leaves(node: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

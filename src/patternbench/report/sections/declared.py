@@ -94,7 +94,7 @@ def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) 
 def _part(report: RunReport, study: Study) -> Sequence[Section]:
     if study.design.fraction is None and study.design.latin_hypercube is None:
         return []
-    levels = [{name: v for name, v in each.levels.items() if v is not None} for each in report.scenarios]
+    levels = [{name: v for name, v in scenario.levels.items() if v is not None} for scenario in report.scenarios]
     kind = f"the fraction {study.design.fraction}" if study.design.fraction else "a Latin hypercube"
     words = [
         f"Of {size(study)} combinations {len(levels)} were run: {kind} of each strategy, the baseline whole.",
@@ -116,7 +116,10 @@ def _stopping(report: RunReport, study: Study) -> Sequence[Section]:
 def _saving(report: RunReport, rule: StoppingRule) -> Section:
     values = _per_scenario(report, rule.response)
     rows = pd.DataFrame(
-        [_decision_row(report, name, rule.response, decide(found, rule)) for name, found in values.items()]
+        [
+            _decision_row(report, name, rule.response, decide(values_of_rounds, rule))
+            for name, values_of_rounds in values.items()
+        ]
     )
     width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else quantity(rule.response, rule.half_width)
     words = [
@@ -137,7 +140,7 @@ def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
 
 
 def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, object]:
-    levels: Mapping[str, object] = next((each.levels for each in report.scenarios if each.id == scenario), {})
+    levels: Mapping[str, object] = next((planned.levels for planned in report.scenarios if planned.id == scenario), {})
     ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
     return {
         "scenario": label({name: level for name, level in levels.items() if level is not None}),
@@ -152,8 +155,8 @@ def _decision_row(report: RunReport, scenario: str, response: str, decision: Dec
 
 
 def _models(report: RunReport, study: Study) -> Iterator[Section]:
-    for place, formula in enumerate(study.models, start=1):
-        anchor = f"model-{place}"
+    for nth, formula in enumerate(study.models, start=1):
+        anchor = f"model-{nth}"
         yield from _or_why_not(anchor, f"Model: {formula}", lambda f=formula, a=anchor: _model(report, f, a))  # type: ignore[misc]
 
 
@@ -185,9 +188,9 @@ def _model_tables(result: ModelResult) -> list[Table]:
     coefficients, kind = preferred(result)
     references = ", ".join(f"{name} = {levels[0]}" for name, levels in result.fit.design.levels.items())
     title = f"Coefficients ({kind}{f'; reference levels {references}' if references else ''})"
-    found = [Table(title, pd.DataFrame([_coefficient_row(c) for c in coefficients]))]
+    tables = [Table(title, pd.DataFrame([_coefficient_row(c) for c in coefficients]))]
     tests = pd.DataFrame([_test_row(test) for test in result.tests])
-    return [*found, Table("Prediction errors", _errors(result)), Table("Assumptions", tests), *_odd_rows(result)]
+    return [*tables, Table("Prediction errors", _errors(result)), Table("Assumptions", tests), *_odd_rows(result)]
 
 
 def _coefficient_row(c: Coefficient) -> dict[str, str]:
@@ -257,63 +260,70 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     )
 
 
-def _chosen(found: Recommendation, study: Study, factors: Factors) -> Section:
-    rows = pd.DataFrame([_choice_row(choice, found) for choice in found.choices])
-    words = [*_wish_words(found, study), *_summary(found), *flips_in_words(found.flips)]
-    words += [note.text for note in found.notes]
-    tables, figures = [Table("The choice", rows)], _choice_figures(found)
+def _chosen(recommendation: Recommendation, study: Study, factors: Factors) -> Section:
+    rows = pd.DataFrame([_choice_row(choice, recommendation) for choice in recommendation.choices])
+    words = [*_wish_words(recommendation, study), *_summary(recommendation), *flips_in_words(recommendation.flips)]
+    words += [note.text for note in recommendation.notes]
+    tables, figures = [Table("The choice", rows)], _choice_figures(recommendation)
     return Section(
-        "recommendation", "What to choose", words, tables, figures, choice=_at_a_glance(found, study, factors)
+        "recommendation", "What to choose", words, tables, figures, choice=_at_a_glance(recommendation, study, factors)
     )
 
 
-def _at_a_glance(found: Recommendation, study: Study, factors: Factors) -> list[str]:
+def _at_a_glance(recommendation: Recommendation, study: Study, factors: Factors) -> list[str]:
     """The choice for the first screen: of few conditions where each is it, of many how often; then the aim."""
-    few = len(found.choices) <= _FEW
-    return ["\n".join(where_chosen(found, factors)) if few else " ".join(_summary(found)), _aim(found, study)]
+    few = len(recommendation.choices) <= _FEW
+    return [
+        "\n".join(where_chosen(recommendation, factors)) if few else " ".join(_summary(recommendation)),
+        _aim(recommendation, study),
+    ]
 
 
-def where_chosen(found: Recommendation, factors: Factors) -> list[str]:
+def where_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
     """A line for each answer, with the conditions under which it is given."""
     places: dict[str, list[Mapping[str, object]]] = {}
-    for choice in found.choices:
-        places.setdefault(_answer(choice, found, factors), []).append(choice.given)
+    for choice in recommendation.choices:
+        places.setdefault(_answer(choice, recommendation, factors), []).append(choice.conditions)
     lines = [
-        f"{_conditions(given, factors)}: {answer}." if given[0] else f"{answer}." for answer, given in places.items()
+        f"{_conditions(conditions, factors)}: {answer}." if conditions[0] else f"{answer}."
+        for answer, conditions in places.items()
     ]
     return [text[:1].upper() + text[1:] for text in lines]
 
 
-def _answer(choice: Choice, found: Recommendation, factors: Factors) -> str:
+def _answer(choice: Choice, recommendation: Recommendation, factors: Factors) -> str:
     """What to choose under one condition, and what that rests on."""
     if choice.chosen is None:
-        return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(found)}{_nearest(choice, found, factors)}"
-    name = plainly(choice.chosen.scenario, found.given, factors)
-    others = [plainly(one.scenario, found.given, factors) for one in choice.ties if one is not choice.chosen]
+        nearest = _nearest(choice, recommendation, factors)
+        return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(recommendation)}{nearest}"
+    name = plainly(choice.chosen.scenario, recommendation.conditions, factors)
+    others = [
+        plainly(one.scenario, recommendation.conditions, factors) for one in choice.ties if one is not choice.chosen
+    ]
     if choice.verdict == "clear":
         return f"clearly {name}"
     if choice.verdict == "unsure":
-        return f"{name} came first, but which ones keep {_limits(found)} cannot be told"
+        return f"{name} came first, but which ones keep {_limits(recommendation)} cannot be told"
     if choice.chosen is not choice.ties[0]:
         return f"{name}, as these rounds show no gain over it"
     return f"{name}, which these rounds cannot tell apart from {listed(others)}"
 
 
-def _nearest(choice: Choice, found: Recommendation, factors: Factors) -> str:
+def _nearest(choice: Choice, recommendation: Recommendation, factors: Factors) -> str:
     """Which configuration was nearest to the limit, where there is one."""
-    if len(found.limits) != 1:
+    if len(recommendation.limits) != 1:
         return ""
-    limit = found.limits[0]
+    limit = recommendation.limits[0]
     sign = 1 if limit.at_most else -1
     nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
     value = _with_unit(limit.response, nearest.means[limit.response])
-    return f"; measured nearest: {plainly(nearest.scenario, found.given, factors)} with {value}"
+    return f"; measured nearest: {plainly(nearest.scenario, recommendation.conditions, factors)} with {value}"
 
 
-def _limits(found: Recommendation) -> str:
+def _limits(recommendation: Recommendation) -> str:
     return " and ".join(
         f"{_title(one.response)} {'at most' if one.at_most else 'at least'} {_with_unit(one.response, one.bound)}"
-        for one in found.limits
+        for one in recommendation.limits
     )
 
 
@@ -330,60 +340,67 @@ def _with_unit(response: str, value: float) -> str:
     return f"{text} %" if in_percent and not text.endswith("%") else text
 
 
-def _aim(found: Recommendation, study: Study) -> str:
-    first = found.objectives[0]
-    limits = f" with {_limits(found)}" if found.limits else ""
+def _aim(recommendation: Recommendation, study: Study) -> str:
+    first = recommendation.objectives[0]
+    limits = f" with {_limits(recommendation)}" if recommendation.limits else ""
     text = f"Aim: the {'lowest' if first.minimise else 'highest'} {_title(first.response)}{limits}."
     assumed = "" if study.recommend else _ASSUMED
-    return " ".join(filter(None, [text, assumed, *_notes_of_observers(found)]))
+    return " ".join(filter(None, [text, assumed, *_notes_of_observers(recommendation)]))
 
 
-def _notes_of_observers(found: Recommendation) -> list[str]:
+def _notes_of_observers(recommendation: Recommendation) -> list[str]:
     """What to bear in mind when one chooses by responses of an observer."""
-    asked = {objective.response for objective in found.objectives} | {limit.response for limit in found.limits}
+    asked = {objective.response for objective in recommendation.objectives} | {
+        limit.response for limit in recommendation.limits
+    }
     aim = aim_of(asked)
     return [aim.note] if aim else []
 
 
-def plainly(scenario: ScenarioRounds, given: Sequence[str], factors: Factors) -> str:
+def plainly(scenario: ScenarioRounds, conditions: Sequence[str], factors: Factors) -> str:
     """Name a configuration as tables and figures do: `retry · 5 ms`."""
-    chosen = {name: level_text(value) for name, value in scenario.levels.items() if name not in given}
+    chosen = {name: level_text(value) for name, value in scenario.levels.items() if name not in conditions}
     first = next((name for name in main_patterns(factors) if name in chosen), None)
     rest = detail([(factors[name], text) for name, text in chosen.items() if name != first])
     return line(chosen[first].replace("_", " "), rest) if first else rest
 
 
-def _conditions(given: Sequence[Mapping[str, object]], factors: Factors) -> str:
+def _conditions(conditions: Sequence[Mapping[str, object]], factors: Factors) -> str:
     """Conditions in words, those that make a whole grid as its levels: `abort percentage 30 %, users 20 or 60`."""
-    grid = {name: _levels(name, given, factors) for name in given[0]}
-    if math.prod(map(len, grid.values())) != len(given):
-        return "; ".join(_conditions([one], factors) for one in given)
+    grid = {name: _levels(name, conditions, factors) for name in conditions[0]}
+    if math.prod(map(len, grid.values())) != len(conditions):
+        return "; ".join(_conditions([one], factors) for one in conditions)
     return ", ".join(f"{factor_title(name)} {' or '.join(levels)}" for name, levels in grid.items())
 
 
-def _levels(name: str, given: Sequence[Mapping[str, object]], factors: Factors) -> list[str]:
-    return list(dict.fromkeys(level_with_unit(factors[name], level_text(one[name])) for one in given))
+def _levels(name: str, conditions: Sequence[Mapping[str, object]], factors: Factors) -> list[str]:
+    return list(dict.fromkeys(level_with_unit(factors[name], level_text(one[name])) for one in conditions))
 
 
 def _how_surely(choice: Choice) -> str:
     return {"clear": "clearly", "tie": f"a tie of {len(choice.ties)}"}.get(choice.verdict, "not clear")
 
 
-def _wish_words(found: Recommendation, study: Study) -> list[str]:
-    limits = f", subject to {' and '.join(one.text for one in found.limits)}" if found.limits else ""
-    text = f"Chosen to {found.objectives[0].words}{limits}."
+def _wish_words(recommendation: Recommendation, study: Study) -> list[str]:
+    limits = f", subject to {' and '.join(one.text for one in recommendation.limits)}" if recommendation.limits else ""
+    text = f"Chosen to {recommendation.objectives[0].words}{limits}."
     if study.recommend is None:
         text += f" {_ASSUMED}"
     return [text]
 
 
-def _summary(found: Recommendation) -> list[str]:
+def _summary(recommendation: Recommendation) -> list[str]:
     """How often each configuration is chosen over the given conditions, and how often that is clear."""
-    names = [configuration(c.chosen.scenario, found.given) if c.chosen else "nothing" for c in found.choices]
+    names = [
+        configuration(c.chosen.scenario, recommendation.conditions) if c.chosen else "nothing"
+        for c in recommendation.choices
+    ]
     total = len(names)
     if total == 1:
-        return [found.choices[0].text]
-    clear = Counter(name for name, choice in zip(names, found.choices, strict=True) if choice.verdict == "clear")
+        return [recommendation.choices[0].text]
+    clear = Counter(
+        name for name, choice in zip(names, recommendation.choices, strict=True) if choice.verdict == "clear"
+    )
     return [counted(name, count, clear[name], total) for name, count in Counter(names).most_common()]
 
 
@@ -396,13 +413,13 @@ def counted(name: str, count: int, clear: int, total: int) -> str:
     return f"{name} is the choice {where}: {'clearly under each' if clear == count else sure}."
 
 
-def _choice_row(choice: Choice, found: Recommendation) -> dict[str, str]:
-    where = {"condition": label(choice.given)} if choice.given else {}
+def _choice_row(choice: Choice, recommendation: Recommendation) -> dict[str, str]:
+    where = {"condition": label(choice.conditions)} if choice.conditions else {}
     if choice.chosen is None:
         return {**where, "choose": "nothing keeps the limits"}
     cells = {name: _with_unit(name, value) for name, value in choice.chosen.means.items()}
     against = {f"{one.response} against the baseline": _change(one) for one in choice.against_baseline}
-    name = configuration(choice.chosen.scenario, found.given)
+    name = configuration(choice.chosen.scenario, recommendation.conditions)
     return {**where, "choose": name, "verdict": _how_surely(choice), **cells, **against}
 
 
@@ -410,13 +427,13 @@ def _change(one: Against) -> str:
     return one.words.removeprefix(f"{one.response} ").replace("-", "−")
 
 
-def _choice_figures(found: Recommendation) -> list[Figure]:
+def _choice_figures(recommendation: Recommendation) -> list[Figure]:
     wins = Figure(
         "How often each configuration comes first",
-        comparison_section_figures.wins_figure(found.choices, found.given),
+        comparison_section_figures.wins_figure(recommendation.choices, recommendation.conditions),
         "Shares of redrawn blocks: a picture of the spread. What is clear is decided by tests.",
     )
-    last = next((choice for choice in reversed(found.choices) if choice.chosen), found.choices[-1])
-    spec = comparison_section_figures.trade_off_figure(last, found.given)
+    last = next((choice for choice in reversed(recommendation.choices) if choice.chosen), recommendation.choices[-1])
+    spec = comparison_section_figures.trade_off_figure(last, recommendation.conditions)
     caption = "Each point is a configuration; the line joins those that no other beats on both; ringed: the choice."
-    return [wins, Figure(f"Trade-off at {label(last.given)}", spec, caption)] if spec else [wins]
+    return [wins, Figure(f"Trade-off at {label(last.conditions)}", spec, caption)] if spec else [wins]

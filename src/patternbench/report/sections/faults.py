@@ -48,21 +48,21 @@ def _rows(entry: Entry) -> list[dict[str, Any]]:
             "scenario": entry.scenario,
             "fault": acted.name,
             "where": acted.where,
-            "window": names[:place].count(acted.name),
+            "window": names[:i].count(acted.name),
             "from": acted.began_us / 1e6,
             "to": acted.ended_us / 1e6,
             "requests": acted.deeds.get("requests"),
         }
-        for place, acted in enumerate(within)
+        for i, acted in enumerate(within)
     ]
 
 
 def _spans(rows: pd.DataFrame) -> pd.DataFrame:
     """The median, least and greatest of the rounds for each window of each fault."""
     grouped = rows.groupby(_KEYS, sort=False)
-    found = grouped[["from", "to"]].agg(["median", "min", "max"])
-    found.columns = [" ".join(pair) for pair in found.columns]
-    return found.assign(requests=grouped["requests"].median(), rounds=grouped.size()).reset_index()
+    spans = grouped[["from", "to"]].agg(["median", "min", "max"])
+    spans.columns = [" ".join(pair) for pair in spans.columns]
+    return spans.assign(requests=grouped["requests"].median(), rounds=grouped.size()).reset_index()
 
 
 def _table(spans: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:

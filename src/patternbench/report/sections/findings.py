@@ -69,30 +69,30 @@ class Headline:
 def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
     pairs = _pairs(arrangement)
-    known = [name for name in (*HEADLINES, *BESIDE) if name in report.rounds.columns] if len(pairs) else []
-    measured = _measured(report.done, known)
+    responses = [name for name in (*HEADLINES, *BESIDE) if name in report.rounds.columns] if len(pairs) else []
+    measured = _measured(report.done, responses)
     outcomes = _outcomes(report.done)
     failures = dict(zip(outcomes["scenario"], outcomes["failed"], strict=True))
     pairs = pairs.merge(outcomes, on="scenario", how="left")
     pairs["reference_failed"] = pairs["baseline"].map(failures) if len(pairs) else []
     tables = {
-        kind: _judged(_joined([_changes(pairs, by, measured, name, report.failure_limit) for name in known]))
+        kind: _judged(_joined([_changes(pairs, by, measured, name, report.failure_limit) for name in responses]))
         for kind, by in _GROUPS.items()
     }
     return Findings(arrangement.reference, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
 
 
-def headlines(found: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
+def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
     """Say what is a safe choice, then for each headline response which line gains where, and at what cost.
 
     A section that says what to choose has the word in place of the comparison with the reference.
     """
-    if found.by_item.empty:
+    if comparisons.by_item.empty:
         return []
     chosen = [_chosen(section.choice) for section in sections if section.choice]
-    known = [name for name in HEADLINES if (found.by_item["response"] == name).any()]
-    table = found.by_level if arrangement.axis.quantity else found.by_item.assign(x=0.0, x_text="")
-    return [*(chosen or [_overall(found, table)]), *(_headline(found, table, name) for name in known)]
+    responses = [name for name in HEADLINES if (comparisons.by_item["response"] == name).any()]
+    table = comparisons.by_level if arrangement.axis.quantity else comparisons.by_item.assign(x=0.0, x_text="")
+    return [*(chosen or [_overall(comparisons, table)]), *(_headline(comparisons, table, name) for name in responses)]
 
 
 def change_text(row: Any) -> str:
@@ -116,8 +116,8 @@ def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Scena
     """Give each scenario's values of the responses, with the block of each."""
     if not responses or not len(rounds):
         return {}
-    found = scenarios(rounds.reset_index(drop=True), ColumnRoles(("scenario",), tuple(responses)))
-    return {str(each.levels["scenario"]): each for each in found}
+    measured = scenarios(rounds.reset_index(drop=True), ColumnRoles(("scenario",), tuple(responses)))
+    return {str(scenario.levels["scenario"]): scenario for scenario in measured}
 
 
 def _outcomes(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +131,7 @@ def _changes(
     pairs: pd.DataFrame, by: list[str], measured: dict[str, ScenarioRounds], response: str, failure_limit: float
 ) -> pd.DataFrame:
     """Compare the groups of pairs in one response."""
-    relative = is_relative(response, *(each.values[response] for each in measured.values()))
+    relative = is_relative(response, *(scenario.values[response] for scenario in measured.values()))
     rows = [
         {**_identity(part, by), **_change(part, measured, response, relative), **_kept(part, failure_limit)}
         for _, part in pairs.groupby(by, sort=False)
@@ -176,13 +176,13 @@ def _change(
         (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
     ]
     parts = [against(a, b, response, relative) for a, b in matched if a and b and _both(a, b, response)]
-    found = over(parts) if parts else Estimate(np.nan, np.nan, 1.0)
-    low, high = found.ends(CONFIDENCE)
+    estimate = over(parts) if parts else Estimate(np.nan, np.nan, 1.0)
+    low, high = estimate.ends(CONFIDENCE)
     return {
-        "change": _in_percent(found.value, relative),
+        "change": _in_percent(estimate.value, relative),
         "low": _in_percent(low, relative),
         "high": _in_percent(high, relative),
-        "p": float(found.p),
+        "p": float(estimate.p),
         "conditions": len(parts),
     }
 
@@ -201,10 +201,10 @@ def _in_percent(value: float, relative: bool) -> float:
 
 def _adjusted(p: Floats) -> Floats:
     """Adjust p values after Benjamini and Hochberg, leaving out the unknown ones."""
-    known = ~np.isnan(p)
+    tested = ~np.isnan(p)
     adjusted = np.full(len(p), np.nan)
-    if known.any():
-        adjusted[known] = stats.false_discovery_control(p[known])
+    if tested.any():
+        adjusted[tested] = stats.false_discovery_control(p[tested])
     return adjusted
 
 
@@ -217,7 +217,7 @@ def _verdict(row: Any) -> str:
     return "better" if (row.change < 0) == (better is Better.LOWER) else "worse"
 
 
-def _overall(found: Findings, table: pd.DataFrame) -> Headline:
+def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
     """Name the lines that are clearly better somewhere, clearly worse nowhere, and keep the limit on failures."""
     if (table["verdict"] == "unknown").all():
         return Headline(_CHOICE, _TOO_FEW, (), "unclear")
@@ -228,15 +228,17 @@ def _overall(found: Findings, table: pd.DataFrame) -> Headline:
     )
     safe = every[(every["better"] > 0) & (every["worse"] == 0) & every["keeps"]].sort_values("better", ascending=False)
     if len(safe):
-        lead = f"Better than {found.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
+        lead = f"Better than {comparisons.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
         return Headline(_CHOICE, lead, (), "better")
     if (every["better"] > 0).any():
         lead = (
-            f"No free gain: whatever beats {found.reference} in one response or place is worse in another, "
-            f"or fails more than {number(found.failure_limit)}\u00a0% of calls."
+            f"No free gain: whatever beats {comparisons.reference} in one response or place is worse in another, "
+            f"or fails more than {number(comparisons.failure_limit)}\u00a0% of calls."
         )
         return Headline(_CHOICE, lead, ("Choose by what matters most to you.",), "unclear")
-    return Headline(_CHOICE, f"No configuration is clearly better than {found.reference} in anything.", (), "unclear")
+    return Headline(
+        _CHOICE, f"No configuration is clearly better than {comparisons.reference} in anything.", (), "unclear"
+    )
 
 
 def _chosen(words: Sequence[str]) -> Headline:
@@ -261,13 +263,13 @@ class _At:
         return frozenset(self.rows["item"]) if self.kind == "gain" else frozenset()
 
 
-def _headline(found: Findings, table: pd.DataFrame, response: str) -> Headline:
+def _headline(comparisons: Findings, table: pd.DataFrame, response: str) -> Headline:
     """Say where which line gains most, where none does, and what stands beside each gain."""
     mine = table[table["response"] == response].sort_values("x", kind="stable")
     told = [_at(part, response) for _, part in mine.groupby("x", sort=True)]
     if all(at.kind == "unknown" for at in told):
         return Headline(RESPONSES[response].title, _TOO_FEW, (), "unclear")
-    phrases = [_phrase(found, stretch) for stretch in _stretches(told)]
+    phrases = [_phrase(comparisons, stretch) for stretch in _stretches(told)]
     more = [line for at in told for line in _beside(table, at)]
     kinds = {at.kind for at in told}
     verdict = "better" if "gain" in kinds else "worse" if kinds <= {"worse", "broken", "only"} else "unclear"
@@ -301,15 +303,16 @@ def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
     yield stretch
 
 
-def _phrase(found: Findings, stretch: Sequence[_At]) -> str:
+def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
     where, rows = _levels([at.level for at in stretch]), stretch[0].rows
-    limit = f"failed calls at {number(found.failure_limit)}\u00a0% or below"
+    limit = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
+    gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, rows.iloc[0])}"
     said = {
-        "gain": f"{_listed(rows['item'])} gain{'s' if len(rows) == 1 else ''} over {_reference(found, rows.iloc[0])}",
-        "unclear": f"nothing that keeps {limit} is clearly better than {found.reference}",
-        "worse": f"everything that keeps {limit} is worse than {found.reference}",
+        "gain": f"{_listed(rows['item'])} {gain}",
+        "unclear": f"nothing that keeps {limit} is clearly better than {comparisons.reference}",
+        "worse": f"everything that keeps {limit} is worse than {comparisons.reference}",
         "broken": f"nothing keeps {limit}",
-        "only": f"only {found.reference} keeps {limit}",
+        "only": f"only {comparisons.reference} keeps {limit}",
         "unknown": "too few rounds to say",
     }
     return said[stretch[0].kind] + (f" {where}" if where else "")
@@ -338,9 +341,9 @@ def _share(percent_of_calls: float) -> str:
     return "an unknown share" if np.isnan(percent_of_calls) else f"{number(percent_of_calls)}\u00a0%"
 
 
-def _reference(found: Findings, row: Any) -> str:
+def _reference(comparisons: Findings, row: Any) -> str:
     """Name the reference, which is that of the line's own client."""
-    return f"{found.reference}{' of the same client' if row['client'] else ''}"
+    return f"{comparisons.reference}{' of the same client' if row['client'] else ''}"
 
 
 def _unit(row: Any) -> str:

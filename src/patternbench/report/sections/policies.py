@@ -25,29 +25,29 @@ def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.Da
     """The section, when some round had policies; none otherwise. ``rounds`` are those that count."""
     files = journal.files_of_rounds(run.journal)
     done: list[Any] = list(rounds.itertuples())
-    found = pd.DataFrame([row for each in done for row in _rows(run, each, files[each.round])])
-    if found.empty:
+    acted = pd.DataFrame([row for round_ in done for row in _rows(run, round_, files[round_.round])])
+    if acted.empty:
         return []
-    return [Section("policies", "Policies", [_WORDS], [Table("How often each policy acted", _table(found, scenarios))])]
+    return [Section("policies", "Policies", [_WORDS], [Table("How often each policy acted", _table(acted, scenarios))])]
 
 
-def _rows(run: RunFolder, each: Any, file: str) -> list[dict[str, object]]:
+def _rows(run: RunFolder, round_: Any, file: str) -> list[dict[str, object]]:
     """A row a policy of a round."""
     said = load_summaries.acted(run, file)
     return [
         {
-            "scenario": each.scenario,
-            "place": place,
+            "scenario": round_.scenario,
+            "place": position,
             "policy": one.policy,
             "acted": float(one.acted),
         }
-        for place, one in enumerate(said)
+        for position, one in enumerate(said)
     ]
 
 
-def _table(found: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.DataFrame:
-    medians = found.groupby(_KEYS, sort=False)["acted"].median().reset_index()
-    order = {scenario.id: place for place, scenario in enumerate(scenarios)}
+def _table(acted: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.DataFrame:
+    medians = acted.groupby(_KEYS, sort=False)["acted"].median().reset_index()
+    order = {scenario.id: position for position, scenario in enumerate(scenarios)}
     medians["order"] = medians["scenario"].map(order)
     medians = medians.sort_values(["order", "place"], kind="stable")
     names = {scenario.id: scenario_name(scenario.levels) for scenario in scenarios}

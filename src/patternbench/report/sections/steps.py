@@ -28,7 +28,7 @@ def sections(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> list[
 def _table(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.DataFrame:
     measured = ["calls_per_s", *STEP_RESPONSES]
     medians = steps.groupby(_KEYS, sort=False, observed=True)[measured].median().reset_index()
-    order = {scenario.id: place for place, scenario in enumerate(scenarios)}
+    order = {scenario.id: position for position, scenario in enumerate(scenarios)}
     medians = medians.sort_values("scenario", key=lambda column: column.map(order), kind="stable")
     names = {scenario.id: scenario_name(scenario.levels) for scenario in scenarios}
     told: dict[str, object] = {

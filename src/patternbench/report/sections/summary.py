@@ -38,15 +38,15 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
     table.title_justify = table.caption_justify = "left"
     table.add_column("condition", overflow="fold")
     table.add_column("configuration", overflow="fold")
-    known = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns}
-    for title in known.values():
+    titles = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns}
+    for title in titles.values():
         table.add_column(title, justify="right", no_wrap=True)
-    medians = _medians(report, list(known))
+    medians = _medians(report, list(titles))
     said = ""
     for row in _hardest(layout(report), limit):
         condition = row["condition"] if row["condition"] != said else ""
         said = row["condition"]
-        table.add_row(condition, item(row["client"], row["line"]), *_values(medians, row["scenario"], known))
+        table.add_row(condition, item(row["client"], row["line"]), *_values(medians, row["scenario"], titles))
     return table
 
 
