@@ -45,7 +45,7 @@ def test_its_judge_agrees_with_the_judge_on_every_decision(tmp_path: Path) -> No
     planned = [{**each, "decisions": str(tmp_path / f"{each['id']}.csv")} for each in scenarios(SMALL)]
     for scenario, answer in zip(planned, simulate(planned), strict=True):
         decisions = pd.read_csv(scenario["decisions"])
-        assert_same(answer["measured"], summarize(decisions, rule))
+        assert_same(answer.measured.model_dump(), summarize(decisions, rule))
 
 
 def test_the_ends_of_its_scale_are_those_of_the_judge(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_ends_of_its_scale_are_those_of_the_judge(tmp_path: Path) -> None:
         pd.read_csv(scenario["decisions"]), LimitRule(SMALL.window.us, SMALL.limit, SMALL.tolerance.us)
     )
     for end in ("no limiter", "exact log"):
-        assert_same(answer["scale"][end], scale.loc[end])
+        assert_same(answer.scale[end].model_dump(), scale.loc[end])
 
 
 def test_recorded_requests_are_decided_as_they_were_when_they_were_made(tmp_path: Path) -> None:
@@ -68,8 +68,9 @@ def test_recorded_requests_are_decided_as_they_were_when_they_were_made(tmp_path
             tmp_path / "recorded.tsv", sep="\t", header=False, index=False
         )
         (again,) = simulate([{**scenario, "recorded": str(tmp_path / "recorded.tsv")}])
-        assert again["measured"] == pytest.approx(made["measured"])
-        assert again["scale"]["no limiter"] == pytest.approx(made["scale"]["no limiter"])
+        assert again.measured.model_dump() == pytest.approx(made.measured.model_dump())
+        ends = [answer.scale["no limiter"].model_dump() for answer in (again, made)]
+        assert ends[0] == pytest.approx(ends[1])
 
 
 def assert_same(simulated: dict[str, Any], judged: pd.Series) -> None:
@@ -78,7 +79,7 @@ def assert_same(simulated: dict[str, Any], judged: pd.Series) -> None:
 
 def test_the_same_seed_gives_the_same_answers_by_one_worker_or_two() -> None:
     planned = scenarios(SMALL)[:12]
-    assert [each["measured"] for each in simulate(planned, 1)] == [each["measured"] for each in simulate(planned, 2)]
+    assert [answer.measured for answer in simulate(planned, 1)] == [answer.measured for answer in simulate(planned, 2)]
 
 
 def test_the_published_workload_lands_near_the_published_ends() -> None:
@@ -91,8 +92,8 @@ def test_the_published_workload_lands_near_the_published_ends() -> None:
         arrivals=("steady",),
     )
     (answer,) = simulate(scenarios(paper))
-    assert answer["scale"]["no limiter"]["client_mean"] == pytest.approx(4.55, abs=0.05)
-    assert answer["measured"]["client_mean"] == pytest.approx(0.01, abs=0.02)
+    assert answer.scale["no limiter"].client_mean == pytest.approx(4.55, abs=0.05)
+    assert answer.measured.client_mean == pytest.approx(0.01, abs=0.02)
 
 
 def test_a_scenario_that_makes_no_sense_is_an_error_that_names_it() -> None:

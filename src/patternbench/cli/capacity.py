@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Table
@@ -41,7 +40,17 @@ DONE, NOT_FOUND = 0, 1
 @click.option("--rounds", type=click.IntRange(2, 100), default=5, show_default=True, help="At each rate at the end.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw what was missed at each rate into this file.")
 @click.option("--json", "json_", is_flag=True, help="Print the answer and every round as one JSON object.")
-def capacity(asked: str, text: str, duration: Duration, svg: Path | None, json_: bool, **bounds: Any) -> int:
+def capacity(
+    *,
+    asked: str,
+    text: str,
+    start: float,
+    most: float,
+    duration: Duration,
+    rounds: int,
+    svg: Path | None,
+    json_: bool,
+) -> int:
     """Find the rate that a service takes within an objective: STUDY is an open study of one scenario, or give a URL.
 
     The rate doubles until a round misses the objective, the gap is halved, then rounds are repeated around the answer.
@@ -49,7 +58,7 @@ def capacity(asked: str, text: str, duration: Duration, svg: Path | None, json_:
     or the rounds differ too much. The load is real: ask only for services that you may load.
     """
     try:
-        objective, limits = parse_objective(text), Limits(**bounds)
+        objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
         with rig(asked, duration, objective) as up:
             driven = drive(up, limits, objective, quiet=json_)
     except (DataError, DriverError) as error:

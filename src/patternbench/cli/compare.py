@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 import pandas as pd
@@ -64,24 +63,35 @@ _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
 @json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
-def compare(run_a: Path, run_b: Path | None, baseline: tuple[str, ...], **options: Any) -> None:
+def compare(
+    *,
+    run_a: Path,
+    run_b: Path | None,
+    baseline: tuple[str, ...],
+    conditions: tuple[str, ...],
+    responses: tuple[str, ...],
+    by: tuple[str, ...],
+    level: float,
+    json: JsonWish,
+    html: Path | None,
+) -> None:
     """Compare RUN_B with RUN_A scenario by scenario, or RUN_A with its own --baseline.
 
     Each is a run folder, CSV or Parquet with one row a round.
     """
-    conditions = [parse_condition(text) for text in options["conditions"]]
+    gates = [parse_condition(text) for text in conditions]
     paths = [path for path in (run_a, run_b) if path is not None]
     tables = [read(path) for path in paths]
-    how = How(options["level"], options["by"], options["responses"], factors(*paths))
-    how = _with_gated(how, [c.response for c in conditions])
+    how = How(level, by, responses, factors(*paths))
+    how = _with_gated(how, [gate.response for gate in gates])
     comparison = _compared(tables, baseline, how)
     verdicts: Sequence[Verdict] = ()
-    if conditions:
-        strict = simultaneous_level(how.level, len({d.scenario for d in comparison.differences}), len(conditions))
-        gated = replace(how, level=strict, responses=tuple(dict.fromkeys(c.response for c in conditions)))
-        verdicts = judge(_compared(tables, baseline, gated), conditions)
+    if gates:
+        strict = simultaneous_level(how.level, len({d.scenario for d in comparison.differences}), len(gates))
+        gated = replace(how, level=strict, responses=tuple(dict.fromkeys(gate.response for gate in gates)))
+        verdicts = judge(_compared(tables, baseline, gated), gates)
     said = about(run_a, run_b) if run_b else [f"Compared within {run_a}."]
-    _show(comparison, verdicts, said, options["json"], options["html"])
+    _show(comparison, verdicts, said, json, html)
     sys.exit(1 if any(v.outcome == "fail" for v in verdicts) else 0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -64,13 +63,24 @@ from patternbench.cli.shared import (
 )
 @bad_input_exits
 def fit(
-    data: Path, formulas: tuple[str, ...], json: JsonWish, html: Path | None, over: tuple[str, ...], **how: Any
+    *,
+    data: Path,
+    formulas: tuple[str, ...],
+    group: str | None,
+    scenario: str | None,
+    margin: float | None,
+    level: float,
+    seed: int,
+    json: JsonWish,
+    html: Path | None,
+    over: tuple[str, ...],
 ) -> None:
     """Fit linear models to DATA (a run folder, CSV or Parquet) and diagnose them.
 
     Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
     """
-    analysis = fit_formulas(read(data), formulas, Settings(**how, factors=factors(data)))
+    settings = Settings(group=group, scenario=scenario, margin=margin, level=level, seed=seed, factors=factors(data))
+    analysis = fit_formulas(read(data), formulas, settings)
     _known_factors(over, analysis)
     json.fulfil(lambda: analysis_json(analysis))
     if html is not None:

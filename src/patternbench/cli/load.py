@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import FrameType
 from urllib.parse import urlsplit
 
 import click
@@ -17,6 +17,7 @@ from rich.live import Live
 
 from patternbench.cli import load_policies, output
 from patternbench.cli.load_view import History, ending, live
+from patternbench.cli.shared import built
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
@@ -52,10 +53,10 @@ class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stu
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
         """The duration, or a usage error that shows how one is written."""
         try:
-            return value if isinstance(value, Duration) else Duration.parse(value)
+            return value if isinstance(value, Duration) else Duration.parse(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -65,10 +66,10 @@ class RateType(click.ParamType):  # type: ignore[type-arg]
 
     name = "rate"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The rate per second, or a usage error that shows how one is written."""
         try:
-            rate = float(value if _is_number(value) else per_second(value))
+            rate = per_second(str(value)) if "/" in str(value) else float(str(value))
         except ValueError:
             rate = math.nan
         if not math.isfinite(rate):
@@ -81,16 +82,12 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
 
     name = "weights"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         """The weights, or a usage error that shows how they are written."""
         try:
-            return tuple(int(part) for part in value.split(",")) if isinstance(value, str) else value
+            return value if isinstance(value, tuple) else tuple(int(part) for part in str(value).split(","))
         except ValueError:
             self.fail(f"{value!r} is no list of weights; write for example 3,1", param, ctx)
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, str) or "/" not in value
 
 
 @dataclass(frozen=True)
@@ -179,13 +176,13 @@ class Options:
     "--out", type=click.Path(path_type=Path), help="A folder for attempts.parquet, histograms.json, summary.json."
 )
 @click.option("--json", "json_", is_flag=True, help="End with one JSON object; no live view.")
-def load(out: Path | None, json_: bool, **asked: Any) -> int:
+def load(out: Path | None, json_: bool, **asked: object) -> int:
     """Drive load at URL and show what comes back; calls go round several URLs in turn.
 
     Exit code 1 says that the load could not be driven, or that not one call succeeded; 3 that the generator itself
     could not keep to what was asked, so that the numbers, though shown, are no result.
     """
-    options = Options(**asked)
+    options = built(Options, asked)
     job = job_of(options, log=out is not None)
     check_out(out)
     with ExitStack() as stack:
@@ -218,7 +215,7 @@ def job_of(options: Options, log: bool) -> TracedJob:
     if options.rate is not None and options.users is not None:
         hint = "choose: --rate is an open workload, --users a closed one"
         raise InputError(Problem("--rate and --users do not go together", hint=hint))
-    duration = options.duration or (None if options.requests else Duration.parse("10s"))
+    duration = _lasting(options)
     job: dict[str, object] = {
         "contract": 1,
         "seed": From(options.seed, "--seed"),
@@ -235,6 +232,11 @@ def job_of(options: Options, log: bool) -> TracedJob:
     }
     stack = load_policies.read(options.policies, options.deadline, options.retry, options.hedge)
     return traced(job | ({"policies": stack} if stack else {}))
+
+
+def _lasting(options: Options) -> Duration | None:
+    """How long calls begin after the warm-up; None when a count ends the load."""
+    return options.duration or (None if options.requests else Duration.parse("10s"))
 
 
 def _groups(options: Options) -> list[dict[str, object]]:
@@ -327,13 +329,13 @@ def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) 
     console = Plain(stderr=True)
     history = History()
     shown = not quiet and console.is_terminal
-    view = Live(live(history, options.urls, length(job.job)), console=console, refresh_per_second=8, transient=True)
+    view = Live(live(history, options.urls, length(options)), console=console, refresh_per_second=8, transient=True)
     try:
         with Load(job.job, out, logs) as load, view if shown else nullcontext():
             on_interrupt(load.stop)
             for progress in load.progress():
                 history.add(progress)
-                view.update(live(history, options.urls, length(job.job)))
+                view.update(live(history, options.urls, length(options)))
     except JobError as error:
         raise InputError([as_problem(problem, job.origin(problem.path)) for problem in error.problems]) from None
     except DriverError as error:
@@ -342,15 +344,16 @@ def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) 
     return load.summary
 
 
-def length(job: dict[str, Any]) -> float | None:
+def length(options: Options) -> float | None:
     """How many seconds calls begin, the warm-up included; None when a count ends the load."""
-    return (job["warm_up_us"] + job["duration_us"]) / 1e6 if job["duration_us"] else None
+    duration = _lasting(options)
+    return options.warm_up.seconds + duration.seconds if duration else None
 
 
 def on_interrupt(stop: Callable[[], None]) -> None:
     """Let the first Ctrl-C (or SIGTERM) stop the load and keep its results; a second one ends the command."""
 
-    def first(_number: int, _frame: Any) -> None:
+    def first(_number: int, _frame: FrameType | None) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
         stop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Table
@@ -33,9 +32,21 @@ _JMETER = Columns()
 @json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
-def loadtest(data: Path, json: JsonWish, html: Path | None, window: int | None, seed: int, **names: Any) -> None:
+def loadtest(
+    *,
+    data: Path,
+    load: str,
+    time: str,
+    response: str,
+    status: str,
+    window: int | None,
+    seed: int,
+    json: JsonWish,
+    html: Path | None,
+) -> None:
     """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet)."""
-    load_test = analyze_load_test(read_table(data), Columns(**names), window, seed)
+    columns = Columns(load=load, time=time, response=response, status=status)
+    load_test = analyze_load_test(read_table(data), columns, window, seed)
     json.fulfil(lambda: loadtest_json(load_test))
     if html is not None:
         _write_html(html, load_test)

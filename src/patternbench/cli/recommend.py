@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -14,6 +13,7 @@ from patternbench.analyze.recommend.recommendation import Choice, Recommendation
 from patternbench.analyze.recommend.recommendation import recommend as choose
 from patternbench.analyze.units import quantity
 from patternbench.cli.shared import (
+    JsonWish,
     bad_input_exits,
     by_option,
     console,
@@ -38,6 +38,7 @@ from patternbench.report.sections.wish import wish_of_run
 @click.option("--subject-to", "limits", multiple=True, help="Such as 'failure_rate <= 1%' or 'p99 <= 200ms'.")
 @click.option(
     "--given",
+    "conditions",
     callback=names_of,
     multiple=True,
     metavar="FACTORS",
@@ -50,22 +51,34 @@ from patternbench.report.sections.wish import wish_of_run
 @json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
 @bad_input_exits
-def recommend(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], **options: Any) -> None:
+def recommend(
+    *,
+    run: Path,
+    objectives: tuple[str, ...],
+    limits: tuple[str, ...],
+    conditions: tuple[str, ...],
+    baseline: tuple[str, ...],
+    by: tuple[str, ...],
+    level: float,
+    seed: int,
+    json: JsonWish,
+    html: Path | None,
+) -> None:
     """Recommend a configuration from RUN (a run folder, CSV or Parquet with one row a round)."""
     table = read(run)
     wish = replace(
-        _asked(run, objectives, limits, options["by"]),
-        conditions=options["given"] or None,
-        baseline=options["baseline"],
-        seed=options["seed"],
-        level=options["level"],
+        _asked(run, objectives, limits, by),
+        conditions=conditions or None,
+        baseline=baseline,
+        seed=seed,
+        level=level,
         factors=factors(run),
     )
     recommendation = choose(table, wish)
-    options["json"].fulfil(lambda: recommendation_json(recommendation))
-    if options["html"] is not None:
-        _write_html(options["html"], recommendation)
-    if not options["json"].printed:
+    json.fulfil(lambda: recommendation_json(recommendation))
+    if html is not None:
+        _write_html(html, recommendation)
+    if not json.printed:
         print_recommendation(recommendation, console())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,10 +23,16 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from patternbench.report.sections.wish import factors_of_run
 
+Options = TypeVar("Options")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 #: Exit code for input that cannot be used; 1 is kept for a release gate that fails.
 BAD_INPUT = 2
 _PIPED_WIDTH = 150
+
+
+def built(options: Callable[..., Options], asked: Mapping[str, object]) -> Options:
+    """The options of a command as a class of their own: click has read each, and they are too many to be listed."""
+    return options(**asked)
 
 
 def bad_input_exits(command: _Command) -> _Command:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import click
 
 from patternbench.cli import output
+from patternbench.cli.shared import built
 from patternbench.cli.terminal import Plain
 from patternbench.ratelimit.plan.accuracy_map import (
     ARRIVALS,
@@ -20,6 +20,7 @@ from patternbench.ratelimit.plan.accuracy_map import (
     left_out,
     scenarios,
 )
+from patternbench.ratelimit.records.simulated import MapScenario
 from patternbench.ratelimit.report import printed
 from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
 from patternbench.study.limiter import ALGORITHMS
@@ -29,10 +30,10 @@ DEFAULT = Map()
 FILE_WIDTH = 140
 
 
-class Listed(click.ParamType[Any]):
+class Listed(click.ParamType[object]):
     """A comma-separated list of things of one kind."""
 
-    def __init__(self, name: str, one: Callable[[str], Any], example: str) -> None:
+    def __init__(self, name: str, one: Callable[[str], object], example: str) -> None:
         """Name the kind, how one is read (ValueError when it can't be), and what to type."""
         self.name, self._one, self._example = name, one, example
 
@@ -46,7 +47,7 @@ class Listed(click.ParamType[Any]):
             self.fail(f"{value!r} is not a list of {self.name}; write for example {self._example}", param, ctx)
 
 
-class One(click.ParamType[Any]):
+class One(click.ParamType[object]):
     """A single duration."""
 
     name = "duration"
@@ -122,27 +123,28 @@ GROUPS = Listed("groups, clients x requests a minute", ClientGroup.parse, "5x120
 @click.option("--seed", type=int, default=DEFAULT.seed, show_default=True)
 @click.option("--json", "json_", is_flag=True, help="Print every scenario and its verdict as one JSON object.")
 def simulate_limits(
-    json_: bool, lease_size: str, lease_share: float, lease_most: int, lease_expires: Duration, **declared: Any
+    json_: bool, lease_size: str, lease_share: float, lease_most: int, lease_expires: Duration, **declared: object
 ) -> None:
     """Map how accurate rate limiting is, by algorithm, synchronisation, load balancers and staleness.
 
     Runs the filter's own decision code in simulated time and judges it by an exact sliding log. Nothing listens,
     nothing is sent. The defaults are the workload of Kalyanasundaram et al. 2025.
     """
-    limit_map = Map(**declared, lease=MapLease(lease_size, lease_share, lease_most, lease_expires))
+    lease = MapLease(lease_size, lease_share, lease_most, lease_expires)
+    limit_map = built(Map, {**declared, "lease": lease})
     planned = scenarios(limit_map)
     try:
         answers = simulate(planned, workers=os.cpu_count() or 1)
     except SimulatorError as error:
         raise click.ClickException(str(error)) from None
-    rows = [{**scenario, **answer} for scenario, answer in zip(planned, answers, strict=True)]
+    rows = [{**scenario, **answer.as_json()} for scenario, answer in zip(planned, answers, strict=True)]
     if json_:
         output.as_json({"left_out": left_out(limit_map), "scenarios": rows})
     else:
-        show(limit_map, rows)
+        show(limit_map, [MapScenario.model_validate(row) for row in rows])
 
 
-def show(limit_map: Map, rows: list[printed.Row]) -> None:
+def show(limit_map: Map, rows: list[MapScenario]) -> None:
     """Print the map for people."""
     console = Plain()
     if not console.is_terminal:  # a file has no width that a table must fit

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+Spec = Mapping[str, object]
+"""A picture as Vega-Lite describes it."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -21,7 +24,7 @@ class Figure:
     """A picture of a section: its title, a Vega-Lite specification with its data, how to read it."""
 
     title: str
-    spec: Mapping[str, object]
+    spec: Spec
     caption: str = ""
 
 

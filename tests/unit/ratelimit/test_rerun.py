@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.records.simulated import JudgeSummary
 from patternbench.ratelimit.simulate import rerun, simulator
 from patternbench.records.folder import RunFolder
 
@@ -16,18 +17,19 @@ def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFol
     rerun.refresh(run.path)
     found = simulated.read(run)
     assert found is not None
-    assert (found.rounds["0"]["requests"], found.rounds["0"]["allowed"], found.rounds["0"]["deviation"]) == (3, 2, 0)
+    (summary,) = found.rounds.values()
+    assert (summary.requests, summary.model_dump()["allowed"], summary.deviation) == (3, 2, 0)
     assert [one.round for one in found.maps] == [0]
-    assert {"recorded", "bursty"} == {each["arrivals"] for each in found.maps[0].scenarios}
+    assert {"recorded", "bursty"} == {scenario.arrivals for scenario in found.maps[0].scenarios}
 
 
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
 def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
-    def made() -> list[dict[str, object]]:
+    def made() -> list[JudgeSummary]:
         rerun.refresh(run.path)
         found = simulated.read(run)
         assert found is not None
-        return [each["measured"] for each in found.maps[0].scenarios]
+        return [scenario.measured for scenario in found.maps[0].scenarios]
 
     assert made() == made()
 

@@ -13,7 +13,7 @@ import pytest
 from patternbench.observe.section import Section
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
-from patternbench.ratelimit.records.simulated import LimitMap, Simulated
+from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, MapScenario, Simulated
 from patternbench.ratelimit.report import accuracy, section, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST
 from patternbench.records.folder import RunFolder
@@ -82,6 +82,12 @@ def test_an_overhead_over_rounds_that_are_not_valid_is_not_known() -> None:
     assert "No round without a limiter is valid yet, so what the limiters add is not known." in words
 
 
+def judged_to(percent: float) -> JudgeSummary:
+    """A summary of the judge by which so many percent of requests deviate, by whatever measure."""
+    measures = dict.fromkeys(NAMES, percent) | {"client_mean": percent, "peak": 1.0, "asked_store": 100.0}
+    return JudgeSummary.model_validate({"requests": 10, **measures})
+
+
 def whole_section(path: Path, found: Simulated, rows: pd.DataFrame) -> Section:
     """The section of a run beside which this was simulated; its clients saw what its balancers logged."""
     path.mkdir()
@@ -96,7 +102,7 @@ LIMIT = EnforcedLimit(algorithm="gcra", limit=10, window=Duration.parse("6s"), s
 
 def test_no_table_and_no_figure_holds_a_round_that_is_not_valid(tmp_path: Path) -> None:
     rows = [row("no limiter", 10, 0), row("gcra", 10.4, 0.0), row("fixed window", 777.7, 66.6, valid=False)]
-    answer = {"deviation": 0.0, "deviation_tolerant": 0.0, "asked_store": 100.0}
+    answer = judged_to(0.0)
     found = whole_section(tmp_path / "run", Simulated({"0": answer}, [], 10, 0.1), pd.DataFrame(rows))
     shown = [table.frame.to_string() for table in found.tables] + [json.dumps(figure.spec) for figure in found.figures]
     assert len(found.tables) > 4
@@ -114,7 +120,7 @@ def test_a_run_of_which_no_limited_round_is_valid_has_a_section_that_says_so(tmp
 
 def test_a_simulation_of_rounds_whose_store_never_answered_is_no_comparison() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, missing=50.0)])
-    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    answer = judged_to(2.0)
     found = simulation.part(Simulated({"0": answer}, [], 10, 0.1), rows)
     assert found.words[0] == "No valid round whose store answered could be held against its simulation."
     assert not found.tables
@@ -164,7 +170,7 @@ def test_stores_are_compared_over_the_algorithms_that_both_have() -> None:
 
 def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise(tmp_path: Path) -> None:
     rows = pd.DataFrame([row("no limiter", 10, 0), row("gcra", 10.4, 0)])
-    answer = {"deviation": 0.0, "deviation_tolerant": 0.0, "asked_store": 100.0}
+    answer = judged_to(0.0)
     with_it = whole_section(tmp_path / "with", Simulated({"0": answer}, [], 10, 0.1), rows)
     without = whole_section(tmp_path / "without", Simulated(missing="luajit is not on PATH: install it"), rows)
     why = "Nothing could be simulated beside these rounds (luajit is not on PATH: install it)."
@@ -177,8 +183,8 @@ def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise(tmp_p
 
 def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counted() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0), row("gcra", 10, 2.0, round=1, store="crdt")])
-    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
-    found = simulation.part(Simulated({"0": answer, "1": {**answer, "deviation": 5.0}}, [], 10, 0.1), rows)
+    answer = judged_to(2.0)
+    found = simulation.part(Simulated({"0": answer, "1": judged_to(5.0)}, [], 10, 0.1), rows)
     assert "1 of 2 configurations deviate by what was measured, give or take 0.1 %" in found.words[0]
     assert found.words[1].startswith("1 over copies is apart, the most gcra over crdt at 0ms: measured 2.00 %")
 
@@ -186,11 +192,18 @@ def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counte
 def a_map() -> LimitMap:
     """Two algorithms, of which one is not leased: a grid with a gap."""
     cells = [("fixed_window", "request"), ("fixed_window", "lazy"), ("gcra", "request")]
-    measured = dict.fromkeys(NAMES, 1.0) | {"peak": 1.0}
-    scale = {end: dict.fromkeys(NAMES, 0.0) for end in ("no limiter", "exact log")}
+    scale = {end: judged_to(0.0) for end in ("no limiter", "exact log")}
     scenarios = [
-        {"arrivals": arrivals, "algorithm": algorithm, "synchronisation": way, "balancers": n, "staleness_us": 0}
-        | {"measured": measured, "scale": scale}
+        MapScenario(
+            arrivals=arrivals,
+            algorithm=algorithm,
+            synchronisation=way,
+            balancers=n,
+            staleness_us=0,
+            measured=judged_to(1.0),
+            scale=scale,
+            cpu_s=0.1,
+        )
         for arrivals in ("recorded", "bursty")
         for algorithm, way in cells
         for n in (1, 2, 64)
@@ -200,7 +213,7 @@ def a_map() -> LimitMap:
 
 def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
-    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    answer = judged_to(2.0)
     found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
     assert [figure.title.split(",")[0] for figure in found.figures] == [
         "Measured and simulated deviation",
@@ -215,7 +228,7 @@ def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
 
 def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherwise() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
-    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    answer = judged_to(2.0)
     found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
     maps = found.figures[1:]
     assert len(maps) == 2
@@ -226,7 +239,7 @@ def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherw
 
 def test_the_map_in_short_stands_between_the_ends_of_its_scale() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
-    answer = {"deviation": 2.0, "deviation_tolerant": 2.0, "asked_store": 100.0}
+    answer = judged_to(2.0)
     found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
     short = found.tables[-1].frame
     assert short["algorithm"].tolist() == ["no limiter", "fixed window", "fixed window", "gcra", "exact log"]

@@ -7,9 +7,8 @@ limiter is; the client's side also holds what the way to it did to the order of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,8 +96,8 @@ def overheads(
 
 
 def _overhead(
-    names: dict[str, Any], part: pd.DataFrame, base: pd.Series, response: str, noise: Noise
-) -> dict[str, Any]:
+    names: Mapping[str, object], part: pd.DataFrame, base: pd.Series, response: str, noise: Noise
+) -> dict[str, object]:
     mine = part.groupby("block")[response].mean()
     apart = (mine - base).dropna()
     mean = apart.mean()
@@ -205,7 +204,9 @@ def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame
     return pd.DataFrame(drawn)
 
 
-def _named(groups: Any, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+def _named(
+    groups: Iterable[tuple[object, pd.DataFrame]], by: Sequence[str]
+) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
     """Each group with its key by name."""
     for key, part in groups:
         yield dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True)), part

@@ -6,9 +6,8 @@ Made anew with every report from the recorded decisions (simulate/rerun.py), so 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.records import folder
@@ -16,6 +15,47 @@ from patternbench.records.folder import RunFolder
 from patternbench.study.problems import InputError, Problem
 
 FILE = "simulated.json"
+
+
+class SimulatorPart(BaseModel):
+    """A part of what the simulator says (filters/simulator/README.md); what is not read of it is kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class JudgeSummary(SimulatorPart):
+    """The judge's summary (``throttling.summarize``), and the percentage of requests that waited for the store."""
+
+    requests: int
+    deviation: float
+    wrongly_allowed: float
+    wrongly_rejected: float
+    deviation_tolerant: float
+    client_mean: float
+    peak: float
+    asked_store: float
+
+
+class SimulatorAnswer(SimulatorPart):
+    """What became of a scenario: its summary, both ends of the scale on its arrivals, seconds of CPU."""
+
+    measured: JudgeSummary
+    scale: dict[str, JudgeSummary]
+    cpu_s: float
+
+    def as_json(self) -> dict[str, object]:
+        """The answer as plain data, as the simulator gave it."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+class MapScenario(SimulatorAnswer):
+    """A scenario of a map with its answer."""
+
+    arrivals: str
+    algorithm: str
+    synchronisation: str
+    balancers: int
+    staleness_us: int
 
 
 @dataclass(frozen=True)
@@ -26,7 +66,7 @@ class LimitMap:
     limit: EnforcedLimit
     round: int
     balancers: int
-    scenarios: list[dict[str, Any]]
+    scenarios: list[MapScenario]
     left_out: list[str]
 
 
@@ -35,7 +75,7 @@ class Simulated:
     """The judge's summary of each simulated round (by its number as text), the maps, what it cost; or why there are
     none."""
 
-    rounds: dict[str, dict[str, float]] = field(default_factory=dict)
+    rounds: dict[str, JudgeSummary] = field(default_factory=dict)
     maps: list[LimitMap] = field(default_factory=list)
     requests: int = 0
     cpu_s: float = 0.0
@@ -47,7 +87,7 @@ _SIMULATED = TypeAdapter(Simulated)
 
 def write(run: RunFolder, simulated: Simulated) -> None:
     """Keep it in the run's folder."""
-    folder.write_json(run.path / FILE, _SIMULATED.dump_python(simulated, mode="json"))
+    folder.write_json(run.path / FILE, _SIMULATED.dump_python(simulated, mode="json", exclude_unset=True))
 
 
 def read(run: RunFolder) -> Simulated | None:

@@ -5,8 +5,7 @@ Which configuration to choose is the general recommendation's to say (``ratelimi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator
 
 import pandas as pd
 
@@ -64,12 +63,12 @@ def _scale(limited: pd.DataFrame) -> str:
     )
 
 
-def _where(limited: pd.DataFrame, keys: tuple[Any, ...]) -> str:
-    limit, also, distance = keys
+def _where(limited: pd.DataFrame, keys: tuple[Hashable, ...]) -> str:
+    limit, also, distance = map(str, keys)
     return f"With the store {distance} away{_more(limited, limit, also)}"
 
 
-def _more(rows: pd.DataFrame, limit: Any, also: Any) -> str:
+def _more(rows: pd.DataFrame, limit: str, also: str) -> str:
     """Limit and what else varies, where several of them are in these rows."""
     texts = (("limit", limit), ("also", also))
     return "".join(f", {text}" for name, text in texts if rows[name].nunique() > 1 and text != NONE)

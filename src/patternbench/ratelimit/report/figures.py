@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from patternbench.observe.section import Figure
+from patternbench.observe.section import Figure, Spec
 from patternbench.ratelimit.analyze import cost as judge
 from patternbench.ratelimit.analyze.throttling import NO_LIMITER
 from patternbench.ratelimit.report.tables import BALANCERS, COST, DEVIATION, NONE, PER_REQUEST
@@ -57,7 +55,7 @@ def _panels(rows: pd.DataFrame) -> pd.Series:
     return names
 
 
-def _bars(rows: pd.DataFrame, response: str, color: str) -> dict[str, Any]:
+def _bars(rows: pd.DataFrame, response: str, color: str) -> Spec:
     named = rows.assign(panel=_panels(rows), **{color: rows[color].replace(NONE, "none")})
     points = judge.spread(named, ["algorithm", "panel", color], response)
     x = alt.X("algorithm:N", title=None, sort=None, axis=alt.Axis(labelAngle=-30))
@@ -84,9 +82,10 @@ def numbers(*names: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{name}:Q", format=".2f") for name in names]
 
 
-def with_data(chart: Any, points: pd.DataFrame) -> dict[str, Any]:
+def with_data(chart: alt.TopLevelMixin, points: pd.DataFrame) -> Spec:
     """A chart's specification with its points, without what the page gives itself."""
-    spec: dict[str, Any] = chart.to_dict()
-    kept = {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+    spec: dict[str, object] = chart.to_dict()
+    kept = {key: value for key, value in spec.items() if key not in ("$schema", "config", "datasets")}
+    own = spec.get("datasets")
     named = {"points": points.replace({np.nan: None}).to_dict(orient="records")}
-    return kept | {"datasets": spec.get("datasets", {}) | named}
+    return kept | {"datasets": {**(own if isinstance(own, dict) else {}), **named}}

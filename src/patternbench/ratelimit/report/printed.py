@@ -3,54 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from rich.table import Table
 
 from patternbench.ratelimit.plan.accuracy_map import Map, left_out
+from patternbench.ratelimit.records.simulated import JudgeSummary, MapScenario
 from patternbench.study.units import Duration
 
-Row = dict[str, Any]
-"""A scenario of the map with the simulator's answer."""
 HEADINGS = ("algorithm", "sync", "balancers", "staleness")
 MEASURES = ("tolerant", "exact", "+", "-", "client mean", "peak", "asked store")
-PERCENTAGES = ("deviation_tolerant", "deviation", "wrongly_allowed", "wrongly_rejected", "client_mean")
 
 
-def tables(limit_map: Map, rows: list[Row]) -> Iterator[Table]:
+def tables(limit_map: Map, rows: list[MapScenario]) -> Iterator[Table]:
     """The tables of a map, in the order of its kinds of arrivals."""
     for arrivals in limit_map.arrivals:
-        own = [row for row in rows if row["arrivals"] == arrivals]
+        own = [row for row in rows if row.arrivals == arrivals]
         if own:
             yield _table(f"{arrivals} arrivals", own)
 
 
-def notes(limit_map: Map, rows: list[Row]) -> Iterator[str]:
+def notes(limit_map: Map, rows: list[MapScenario]) -> Iterator[str]:
     """What the columns mean, what was left out, and what the simulation took."""
     yield (
         f"Percent of requests decided other than by an exact log; tolerant: also with a window {limit_map.tolerance} "
         "shorter and longer.\n+ wrongly allowed, - wrongly rejected; peak: most admitted in any window / limit."
     )
     yield from (f"Left out: {note}." for note in left_out(limit_map))
-    requests = sum(row["measured"]["requests"] for row in rows)
-    yield f"{len(rows)} scenarios, {requests:,} requests, {sum(row['cpu_s'] for row in rows):.1f} s of CPU."
+    requests = sum(row.measured.requests for row in rows)
+    yield f"{len(rows)} scenarios, {requests:,} requests, {sum(row.cpu_s for row in rows):.1f} s of CPU."
 
 
-def _table(title: str, rows: list[Row]) -> Table:
+def _table(title: str, rows: list[MapScenario]) -> Table:
     printed = Table(title=title, title_justify="left", box=None)
     for heading in HEADINGS[:2]:
         printed.add_column(heading)
     for heading in HEADINGS[2:] + MEASURES:
         printed.add_column(heading, justify="right")
-    for end, summary in sorted(rows[0]["scale"].items(), reverse=True):
+    for end, summary in sorted(rows[0].scale.items(), reverse=True):
         printed.add_row(end, "", "", "", *_measures(summary)[:-1], "", style="dim")
     for row in rows:
-        factors = (row["algorithm"], row["synchronisation"], str(row["balancers"]), str(Duration(row["staleness_us"])))
-        printed.add_row(*factors, *_measures(row["measured"]))
+        factors = (row.algorithm, row.synchronisation, str(row.balancers), str(Duration(row.staleness_us)))
+        printed.add_row(*factors, *_measures(row.measured))
     return printed
 
 
-def _measures(summary: dict[str, Any]) -> list[str]:
+def _measures(summary: JudgeSummary) -> list[str]:
     """One summary as cells."""
-    shares = [f"{summary[name]:.2f}" for name in PERCENTAGES]
-    return [*shares, f"{summary['peak']:.2f}", f"{summary['asked_store']:.0f} %"]
+    percentages = (
+        summary.deviation_tolerant,
+        summary.deviation,
+        summary.wrongly_allowed,
+        summary.wrongly_rejected,
+        summary.client_mean,
+    )
+    return [*(f"{percent:.2f}" for percent in percentages), f"{summary.peak:.2f}", f"{summary.asked_store:.0f} %"]

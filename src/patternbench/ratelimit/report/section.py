@@ -6,10 +6,10 @@ scale, no limiter and an exact log, stand in every table. This file puts it toge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -99,7 +99,7 @@ def _limit(settings: Settings, decisions: Decisions | None) -> EnforcedLimit | N
     return replay.over_all(decisions.limit, settings, decisions.balancers) if decisions else None
 
 
-def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, rule: LimitRule) -> dict[str, Any]:
+def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, rule: LimitRule) -> dict[str, object]:
     """One row a round and limit: its cost, and the judge's words from both sides; `seen` are the clients' attempts."""
     sides = {CLIENTS: judge.of_attempts(seen)}
     if decisions:
@@ -142,7 +142,7 @@ def _also(scenarios: Sequence[PlannedScenario]) -> dict[str, str]:
     return {name: text or NONE for name, text in texts.items()}
 
 
-def _several(levels: Any, name: str) -> bool:
+def _several(levels: Iterable[Mapping[str, object]], name: str) -> bool:
     return len({str(one.get(name)) for one in levels if one.get(name) is not None}) > 1
 
 

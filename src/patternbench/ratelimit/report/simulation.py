@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from patternbench.observe.section import Figure, Table
+from patternbench.observe.section import Figure, Spec, Table
 from patternbench.ratelimit.analyze.cost import mean_interval
 from patternbench.ratelimit.analyze.throttling import EXACT_LOG, NO_LIMITER
 from patternbench.ratelimit.plan.replay import BURSTY
-from patternbench.ratelimit.records.simulated import LimitMap, Simulated
+from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, Simulated
 from patternbench.ratelimit.report.accuracy import named
 from patternbench.ratelimit.report.figures import numbers, tips, with_data
 from patternbench.ratelimit.report.tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
@@ -123,9 +122,9 @@ def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     rounds = rows[answered & rows["round"].astype(str).isin(simulated.rounds)]
     answers = [simulated.rounds[str(number)] for number in rounds["round"]]
     return rounds.assign(
-        **{SIMULATED: [answer["deviation"] for answer in answers]},
-        tolerant=[answer["deviation_tolerant"] for answer in answers],
-        asked=[answer["asked_store"] for answer in answers],
+        **{SIMULATED: [answer.deviation for answer in answers]},
+        tolerant=[answer.deviation_tolerant for answer in answers],
+        asked=[answer.asked_store for answer in answers],
     )
 
 
@@ -135,7 +134,7 @@ def beside_of(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([_side(dict(zip(BY, key, strict=True)), part) for key, part in groups])
 
 
-def _side(names: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
+def _side(names: Mapping[str, object], part: pd.DataFrame) -> dict[str, object]:
     apart = mean_interval((part[DEVIATION] - part[SIMULATED]).round(DIGITS).to_numpy(float))
     return {
         **names,
@@ -231,7 +230,7 @@ def _scatter(beside: pd.DataFrame) -> Figure:
             tooltip=[*tips("algorithm", "store", "synchronisation", "distance"), *numbers("measured", SIMULATED)],
         )
     )
-    corners: list[dict[str, Any]] = [{SIMULATED: percent, "measured": percent} for percent in (0.0, most)]
+    corners: list[dict[str, float]] = [{SIMULATED: percent, "measured": percent} for percent in (0.0, most)]
     ends = alt.InlineData(values=corners)
     line = alt.Chart(ends).mark_line(strokeDash=[4, 4], opacity=0.5).encode(x=f"{SIMULATED}:Q", y="measured:Q")
     chart = alt.layer(line, marks, data=alt.NamedData(name="points")).properties(width=420, height=420)
@@ -245,25 +244,25 @@ def _scatter(beside: pd.DataFrame) -> Figure:
 def _cells(one: LimitMap) -> pd.DataFrame:
     rows = [
         {
-            "arrivals": scenario["arrivals"],
-            "algorithm": scenario["algorithm"].replace("_", " "),
-            "way": WAYS[scenario["synchronisation"]],
-            "balancers": scenario["balancers"],
-            "staleness": str(Duration(scenario["staleness_us"])),
-            "late": scenario["staleness_us"],
-            "beyond": scenario["measured"]["deviation_tolerant"],
-            "deviation": scenario["measured"]["deviation"],
-            "wrongly allowed": scenario["measured"]["wrongly_allowed"],
-            "wrongly rejected": scenario["measured"]["wrongly_rejected"],
-            "peak / limit": scenario["measured"]["peak"],
+            "arrivals": scenario.arrivals,
+            "algorithm": scenario.algorithm.replace("_", " "),
+            "way": WAYS[scenario.synchronisation],
+            "balancers": scenario.balancers,
+            "staleness": str(Duration(scenario.staleness_us)),
+            "late": scenario.staleness_us,
+            "beyond": scenario.measured.deviation_tolerant,
+            "deviation": scenario.measured.deviation,
+            "wrongly allowed": scenario.measured.wrongly_allowed,
+            "wrongly rejected": scenario.measured.wrongly_rejected,
+            "peak / limit": scenario.measured.peak,
         }
         for scenario in one.scenarios
     ]
     return pd.DataFrame(rows)
 
 
-def _scales(one: LimitMap) -> dict[str, dict[str, Any]]:
-    return {scenario["arrivals"]: scenario["scale"] for scenario in one.scenarios}
+def _scales(one: LimitMap) -> dict[str, dict[str, JudgeSummary]]:
+    return {scenario.arrivals: scenario.scale for scenario in one.scenarios}
 
 
 def _short(one: LimitMap) -> pd.DataFrame:
@@ -297,7 +296,7 @@ def _at(cells: pd.DataFrame, arrivals: str, balancers: int, late: int) -> pd.Ser
 
 def _scale_row(one: LimitMap, end: str, table: pd.DataFrame) -> pd.DataFrame:
     scales = _scales(one)
-    values = {name: scales[str(name).split(",")[0]][end]["deviation_tolerant"] for name in table.columns}
+    values = {name: scales[str(name).split(",")[0]][end].deviation_tolerant for name in table.columns}
     return pd.DataFrame([{"algorithm": end, "way": NONE, **values}])
 
 
@@ -317,11 +316,11 @@ def _arrivals(one: LimitMap, arrivals: str) -> str:
 
 
 def _caption(one: LimitMap, arrivals: str) -> str:
-    worst = _scales(one)[arrivals][NO_LIMITER]["deviation_tolerant"]
+    worst = _scales(one)[arrivals][NO_LIMITER].deviation_tolerant
     return f"{OF_MAP} No limiter: {worst:.2f} %; an exact log: 0. Staleness 0: one store that all balancers ask."
 
 
-def _heatmap(cells: pd.DataFrame) -> dict[str, Any]:
+def _heatmap(cells: pd.DataFrame) -> Spec:
     staleness = [str(Duration(int(late))) for late in sorted(cells["late"].unique(), reverse=True)]
     color = alt.Color("beyond:Q", title="deviation (%)", scale=alt.Scale(type="sqrt", scheme="orangered"))
     measures = numbers("deviation", "beyond", "wrongly allowed", "wrongly rejected", "peak / limit")

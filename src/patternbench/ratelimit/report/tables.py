@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,7 +79,7 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _comparable(rows: pd.DataFrame) -> Iterator[Any]:
+def _comparable(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Rows with the rounds without a limiter that they are compared with: alike in all else, or all there are."""
     for (limit, also), part in rows[rows["limited"]].groupby(["limit", "also"], sort=False):
         base = rows[~rows["limited"] & (rows["limit"] == limit)]
@@ -148,7 +147,7 @@ def _like(rows: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
     return rows[same]
 
 
-def _contrast_row(what: str, distance: str, apart: MeanInterval, clear: bool) -> dict[str, Any]:
+def _contrast_row(what: str, distance: str, apart: MeanInterval, clear: bool) -> dict[str, object]:
     verdict = "clear" if clear else "not clear" if apart.has_interval else "one pair"
     between = interval(apart.low, apart.high)
     columns = {"added, ms": apart.mean, "95 % interval, ms": between, "pairs of rounds": apart.count}

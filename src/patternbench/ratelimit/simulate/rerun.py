@@ -16,8 +16,8 @@ from patternbench.ratelimit.plan.accuracy_map import SimulatorScenario
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.ratelimit.records.simulated import LimitMap, Simulated
-from patternbench.ratelimit.simulate.simulator import Answer, SimulatorError, simulate
+from patternbench.ratelimit.records.simulated import LimitMap, MapScenario, Simulated, SimulatorAnswer
+from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
 from patternbench.records import damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
@@ -70,12 +70,12 @@ def _simulated(rounds: list[LimitedRound]) -> Simulated:
     except SimulatorError as error:
         return Simulated(missing=str(error))
     answers = [*again.values(), *(scenario for one in maps for scenario in one.scenarios)]
-    cpu_s = round(sum(answer["cpu_s"] for answer in answers), DIGITS)
-    measured = {number: answer["measured"] for number, answer in again.items()}
-    return Simulated(measured, maps, int(sum(answer["measured"]["requests"] for answer in answers)), cpu_s)
+    cpu_s = round(sum(answer.cpu_s for answer in answers), DIGITS)
+    measured = {number: answer.measured for number, answer in again.items()}
+    return Simulated(measured, maps, sum(answer.measured.requests for answer in answers), cpu_s)
 
 
-def _again(rounds: list[LimitedRound], folder: Path) -> dict[str, Answer]:
+def _again(rounds: list[LimitedRound], folder: Path) -> dict[str, SimulatorAnswer]:
     """Every round again, each with its own requests and who decided them."""
     planned = [_scenario(one, folder / f"{one.number}.tsv") for one in rounds]
     answers = simulate(planned, workers=os.cpu_count() or 1)
@@ -130,6 +130,6 @@ def _with_all_settings(limit: EnforcedLimit, others: list[EnforcedLimit]) -> Enf
     return limit.model_copy(update={"burst": burst, "lease": lease})
 
 
-def _cell(scenario: SimulatorScenario, answer: Answer) -> Answer:
+def _cell(scenario: SimulatorScenario, answer: SimulatorAnswer) -> MapScenario:
     kept = ("arrivals", "algorithm", "synchronisation", "balancers", "staleness_us")
-    return {**{name: scenario[name] for name in kept}, **answer}
+    return MapScenario.model_validate({**{name: scenario[name] for name in kept}, **answer.as_json()})

@@ -12,20 +12,26 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+
+from pydantic import BaseModel
 
 from patternbench.lab.filters import FOLDER
 from patternbench.lab.processes import Process
 from patternbench.ratelimit.plan.accuracy_map import SimulatorScenario
+from patternbench.ratelimit.records.simulated import SimulatorAnswer
 from patternbench.study.problems import InputError, Problem
 
-Answer = dict[str, Any]
-"""What the simulator says of a scenario (filters/simulator/README.md)."""
 INSTALL = "apt-get install luajit2 lua-cjson"
 
 
 class SimulatorError(Exception):
     """The simulator failed in a way that is not the user's mistake; the message says how."""
+
+
+class Failure(BaseModel):
+    """What the simulator says instead of an answer when it cannot make one."""
+
+    error: str | None = None
 
 
 class Worker:
@@ -38,7 +44,7 @@ class Worker:
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(scenario) + "\n" for scenario in scenarios), "utf-8")
         self.process = Process(name, command, folder)
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[SimulatorAnswer]:
         """The answer to each scenario (filters/simulator/README.md); raises SimulatorError when one lacks."""
         answers = [self._answer(*pair) for pair in zip(self._scenarios, self.process.lines(), strict=False)]
         if len(answers) < len(self._scenarios):
@@ -46,11 +52,11 @@ class Worker:
         return answers
 
     @staticmethod
-    def _answer(scenario: SimulatorScenario, line: bytes) -> Answer:
-        answer: Answer = json.loads(line)
-        if "error" in answer:
-            raise SimulatorError(f"scenario {scenario.get('id')}: {answer['error']}")
-        return answer
+    def _answer(scenario: SimulatorScenario, line: bytes) -> SimulatorAnswer:
+        failure = Failure.model_validate_json(line)
+        if failure.error is not None:
+            raise SimulatorError(f"scenario {scenario.get('id')}: {failure.error}")
+        return SimulatorAnswer.model_validate_json(line)
 
     def _last_words(self) -> str:
         lines = self.process.log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
@@ -67,7 +73,7 @@ class Worker:
         self.process.close()
 
 
-def simulate(scenarios: Sequence[SimulatorScenario], workers: int = 1) -> list[Answer]:
+def simulate(scenarios: Sequence[SimulatorScenario], workers: int = 1) -> list[SimulatorAnswer]:
     """Run scenarios by so many processes; return their answers in the scenarios' order."""
     workers = max(1, min(workers, len(scenarios)))
     size = -(-len(scenarios) // workers)  # neighbours share arrivals, and so the ends of the judge's scale
