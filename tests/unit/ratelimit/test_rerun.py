@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -10,6 +11,7 @@ from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.simulated import JudgeSummary
 from patternbench.ratelimit.simulate import rerun, simulator
 from patternbench.records.folder import RunFolder
+from patternbench.study.problems import InputError
 
 
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
@@ -46,3 +48,12 @@ def test_a_run_without_decisions_is_left_as_it_is(run: RunFolder) -> None:
     shutil.rmtree(run.component_logs)
     rerun.refresh(run.path)
     assert simulated.read(run) is None
+
+
+def test_a_kept_simulation_whose_scenario_lacks_a_number_is_damaged_and_says_how_it_is_made_anew(
+    run: RunFolder,
+) -> None:
+    summary = {"requests": 3, "deviation": 0.0}
+    (run.path / "simulated.json").write_text(json.dumps({"rounds": {"0": summary}}), encoding="utf-8")
+    with pytest.raises(InputError, match="simulated.json: is damaged; delete it: `patternbench report"):
+        simulated.read(run)
