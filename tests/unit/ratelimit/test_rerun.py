@@ -55,5 +55,5 @@ def test_a_kept_simulation_whose_scenario_lacks_a_number_is_damaged_and_says_how
 ) -> None:
     summary = {"requests": 3, "deviation": 0.0}
     (run.path / "simulated.json").write_text(json.dumps({"rounds": {"0": summary}}), encoding="utf-8")
-    with pytest.raises(InputError, match="simulated.json: is damaged; delete it: `patternbench report"):
+    with pytest.raises(InputError, match=r"simulated\.json: is damaged; delete it: `patternbench report"):
         simulated.read(run)
