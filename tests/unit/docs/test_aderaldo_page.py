@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,14 @@ def test_the_verdicts_of_the_page_are_those_that_the_script_prints(verdicts: Mod
 def test_the_tables_of_the_page_are_those_that_the_script_prints(verdicts: ModuleType) -> None:
     printed = verdicts.rounds_of.__globals__["printed"]
     assert part("tables") == printed(verdicts.rounds_of([]))
+
+
+def test_the_figures_of_the_page_are_those_that_the_script_draws(tmp_path: Path) -> None:
+    script = PAGE.with_suffix("") / "figures.py"
+    subprocess.run([sys.executable, str(script), "--to", str(tmp_path)], check=True, timeout=120)
+    for drawn in tmp_path.iterdir():
+        assert drawn.read_bytes() == (script.parent / drawn.name).read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("says", ["lower", "higher"])

@@ -1,0 +1,48 @@
+"""Draws the figures of docs/reproductions/aderaldo-2024.md from the rounds beside it.
+
+.venv/bin/python docs/reproductions/aderaldo-2024/figures.py [RUN/rounds.parquet] [--to FOLDER]
+
+They are those that the report of such a run draws; the study says what its scenarios are.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from patternbench.lab import systems
+from patternbench.plan.expand import expand
+from patternbench.records.stored import PlannedScenario
+from patternbench.report import svg
+from patternbench.report.figures.scenarios import PAPER_FIGURES
+from patternbench.report.model import RunReport
+from patternbench.study.load import load
+
+HERE = Path(__file__).parent
+STUDY = HERE.parents[2] / "studies" / "resilience-patterns.yaml"
+
+
+def main() -> None:
+    """Draw them into the folder."""
+    parser = argparse.ArgumentParser(description="Draws the figures of the page.")
+    parser.add_argument("rounds", nargs="?", type=Path, default=HERE / "rounds.parquet")
+    parser.add_argument("--to", type=Path, default=HERE)
+    chosen = parser.parse_args()
+    drawn = svg.figures(report_of(pd.read_parquet(chosen.rounds)))
+    for name in PAPER_FIGURES:
+        (chosen.to / f"{name}.svg").write_text(drawn[name], encoding="utf-8")
+
+
+def report_of(rounds: pd.DataFrame) -> RunReport:
+    """What a report of these rounds shows: the study says which factors and scenarios they have."""
+    study = load(STUDY)
+    system = systems.file_of(study.system)
+    planned = expand(study, system) if system else expand(study)
+    scenarios = [PlannedScenario.model_validate(scenario.as_json()) for scenario in planned.scenarios]
+    return RunReport(study.name, STUDY.read_text(encoding="utf-8"), {}, planned.factors, scenarios, rounds)
+
+
+if __name__ == "__main__":
+    main()
