@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import cast
 
 import httpx
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from patternbench.lab import envoy
 from patternbench.lab.component import Component, Neighbours
@@ -22,8 +21,10 @@ from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
+from patternbench.study.document import Document
 from patternbench.study.faults import Fault
-from patternbench.study.problems import InputError, Problem, distinct
+from patternbench.study.load import validated
+from patternbench.study.problems import InputError, Problem, distinct, gathered
 
 Entry = tuple[str, str, dict[str, object]]
 """A component as a system file names it: its name, its kind, its settings."""
@@ -152,7 +153,15 @@ def external(url: str, trust: Mapping[str, object], folder: Path, ways: Sequence
 
 def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
     """What a host is to launch for a system of a system file."""
-    return described(system.with_settings(dict(settings)), system.endpoints)
+    entries = system.with_settings(settings)
+    topology = described(entries, system.endpoints(settings), _neighbours(system, settings, entries))
+    launches = [replace(launch, origin=system.origin_of(launch.name)) for launch in topology.launches]
+    return replace(topology, launches=tuple(launches))
+
+
+def _neighbours(system: SystemFile, settings: Mapping[str, object], entries: Sequence[Entry]) -> Neighbours:
+    """The components of a system file that are in use with these settings."""
+    return Neighbours([name for name, _, _ in entries], system.groups(settings), system.folder)
 
 
 def of_url(url: str, trust: Mapping[str, object]) -> Topology:
@@ -167,9 +176,9 @@ def direct(urls: list[str], folder: Path) -> Bench:
     return bench
 
 
-def described(entries: Sequence[Entry], endpoints: Sequence[str]) -> Topology:
+def described(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: Neighbours | None = None) -> Topology:
     """What a host is to launch for components; raises InputError where one refuses its settings."""
-    neighbours = Neighbours([name for name, _, _ in entries])
+    neighbours = neighbours or Neighbours([name for name, _, _ in entries])
     launches = [_launch(entry, neighbours) for entry in entries]
     return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
 
@@ -220,21 +229,30 @@ def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[object]]) -
 
 
 def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
-    """What the components of a system would refuse of these settings, each at the setting that it comes from."""
-    entries = system.with_settings(dict(settings))
-    neighbours, launches, problems = Neighbours([name for name, _, _ in entries]), [], []
+    """What the components of a system would refuse of these settings.
+
+    Each is told at the setting that it comes from, else at its line in the system file.
+    """
+    problems: list[Problem] = []
+    with gathered(problems):
+        problems += _refused(system, settings)
+    return distinct(_placed(system, problem) for problem in problems)
+
+
+def _refused(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
+    entries = system.with_settings(settings)
+    neighbours, launches, problems = _neighbours(system, settings, entries), [], list[Problem]()
     for entry in entries:
-        try:
+        with gathered(problems):
             launches.append(_launch(entry, neighbours))
-        except InputError as error:
-            problems += [replace(problem, path=_origin(system, entry[0], problem.path)) for problem in error.problems]
-    problems = problems or list(Topology(tuple(launches), tuple(system.endpoints)).problems())
-    return distinct(problems)
+    return problems or list(Topology(tuple(launches), tuple(system.endpoints(settings))).problems())
 
 
-def _origin(system: SystemFile, component: str, path: str) -> str:
-    settings = system.settings_of(component, path.removeprefix(f"{component}."))
-    return f"system.settings.{settings[0]}" if len(settings) == 1 else path
+def _placed(system: SystemFile, problem: Problem) -> Problem:
+    """A problem whose path begins with a component, where its author can mend it."""
+    component, _, field = problem.path.partition(".")
+    settings = system.settings_of(component, field)
+    return replace(problem, path=f"system.settings.{settings[0]}") if len(settings) == 1 else system.placed(problem)
 
 
 def check_settings(system: SystemFile, settings: Mapping[str, object]) -> None:
@@ -256,12 +274,6 @@ def _component(name: str, kind: str, fields: dict[str, object]) -> Component:
     if model is None:
         raise InputError(Problem(f"unknown kind of component `{kind}`", path=name, allowed=", ".join(KINDS)))
     try:
-        return model.model_validate(fields)
-    except ValidationError as error:
-        raise InputError([_refused(name, details) for details in error.errors()]) from None
-
-
-def _refused(name: str, details: ErrorDetails) -> Problem:
-    path = ".".join([name, *map(str, details["loc"])])
-    allowed = str(details.get("ctx", {}).get("allowed", ""))
-    return Problem(details["msg"], path=path, value=details["input"], allowed=allowed)
+        return cast(Component, validated(model, Document("", fields)))
+    except InputError as error:
+        raise InputError([replace(problem, path=f"{name}.{problem.path}") for problem in error.problems]) from None

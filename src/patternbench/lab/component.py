@@ -6,8 +6,9 @@ There is one file per kind in ``lab/components/``; all of them look alike.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel
@@ -20,9 +21,15 @@ from patternbench.study.problems import InputError, Problem, did_you_mean
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The names of the components in use, from which a component takes those that it calls."""
+    """The names of the components in use, from which a component takes those that it calls.
+
+    ``groups`` has the names of the components of an entry that has several replicas. ``folder`` is that of the system
+    file, from which a component's paths count.
+    """
 
     names: Collection[str] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    folder: Path = Path()
 
     def url(self, name_or_url: str, path: str) -> str:
         """A reference to a component's URL, or the URL itself that stands in its place.
@@ -31,10 +38,28 @@ class Neighbours:
         """
         return name_or_url if "://" in name_or_url else self.named(name_or_url, path)
 
+    def urls(self, name_or_url: str, path: str) -> list[str]:
+        """A reference to the URL of each component of a group, of a single component, or the URL itself.
+
+        Raises InputError, at the path of the setting, when it is none of these.
+        """
+        if "://" in name_or_url:
+            return [name_or_url]
+        return [reference(name) for name in self._members(name_or_url, path)]
+
     def named(self, name: str, path: str) -> str:
         """A reference to a component's URL; raises InputError, at the path of the setting, when it is not in use."""
+        members = self._members(name, path)
+        if len(members) > 1:
+            message = f"names {len(members)} components, and one is needed here"
+            raise InputError(Problem(message, path, value=name, allowed=", ".join(members)))
+        return reference(members[0])
+
+    def _members(self, name: str, path: str) -> Sequence[str]:
+        if name in self.groups:
+            return self.groups[name]
         if name in self.names:
-            return reference(name)
+            return [name]
         in_use = ", ".join(self.names)
         raise InputError(Problem(NOT_IN_USE, path, value=name, allowed=in_use, hint=did_you_mean(name, self.names)))
 

@@ -10,8 +10,9 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import dropwhile, islice
@@ -104,7 +105,7 @@ class LocalHost:
         try:
             order = in_order(launches)
             _refuse_lacking(order)
-            self.running |= self._side_by_side(order, ports.chosen({launch.name: launch.ports for launch in order}))
+            self.running |= self._side_by_side(order, ports.chosen({_told(launch): launch.ports for launch in order}))
         except BaseException:
             self.close()
             raise
@@ -116,7 +117,7 @@ class LocalHost:
             try:
                 for launch in order:
                     needed = {name: begun[name] for name in producers(launch)}
-                    begun[launch.name] = pool.submit(self._start_after, launch, needed, chosen[launch.name])
+                    begun[launch.name] = pool.submit(self._start_after, launch, needed, chosen[_told(launch)])
                 for future in as_completed(begun.values()):
                     future.result()
             except BaseException:
@@ -129,6 +130,10 @@ class LocalHost:
 
     def _start(self, launch: Launch, producing: Mapping[str, Running], own: Mapping[str, int]) -> Running:
         """Start a component whose producers are ready; its addresses are known once it is ready itself."""
+        with _naming(launch):
+            return self._started(launch, producing, own)
+
+    def _started(self, launch: Launch, producing: Mapping[str, Running], own: Mapping[str, int]) -> Running:
         folder = self.folder / launch.name
         account = accounts.owner_of_new(folder, launch.user)
         facts = {"folder": str(folder), "user": account.user, "change": "0"}
@@ -168,7 +173,8 @@ class LocalHost:
         process = self._begun(launch, account.command(*fed, *preparation.command))
         self._await(lambda: not process.alive, launch, process)
         if process.code:
-            raise StartError(f"{program} ended with code {process.code}: {process.tail() or 'it wrote nothing'}")
+            wrote = process.tail() or "it wrote nothing"
+            raise StartError(f"{launch.name} was not prepared: {program} ended with code {process.code}: {wrote}")
 
     def _begun(self, launch: Launch, command: list[str]) -> Process:
         """A process of a component, which ``close`` knows from the first moment."""
@@ -176,7 +182,10 @@ class LocalHost:
             if self._closing.is_set():
                 raise StartError(f"{launch.name} was not started, since everything is being taken down")
             cwd = Path(launch.cwd) if launch.cwd else self.folder / launch.name
-            process = Process(launch.name, command, self.folder, launch.env, cwd, grace=launch.stop.grace, piped=False)
+            stop = launch.stop
+            process = Process(
+                launch.name, command, self.folder, launch.env, cwd, grace=stop.grace, stop=stop.signal, piped=False
+            )
             self._processes.append(process)
             return process
 
@@ -248,6 +257,20 @@ def _value(launch: Launch, facts: Mapping[str, str], producing: Mapping[str, Run
     return value
 
 
+def _told(launch: Launch) -> str:
+    """A component as messages name it: with the line that describes it, where there is one."""
+    return f"{launch.origin}: {launch.name}" if launch.origin else launch.name
+
+
+@contextmanager
+def _naming(launch: Launch) -> Iterator[None]:
+    """Have an error say which line describes the component that it is about."""
+    try:
+        yield
+    except StartError as error:
+        raise StartError(f"{launch.origin}: {error}" if launch.origin else str(error)) from None
+
+
 def _refuse_lacking(launches: Iterable[Launch]) -> None:
     """Raise StartError naming what is not installed here."""
     lacking = {need.name: need for launch in launches for need in launch.needs if not need.met}
@@ -258,9 +281,9 @@ def _refuse_lacking(launches: Iterable[Launch]) -> None:
 def _write(folder: Path, file: File, account: Account) -> None:
     """Write a file of a component, for its account alone."""
     path = folder / file.path
-    if path.parent != folder:
-        path.parent.mkdir(exist_ok=True)
-        account.own(path.parent)
+    for parent in [*reversed(path.relative_to(folder).parents)][1:]:
+        (folder / parent).mkdir(exist_ok=True)
+        account.own(folder / parent)
     path.touch(mode=0o600)
     text = file.content if isinstance(file.content, str) else json.dumps(file.content, indent=1)
     path.write_text(text, encoding="utf-8")
@@ -270,7 +293,10 @@ def _write(folder: Path, file: File, account: Account) -> None:
 def _why_not(process: Process, launch: Launch, folder: Path) -> str:
     """Why a component did not come up: what its log of errors says, where that says more than what it wrote."""
     told = _serious(folder / launch.errors.path, launch.errors) if launch.errors else ""
-    return f"{launch.name} did not come up: {told}" if told else process.why_not()
+    if told:
+        return f"{launch.name} did not come up: {told}"
+    wrote = process.tail() or "it wrote nothing"
+    return f"{launch.name} did not come up within {launch.within}: {wrote}" if process.alive else process.why_not()
 
 
 def _serious(path: Path, errors: ErrorLog) -> str:

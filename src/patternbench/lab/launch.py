@@ -100,6 +100,18 @@ class ErrorLog:
 
 
 @dataclass(frozen=True)
+class ResourceLimits:
+    """The CPUs that a component may run on, the memory and the CPU time that it may take; all are open by default.
+
+    ``memory`` is in bytes, ``cores`` in CPU seconds per second.
+    """
+
+    cpus: tuple[int, ...] = ()
+    memory: int = 0
+    cores: float = 0.0
+
+
+@dataclass(frozen=True)
 class Launch:
     """How a host runs a component.
 
@@ -111,6 +123,8 @@ class Launch:
     It must be ready ``within`` a time. ``faults`` says where its faults are begun and ended, ``live`` what may change
     while it runs. ``reset`` is carried out between rounds, in its order: an empty one says that there is nothing to
     reset, none that nobody has said how.
+    ``traced`` says that it can tell a receiver of traces of its spans, by the standard environment variables.
+    ``origin`` is where its author has described it: a file and a line.
     """
 
     kind: str
@@ -136,3 +150,6 @@ class Launch:
     log: str = ""
     errors: ErrorLog | None = None
     within: Duration = PATIENCE
+    limits: ResourceLimits = ResourceLimits()
+    traced: bool = False
+    origin: str = ""

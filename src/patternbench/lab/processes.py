@@ -22,8 +22,11 @@ from patternbench.lab import engine
 from patternbench.study.units import Duration
 
 TAIL_LINES = 5
+FRAME = "at "
+"""How a line of a stack trace begins, in Java and JavaScript."""
 GRACE = Duration.parse("2s")
 """How long a family has between being asked and being made to end, where nothing else is said."""
+TERMINATE = "SIGTERM"
 AFTER_GRACE_S = 3.0
 """How long the guard has after that, before it is killed itself."""
 
@@ -53,14 +56,18 @@ class Process:
         cwd: Path | None = None,
         *,
         grace: Duration = GRACE,
+        stop: str = TERMINATE,
         piped: bool = True,
     ) -> None:
-        """``piped``: its standard output is read as ``lines``, which somebody must do; else it goes to the log."""
+        """``stop`` is the signal that asks it to end.
+
+        ``piped``: its standard output is read as ``lines``, which somebody must do; else it goes to the log.
+        """
         guarded = [engine.binary(), "guard", "--grace", str(grace), "--", *command]
         folder.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.log = folder / f"{name}.log"
-        self._grace = grace
+        self._grace, self._stop, self._asked = grace, stop, False
         self._output = self.log.open("ab")
         self._begun = self._output.tell()
         self._guard = subprocess.Popen(
@@ -127,7 +134,15 @@ class Process:
                 return
 
     def ask_to_end(self) -> None:
-        """Have it told to end (SIGTERM, and SIGKILL when it does not); returns at once."""
+        """Have it told to end; returns at once."""
+        if self._stop == TERMINATE:
+            self._let_go()
+        elif not self._asked:
+            self.signal(self._stop)
+        self._asked = True
+
+    def _let_go(self) -> None:
+        """Have the guard end the whole family: by SIGTERM, and by SIGKILL what is there after the grace."""
         if self._guard.stdin:
             with contextlib.suppress(OSError):
                 self._guard.stdin.close()
@@ -145,12 +160,16 @@ class Process:
         return ""
 
     def tail(self) -> str:
-        """The last lines that it wrote to its log."""
-        return " | ".join(line.strip() for line in self.written().splitlines()[-TAIL_LINES:])
+        """The last lines that it wrote to its log, without the frames of stack traces, which would hide the message."""
+        lines = [line.strip() for line in self.written().splitlines()]
+        return " | ".join([line for line in lines if line and not line.startswith(FRAME)][-TAIL_LINES:])
 
     def close(self) -> None:
         """End it and all that it started; returns when they are gone."""
         self.ask_to_end()
+        if self._stop != TERMINATE:
+            self.ended(self._grace.seconds)
+        self._let_go()
         try:
             self._guard.wait(self._grace.seconds + AFTER_GRACE_S)
         except subprocess.TimeoutExpired:

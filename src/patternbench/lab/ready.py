@@ -59,16 +59,19 @@ class Port:
 
 @dataclass(frozen=True)
 class Http:
-    """It answers a path with a status below a bound."""
+    """It answers a path with a status below a bound, or with one status alone."""
 
     port: str
     path: str = "/"
     below: int = 500
+    status: int = 0
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
         answer = _answer(starting.ports[self.port], self.path, most=0)
-        return answer is not None and answer[0] < self.below
+        if answer is None:
+            return False
+        return answer[0] == self.status if self.status else answer[0] < self.below
 
 
 @dataclass(frozen=True)

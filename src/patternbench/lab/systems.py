@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.lab import shipped
-from patternbench.study.document import parse
+from patternbench.lab.references import reference
+from patternbench.study.document import Document, parse
 from patternbench.study.files import read_text
-from patternbench.study.load import validated
-from patternbench.study.models import Name
+from patternbench.study.load import dotted, validated
+from patternbench.study.models import Model, Name
 from patternbench.study.problems import InputError, Problem, did_you_mean, distinct
 from patternbench.study.roles import Unit
 from patternbench.study.settings import Settable, is_duration
 from patternbench.study.system import NamedSystem, System
 
 FOLDER = shipped.folder("systems")
+LOCATED = (("components",), ("endpoint",))
+"""The parts of a file in which problems may be found later."""
+MOST_REPLICAS = 100
 REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
+ALL_URLS = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.urls\}")
+"""Stands for the URLs of all components of an entry, between commas."""
 
 
 class SystemEntry(BaseModel):
-    """What a system file says of a component: its name, and when it is in use; all the rest are its own settings."""
+    """What a system file says of a component: its name, when it is in use, and how many of it there are.
+
+    All the rest are its own settings.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
     name: str | None = None
     when: dict[str, object] = {}
     unless: dict[str, object] = {}
+    replicas: object = 1
 
     @property
     def own(self) -> dict[str, object]:
@@ -44,9 +55,24 @@ class SystemEntry(BaseModel):
         unless = (all(level in _several(values) for level in levels[name]) for name, values in self.unless.items())
         return all(when) and not any(unless)
 
+    def components(self, name: str, values: Mapping[str, object]) -> list[str]:
+        """The names of its components: its own for one, numbered names for several; raises InputError for none."""
+        number = _filled(self.replicas, values)
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST_REPLICAS:
+            allowed = f"a whole number from 1 to {MOST_REPLICAS}"
+            raise InputError(Problem("is not allowed here", f"{name}.replicas", value=number, allowed=allowed))
+        return [name] if number == 1 else [f"{name}-{count}" for count in range(1, number + 1)]
 
-class SystemFile(Settable):
-    """A system file, version 1."""
+
+class Origin(Model):
+    """Where a system file lies (absolute), and on which line each of its parts stands, by its path."""
+
+    file: str
+    lines: dict[str, int]
+
+
+class WrittenSystem(Settable):
+    """What a system file holds, version 1."""
 
     patternbench_system: Annotated[Literal[1], Field(alias="patternbench-system")]
     name: Name
@@ -55,7 +81,7 @@ class SystemFile(Settable):
     endpoint: str | list[str]
 
     @model_validator(mode="after")
-    def _conditions_on_settings(self) -> SystemFile:
+    def _conditions_on_settings(self) -> WrittenSystem:
         for kind, entry in self._entries():
             for name in (*entry.when, *entry.unless):
                 if name not in self.settings:
@@ -63,21 +89,38 @@ class SystemFile(Settable):
                     raise PydanticCustomError("no_setting", "{kind} depends on `{name}`, which is no setting", context)
         return self
 
-    @property
-    def endpoints(self) -> list[str]:
-        """The components that load goes to, in turn."""
-        return [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
+    def endpoints(self, settings: Mapping[str, object]) -> list[str]:
+        """The components that load goes to with these settings, in turn."""
+        entries = [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
+        groups = self.groups(settings)
+        return [component for entry in entries for component in groups.get(entry, [entry])]
 
     def with_settings(self, settings: Mapping[str, object]) -> list[tuple[str, str, dict[str, object]]]:
-        """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level."""
+        """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level.
+
+        An entry with several replicas is as many components. Raises InputError where their number is none.
+        """
+        values, groups = self._values(settings), self.groups(settings)
+        return [
+            (component, kind, _with_all_urls(_filled(entry.own, values), groups))
+            for kind, entry in self._used_with(values)
+            for component in groups[entry.name or kind]
+        ]
+
+    def groups(self, settings: Mapping[str, object]) -> dict[str, list[str]]:
+        """The components in use of each entry, by the name that the file gives it: NAME, or NAME-1, NAME-2, ..."""
         values = self._values(settings)
-        used = self._used({name: [value] for name, value in values.items()})
-        return [(entry.name or kind, kind, _filled(entry.own, values)) for kind, entry in used]
+        names = {entry.name or kind: entry for kind, entry in self._used_with(values)}
+        return {name: entry.components(name, values) for name, entry in names.items()}
 
     def settings_of(self, component: str, field: str) -> list[str]:
         """Which settings a field of a component is made of; none when the system file says it itself."""
-        own = next((entry.own for kind, entry in self._entries() if (entry.name or kind) == component), {})
-        return REFERENCE.findall(str(own.get(field, "")))
+        number = self._number_of(component)
+        if number is None:
+            return []
+        entry = self._entries()[number][1]
+        own = {**entry.own, "replicas": entry.replicas}
+        return list(_mentioned(own.get(field.partition(".")[0])))
 
     def kinds(self, levels: Mapping[str, Iterable[object]] | None = None) -> list[str]:
         """The kinds of the components in the order of starting: all, or those that some of the levels call for."""
@@ -92,8 +135,26 @@ class SystemFile(Settable):
     def _used(self, levels: Mapping[str, list[object]]) -> list[tuple[str, SystemEntry]]:
         return [(kind, entry) for kind, entry in self._entries() if entry.is_called_for(levels)]
 
+    def _used_with(self, values: Mapping[str, object]) -> list[tuple[str, SystemEntry]]:
+        return self._used({name: [value] for name, value in values.items()})
+
     def _entries(self) -> list[tuple[str, SystemEntry]]:
         return [next(iter(entry.items())) for entry in self.components]
+
+    def _number_of(self, component: str) -> int | None:
+        """Which entry describes a component, or one of its replicas; None for a component of nobody."""
+        names = [entry.name or kind for kind, entry in self._entries()]
+        sought = (component, component.rpartition("-")[0])
+        return next((names.index(name) for name in sought if name in names), None)
+
+    def unknown_settings(self) -> Iterator[Problem]:
+        """Every ``${name}`` in a component that names no setting."""
+        for number, (kind, entry) in enumerate(self._entries()):
+            for field, value in (*entry.own.items(), ("replicas", entry.replicas)):
+                for name in sorted({*_mentioned(value)} - self.settings.keys()):
+                    path, hint = f"components[{number}].{kind}.{field}", did_you_mean(name, self.settings)
+                    allowed = ", ".join(self.settings) or "none, as there are no settings"
+                    yield Problem(f"`${{{name}}}` names no setting", path, allowed=allowed, hint=hint)
 
     def check(self, levels: Iterable[Mapping[str, object]]) -> None:
         """Raise InputError listing what is wrong with the settings given in any of the dicts."""
@@ -120,6 +181,36 @@ class SystemFile(Settable):
         return []
 
 
+class SystemFile(WrittenSystem):
+    """A system file and where it lies, which its author does not write."""
+
+    origin: Origin
+
+    @property
+    def folder(self) -> Path:
+        """The folder that it lies in, from which the paths in it count."""
+        return Path(self.origin.file).parent
+
+    def placed(self, problem: Problem) -> Problem:
+        """A problem whose path begins with a component, with that component's line in the file."""
+        component, _, field = problem.path.partition(".")
+        number = self._number_of(component)
+        entry = "" if number is None else f"components[{number}].{self._entries()[number][0]}"
+        path = f"{entry}.{field}" if entry and field else entry or problem.path
+        return replace(problem, file=self.origin.file, line=self.line_of(path))
+
+    def origin_of(self, component: str) -> str:
+        """Where a component is described, as ``FILE:LINE``."""
+        problem = self.placed(Problem("", component))
+        return f"{problem.file}:{problem.line}"
+
+    def line_of(self, path: str) -> int:
+        """The line of a path, or of the nearest thing around it."""
+        while path and path not in self.origin.lines:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.origin.lines.get(path, 1)
+
+
 def load(name: str, beside: Path | None = None) -> SystemFile:
     """The system of that name: beside the study first (``systems/NAME.yaml``), then among ours."""
     folders = [folder for folder in ((beside / "systems") if beside else None, FOLDER) if folder]
@@ -129,7 +220,19 @@ def load(name: str, beside: Path | None = None) -> SystemFile:
         message = f"there is no system `{name}`"
         hint = did_you_mean(name, available)
         raise InputError(Problem(message, path="system", allowed=", ".join(available), hint=hint))
-    return cast(SystemFile, validated(SystemFile, parse(read_text(path), str(path))))
+    return _located(parse(read_text(path), str(path)))
+
+
+def _located(document: Document) -> SystemFile:
+    """The system that a document holds; raises InputError listing what is wrong with it."""
+    written = cast(WrittenSystem, validated(WrittenSystem, document))
+    lines = {dotted(path): line for path, line in document.lines.items() if path[:1] in LOCATED}
+    origin = Origin(file=str(Path(document.file).absolute()), lines=lines)
+    system = SystemFile.model_validate({**document.value, "origin": origin})
+    problems = [replace(p, file=document.file, line=system.line_of(p.path)) for p in written.unknown_settings()]
+    if problems:
+        raise InputError(problems)
+    return system
 
 
 def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
@@ -146,14 +249,45 @@ def _several(values: object) -> list[object]:
     return values if isinstance(values, list) else [values]
 
 
-def _filled(fields: Mapping[str, object], values: Mapping[str, object]) -> dict[str, object]:
-    return {name: _value(node, values) for name, node in fields.items()}
+def _mentioned(node: object) -> Iterator[str]:
+    """The names of settings in the texts of a node."""
+    if isinstance(node, str):
+        yield from REFERENCE.findall(node)
+    elif isinstance(node, dict):
+        yield from (name for value in node.values() for name in _mentioned(value))
+    elif isinstance(node, list):
+        yield from (name for value in node for name in _mentioned(value))
 
 
-def _value(node: object, values: Mapping[str, object]) -> object:
+Node = TypeVar("Node")
+
+
+def _with_all_urls(node: Node, groups: Mapping[str, list[str]]) -> Node:
+    """A node with ``${NAME.urls}`` replaced by the references to the URL of each component of that name."""
+
+    def urls(match: re.Match[str]) -> str:
+        return ",".join(map(reference, groups.get(match[1], [match[1]])))
+
+    return _in_texts(node, lambda text: ALL_URLS.sub(urls, text))
+
+
+def _filled(node: Node, values: Mapping[str, object]) -> Node:
+    """A node with every ``${setting}`` replaced; a text that is one alone becomes the level itself."""
+
+    def level(text: str) -> object:
+        whole = REFERENCE.fullmatch(text)
+        return values[whole[1]] if whole else REFERENCE.sub(lambda match: str(values[match[1]]), text)
+
+    return _in_texts(node, level)
+
+
+def _in_texts(node: Node, change: Callable[[str], object]) -> Node:
+    """A node with each of its texts changed."""
+    changed: object = node
     if isinstance(node, dict):
-        return _filled(node, values)
-    if not isinstance(node, str):
-        return node
-    whole = REFERENCE.fullmatch(node)
-    return values[whole[1]] if whole else REFERENCE.sub(lambda match: str(values[match[1]]), node)
+        changed = {key: _in_texts(value, change) for key, value in node.items()}
+    elif isinstance(node, list):
+        changed = [_in_texts(value, change) for value in node]
+    elif isinstance(node, str):
+        changed = change(node)
+    return cast(Node, changed)

@@ -53,6 +53,9 @@ class Topology:
         for name in self.endpoints:
             if name not in names:
                 yield _unknown("load goes to", name, "endpoint", names)
+        for launch in self.launches:
+            if launch.name in self.endpoints and not launch.url:
+                yield Problem(f"load goes to `{launch.name}`, which has no address", "endpoint", hint="say its `url`")
         yield from problems_of(self.launches)
 
 

@@ -79,7 +79,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     if not isinstance(declared, NamedSystem):
         return _authority_problems(declared.trust, inputs)
     system = systems.load(declared.name, inputs.beside)
-    return _endpoint_problems(system, study) + bench.needs_problems(system, declared.settings)
+    return _endpoint_problems(system, declared, study) + bench.needs_problems(system, declared.settings)
 
 
 def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
@@ -155,14 +155,24 @@ def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
     return distinct(problems)
 
 
-def _endpoint_problems(system: SystemFile, study: Study) -> list[Problem]:
+def _endpoint_problems(system: SystemFile, declared: NamedSystem, study: Study) -> list[Problem]:
     """Only the engine sends to several endpoints in turn; another client would leave all but the first idle."""
     clients = {name for strategy in study.strategies for name in strategy.client}
-    if len(system.endpoints) == 1 or all(choice.by_engine(study, client) for client in clients):
+    most = _most_endpoints(system, declared)
+    if most == 1 or all(choice.by_engine(study, client) for client in clients):
         return []
-    message = f"system `{system.name}` takes load at {len(system.endpoints)} endpoints in turn"
+    message = f"system `{system.name}` takes load at {most} endpoints in turn"
     allowed = f"client {choice.NATIVE}, and open, groups, or closed with a journey"
     return [Problem(message, path="workload", allowed=allowed)]
+
+
+def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
+    """The most endpoints that a system has at some level of its settings: entries may have replicas."""
+    most = 1
+    for settings in ({}, *({name: level} for name, levels in declared.settings.items() for level in levels)):
+        with suppress(InputError):  # settings that no component takes are told of by themselves
+            most = max(most, len(system.endpoints(settings)))
+    return most
 
 
 def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:

@@ -24,6 +24,7 @@ from patternbench.lab.references import PARTS, REFERENCE, SELF
 FOLDER = Path(components.__file__).parent
 FILES = sorted(path for path in FOLDER.glob("*.py") if path.stem != "__init__")
 SETTINGS: dict[str, dict[str, Any]] = {
+    "process": {"command": "sh -c 'exec sleep ${self.port.http}'", "env": {"SHOP": "${shop.url}"}},
     "target": {"log": "requests.tsv"},
     "envoy": {"upstream": "shop"},
     "python_app": {"app": "httpbin:app"},

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab import systems
+from patternbench.lab import bench, systems
 from patternbench.lab.components import KINDS
 from patternbench.lab.systems import SystemFile
 from patternbench.study.problems import InputError
@@ -67,7 +67,74 @@ def test_the_kinds_are_those_that_some_level_of_a_study_calls_for(tmp_path: Path
 
 
 def test_load_goes_to_every_endpoint_in_turn(tmp_path: Path) -> None:
-    assert system(tmp_path).endpoints == ["one", "two"]
+    assert system(tmp_path).endpoints({}) == ["one", "two"]
+
+
+REPLICATED = """\
+patternbench-system: 1
+name: pair
+about: a shop that has replicas, and a proxy in front of it
+settings:
+  replicas: {default: 2, about: how many shops there are}
+components:
+  - target: {name: shop, replicas: "${replicas}"}
+  - process: {name: caller, command: ["sh", "-c", "exec sleep 60"], env: {SHOPS: "${shop.urls}"}, ready: {log: up}}
+  - delay_proxy: {name: far, to: shop, delay: 1ms}
+endpoint: [shop, far]
+"""
+
+
+def test_an_entry_with_replicas_is_as_many_components_and_its_name_is_all_of_them(tmp_path: Path) -> None:
+    pair = system(tmp_path, REPLICATED)
+    assert started(pair) == ["shop-1", "shop-2", "caller", "far"]
+    assert pair.endpoints({}) == ["shop-1", "shop-2", "far"]
+    assert pair.groups({}) == {"shop": ["shop-1", "shop-2"], "caller": ["caller"], "far": ["far"]}
+
+
+def test_an_entry_with_one_replica_keeps_its_name(tmp_path: Path) -> None:
+    pair = system(tmp_path, REPLICATED)
+    assert started(pair, replicas=1) == ["shop", "caller", "far"]
+    assert pair.endpoints({"replicas": 1}) == ["shop", "far"]
+
+
+def test_urls_of_a_name_are_references_to_all_its_components_between_commas(tmp_path: Path) -> None:
+    pair = system(tmp_path, REPLICATED)
+
+    def told(replicas: int) -> str:
+        fields = {name: fields for name, _, fields in pair.with_settings({"replicas": replicas})}
+        return str(fields["caller"]["env"]["SHOPS"])
+
+    assert told(1) == "${shop.url}"
+    assert told(2) == "${shop-1.url},${shop-2.url}"
+
+
+@pytest.mark.parametrize("number", [0, 101, "two", True, 1.5])
+def test_a_number_of_replicas_that_is_none_is_a_problem_of_the_setting_that_it_comes_from(
+    tmp_path: Path, number: object
+) -> None:
+    (problem,) = bench.settings_problems(system(tmp_path, REPLICATED), {"replicas": number})
+    assert (problem.path, problem.allowed) == ("system.settings.replicas", "a whole number from 1 to 100")
+
+
+def test_one_component_is_not_taken_for_several_and_the_line_is_named(tmp_path: Path) -> None:
+    pair = system(tmp_path, REPLICATED)
+    (problem,) = bench.settings_problems(pair, {"replicas": 2})
+    assert problem.file == str(tmp_path / "systems" / "pair.yaml")
+    assert (problem.line, problem.path) == (9, "far.to")
+    assert problem.message == "names 2 components, and one is needed here"
+    assert problem.allowed == "shop-1, shop-2"
+
+
+def test_a_place_that_names_no_setting_is_told_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        system(tmp_path, FILE.replace("${store}", "${stroe}"))
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.path) == (11, "components[2].delay_proxy.to")
+    assert problem.hint == "did you mean `store`?"
+
+
+def test_the_paths_of_a_system_count_from_the_folder_of_its_file(tmp_path: Path) -> None:
+    assert system(tmp_path).folder == tmp_path / "systems"
 
 
 def test_a_condition_on_something_that_is_no_setting_is_refused_by_name(tmp_path: Path) -> None:
@@ -81,7 +148,7 @@ def test_every_system_of_ours_names_kinds_that_the_lab_knows() -> None:
 
 def test_the_docs_name_every_kind_of_component_with_every_setting() -> None:
     text = (Path(__file__).resolve().parents[3] / "docs/write-a-system.md").read_text()
-    rows = {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `")}
+    rows = {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `") and line.count(" | ") == 2}
     assert rows.keys() == KINDS.keys()
     for kind, model in KINDS.items():
         assert [name for name in model.model_fields if f"`{name}`" not in rows[kind]] == [], kind

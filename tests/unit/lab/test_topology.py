@@ -14,7 +14,8 @@ READY = Port("http")
 
 
 def launch(name: str, *calls: str, after: tuple[str, ...] = ()) -> Launch:
-    return Launch("process", name, ("run", *(f"${{{other}.url}}" for other in calls)), READY, after=after)
+    command = ("run", *(f"${{{other}.url}}" for other in calls))
+    return Launch("process", name, command, READY, after=after, url=f"http://{name}")
 
 
 SHOP = Topology((launch("balancer", "shop", "redis"), launch("shop"), launch("redis")), ("balancer",))

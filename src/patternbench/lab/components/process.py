@@ -1,0 +1,44 @@
+"""Any command as a component: a service in whatever language, started as one would by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from patternbench.lab.component import Neighbours
+from patternbench.lab.launch import Launch, Preparation
+from patternbench.lab.needs import Need
+from patternbench.lab.programs import Program, Text, Words
+
+
+class AnyCommand(Program):
+    """Settings of a command: what is run, and before it to its end; where others reach it.
+
+    ``url`` is by default that of its first port, by HTTP; ``endpoints`` are further addresses by name.
+    """
+
+    kind: ClassVar[str] = "process"
+    command: Words
+    prepare: list[Words] = Field(default_factory=list)
+    url: str = ""
+    endpoints: dict[str, Text] = Field(default_factory=dict)
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """Nothing of its kind: whether the program is there is told where it is described."""
+        return []
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """As it would be started by hand in its folder."""
+        launch = self.launch(name, neighbours, self._command(name, neighbours))
+        prepare = tuple(Preparation(words) for words in self.prepare)
+        return replace(launch, prepare=prepare, url=self.url or launch.url, endpoints=self.endpoints)
+
+    def _command(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
+        """The command with its program found, unless a preparation may be what makes that."""
+        program, *arguments = self.command
+        if self.prepare or "${" in program:
+            return self.command
+        return (self.program(name, "command", program, neighbours), *arguments)

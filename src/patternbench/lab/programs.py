@@ -1,0 +1,187 @@
+"""What every kind of component has that runs a user's own program: its folder, its environment, when it is ready."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import File, Launch, Stop
+from patternbench.lab.ready import Http, LogLine, Port, Ready
+from patternbench.study.parts import misplaced
+from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.study.units import Duration, PositiveDuration
+
+CLOSED = ConfigDict(extra="forbid", frozen=True)
+WAYS_TO_BE_READY = ("path", "log", "port")
+
+
+def _words(value: object) -> object:
+    """The words of a command, which is written as a text, as a shell splits it, or as a list."""
+    try:
+        parts = shlex.split(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise PydanticCustomError("command", "cannot be split into words: {why}", {"why": str(error)}) from None
+    return [plain_text(part) for part in parts] if isinstance(parts, list) else parts
+
+
+def plain_text(value: object) -> object:
+    """A number or a truth value as a program is told it; anything else as it stands."""
+    return json.dumps(value) if isinstance(value, (bool, int, float)) else value
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise PydanticCustomError("pattern", "is no regular expression: {why}", {"why": str(error)}) from None
+    return text
+
+
+def _below(path: str) -> str:
+    if PurePath(path).is_absolute() or ".." in PurePath(path).parts:
+        message = "leads out of the component's folder"
+        raise PydanticCustomError("path", message, {"allowed": "a path below it: `conf/shop.yaml`"})
+    return path
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)]
+Text = Annotated[str, BeforeValidator(plain_text)]
+BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_below)]
+PortName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+PortNumber = Annotated[int, Field(ge=0, le=65535)]
+
+
+class ReadySettings(BaseModel):
+    """When a program is ready: it answers a path, writes a line, or accepts connections; exactly one of them.
+
+    ``path`` is asked at the port of that name, the first one by default, and answered with ``status``, or with any
+    below 500 where none is said. ``log`` is a regular expression for a line.
+    """
+
+    model_config = CLOSED
+    path: Annotated[str, Field(pattern=r"^/")] | None = None
+    status: Annotated[int, Field(ge=100, le=599)] | None = None
+    port: str | None = None
+    log: Annotated[str, Field(min_length=1)] | None = None
+
+    @field_validator("log")
+    @classmethod
+    def _is_a_pattern(cls, log: str | None) -> str | None:
+        return log if log is None else _pattern(log)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ReadySettings:
+        if self.path is None and self.status is not None:
+            raise misplaced("status", "ready without a path", "a `path` beside it")
+        if (self.path is None and self.port is None) == (self.log is None):
+            message = "says not exactly one way to know that it is ready"
+            raise PydanticCustomError("ready", message, {"allowed": "a path (with status and port), a log, or a port"})
+        return self
+
+    def within_ports(self, ports: Mapping[str, int], path: str) -> Ready:
+        """What a host looks at; raises InputError, at the path of the setting, where it names no port."""
+        if self.log is not None:
+            return LogLine(self.log)
+        port = self.port or next(iter(ports), "")
+        if port not in ports:
+            hint = did_you_mean(port, ports) or "say `ready: {log: PATTERN}`, or which `ports` it has"
+            message = "names none of its ports"
+            raise InputError(Problem(message, f"{path}.port", value=port, allowed=", ".join(ports), hint=hint))
+        return Port(port) if self.path is None else Http(port, self.path, status=self.status or 0)
+
+
+class StopSettings(BaseModel):
+    """The signal that ends a program well, and how long it may take until it is killed."""
+
+    model_config = CLOSED
+    signal: str = "SIGTERM"
+    grace: PositiveDuration = Duration.parse("10s")
+
+    @field_validator("signal")
+    @classmethod
+    def _is_a_signal(cls, name: str) -> str:
+        if name not in signal.Signals.__members__:
+            raise PydanticCustomError("signal", "is no signal", {"allowed": "SIGTERM, SIGINT, SIGQUIT, SIGHUP, ..."})
+        return name
+
+
+class Program(Component):
+    """Settings of any program: what it is told, and how one knows that it is ready.
+
+    ``folder`` counts from the system file's own. ``env`` is added to the environment of patternbench, and ``PORT`` is
+    the first of ``ports`` where it does not say otherwise. ``files`` are written below ``${self.folder}``: texts, or
+    trees that become JSON. ``ports`` are wanted by name, 0 for any that is free.
+    """
+
+    folder: str = "."
+    env: dict[str, Text] = Field(default_factory=dict)
+    files: dict[BelowFolder, str | dict[str, object] | list[object]] = Field(default_factory=dict)
+    ports: dict[PortName, PortNumber] = Field(default_factory=lambda: {"http": 0})
+    ready: ReadySettings = ReadySettings.model_construct()
+    within: PositiveDuration = Duration.parse("60s")
+    stop: StopSettings = StopSettings()
+    user: str = ""
+
+    def launch(self, name: str, neighbours: Neighbours, command: tuple[str, ...]) -> Launch:
+        """How a host runs a command with these settings; raises InputError naming what is not there."""
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=command,
+            files=tuple(File(path, content) for path, content in self.files.items()),
+            env=self._port_variable() | self.env,
+            ports=self.ports,
+            url=f"http://127.0.0.1:${{self.port.{self._first_port()}}}" if self.ports else "",
+            ready=self.ready.within_ports(self.ports, f"{name}.ready"),
+            within=self.within,
+            stop=Stop(self.stop.signal, self.stop.grace),
+            user=self.user,
+            cwd=str(self.directory(name, neighbours)),
+            traced=True,
+        )
+
+    def directory(self, name: str, neighbours: Neighbours) -> Path:
+        """The folder that the program runs in, absolute; raises InputError when there is none."""
+        folder = Path(os.path.normpath(neighbours.folder.absolute() / self.folder))
+        if not folder.is_dir():
+            raise InputError(Problem("there is no such folder", f"{name}.folder", value=str(folder)))
+        return folder
+
+    def file(self, name: str, field: str, path: str, neighbours: Neighbours) -> str:
+        """A file that a setting names, absolute; raises InputError, at that setting, when there is none."""
+        file = Path(os.path.normpath(self.directory(name, neighbours) / path))
+        if not file.is_file():
+            hint = did_you_mean(file.name, (entry.name for entry in file.parent.glob("*")))
+            raise InputError(Problem("there is no such file", f"{name}.{field}", value=str(file), hint=hint))
+        return str(file)
+
+    def program(self, name: str, field: str, word: str, neighbours: Neighbours) -> str:
+        """A program by its absolute path: one with a slash counts from the folder, any other is looked for on PATH.
+
+        Raises InputError, at the setting that names it, where there is none that can be executed.
+        """
+        path = self.file(name, field, word, neighbours) if "/" in word else shutil.which(word)
+        if path is None:
+            hint = "install it, or name it by its path (a path with a slash counts from `folder`)"
+            raise InputError(Problem("is no program on PATH", f"{name}.{field}", value=word, hint=hint))
+        if not os.access(path, os.X_OK):
+            hint = f"type `chmod +x {path}`, or put the program before it that reads it, such as sh or node"
+            raise InputError(Problem("cannot be executed", f"{name}.{field}", value=word, hint=hint))
+        return path
+
+    def _port_variable(self) -> dict[str, str]:
+        return {"PORT": f"${{self.port.{self._first_port()}}}"} if self.ports else {}
+
+    def _first_port(self) -> str:
+        return next(iter(self.ports))

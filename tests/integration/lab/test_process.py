@@ -1,0 +1,109 @@
+"""Services of a user's own, in another language than ours, as real processes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.integration.run.conftest import left_behind
+from tests.support.studies import ROOT
+
+from patternbench.lab import bench, systems
+from patternbench.lab.bench import Bench
+from patternbench.lab.processes import StartError
+
+SHOP = ROOT / "tests/data/node-shop"
+SYSTEM = """\
+patternbench-system: 1
+name: own
+about: a stock, and shops that ask it
+components:
+  - process: {name: stock, command: node shop.js, folder: ../shop, ready: {path: /health, status: 200}}
+  - process:
+      name: shop
+      replicas: 2
+      command: [node, shop.js, "${self.port.http}"]
+      folder: ../shop
+      env: {PORT: "", STOCK_URL: "${stock.url}", CONFIG: "${self.folder}/conf/own/shop.json"}
+      files: {conf/own/shop.json: {till: open}}
+      ready: {log: ^listening on}
+      stop: {signal: SIGINT, grace: 5s}
+endpoint: shop
+"""
+
+
+def written(folder: Path, text: str) -> systems.SystemFile:
+    """The system of a file, beside a copy of the small shop."""
+    (folder / "systems").mkdir()
+    (folder / "systems" / "own.yaml").write_text(text)
+    shutil.copytree(SHOP, folder / "shop")
+    return systems.load("own", folder)
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder = tmp_path_factory.mktemp("own")
+    with bench.named(written(folder, SYSTEM), {}, folder / "logs") as running:
+        yield running
+
+
+def test_replicas_answer_each_at_its_address_with_what_they_were_told(up: Bench) -> None:
+    assert len(up.targets) == 2
+    answers = [httpx.get(f"{url}/items/7").json() for url in up.targets]
+    assert [answer["left"] for answer in answers] == [3, 3], "the stock was asked"
+    assert len({answer["shop"] for answer in answers}) == 2
+
+
+def test_a_command_runs_in_its_folder_and_its_files_lie_in_another(up: Bench) -> None:
+    who = httpx.get(f"{up.targets[0]}/who").json()
+    assert Path(who["folder"]).name == "shop"
+    assert json.loads(Path(who["config"]).read_text()) == {"till": "open"}
+    assert str(up.running["shop-1"].folder) in who["config"]
+
+
+def test_a_command_ends_by_the_signal_that_it_asks_for_and_nothing_is_left(tmp_path: Path) -> None:
+    with bench.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs"):
+        pass
+    assert "closing the till" in (tmp_path / "logs" / "shop-2.log").read_text()
+    assert left_behind(str(tmp_path)) == []
+
+
+def failing(folder: Path, *lines: str) -> str:
+    """Why a system whose only component says these lines does not come up."""
+    head = "patternbench-system: 1\nname: own\nabout: x\ncomponents:\n  - process:\n"
+    body = textwrap.indent("\n".join(("name: shop", "folder: ../shop", *lines)), " " * 6)
+    system = written(folder, f"{head}{body}\nendpoint: shop\n")
+    with pytest.raises(StartError) as caught:
+        bench.named(system, {}, folder / "logs")
+    assert left_behind(str(folder)) == []
+    assert str(caught.value).startswith(f"{folder}/systems/own.yaml:5: ")
+    return str(caught.value)
+
+
+def test_a_port_that_is_taken_is_told_with_the_line_of_the_component(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        told = failing(tmp_path, "command: node shop.js", f"ports: {{http: {port}}}")
+    assert told.endswith(f"shop cannot have port {port}: Address already in use")
+
+
+def test_a_command_that_dies_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:
+    told = failing(tmp_path, "command: node nothing.js")
+    assert re.search(r"shop ended with code 1: .*Cannot find module", told)
+
+
+def test_a_command_that_is_never_ready_is_told_with_its_last_lines(tmp_path: Path) -> None:
+    told = failing(tmp_path, "command: node shop.js", "ready: {path: /missing, status: 200}", "within: 1s")
+    assert re.search(r"shop did not come up within 1s: listening on \d+$", told)
+
+
+def test_a_preparation_that_fails_is_told_with_its_last_lines(tmp_path: Path) -> None:
+    told = failing(tmp_path, "command: node shop.js", "prepare: [sh -c 'echo no disk; exit 4']")
+    assert told.endswith("shop was not prepared: sh ended with code 4: no disk")

@@ -1,0 +1,149 @@
+"""A command of a user's own: what is wrong with it is known before it starts, at the line that says so."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from patternbench.lab import bench, systems
+from patternbench.lab.launch import File, Launch, Preparation, Stop
+from patternbench.lab.ready import Http, LogLine, Port
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.units import Duration
+
+SYSTEM = """\
+patternbench-system: 1
+name: own
+about: a service of a user's own
+components:
+  - process:
+      name: shop
+      {}
+endpoint: shop
+"""
+
+
+def own(folder: Path, *lines: str) -> systems.SystemFile:
+    """The system of a file whose only component says these lines."""
+    (folder / "systems").mkdir(exist_ok=True)
+    (folder / "systems" / "own.yaml").write_text(SYSTEM.format("\n      ".join(lines)))
+    return systems.load("own", folder)
+
+
+def launch(folder: Path, *lines: str) -> Launch:
+    return bench.of_file(own(folder, *lines), {}).launches[0]
+
+
+def problem(folder: Path, *lines: str) -> Problem:
+    (refused,) = bench.settings_problems(own(folder, *lines), {})
+    return refused
+
+
+def test_a_command_runs_in_the_folder_of_the_system_file_and_is_told_its_port(tmp_path: Path) -> None:
+    shop = launch(tmp_path, "command: sh -c 'echo a b' ${self.port.http}")
+    assert shop.command[1:] == ("-c", "echo a b", "${self.port.http}")
+    assert shop.cwd == str(tmp_path / "systems")
+    assert (shop.env, shop.ports) == ({"PORT": "${self.port.http}"}, {"http": 0})
+    assert (shop.url, shop.ready) == ("http://127.0.0.1:${self.port.http}", Port("http"))
+
+
+def test_a_program_with_a_slash_counts_from_the_folder_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "shop").touch(0o755)
+    shop = launch(tmp_path, "folder: ..", "command: [bin/shop, --workers, 4, --fast, true]")
+    assert shop.command == (str(tmp_path / "bin" / "shop"), "--workers", "4", "--fast", "true")
+    assert shop.cwd == str(tmp_path)
+
+
+def test_all_that_a_command_may_say_reaches_its_launch(tmp_path: Path) -> None:
+    shop = launch(
+        tmp_path,
+        f"command: {sys.executable} -V",
+        "prepare: [make shop, [sh, -c, 'exit 0']]",
+        "env: {WORKERS: 4, FAST: true, PORT: ''}",
+        "files: {conf/shop.json: {stock: [1, 2]}, hello.txt: hello}",
+        "ports: {http: 0, admin: 4711}",
+        "ready: {path: /health, status: 204, port: admin}",
+        "within: 5s",
+        "stop: {signal: SIGINT, grace: 1s}",
+        "user: nobody",
+        "url: tcp://127.0.0.1:1",
+        "endpoints: {admin: 'http://127.0.0.1:${self.port.admin}'}",
+    )
+    assert shop.prepare == (Preparation(("make", "shop")), Preparation(("sh", "-c", "exit 0")))
+    assert shop.env == {"WORKERS": "4", "FAST": "true", "PORT": ""}
+    assert shop.files == (File("conf/shop.json", {"stock": [1, 2]}), File("hello.txt", "hello"))
+    assert (shop.ports, shop.ready) == ({"http": 0, "admin": 4711}, Http("admin", "/health", status=204))
+    assert (shop.within, shop.stop) == (Duration.parse("5s"), Stop("SIGINT", Duration.parse("1s")))
+    assert (shop.user, shop.url, shop.traced) == ("nobody", "tcp://127.0.0.1:1", True)
+    assert shop.origin == f"{tmp_path}/systems/own.yaml:5"
+
+
+def test_a_line_of_the_log_makes_a_command_without_ports_ready(tmp_path: Path) -> None:
+    worker = launch(tmp_path, "command: sh", "ports: {}", "ready: {log: '^up$'}")
+    assert (worker.ready, worker.env, worker.url) == (LogLine("^up$"), {}, "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "path", "words"),
+    [
+        (("command: nodee shop.js",), 7, "shop.command", "is no program on PATH (got 'nodee'); install it"),
+        (("command: ./shop.sh",), 7, "shop.command", "there is no such file"),
+        (("command: ./plain.sh",), 7, "shop.command", "cannot be executed (got './plain.sh'); type `chmod +x"),
+        (("command: sh 'a",), 7, "shop.command", "cannot be split into words: No closing quotation"),
+        (("command: []",), 7, "shop.command", "at least 1"),
+        (("within: 5s",), 5, "shop.command", "`command` is missing"),
+        (("command: sh", "comand: sh"), 8, "shop.comand", "unknown key"),
+        (("command: sh", "folder: nowhere"), 8, "shop.folder", "there is no such folder"),
+        (("command: sh", "ready: {status: 200}"), 8, "shop.ready", "status does not go with ready without a path"),
+        (("command: sh", "ready: {log: up, path: /}"), 8, "shop.ready", "says not exactly one way"),
+        (("command: sh", "ready: {log: '('}"), 8, "shop.ready.log", "is no regular expression"),
+        (("command: sh", "ready: {port: htp}"), 8, "shop.ready.port", "did you mean `http`?"),
+        (("command: sh", "ports: {}"), 5, "shop.ready.port", "names none of its ports"),
+        (("command: sh", "ports: {http: 70000}"), 8, "shop.ports.http", "at most 65535"),
+        (("command: sh", "within: 20"), 8, "shop.within", "a duration needs a unit"),
+        (("command: sh", "stop: {signal: SIGNALS}"), 8, "shop.stop.signal", "is no signal"),
+        (("command: sh", "files: {../up: x}"), 8, "shop.files.../up", "leads out of the component's folder"),
+        (("command: sh", "env: {A: '${stok.url}'}"), 5, "shop", "it refers to `stok`"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_told_at_its_line(
+    tmp_path: Path, lines: tuple[str, ...], line: int, path: str, words: str
+) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "plain.sh").touch(0o644)
+    told = problem(tmp_path, *lines)
+    assert str(told).startswith(f"{tmp_path}/systems/own.yaml:{line}: {path}: ")
+    assert words in str(told)
+
+
+def test_everything_wrong_with_a_command_is_told_at_once(tmp_path: Path) -> None:
+    told = bench.settings_problems(own(tmp_path, "command: sh", "within: 1", "comand: sh", "user: [a]"), {})
+    assert {one.path for one in told} == {"shop.within", "shop.comand", "shop.user"}
+
+
+def test_a_program_that_a_preparation_makes_may_be_missing_before(tmp_path: Path) -> None:
+    assert launch(tmp_path, "command: ./made", "prepare: [make made]").command == ("./made",)
+
+
+def test_a_setting_that_a_command_is_made_of_is_where_its_problem_is_told(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    text = SYSTEM.format("command: '${runtime} shop.js'").replace("components:", "settings: {runtime: %s}\ncomponents:")
+    (tmp_path / "systems" / "own.yaml").write_text(text % "{default: sh, about: what runs it}")
+    (told,) = bench.settings_problems(systems.load("own", tmp_path), {"runtime": "bun!"})
+    assert (told.path, told.file) == ("system.settings.runtime", "")
+
+
+def test_load_cannot_go_to_a_command_without_an_address(tmp_path: Path) -> None:
+    told = problem(tmp_path, "command: sh", "ports: {}", "ready: {log: up}")
+    assert (told.path, told.line) == ("endpoint", 10)
+    assert "has no address" in told.message
+
+
+def test_a_system_file_that_names_the_lab_s_own_fields_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "own.yaml").write_text(SYSTEM.format("command: sh") + "origin: {file: a, lines: {}}\n")
+    with pytest.raises(InputError, match=r"own\.yaml:9: origin: unknown key"):
+        systems.load("own", tmp_path)
