@@ -25,7 +25,7 @@ from patternbench.drivers.origins import From, TracedJob, throughout, traced
 from patternbench.lab.processes import absolute
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.files import problem_of
-from patternbench.study.parts import per_second
+from patternbench.study.parts import rate_of
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
@@ -69,7 +69,7 @@ class RateType(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The rate per second, or a usage error that shows how one is written."""
         try:
-            rate = per_second(str(value)) if "/" in str(value) else float(str(value))
+            rate = rate_of(str(value)) if "/" in str(value) else float(str(value))
         except ValueError:
             rate = math.nan
         if not math.isfinite(rate):

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from pydantic import BaseModel
 
@@ -144,7 +144,7 @@ def levels_of(scenario: Scenario, factors: Iterable[str]) -> dict[str, Level]:
 
 
 def _named_levels(scenario: Scenario) -> Iterator[tuple[str, Level]]:
-    return ((factor_name(path), plain(value)) for path, value in scenario.leaves())
+    return ((factor_name(path), cast(Level, plain(value))) for path, value in scenario.leaves())
 
 
 def _scenarios(study: Study) -> Iterator[Scenario]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ruamel.yaml.composer import Composer, ComposerError
-from ruamel.yaml.events import AliasEvent, ScalarEvent
+from ruamel.yaml.events import AliasEvent, Event, ScalarEvent
 
 LARGEST = 1_000_000
 """Characters of a text, and of all its scalars once every alias stands for what it names."""
@@ -21,14 +19,14 @@ class BoundsError(ComposerError):
 class BoundedComposer(Composer):
     """Composes nodes and counts them as if every alias were written out; raises BoundsError beyond the bounds."""
 
-    def __init__(self, loader: Any = None) -> None:
+    def __init__(self, loader: object = None) -> None:
         super().__init__(loader)
         self._nested = self._nodes = self._characters = 0
         self._sizes: dict[int, tuple[int, int]] = {}
 
     def compose_node(self, parent: object, index: object) -> object:
         """The next node, counted."""
-        event = self.parser.peek_event()
+        event: Event = self.parser.peek_event()
         self._nested += 1
         self._look_at(event)
         before = (self._nodes, self._characters)
@@ -40,14 +38,14 @@ class BoundedComposer(Composer):
             self._refuse(event, f"holds too much, aliases written out; allowed: at most {MOST_NODES:,} values")
         return node
 
-    def _look_at(self, event: object) -> None:
+    def _look_at(self, event: Event) -> None:
         if self._nested > DEEPEST:
             self._refuse(event, f"is nested too deeply (more than {DEEPEST} levels)")
         tag = getattr(event, "tag", None)
         if tag is not None and str(tag) not in TAGS:
             self._refuse(event, f"the tag {_short(str(tag))} is not allowed; write plain values")
 
-    def _count(self, event: object, node: object) -> None:
+    def _count(self, event: Event, node: object) -> None:
         if isinstance(event, AliasEvent):
             if id(node) not in self._sizes:
                 self._refuse(event, f"the alias *{event.anchor} stands for a value that holds itself")
@@ -57,7 +55,7 @@ class BoundedComposer(Composer):
             self._nodes += 1
             self._characters += len(event.value) if isinstance(event, ScalarEvent) else 0
 
-    def _refuse(self, event: Any, why: str) -> None:
+    def _refuse(self, event: Event, why: str) -> None:
         raise BoundsError(None, None, why, event.start_mark)
 
 

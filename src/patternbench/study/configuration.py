@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,21 +12,23 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    system: dict[str, Any] = {}
-    faults: dict[str, Any] = {}
-    workload: dict[str, Any] = {}
+    system: dict[str, object] = {}
+    faults: dict[str, dict[str, object]] = {}
+    workload: dict[str, object] = {}
     client: str = ""
-    strategy: dict[str, Any] = {}
+    strategy: dict[str, object] = {}
 
     @property
     def system_names(self) -> list[str]:
         """What the system is called: its name or its URLs, which in old runs may hold what is refused today."""
-        entries = [{"url": self.system.get("url")}, *self.system.get("urls", [])]
-        urls = [str(entry.get("url")) for entry in entries if entry.get("url")]
+        several = self.system.get("urls")
+        entries = [self.system, *(several if isinstance(several, list) else [])]
+        urls = [str(entry["url"]) for entry in entries if entry.get("url")]
         name = self.system.get("name")
         return urls or ([str(name)] if name else [])
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         """The settings of a system by name; none of one that already runs."""
-        return self.system.get("settings") or {}
+        settings = self.system.get("settings")
+        return settings if isinstance(settings, Mapping) else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -21,7 +20,7 @@ class Document:
     """Plain values (dict, list, str, int, float, bool, None) with the line of every path."""
 
     file: str
-    value: Any
+    value: object
     lines: dict[Path, int] = field(default_factory=dict)
 
     def line(self, path: Path) -> int | None:
@@ -31,15 +30,20 @@ class Document:
                 return self.lines[path[:length]]
         return None
 
-    def at(self, path: Path) -> Any:
+    def at(self, path: Path) -> object:
         """The value at the path, or None where there is none."""
         node = self.value
         for step in path:
-            try:
-                node = node[step]
-            except (KeyError, IndexError, TypeError):
-                return None
+            node = _below(node, step)
         return node
+
+
+def _below(node: object, step: str | int) -> object:
+    if isinstance(node, dict):
+        return node.get(step)
+    if isinstance(node, list) and isinstance(step, int) and step < len(node):
+        return node[step]
+    return None
 
 
 def parse(text: str, file: str) -> Document:
@@ -78,9 +82,9 @@ def _broken(error: MarkedYAMLError, file: str) -> Problem:
 
 def _plain(node: object, path: Path, document: Document) -> object:
     if isinstance(node, CommentedMap):
-        return {str(key): _child(node, _place(node, key), key, path, document) for key in node}
+        return {str(key): _child(node[key], _place(node, key), (*path, str(key)), document) for key in node}
     if isinstance(node, CommentedSeq):
-        return [_child(node, node.lc.item(i), i, path, document) for i in range(len(node))]
+        return [_child(node[i], node.lc.item(i), (*path, i), document) for i in range(len(node))]
     return _scalar(node)
 
 
@@ -91,10 +95,9 @@ def _place(node: CommentedMap, key: object) -> tuple[int, int]:
     return int(line), int(column)
 
 
-def _child(node: Any, position: tuple[int, int], key: Any, path: Path, document: Document) -> Any:
-    here = (*path, key if isinstance(key, int) and isinstance(node, CommentedSeq) else str(key))
-    document.lines[here] = position[0] + 1
-    return _plain(node[key], here, document)
+def _child(node: object, position: tuple[int, int], path: Path, document: Document) -> object:
+    document.lines[path] = position[0] + 1
+    return _plain(node, path, document)
 
 
 def _scalar(node: object) -> object:

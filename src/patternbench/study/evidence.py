@@ -6,7 +6,7 @@ Formulas, objectives and responses are texts here; whoever analyzes them checks 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
@@ -87,6 +87,6 @@ def most(rounds: int | Rounds) -> int:
     return rounds.max if isinstance(rounds, Rounds) else rounds
 
 
-def plain(rounds: int | Rounds) -> int | dict[str, Any]:
+def plain(rounds: int | Rounds) -> int | dict[str, object]:
     """The rounds as a study would write them."""
     return rounds.model_dump() if isinstance(rounds, Rounds) else rounds

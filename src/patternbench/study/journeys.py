@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -42,7 +42,7 @@ class Expect(Sparse):
     statuses: Annotated[list[Statuses], Field(min_length=1)] | None = None
     body_contains: str | None = None
     body_matches: str | None = None
-    json_: Annotated[dict[str, Any] | None, Field(alias="json")] = None
+    json_: Annotated[dict[str, object] | None, Field(alias="json")] = None
     has: list[str] | None = None
 
 
@@ -77,7 +77,7 @@ class Step(Sparse):
     query: dict[str, Levels[Text]] | None = None
     headers: dict[str, str] | None = None
     body: str | None = None
-    json_: Annotated[Any, Field(alias="json")] = None
+    json_: Annotated[object, Field(alias="json")] = None
     form: dict[str, Levels[Text]] | None = None
     body_file: FileName | None = None
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, get_args
+from collections.abc import Iterable
+from typing import Generic, TypeVar, get_args
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidatorFunctionWrapHandler
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
 T = TypeVar("T")
@@ -22,7 +24,7 @@ class Levels(tuple[T, ...], Generic[T]):
         return level
 
     @classmethod
-    def of(cls, values: Any, *, varied: bool) -> Levels[T]:
+    def of(cls, values: Iterable[T], *, varied: bool) -> Levels[T]:
         """Levels from values in the order in which they were declared."""
         levels = cls(values)
         levels.varied = varied
@@ -40,13 +42,15 @@ class Levels(tuple[T, ...], Generic[T]):
         return core_schema.no_info_wrap_validator_function(cls._validate, items)
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.WrapValidatorFunctionSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         array = handler(schema["schema"])
         levels = {**array, "minItems": 1, "uniqueItems": True}
         return {"anyOf": [array["items"], levels]}
 
     @classmethod
-    def _validate(cls, value: Any, handler: Any) -> Levels[T]:
+    def _validate(cls, value: object, handler: ValidatorFunctionWrapHandler) -> Levels[T]:
         if isinstance(value, Levels):
             return value
         if not isinstance(value, list):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, Union, get_args, get_origin
+from typing import Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from patternbench.study import resiliencebench
 from patternbench.study.document import Document, Path, parse, without_comments
@@ -102,19 +104,19 @@ def validated(model: type[BaseModel], document: Document) -> BaseModel:
     raise InputError(_without_echoes(problems))
 
 
-def _problem(error: Any, model: type[BaseModel], document: Document) -> Problem:
+def _problem(error: ErrorDetails, model: type[BaseModel], document: Document) -> Problem:
     path = _real_path(error["loc"], document, model)
     kind, context = error["type"], error.get("ctx", {})
-    where: dict[str, Any] = {"path": dotted(path), "file": document.file, "line": document.line(path)}
+    problem = partial(Problem, path=dotted(path), file=document.file, line=document.line(path))
     if kind == "missing":
-        return Problem(f"`{path[-1]}` is missing", **where)
+        return problem(f"`{path[-1]}` is missing")
     if kind == "extra_forbidden":
         keys = _keys(model, error["loc"][:-1])
-        return Problem("unknown key", **where, allowed=", ".join(keys), hint=did_you_mean(str(path[-1]), keys))
+        return problem("unknown key", allowed=", ".join(keys), hint=did_you_mean(str(path[-1]), keys))
     value = error["input"] if not isinstance(error["input"], (dict, BaseModel)) else None
     if isinstance(value, (list, tuple)) and len(value) == 1 and not isinstance(document.at(path), list):
         value = value[0]
-    return Problem(_message(kind, error["msg"]), **where, value=value, allowed=_allowed(kind, context))
+    return problem(_message(kind, error["msg"]), value=value, allowed=_allowed(kind, context))
 
 
 def _message(kind: str, message: str) -> str:
@@ -123,7 +125,7 @@ def _message(kind: str, message: str) -> str:
     return message
 
 
-def _allowed(kind: str, context: dict[str, Any]) -> str:
+def _allowed(kind: str, context: Mapping[str, object]) -> str:
     if kind in LIMITS:
         key, text = LIMITS[kind]
         limit = str(context.get(key))
@@ -190,7 +192,7 @@ def _without_echoes(problems: list[Problem]) -> list[Problem]:
         first = merged.setdefault(problem.path, problem)
         if first is not problem and problem.allowed and problem.allowed not in first.allowed:
             joined = " or ".join(filter(None, (first.allowed, problem.allowed)))
-            merged[problem.path] = Problem(**{**vars(first), "allowed": joined})
+            merged[problem.path] = replace(first, allowed=joined)
     return sorted(merged.values(), key=lambda p: (p.line or 0, p.path))
 
 

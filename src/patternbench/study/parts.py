@@ -33,11 +33,14 @@ _RATE = re.compile(r"(\d+(?:\.\d+)?)\s?/\s?(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
-def per_second(value: Any) -> Any:
-    """A rate as a number per second; ``120/m`` is 2. What is no text is left to the field's own checks."""
-    if not isinstance(value, str):
-        return value
-    match = _RATE.fullmatch(value.strip())
+def per_second(value: object) -> object:
+    """A rate as a number per second. What is no text is left to the field's own checks."""
+    return rate_of(value) if isinstance(value, str) else value
+
+
+def rate_of(text: str) -> float:
+    """The rate per second that a text with its unit writes, ``120/m`` is 2; raises a ValueError when it writes none."""
+    match = _RATE.fullmatch(text.strip())
     if match is None:
         raise PydanticCustomError("rate", "is not a rate", {"allowed": "a number per second, or `500/s`, `120/m`, ..."})
     return float(match[1]) / _SECONDS[match[2]]

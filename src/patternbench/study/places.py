@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import overload
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -57,7 +57,13 @@ def template_problems(
         yield from _of_population(sends, path if sends is group else "workload", available)
 
 
-def filled(node: Any, values: Mapping[str, str]) -> Any:
+@overload
+def filled(node: Mapping[str, object], values: Mapping[str, str]) -> dict[str, object]: ...
+@overload
+def filled(node: list[str], values: Mapping[str, str]) -> list[object]: ...
+@overload
+def filled(node: object, values: Mapping[str, str]) -> object: ...
+def filled(node: object, values: Mapping[str, str]) -> object:
     """An expectation's value with its places filled in; a text that is ``${name|number}`` becomes that number."""
     if isinstance(node, Mapping):
         return {filled(name, values): filled(value, values) for name, value in node.items()}
@@ -158,7 +164,7 @@ def _found(node: object, path: str, kind: type[BaseModel]) -> Iterator[tuple[str
             yield from _found(part, path + name, kind)
 
 
-def _texts(node: Any, path: str) -> Iterator[tuple[str, str]]:
+def _texts(node: object, path: str) -> Iterator[tuple[str, str]]:
     """Every text below a node, keys of mappings included."""
     if isinstance(node, str):
         yield path, node

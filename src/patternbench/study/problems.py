@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 LONGEST_VALUE = 60
 LOGIN = re.compile(r"://[^/@\s]*@")
@@ -23,7 +22,7 @@ class Problem:
     path: str = ""
     file: str = ""
     line: int | None = None
-    value: Any = None
+    value: object = None
     allowed: str = ""
     hint: str = ""
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 
 from patternbench.study.document import Document, Path
 from patternbench.study.problems import InputError, Problem, did_you_mean
@@ -24,10 +26,26 @@ CLIENT_OF_PLATFORM = {"java": "resilience4j", ".net": "polly", "dotnet": "polly"
 COMPOSE_HOSTS = {"server", "target", "httpbin"}
 """Hosts that exist only inside that tool's Compose file; its target is httpbin behind Envoy."""
 
-Values = dict[str, Any]
+Values = dict[str, object]
 
 
-def recognises(value: Any) -> bool:
+class TestSpace(BaseModel):
+    """What one of that tool's test spaces says, every value as it is written."""
+
+    __test__ = False  # for pytest
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True)
+
+    test_id: object = None
+    fault: object
+    users: object
+    rounds: object
+    max_requests: object
+    succ_requests: object
+    target_url: object
+    client_specs: object
+
+
+def recognises(value: object) -> bool:
     """Whether a JSON value looks like one of that tool's test spaces."""
     return isinstance(value, dict) and "patternbench" not in value and len(MARKS & value.keys()) > 1
 
@@ -40,40 +58,45 @@ class _Reader:
         self.problems: list[Problem] = []
         self.lines: dict[Path, int] = {(): 1}
 
-    def problem(self, path: Path, message: str, **more: Any) -> None:
+    def problem(self, path: Path, message: str, value: object = None, allowed: str = "", hint: str = "") -> None:
         text = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
         line = self.source.line(path)
-        self.problems.append(Problem(message, path=text, file=self.source.file, line=line, **more))
+        self.problems.append(Problem(message, text, self.source.file, line, value, allowed, hint))
 
     def keep(self, new: Path, old: Path) -> None:
         line = self.source.line(old)
         if line:
             self.lines[new] = line
 
-    def check_keys(self, node: Any, path: Path, keys: list[str]) -> None:
-        for key in node if isinstance(node, dict) else []:
+    def mapping(self, node: object, path: Path, keys: list[str]) -> Values | None:
+        """A node with these keys and no others; None, and a problem, where it is no mapping."""
+        if not isinstance(node, dict):
+            self.problem(path, "is no mapping", value=node, allowed=", ".join(keys))
+            return None
+        for key in node:
             if key not in keys:
                 hint = did_you_mean(key, keys)
                 self.problem((*path, key), "unknown key", allowed=", ".join(keys), hint=hint)
+        return node
 
 
 def convert(source: Document) -> Document:
     """The same test space as a study document; raises InputError listing all that cannot be read."""
     reader = _Reader(source)
-    spec = source.value
-    reader.check_keys(spec, (), REQUIRED + OPTIONAL)
+    written = reader.mapping(source.value, (), REQUIRED + OPTIONAL) or {}
     for key in REQUIRED:
-        if key not in spec:
+        if key not in written:
             reader.problem((), f"`{key}` is missing")
     if reader.problems:
         raise InputError(reader.problems)
+    space = TestSpace.model_validate(written)
     study = {
         "patternbench": 1,
-        "name": _slug(spec.get("testId") or "resiliencebench"),
-        **_target(spec, reader),
-        "faults": _faults(spec["fault"], reader),
-        "strategies": _strategies(spec["clientSpecs"], reader),
-        "rounds": spec["rounds"],
+        "name": _slug(space.test_id or "resiliencebench"),
+        **_target(space, reader),
+        "faults": _faults(space.fault, reader),
+        "strategies": _strategies(space.client_specs, reader),
+        "rounds": space.rounds,
     }
     for new, old in ((("workload", "closed", "users"), ("users",)), (("rounds",), ("rounds",))):
         reader.keep(new, old)
@@ -82,27 +105,27 @@ def convert(source: Document) -> Document:
     return Document(source.file, study, reader.lines)
 
 
-def _slug(text: Any) -> str:
+def _slug(text: object) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", str(text).lower()).strip("-._") or "resiliencebench"
 
 
-def _target(spec: Values, reader: _Reader) -> Values:
-    url = urlsplit(str(spec["targetUrl"]))
+def _target(space: TestSpace, reader: _Reader) -> Values:
+    url = urlsplit(str(space.target_url))
     if url.scheme not in ("http", "https") or not url.hostname:
-        reader.problem(("targetUrl",), "is no http URL", value=spec["targetUrl"], allowed="http://host:port/path")
+        reader.problem(("targetUrl",), "is no http URL", value=space.target_url, allowed="http://host:port/path")
     named = url.hostname in COMPOSE_HOSTS
     system = "httpbin" if named else {"url": f"{url.scheme}://{url.netloc}"}
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    closed = {"users": spec["users"], "successes": spec["succRequests"], "max_attempts": spec["maxRequests"]}
+    closed = {"users": space.users, "successes": space.succ_requests, "max_attempts": space.max_requests}
     for new, old in (("successes", "succRequests"), ("max_attempts", "maxRequests")):
         reader.keep(("workload", "closed", new), (old,))
     return {"system": system, "workload": {"closed": closed, "request": {"method": "GET", "path": path}}}
 
 
-def _faults(fault: Any, reader: _Reader) -> list[Values]:
+def _faults(written: object, reader: _Reader) -> list[Values]:
+    fault = reader.mapping(written or {}, ("fault",), ["type", "percentage", "status", "duration"])
     if not fault:
         return []
-    reader.check_keys(fault, ("fault",), ["type", "percentage", "status", "duration"])
     kind = fault.get("type")
     reader.keep(("faults", 0, str(kind), "percentage"), ("fault", "percentage"))
     if kind == "abort":
@@ -113,7 +136,7 @@ def _faults(fault: Any, reader: _Reader) -> list[Values]:
     return []
 
 
-def _strategies(specs: Any, reader: _Reader) -> list[Values]:
+def _strategies(specs: object, reader: _Reader) -> list[Values]:
     if not isinstance(specs, list):
         reader.problem(("clientSpecs",), "is no list", allowed="a list of clients")
         return []
@@ -121,14 +144,15 @@ def _strategies(specs: Any, reader: _Reader) -> list[Values]:
     return [strategy for strategy in strategies if strategy]
 
 
-def _strategy(spec: Values, index: int, reader: _Reader) -> Values | None:
+def _strategy(written: object, index: int, reader: _Reader) -> Values | None:
     path: Path = ("clientSpecs", index)
     reader.keep(("strategies", index), path)
-    reader.check_keys(spec, path, CLIENT_KEYS)
+    spec = reader.mapping(written, path, CLIENT_KEYS)
+    if spec is None:
+        return None
     client = _client(spec)
     kind = re.sub(r"[\s_-]+", "_", str(spec.get("strategy", "")).strip().lower())
     key = "configTemplate" if "configTemplate" in spec else "patternConfig"
-    config = spec.get(key) or {}
     if kind == "baseline":
         return {"client": client, "baseline": {}}
     readers = READERS.get(kind)
@@ -141,7 +165,7 @@ def _strategy(spec: Values, index: int, reader: _Reader) -> Values | None:
         )
         return None
     read, keys = readers.get(client, readers["resilience4j"])
-    reader.check_keys(config, (*path, key), keys)
+    config = reader.mapping(spec.get(key) or {}, (*path, key), keys) or {}
     for name in config:
         reader.keep(("strategies", index, kind), (*path, key, name))
     return {"client": client, kind: read(config)}
@@ -153,26 +177,26 @@ def _client(spec: Values) -> str:
     return _slug(library or CLIENT_OF_PLATFORM.get(platform, platform))
 
 
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+def _each(value: object, change: Callable[[object], object]) -> object:
     """The change applied to a level, or to each of a list of levels."""
     return [change(level) for level in value] if isinstance(value, list) else change(value)
 
 
-def _ms(value: Any) -> Any:
+def _ms(value: object) -> object:
     return _each(value, lambda v: f"{v}ms" if isinstance(v, (int, float)) else v)
 
 
-def _seconds(value: Any) -> Any:
+def _seconds(value: object) -> object:
     return _each(value, lambda v: f"{v}s" if isinstance(v, (int, float)) else v)
 
 
-def _given(**fields: Any) -> Values:
+def _given(**fields: object) -> Values:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def _r4j_retry(config: Values) -> Values:
     if "initialIntervalMillis" in config:
-        exponential = _given(initial=_ms(config["initialIntervalMillis"]), multiplier=config.get("multiplier"))
+        exponential = _given(initial=_ms(config.get("initialIntervalMillis")), multiplier=config.get("multiplier"))
         backoff: Values = {"exponential": exponential}
     else:
         backoff = {"fixed": _given(delay=_ms(config.get("waitDuration")))}
@@ -182,7 +206,7 @@ def _r4j_retry(config: Values) -> Values:
 def _polly_retry(config: Values) -> Values:
     retries = config.get("retryCount", config.get("count"))
     power = config.get("exponentialBackoffPow", 1)
-    first = _each(config.get("sleepDuration"), lambda v: v * power if isinstance(v, (int, float)) else v)
+    first = _each(config.get("sleepDuration"), lambda level: _times(level, power))
     backoff = {"exponential": _given(initial=_ms(_each(first, _tidy)), multiplier=power)}
     return _given(max_attempts=_each(retries, _plus_one), backoff=backoff)
 
@@ -209,7 +233,7 @@ def _r4j_breaker(config: Values) -> Values:
     )
 
 
-def _consecutive_breaker(failures: Any, open_for: Any) -> Values:
+def _consecutive_breaker(failures: object, open_for: object) -> Values:
     return _given(
         failure_rate=100,
         window=_given(calls=failures),
@@ -229,11 +253,18 @@ def _cockatiel_breaker(config: Values) -> Values:
     return _consecutive_breaker(config.get("exceptionsAllowedBeforeBreaking"), config.get("halfOpenAfter"))
 
 
-def _plus_one(value: Any) -> Any:
+def _plus_one(value: object) -> object:
     return value + 1 if isinstance(value, int) else value
 
 
-def _tidy(value: Any) -> Any:
+def _times(level: object, power: object) -> object:
+    """A number times another; times what is none, the product as text, which the study's own checks refuse."""
+    if not isinstance(level, (int, float)):
+        return level
+    return level * power if isinstance(power, (int, float)) else f"{level} * {power}"
+
+
+def _tidy(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -29,7 +29,7 @@ def blanked(text: str, document: Document) -> str:
     """The text of a study with every secret that is written out in it hidden."""
     lines = text.split("\n")
     for path in literal(document):
-        secret, start = _secret(document.at(path)), (document.line(path) or 1) - 1
+        secret, start = _secret(str(document.at(path))), (document.line(path) or 1) - 1
         within = [number for number in range(start, len(lines)) if secret in lines[number]]
         for number in within[:1]:
             lines[number] = lines[number].replace(secret, HIDDEN)

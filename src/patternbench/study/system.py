@@ -6,9 +6,9 @@ way is a further class: ``_kind`` tells it by its keys, ``KINDS`` and ``Declared
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
@@ -123,7 +123,7 @@ class System(Model):
         return self
 
     @property
-    def configuration(self) -> dict[str, Any]:
+    def configuration(self) -> dict[str, object]:
         """A concrete system as plain data, as a scenario's id is made of it."""
         return {**DEFAULTS, **plain(self)}
 
@@ -274,7 +274,7 @@ class UrlsSystem(RunningSystem):
         return self
 
 
-def _numbered(path: str, entries: tuple[Any, ...] | list[Any]) -> list[str]:
+def _numbered(path: str, entries: Sequence[object]) -> list[str]:
     return [f"{path}[{number}]" for number in range(len(entries))]
 
 
@@ -328,7 +328,7 @@ DeclaredSystem = Annotated[
 _SYSTEM: TypeAdapter[System] = TypeAdapter(DeclaredSystem)
 
 
-def declared(value: Any) -> System:
+def declared(value: object) -> System:
     """The system that plain data declares as a study does; raises pydantic's ValidationError."""
     return _SYSTEM.validate_python(value)
 

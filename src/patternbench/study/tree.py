@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -45,7 +45,7 @@ def variants(node: Part) -> Iterator[Part]:
         yield from ([*entries] for entries in itertools.product(*map(variants, node)))  # type: ignore[misc]
 
 
-def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(node: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
     """The values of a concrete part with their paths."""
     if isinstance(node, Levels):
         yield path, node.level
@@ -56,7 +56,11 @@ def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, node
 
 
-def plain(node: Any) -> Any:
+@overload
+def plain(node: BaseModel | dict[str, object]) -> dict[str, object]: ...
+@overload
+def plain(node: object) -> object: ...
+def plain(node: object) -> object:
     """A concrete part as JSON can hold it, every duration written as text."""
     if isinstance(node, Levels):
         return plain(node.level)
@@ -67,12 +71,12 @@ def plain(node: Any) -> Any:
     return str(node) if isinstance(node, Duration) else node
 
 
-def fields(node: BaseModel | dict[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
+def fields(node: BaseModel | dict[str, object] | list[object]) -> Iterator[tuple[str, object]]:
     """The parts of a node that are part of a configuration, by the names that a study writes."""
     if isinstance(node, dict):
         yield from node.items()
     elif isinstance(node, list):
-        yield from zip(_names(node), node, strict=True)
+        yield from zip(names_of(node), node, strict=True)
     else:
         yield from ((written(name), value) for name, value in _attributes(node).items())
 
@@ -88,7 +92,7 @@ def _combinations(parts: dict[str, object]) -> Iterator[dict[str, object]]:
         yield dict(zip(parts, values, strict=True))
 
 
-def _names(entries: list[Any]) -> list[str]:
+def names_of(entries: Sequence[object]) -> list[str]:
     """What the entries of a list go by: their kinds, their own names when each has one of its own, or their places."""
     kinds = [_kind(entry) for entry in entries]
     if all(kinds):

@@ -76,3 +76,29 @@ def test_a_bad_level_is_reported_on_its_line_of_the_original() -> None:
     text = (DATA / "listing-3.json").read_text().replace("[0, 20, 40, 60, 80]", "[0, 180]")
     with pytest.raises(InputError, match=r"x\.json:9: .*got 180"):
         loads(text, "x.json")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("fault", "abort", "x.json:1: fault: is no mapping (got 'abort')"),
+        ("clientSpecs", ["java"], "x.json:1: clientSpecs[0]: is no mapping (got 'java')"),
+        (
+            "clientSpecs",
+            [{"platform": "java", "strategy": "retry", "patternConfig": 3}],
+            "x.json:1: clientSpecs[0].patternConfig: is no mapping (got 3)",
+        ),
+    ],
+)
+def test_what_should_be_a_mapping_and_is_none_is_told_where_it_stands(key: str, value: object, told: str) -> None:
+    spec = {"rounds": 1, "users": [1], "succRequests": 1, "maxRequests": 1, "targetUrl": "http://server/"}
+    text = json.dumps({**spec, "fault": None, "clientSpecs": [], key: value})
+    assert str(problems(text, "x.json")[0]).startswith(told)
+
+
+def test_a_first_delay_times_several_powers_is_refused() -> None:
+    config = {"count": 3, "sleepDuration": 20, "exponentialBackoffPow": [1, 2]}
+    client = {"lib": "polly", "strategy": "retry", "patternConfig": config}
+    spec = {"rounds": 1, "users": [1], "succRequests": 1, "maxRequests": 1, "targetUrl": "http://server/"}
+    text = json.dumps({**spec, "fault": None, "clientSpecs": [client]})
+    assert any("20 * [1, 2]" in str(problem) for problem in problems(text, "x.json"))

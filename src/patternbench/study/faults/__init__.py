@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field, create_model, model_validator
 
@@ -14,7 +14,7 @@ from patternbench.study.faults import kinds
 from patternbench.study.faults.kind import Kind, Spot
 from patternbench.study.faults.when import FaultWindow, Windows, overlap
 from patternbench.study.parts import OneOf, misplaced
-from patternbench.study.tree import fields, plain
+from patternbench.study.tree import names_of, plain
 
 EDGE = "edge"
 """Where load comes in."""
@@ -84,13 +84,13 @@ class FaultEntry(OneOf):
         return self.chosen.acts and (not self.when or bool(self.windows))
 
     @property
-    def bounds(self) -> dict[str, Any]:
+    def bounds(self) -> dict[str, object]:
         """Where and when it acts, as far as a study says so; a window alone stands for itself."""
-        when: Any = self.when[0] if len(self.when) == 1 else self.when
+        when: object = self.when[0] if len(self.when) == 1 else self.when
         said = {"where": self.where, "when": when}
         return {name: value for name, value in said.items() if not self.omits(name)}
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         """A concrete fault as plain data, without its kind."""
         return {**plain(self.chosen), **plain(self.bounds)}
 
@@ -115,10 +115,10 @@ else:
 
 def by_name(faults: Sequence[Fault]) -> dict[str, Fault]:
     """Faults by what they go by: their kinds; ``abort_2`` is the second abort."""
-    return dict(fields(list(faults)))
+    return dict(zip(names_of(faults), faults, strict=True))
 
 
-def from_plain(name: str, written: dict[str, Any]) -> Fault:
+def from_plain(name: str, written: Mapping[str, object]) -> Fault:
     """The fault that ``as_plain`` wrote under a name of ``by_name``."""
     bounds = {key: written[key] for key in ("where", "when") if key in written}
     chosen = {key: value for key, value in written.items() if key not in bounds}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from patternbench.study.levels import Levels
 from patternbench.study.parts import Sparse
@@ -45,7 +47,7 @@ def _listed(value: object) -> object:
 class _OneOrSeveral:
     """Says in a schema that a window alone may stand for a list of one."""
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         array = handler(schema)
         return {"anyOf": [array["items"], array]}
 
