@@ -228,7 +228,7 @@ def _located(document: Document) -> SystemFile:
     written = cast(WrittenSystem, validated(WrittenSystem, document))
     lines = {dotted(path): line for path, line in document.lines.items() if path[:1] in LOCATED}
     origin = Origin(file=str(Path(document.file).absolute()), lines=lines)
-    system = SystemFile.model_validate({**document.value, "origin": origin})
+    system = SystemFile.model_validate({**document.fields, "origin": origin})
     problems = [replace(p, file=document.file, line=system.line_of(p.path)) for p in written.unknown_settings()]
     if problems:
         raise InputError(problems)

@@ -23,6 +23,11 @@ class Document:
     value: object
     lines: dict[Path, int] = field(default_factory=dict)
 
+    @property
+    def fields(self) -> dict[str, object]:
+        """What it says by key; nothing where it holds no mapping."""
+        return self.value if isinstance(self.value, dict) else {}
+
     def line(self, path: Path) -> int | None:
         """The line of the path, or of the nearest thing around it."""
         for length in range(len(path), -1, -1):

@@ -65,7 +65,7 @@ def test_plan_names_a_setting_that_a_component_refuses(tmp_path: Path) -> None:
         "system: target", "system: {name: target, settings: {workers: [2, 0]}}"
     )
     (tmp_path / "study.yaml").write_text(text)
-    with pytest.raises(InputError, match=r"study.yaml:3: system.settings.workers: .*greater than or equal to 1"):
+    with pytest.raises(InputError, match=r"study.yaml:3: system.settings.workers: .*allowed: at least 1"):
         CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False)
 
 
