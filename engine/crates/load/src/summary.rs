@@ -27,6 +27,7 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
         "calls": counts.calls - unsent(&counts),
         "successes": counts.good_calls,
         "errors": counts.calls - unsent(&counts) - counts.good_calls,
+        "journeys": finished.journeys,
         "dropped": counts.of(Outcome::Dropped),
         "rejected": counts.of(Outcome::Rejected),
         "warm_up_rows": counts.warm_up,

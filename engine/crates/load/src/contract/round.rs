@@ -156,6 +156,7 @@ impl Round {
                 start_over: 0,
                 until: self.until,
             }),
+            new_connections: false,
         };
         Ok(Job {
             lateness: Lateness::default(),
@@ -190,6 +191,7 @@ impl Round {
             expect: Expectation::default(),
             captures: Vec::new(),
             poll: None,
+            until_expected: None,
             pause: 0,
             expected: Expected {
                 to_head_request: self.request.method == Method::Head,

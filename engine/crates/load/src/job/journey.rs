@@ -12,6 +12,11 @@ use patternbench_wire::Expected;
 /// How often a step may be repeated.
 const MOST_REPEATS: u64 = 10_000;
 
+/// How many attempts a call may take that is repeated until it is as expected.
+const MOST_ATTEMPTS: u64 = 10_000;
+/// The pause before such an attempt, in nanoseconds, unless a step says otherwise.
+const REPEAT_EVERY: Nanos = 100_000_000;
+
 /// How many redirects may be followed.
 const MOST_REDIRECTS: u64 = 20;
 
@@ -47,6 +52,8 @@ pub struct Step {
     pub captures: Vec<Capture>,
     /// What is asked again and again afterwards, as part of the same call.
     pub poll: Option<Poll>,
+    /// Whether the call goes on with the same request until its answer is as expected.
+    pub until_expected: Option<Repeat>,
     /// The pause before it, after the step before.
     pub pause: Nanos,
     /// What is to be kept of its answer.
@@ -67,6 +74,17 @@ pub struct Poll {
     pub until: Expectation,
     /// What is to be kept of its answers.
     pub expected: Expected,
+}
+
+/// Sending a step's request until its answer is as expected: the call ends with that answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Repeat {
+    /// The pause after an attempt, for users whose requests do not wait for their turn.
+    pub every: Nanos,
+    /// How long after the call's intended start it is given up.
+    pub limit: Nanos,
+    /// How many attempts there are at most.
+    pub attempts: u16,
 }
 
 impl Journey {
@@ -166,7 +184,7 @@ fn feeder_fits(node: &Node<'_>, feeder: &Feeder, typed: &[(Typed, Kind)]) -> Opt
     fits
 }
 
-const STEP: [&str; 16] = [
+const STEP: [&str; 17] = [
     "name",
     "method",
     "path",
@@ -181,6 +199,7 @@ const STEP: [&str; 16] = [
     "expect",
     "capture",
     "poll",
+    "until_expected",
     "pause_us",
     "repeat",
 ];
@@ -201,6 +220,10 @@ fn step(
     let request = request(&object, context, names);
     let captures = object.or("capture", Vec::new(), |node| captures(node, names));
     let poll = object.maybe("poll", |node| poll(node, context, names, cookies));
+    let until_expected = object.maybe("until_expected", until_expected);
+    if let (Some(node), Some(_)) = (object.get("until_expected"), object.get("poll")) {
+        node.wrong("either until_expected or poll", "a call goes on in one way");
+    }
     let (request, expect, captures, max_redirects) = (request?, expect?, captures?, max_redirects?);
     let follows = max_redirects > 0;
     let needed = captures
@@ -223,10 +246,23 @@ fn step(
         expect,
         captures,
         poll,
+        until_expected: until_expected?,
         pause: pause?,
         expected,
     };
     Some((step, usize::try_from(repeat?).ok()?))
+}
+
+fn until_expected(node: &Node<'_>) -> Option<Repeat> {
+    let object = node.object(&["every_us", "limit_us", "attempts"])?;
+    let every = object.or("every_us", REPEAT_EVERY, positive_time);
+    let limit = object.need("limit_us", positive_time);
+    let attempts = object.or("attempts", MOST_ATTEMPTS, |node| node.whole(1..=MOST_ATTEMPTS));
+    Some(Repeat {
+        every: every?,
+        limit: limit?,
+        attempts: u16::try_from(attempts?).ok()?,
+    })
 }
 
 fn poll(node: &Node<'_>, context: &mut Context<'_>, names: &mut Names, cookies: bool) -> Option<Poll> {

@@ -11,9 +11,9 @@ mod workload;
 
 pub use answer::{Capture, Expectation, Kept};
 pub use feeder::Feeder;
-pub use journey::{Journey, Poll, Step};
+pub use journey::{Journey, Poll, Repeat, Step};
 pub use request::{Filled, StepRequest};
-pub use workload::{Arrivals, Closed, Late, Open, Pace, Until, Workload};
+pub use workload::{Arrivals, Closed, Late, Open, Pace, Turn, Until, Workload};
 
 use crate::units::Nanos;
 use context::Context;
@@ -105,6 +105,8 @@ pub struct Group {
     pub journeys: Vec<Journey>,
     /// Where journeys take values from.
     pub feeder: Feeder,
+    /// Whether every request gets a connection of its own, which is closed after its answer.
+    pub new_connections: bool,
 }
 
 impl Job {
@@ -316,7 +318,7 @@ fn groups(node: &Node<'_>, context: &mut Context<'_>) -> Option<Vec<Group>> {
 }
 
 fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
-    let object = node.object(&["name", "workload", "journeys", "feeder"])?;
+    let object = node.object(&["name", "workload", "journeys", "feeder", "connection"])?;
     let name = object.or("name", "all".to_owned(), |node| node.text().map(str::to_owned));
     let feeder = object.or("feeder", Feeder::default(), |node| feeder::feeder(node, context));
     let no_feeder = Feeder::default();
@@ -324,13 +326,29 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
         .require("journeys")
         .and_then(|node| journey::journeys(&node, context, feeder.as_ref().unwrap_or(&no_feeder)));
     let workload = object.need("workload", |node| workload::workload(node, context));
+    let known = [("reuse", false), ("new", true)];
+    let new_connections = object.or("connection", false, |node| node.one_of(&known));
     let (journeys, workload) = (journeys?, workload?);
+    nothing_beside_turns(node, &workload, &journeys);
     Some(Group {
         name: name?,
         workload,
         journeys,
         feeder: feeder?,
+        new_connections: new_connections?,
     })
+}
+
+/// Where every request waits for its turn there is no other pause.
+fn nothing_beside_turns(node: &Node<'_>, workload: &Workload, journeys: &[Journey]) {
+    let mut steps = journeys.iter().flat_map(|journey| &journey.steps);
+    let polls = |step: &Step| step.poll.is_some();
+    if workload.turns() && steps.any(|step| step.pause > 0 || polls(step)) {
+        node.wrong(
+            "steps without pause_us and poll, or a pace per journey",
+            "a request that waits for its turn can't pause besides",
+        );
+    }
 }
 
 /// The folder that a job file's relative paths start from.

@@ -33,10 +33,21 @@ pub struct Closed {
 /// A constant rate per user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// From one journey's intended start to the next.
+    /// From one journey's intended start to the next, or from one request's to the next.
     pub every: Nanos,
     /// What happens when an answer took longer than that.
     pub late: Late,
+    /// What waits for its turn.
+    pub per: Turn,
+}
+
+/// What of a paced user waits for its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// A journey; its steps follow one another at once.
+    Journey,
+    /// Every request, further attempts of a step that is repeated until it is as expected included.
+    Request,
 }
 
 /// What a paced user does who is late.
@@ -57,6 +68,8 @@ pub enum Until {
     CallsPerUser(u64),
     /// So many good calls of each user.
     SuccessesPerUser(u64),
+    /// So many journeys of each user.
+    JourneysPerUser(u64),
     /// So many attempts of each user, looked at before each call.
     AttemptsPerUser(u64),
 }
@@ -92,6 +105,11 @@ impl Workload {
             }) => true,
             Self::Open(open) => open.calls < u64::MAX,
         }
+    }
+
+    /// Whether every request of its users waits for its turn.
+    pub fn turns(&self) -> bool {
+        matches!(self, Self::Closed(Closed { pace: Some(pace), .. }) if pace.per == Turn::Request)
     }
 
     /// How many connections it may need at once.
@@ -135,22 +153,31 @@ fn closed(node: &Node<'_>) -> Option<Closed> {
 }
 
 fn pace(node: &Node<'_>) -> Option<Pace> {
-    let object = node.object(&["every_us", "late"])?;
+    let object = node.object(&["every_us", "late", "per"])?;
     let every = object.need("every_us", positive_time);
     let known = [("catch_up", Late::CatchUp), ("shift", Late::Shift)];
     let late = object.or("late", Late::CatchUp, |node| node.one_of(&known));
+    let known = [("journey", Turn::Journey), ("request", Turn::Request)];
+    let per = object.or("per", Turn::Journey, |node| node.one_of(&known));
     Some(Pace {
         every: every?,
         late: late?,
+        per: per?,
     })
 }
 
 fn until(node: &Node<'_>) -> Option<Until> {
-    let (kind, node) = node.choice(&["calls", "calls_per_user", "successes_per_user"])?;
+    let (kind, node) = node.choice(&[
+        "calls",
+        "calls_per_user",
+        "successes_per_user",
+        "journeys_per_user",
+    ])?;
     let count = node.whole(1..=u64::MAX)?;
     Some(match kind {
         "calls" => Until::Calls(count),
         "calls_per_user" => Until::CallsPerUser(count),
+        "journeys_per_user" => Until::JourneysPerUser(count),
         _ => Until::SuccessesPerUser(count),
     })
 }

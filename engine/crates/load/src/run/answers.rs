@@ -1,7 +1,7 @@
 //! Answers, as they come in over connections.
 
 use super::runner::Runner;
-use super::session::step_of;
+use super::session::{group_of, step_of};
 use super::verdict::{Ended, Verdict, judge_answer, judge_first, judge_poll};
 use super::wires::{Attempt, Key};
 use super::world::World;
@@ -35,10 +35,11 @@ impl<W: World> Runner<W> {
         }
     }
 
-    fn answered(&mut self, job: &Job, key: Key, answer: Answer, now: Nanos) {
+    fn answered(&mut self, job: &Job, key: Key, mut answer: Answer, now: Nanos) {
         let Some(mut attempt) = self.wires.get_mut(key).and_then(|wire| wire.attempt.take()) else {
             return;
         };
+        answer.keep_alive &= !group_of(job, &self.sessions[attempt.session]).new_connections;
         attempt.first_byte.get_or_insert(now);
         self.keep_cookies(job, attempt, key, now);
         let (verdict, refused) = match self.next_hop(job, attempt, key, answer) {
@@ -86,6 +87,7 @@ impl<W: World> Runner<W> {
     ) -> Verdict {
         let session = &mut self.sessions[attempt.session];
         let step = step_of(job, session);
+        let polling = session.polls(step);
         let memory = session.memory.as_deref_mut();
         if memory.is_none() && step.expected.keep_body == 0 {
             return if step.expect.allows(answer.status) {
@@ -107,7 +109,7 @@ impl<W: World> Runner<W> {
         };
         let too_late = |poll: &Poll| now + poll.every > session.intended.saturating_add(poll.limit);
         match &step.poll {
-            Some(poll) if memory.polling => judge_poll(poll, &kept, too_late(poll)),
+            Some(poll) if polling => judge_poll(poll, &kept, too_late(poll)),
             poll => match (judge_first(step, &kept, memory), poll) {
                 (Verdict::Good, Some(poll)) if too_late(poll) => Verdict::Unexpected,
                 (Verdict::Good, Some(_)) => Verdict::Again,

@@ -1,7 +1,7 @@
 //! Attempts: sent over a connection, watched, ended and logged.
 
 use super::runner::Runner;
-use super::session::{Session, journey_of, microseconds, step_of};
+use super::session::{Session, group_of, journey_of, microseconds, step_of};
 use super::timers::Alarm;
 use super::trace::keeping;
 use super::verdict::{Ended, Verdict, judge};
@@ -39,7 +39,7 @@ impl<W: World> Runner<W> {
             lateness: start.saturating_sub(possible),
             hops: 0,
         };
-        let sent = self.wire_for(index, target).and_then(|key| {
+        let sent = self.wire_for(job, index, target).and_then(|key| {
             self.hold_wire(attempt, key);
             let sent = self.send_request(job, step, key, target, attempt);
             self.sent(key, attempt, sent)
@@ -92,18 +92,18 @@ impl<W: World> Runner<W> {
         target: usize,
         attempt: Attempt,
     ) -> Result<(), Failure> {
-        let Some(mut memory) = self.sessions[attempt.session].memory.take() else {
+        let Some(memory) = self.sessions[attempt.session].memory.take() else {
             // Without a memory nothing varies: see `Journey::is_scripted`.
             let bytes = step.request.fixed(target).unwrap_or_default();
             let request = (bytes, step.expected);
             return self.wires.send(&mut self.world, key, request, attempt, None);
         };
         let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
+        let session = &self.sessions[attempt.session];
         let (request, expected) = match &step.poll {
-            Some(poll) if memory.polling => (&poll.request, poll.expected),
+            Some(poll) if session.again => (&poll.request, poll.expected),
             _ => (&step.request, step.expected),
         };
-        let session = &self.sessions[attempt.session];
         let no_columns = Vec::new();
         let columns = job.groups[session.group]
             .feeder
@@ -131,13 +131,15 @@ impl<W: World> Runner<W> {
                 self.send_trip(job, key, Trip { request, expected }, jar, attempt)
             }
         };
-        memory.polling &= step.poll.is_some();
         self.sessions[attempt.session].memory = Some(memory);
         sent
     }
 
     /// The connection that a session has, when it goes to the right target, or another.
-    fn wire_for(&mut self, index: usize, target: usize) -> Result<Key, Failure> {
+    fn wire_for(&mut self, job: &Job, index: usize, target: usize) -> Result<Key, Failure> {
+        if group_of(job, &self.sessions[index]).new_connections {
+            return self.wires.open(&mut self.world, target);
+        }
         if let Some(key) = self.sessions[index].wire.take() {
             match self.wires.get(key) {
                 Some(wire) if wire.target == target => return Ok(key),
@@ -187,13 +189,19 @@ impl<W: World> Runner<W> {
         if self.sessions[index].guarded.is_some() {
             return self.guarded_ended(job, attempt, ended, now, kept);
         }
-        let ends = !matches!(ended, Ended::Answer(_, Verdict::Again));
-        self.log_attempt(step, attempt, ended, now, ends);
+        let again = self.next_attempt(
+            job,
+            index,
+            matches!(ended, Ended::Answer(_, Verdict::Again)),
+            success,
+            now,
+        );
+        self.log_attempt(step, attempt, ended, now, again.is_none());
         self.sessions[index].wire = kept;
-        if let (Ended::Answer(_, Verdict::Again), Some(poll)) = (ended, &step.poll) {
-            return self.ask_again(index, now + poll.every);
+        match again {
+            Some(at) => self.ask_again(job, index, at, now),
+            None => self.call_ended(job, index, success, false, now),
         }
-        self.call_ended(job, index, success, false, now);
     }
 
     fn log_attempt(&mut self, step: &Step, attempt: Attempt, ended: Ended, now: Nanos, ends: bool) {

@@ -44,6 +44,8 @@ pub struct Finished {
     pub connections: u64,
     /// Attempts that were given up because the time for waiting was over.
     pub abandoned: u64,
+    /// Journeys that ended, of those that began after the warm-up.
+    pub journeys: u64,
     /// Redirects that were not followed, one of each kind with how many there were, warm-up included.
     pub refused: Vec<(Refusal, u64)>,
     /// Why TLS failed for the first time, when it did.

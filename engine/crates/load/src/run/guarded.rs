@@ -50,6 +50,8 @@ pub struct Guarded {
     pub alarm: Option<Nanos>,
     /// Whether the latest answer means to ask again.
     pub again: bool,
+    /// Whether the present request was let out at all.
+    pub attempted: bool,
 }
 
 impl Guarded {
@@ -65,6 +67,7 @@ impl Guarded {
             possible: 0,
             alarm: None,
             again: false,
+            attempted: false,
         })
     }
 }

@@ -39,6 +39,7 @@ impl<W: World> Runner<W> {
             guarded.possible = possible;
             guarded.intended = Some(intended);
             guarded.again = false;
+            guarded.attempted = false;
         }
         self.decide(job, index, &Event::Begins(begun_us));
     }
@@ -192,6 +193,7 @@ impl<W: World> Runner<W> {
         let Some(guarded) = self.guarded(index) else {
             return;
         };
+        guarded.attempted = true;
         let possible = guarded.possible;
         let intended = guarded.intended.take().unwrap_or(possible);
         self.send_attempt(job, index, frame, intended, possible);
@@ -250,10 +252,15 @@ impl<W: World> Runner<W> {
     /// A request of a call has come through the policies: the call goes on asking, or has ended.
     fn guarded_done(&mut self, job: &Job, index: usize, good: bool) {
         let now = self.now();
-        let polls = step_of(job, &self.sessions[index]).poll.as_ref();
-        let again = self.guarded(index).is_some_and(|guarded| guarded.again);
-        if let Some(poll) = polls.filter(|_| good && again) {
-            return self.ask_again(index, now + poll.every);
+        let (again, attempted) = self
+            .guarded(index)
+            .map_or((false, false), |guarded| (guarded.again, guarded.attempted));
+        // A request that the policies keep back ends the call.
+        if let Some(at) = self
+            .next_attempt(job, index, good && again, good, now)
+            .filter(|_| attempted)
+        {
+            return self.ask_again(job, index, at, now);
         }
         let rejected = self.sessions[index].attempts == 0;
         self.log_end(job, index, good, Outcome::Rejected, now);

@@ -1,7 +1,7 @@
 //! Attempts that are sent on: each stays one attempt, from its first send to its final answer.
 
 use super::runner::Runner;
-use super::session::{journey_of, step_of};
+use super::session::{group_of, journey_of, step_of};
 use super::verdict::Verdict;
 use super::wires::{Attempt, Key, Trip};
 use super::world::World;
@@ -98,29 +98,35 @@ impl<W: World> Runner<W> {
         attempt.hops += 1;
         attempt.first_byte = None;
         self.forget_wire(attempt);
-        let sent = self.wire_onward(key, answer.keep_alive, target).and_then(|key| {
-            self.hold_wire(attempt, key);
-            let memory = self.sessions[attempt.session].memory.take();
-            let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
-            let jar = memory.as_ref().map(|memory| &memory.jar).filter(|_| cookies);
-            let sent = self.send_trip(job, key, trip, jar, attempt);
-            self.sessions[attempt.session].memory = memory;
-            self.sent(key, attempt, sent)
-        });
+        let new = group_of(job, &self.sessions[attempt.session]).new_connections;
+        let sent = self
+            .wire_onward(key, answer.keep_alive, target, new)
+            .and_then(|key| {
+                self.hold_wire(attempt, key);
+                let memory = self.sessions[attempt.session].memory.take();
+                let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
+                let jar = memory.as_ref().map(|memory| &memory.jar).filter(|_| cookies);
+                let sent = self.send_trip(job, key, trip, jar, attempt);
+                self.sessions[attempt.session].memory = memory;
+                self.sent(key, attempt, sent)
+            });
         if let Err(failure) = sent {
             self.stillborn.push((attempt, failure));
         }
     }
 
     /// The same connection when it goes to the right target and can be kept, or another.
-    fn wire_onward(&mut self, key: Key, keep_alive: bool, target: usize) -> Result<Key, Failure> {
+    fn wire_onward(&mut self, key: Key, keep_alive: bool, target: usize, new: bool) -> Result<Key, Failure> {
         let same = self.wires.get(key).is_some_and(|wire| wire.target == target);
         match (keep_alive, same) {
             (true, true) => return Ok(key),
             (true, false) => self.wires.release(key),
             (false, _) => self.wires.close(key),
         }
-        self.wires.take(&mut self.world, target)
+        match new {
+            true => self.wires.open(&mut self.world, target),
+            false => self.wires.take(&mut self.world, target),
+        }
     }
 
     /// Counts a redirect that is not followed; its answer is none that anybody wanted.

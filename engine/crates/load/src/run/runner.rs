@@ -45,6 +45,8 @@ pub struct Runner<W: World> {
     pub failures: [u64; Failure::ALL.len()],
     pub measured_failures: [u64; Failure::ALL.len()],
     pub abandoned: u64,
+    /// Journeys that ended, of those that began after the warm-up.
+    pub journeys: u64,
     pub refused: Vec<(Refusal, u64)>,
     pub tls_reason: Option<String>,
     /// The attempts that are told one by one, where the job asks for that.
@@ -85,6 +87,7 @@ impl<W: World> Runner<W> {
             failures: [0; Failure::ALL.len()],
             measured_failures: [0; Failure::ALL.len()],
             abandoned: 0,
+            journeys: 0,
             refused: Vec::new(),
             tls_reason: None,
             trace: Trace::new(job.trace),

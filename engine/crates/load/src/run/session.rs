@@ -90,8 +90,15 @@ pub struct Session {
     pub successes: u64,
     /// Attempts of all its calls.
     pub sent: u64,
-    /// When the present journey was intended to begin, for users that keep a pace.
+    /// The latest turn that was taken, for users that keep a pace.
     pub paced: Nanos,
+    /// Whether a journey begins with the next call, and whether it began after the warm-up.
+    pub fresh: bool,
+    pub measured: bool,
+    /// Journeys that ended, of those that began after the warm-up.
+    pub journeys: u64,
+    /// Whether the present call asks again and again.
+    pub again: bool,
     pub wire: Option<Key>,
     /// Attempts of the present call.
     pub attempts: u16,
@@ -107,8 +114,6 @@ pub struct Memory {
     pub captured: Vec<String>,
     pub jar: Jar,
     pub line: usize,
-    /// Whether the present call asks again and again.
-    pub polling: bool,
 }
 
 impl Session {
@@ -126,6 +131,10 @@ impl Session {
             successes: 0,
             sent: 0,
             paced: 0,
+            fresh: true,
+            measured: false,
+            journeys: 0,
+            again: false,
             wire: None,
             attempts: 0,
             guarded: None,
@@ -139,10 +148,19 @@ impl Session {
             ..Self::arrival(group, user, 0)
         }
     }
+
+    /// Whether what it sends next, or has sent, is the poll of a step.
+    pub fn polls(&self, step: &Step) -> bool {
+        self.again && step.poll.is_some()
+    }
+}
+
+pub fn group_of<'j>(job: &'j Job, session: &Session) -> &'j Group {
+    &job.groups[session.group]
 }
 
 pub fn journey_of<'j>(job: &'j Job, session: &Session) -> &'j Journey {
-    &job.groups[session.group].journeys[session.journey]
+    &group_of(job, session).journeys[session.journey]
 }
 
 pub fn step_of<'j>(job: &'j Job, session: &Session) -> &'j Step {

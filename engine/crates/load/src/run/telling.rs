@@ -38,7 +38,7 @@ impl<W: World> Runner<W> {
         }
         let session = &self.sessions[attempt.session];
         let step = step_of(job, session);
-        let polling = session.memory.as_ref().is_some_and(|memory| memory.polling);
+        let polling = session.polls(step);
         let Some(parser) = self.wires.get(key).map(Wire::parser) else {
             return;
         };

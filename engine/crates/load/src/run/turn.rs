@@ -144,6 +144,7 @@ impl<W: World> Runner<W> {
             generator: Generator::default(),
             connections: self.wires.opened,
             abandoned: self.abandoned,
+            journeys: self.journeys,
             refused: self.refused,
             tls_reason: self.tls_reason,
             told: self.trace.map(|trace| trace.into_told()),

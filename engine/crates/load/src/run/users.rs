@@ -2,11 +2,11 @@
 
 use super::guarded::Guarded;
 use super::runner::Runner;
-use super::session::{Session, journey_of};
+use super::session::{Session, group_of, journey_of, step_of};
 use super::timers::Alarm;
 use super::wires::Key;
 use super::world::World;
-use crate::job::{Closed, Job, Late, Pace, Until, Workload};
+use crate::job::{Closed, Job, Late, Until, Workload};
 use crate::units::Nanos;
 
 impl<W: World> Runner<W> {
@@ -45,6 +45,7 @@ impl<W: World> Runner<W> {
         let session = &mut self.sessions[index];
         let group = &mut self.groups[session.group];
         session.step = 0;
+        session.fresh = true;
         session.journey = journey.unwrap_or_else(|| group.journeys.next());
         if let Some(memory) = &mut session.memory {
             let group_job = &job.groups[session.group];
@@ -67,11 +68,7 @@ impl<W: World> Runner<W> {
             .get(index)
             .is_some_and(|session| session.epoch == epoch)
         {
-            if self.sessions[index]
-                .memory
-                .as_ref()
-                .is_some_and(|memory| memory.polling)
-            {
+            if self.sessions[index].again {
                 self.ask(job, index, at, at);
             } else {
                 self.begin_call(job, index, at, at);
@@ -92,6 +89,9 @@ impl<W: World> Runner<W> {
         let group = &mut self.groups[session.group];
         session.intended = intended;
         session.attempts = 0;
+        if std::mem::take(&mut session.fresh) {
+            session.measured = intended >= self.warm_up;
+        }
         if session.is_user {
             group.in_flight += 1;
         } else {
@@ -119,6 +119,7 @@ impl<W: World> Runner<W> {
             Until::Calls(_) => self.groups[session.group].calls_left > 0,
             Until::CallsPerUser(calls) => session.calls < *calls,
             Until::SuccessesPerUser(successes) => session.successes < *successes,
+            Until::JourneysPerUser(journeys) => session.journeys < *journeys,
             Until::AttemptsPerUser(attempts) => session.sent < *attempts,
         };
         now < self.end && closed.until.iter().all(left)
@@ -137,24 +138,52 @@ impl<W: World> Runner<W> {
     /// A call has ended, and its session goes on.
     pub(super) fn call_ended(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
         let session = &mut self.sessions[index];
-        session
-            .memory
-            .iter_mut()
-            .for_each(|memory| memory.polling = false);
+        session.again = false;
         if session.is_user {
             self.groups[session.group].in_flight -= 1;
         }
         if success && session.intended >= self.warm_up {
             session.successes += 1;
         }
+        if ends_journey(job, session, success) {
+            session.journeys += u64::from(session.measured);
+            self.journeys += u64::from(session.measured);
+        }
         self.go_on(job, index, success, rejected, now);
     }
 
-    pub(super) fn ask_again(&mut self, index: usize, at: Nanos) {
-        self.sessions[index]
-            .memory
-            .iter_mut()
-            .for_each(|memory| memory.polling = true);
+    /// When a call that has not ended asks again: its poll is not answered yet, or it is repeated until it is as expected.
+    pub(super) fn next_attempt(
+        &self,
+        job: &Job,
+        index: usize,
+        polls: bool,
+        success: bool,
+        now: Nanos,
+    ) -> Option<Nanos> {
+        let session = &self.sessions[index];
+        let step = step_of(job, session);
+        match (&step.poll, &step.until_expected) {
+            (Some(poll), _) => polls.then(|| now + poll.every),
+            (None, Some(repeat)) => {
+                let at = request_turn(job, session, now).unwrap_or(now + repeat.every);
+                let in_time = at < self.end && at <= session.intended.saturating_add(repeat.limit);
+                (!success && in_time && session.attempts < repeat.attempts).then_some(at)
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// Sends another request of the present call at a moment, or now when that has come.
+    pub(super) fn ask_again(&mut self, job: &Job, index: usize, at: Nanos, now: Nanos) {
+        let session = &mut self.sessions[index];
+        session.again = true;
+        if group_of(job, session).workload.turns() {
+            session.paced = at;
+        }
+        if at <= now {
+            return self.ask(job, index, at, now);
+        }
         self.pause_until(index, at);
     }
 
@@ -177,7 +206,7 @@ impl<W: World> Runner<W> {
             .step(session.step)
             .filter(|_| success || !journey.stop_on_failure)
         {
-            let at = now + step.pause + rest;
+            let at = next_step(job, session, now + step.pause + rest);
             return self.go_on_at(job, index, moment, at);
         }
         if !session.is_user {
@@ -216,15 +245,41 @@ fn rejected_pause(job: &Job, session: &Session) -> Nanos {
 
 /// When a user's next journey is intended to begin.
 fn next_journey(job: &Job, session: &mut Session, now: Nanos) -> Nanos {
-    let Workload::Closed(closed) = &job.groups[session.group].workload else {
-        return now;
-    };
-    let Some(Pace { every, late }) = closed.pace else {
-        return now + closed.think;
-    };
-    session.paced += every;
-    if late == Late::Shift && session.paced < now {
-        session.paced = now;
+    match (turn(job, session, now), &group_of(job, session).workload) {
+        (Some(at), _) => {
+            session.paced = at;
+            at
+        }
+        (None, Workload::Closed(closed)) => now + closed.think,
+        (None, Workload::Open(_)) => now,
     }
-    session.paced
+}
+
+/// When a user's next step is intended: at its turn where every request has one, else after the pause.
+fn next_step(job: &Job, session: &mut Session, after_pause: Nanos) -> Nanos {
+    let Some(at) = request_turn(job, session, after_pause) else {
+        return after_pause;
+    };
+    session.paced = at;
+    at
+}
+
+/// A user's next turn, where each of its requests waits for one.
+fn request_turn(job: &Job, session: &Session, now: Nanos) -> Option<Nanos> {
+    turn(job, session, now).filter(|_| group_of(job, session).workload.turns())
+}
+
+/// A user's next turn, where it keeps a pace.
+fn turn(job: &Job, session: &Session, now: Nanos) -> Option<Nanos> {
+    let Workload::Closed(Closed { pace: Some(pace), .. }) = &group_of(job, session).workload else {
+        return None;
+    };
+    let at = session.paced + pace.every;
+    Some(if pace.late == Late::Shift { at.max(now) } else { at })
+}
+
+/// Whether a journey ends with its present call.
+fn ends_journey(job: &Job, session: &Session, success: bool) -> bool {
+    let journey = journey_of(job, session);
+    journey.step(session.step + 1).is_none() || !success && journey.stop_on_failure
 }

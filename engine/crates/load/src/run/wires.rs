@@ -126,7 +126,8 @@ impl<C: Exchange> Wires<C> {
         self.open(world, target)
     }
 
-    fn open(&mut self, world: &mut impl World<Connection = C>, target: usize) -> Result<Key, Failure> {
+    /// A new connection to a target.
+    pub fn open(&mut self, world: &mut impl World<Connection = C>, target: usize) -> Result<Key, Failure> {
         self.epoch = self.epoch.wrapping_add(1);
         let place = self.wires.vacant_entry();
         let key = Key {

@@ -6,6 +6,8 @@
     reason = "tests run beside the world that they look at"
 )]
 
+pub mod simulated;
+
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Row, RowAccessor};
 use patternbench_load::{CommandError, command};

@@ -1,0 +1,152 @@
+//! A world without sockets, in which time jumps from one event to the next.
+
+use patternbench_attemptlog::{AttemptLog, Observer, Row, Settings};
+use patternbench_load::job::Job;
+use patternbench_load::{Exchange, Finished, Nanos, World, run_in};
+use patternbench_wire::{AnswerParser, Expected, Failure, Limits, Progress, Readiness, Target};
+use serde_json::Value;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+pub const URL: &str = "http://127.0.0.1:1";
+pub const MS: Nanos = 1_000_000;
+
+/// How long the answer to a request takes, and its status; no answer at all for none.
+pub type Service = fn(u64) -> Option<(Nanos, u16)>;
+
+/// A world in which only time passes.
+struct Simulated {
+    now: Nanos,
+    service: Service,
+    requests: u64,
+    /// When which answer is due, in the order of times and then of requests.
+    due: BinaryHeap<Reverse<(Nanos, u64, u64)>>,
+    statuses: HashMap<u64, u16>,
+}
+
+struct Link {
+    key: u64,
+    parser: AnswerParser,
+    /// The request whose answer is awaited.
+    request: u64,
+}
+
+impl Exchange for Link {
+    fn parser(&self) -> &AnswerParser {
+        &self.parser
+    }
+
+    fn reason(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Simulated {
+    fn new(service: Service) -> Self {
+        Self {
+            now: 0,
+            service,
+            requests: 0,
+            due: BinaryHeap::new(),
+            statuses: HashMap::new(),
+        }
+    }
+}
+
+impl World for Simulated {
+    type Connection = Link;
+
+    fn begin(&mut self) {
+        self.now = 0;
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn today(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(self.now)
+    }
+
+    fn connect(&mut self, _: &Target, key: u64) -> Result<Link, Failure> {
+        Ok(Link {
+            key,
+            parser: AnswerParser::new(Limits::default()),
+            request: 0,
+        })
+    }
+
+    fn send(&mut self, link: &mut Link, _: &[u8], expected: Expected) -> Result<(), Failure> {
+        link.parser.begin(expected);
+        link.request = self.requests;
+        if let Some((lasting, status)) = (self.service)(self.requests) {
+            self.due
+                .push(Reverse((self.now + lasting, self.requests, link.key)));
+            self.statuses.insert(self.requests, status);
+        }
+        self.requests += 1;
+        Ok(())
+    }
+
+    fn receive(&mut self, link: &mut Link, _: Readiness) -> Result<Progress, Failure> {
+        let answer = format!(
+            "HTTP/1.1 {} X\r\nContent-Length: 0\r\n\r\n",
+            self.statuses[&link.request]
+        );
+        Ok(link
+            .parser
+            .feed(answer.as_bytes())?
+            .map_or(Progress::Waiting, Progress::Done))
+    }
+
+    fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        let next = self.due.peek().map(|Reverse((at, ..))| *at);
+        match next.filter(|at| *at <= alarm) {
+            Some(at) => {
+                self.now = self.now.max(at);
+                let Some(Reverse((_, _, key))) = self.due.pop() else {
+                    return Ok(());
+                };
+                ready.push(Readiness {
+                    key,
+                    readable: true,
+                    writable: false,
+                    hangup: false,
+                });
+            }
+            None => self.now = self.now.max(alarm),
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Default)]
+struct Rows(Arc<Mutex<Vec<Row>>>);
+
+impl Observer for Rows {
+    fn rows(&mut self, rows: &[Row]) {
+        self.0.lock().unwrap().extend_from_slice(rows);
+    }
+
+    fn tick(&mut self, _: u64, _: u64) {}
+}
+
+/// Runs a job in simulated time.
+pub fn simulate(job: &Value, service: Service) -> (Vec<Row>, Finished) {
+    let job = Job::parse(&job.to_string(), Path::new("/nowhere")).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let rows = Rows::default();
+    let settings = Settings {
+        file: None,
+        groups: job.groups.iter().map(|group| group.name.clone()).collect(),
+        steps: job.step_names.clone(),
+        observer: Some(Box::new(rows.clone())),
+    };
+    let log = AttemptLog::start(settings).unwrap();
+    let finished = run_in(Simulated::new(service), job, log, &AtomicBool::new(false)).unwrap();
+    let rows = rows.0.lock().unwrap().clone();
+    (rows, finished)
+}
