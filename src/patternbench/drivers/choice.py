@@ -29,9 +29,7 @@ def kind(treatment: Treatment) -> str:
         return "a stack of policies"
     if system.direct:
         return system.about
-    if workload.closed is None:
-        return "groups" if workload.groups else "an open workload"
-    return "closed.requests" if workload.request else "a journey"
+    return workload.engine_needs or "nothing"
 
 
 def problems(treatment: Treatment) -> list[Problem]:

@@ -200,7 +200,11 @@ def shortfall(task: Task, summary: LoadSummary) -> str | None:
     closed = task.treatment.workload.closed
     if closed is None:
         return None
-    counts = (("successes", closed.successes, summary.successes), ("requests", closed.requests, summary.calls))
+    counts = (
+        ("successes", closed.successes, summary.successes),
+        ("requests", closed.requests, summary.calls),
+        ("journeys", closed.journeys, summary.journeys),
+    )
     for asked, wanted, got in counts:
         missing = closed.users.level * wanted.level - got if wanted else 0
         if missing > 0:

@@ -14,6 +14,7 @@ from patternbench.drivers import rounds
 from patternbench.drivers.driver import GRACE, Task, Treatment
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import From, Job, TracedJob, in_us, throughout, traced
+from patternbench.study import depends
 from patternbench.study.journeys import Expect, Journey, Poll, Request, Step
 from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
@@ -83,9 +84,19 @@ def _targets(task: Task) -> list[Job]:
 
 
 def _constants(task: Task) -> Job:
-    parameters = rounds.parameters(task.treatment.workload)
-    constants = {name: From(text, f"{WORKLOAD}.parameters.{name}") for name, text in parameters.items()}
+    constants = {name: From(text, _origin_of(name)) for name, text in _texts_of(task).items()}
     return {**constants, "round": str(task.number)}
+
+
+def _texts_of(task: Task) -> dict[str, str]:
+    """What places stand for in the scenario of a round."""
+    return depends.texts(task.treatment.system, task.treatment.workload)
+
+
+def _origin_of(name: str) -> str:
+    """Where a study says what a place stands for."""
+    setting = name.removeprefix(depends.SETTING)
+    return f"{WORKLOAD}.parameters.{name}" if setting == name else f"system.settings.{setting}"
 
 
 def _lasting(workload: Workload) -> str:
@@ -200,8 +211,16 @@ def _group(crowd: Crowd, workload: Workload, task: Task) -> From:
         "workload": _calls(crowd, workload, task),
         "journeys": _journeys(sends, origin, headers, task),
         **_feeder(crowd, workload, task),
+        **_connection(crowd, workload),
     }
     return From(made, crowd.origin)
+
+
+def _connection(crowd: Crowd, workload: Workload) -> Job:
+    """Whether requests of a group have connections of their own, as it says itself or for all groups."""
+    own = crowd.group and crowd.group.connection
+    said = From(only(own or workload.connection), f"{crowd.origin if own else WORKLOAD}.connection")
+    return _said({"connection": said})
 
 
 def _feeder(crowd: Crowd, workload: Workload, task: Task) -> Job:
@@ -231,10 +250,13 @@ def _closed(closed: Closed, origin: str) -> Job:
     ends = {
         "successes_per_user": From(only(closed.successes), f"{origin}.successes"),
         "calls_per_user": From(only(closed.requests), f"{origin}.requests"),
+        "journeys_per_user": From(only(closed.journeys), f"{origin}.journeys"),
     }
+    start_over = only(closed.start_over)
     made = {
         "users": From(closed.users.level, f"{origin}.users"),
         "think_us": From(closed.think_time.level.us, f"{origin}.think_time"),
+        **_said({"start_over_us": From(start_over and start_over.us, f"{origin}.start_over")}),
     }
     until = _said(ends)
     return made | ({"until": until} if until else {})
@@ -246,7 +268,9 @@ def _paced(group: Group, crowd: Crowd) -> Job:
     rate = only(group.rate)
     if rate:
         every = From(max(round(1e6 / rate), 1), f"{crowd.origin}.rate")
-        made["pace"] = {"every_us": every, "late": From(only(group.late) or "catch_up", f"{crowd.origin}.late")}
+        late = From(only(group.late) or "catch_up", f"{crowd.origin}.late")
+        per = From(only(group.paces), f"{crowd.origin}.paces")
+        made["pace"] = {"every_us": every, "late": late, **_said({"per": per})}
     for name, written in (("think_us", "think_time"), ("start_over_us", "start_over")):
         pause = only(getattr(group, written))
         if pause is not None:
@@ -290,7 +314,7 @@ def _journeys(sends: Population, origin: str, headers: Mapping[str, str], task: 
         return [{"steps": [_step(sends.request, REQUEST, f"{origin}.request", headers, task)]}]
     if sends.journey:
         return [_journey(sends.journey, f"{origin}.journey", headers, task)]
-    several = enumerate(sends.journeys or [])
+    several = depends.remaining(sends.journeys or [], _texts_of(task))
     return [_journey(journey, f"{origin}.journeys[{number}]", headers, task) for number, journey in several]
 
 
@@ -298,13 +322,14 @@ def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Ta
     steps = [
         _step(step, step.name or step.path.level, f"{origin}.steps[{number}]", headers, task)
         for number, step in enumerate(journey.steps)
+        if depends.applies(step.when, _texts_of(task))
     ]
-    return From({**in_us(journey, origin, without=("steps",)), "steps": From(steps, f"{origin}.steps")}, origin)
+    return From({**in_us(journey, origin, without=("steps", "when")), "steps": From(steps, f"{origin}.steps")}, origin)
 
 
 def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> From:
     # A JSON body is the user's own: nothing in it is a field of ours.
-    made = _said(in_us(step, origin, without=("json", "redirects")))
+    made = _said(in_us(step, origin, without=("json", "redirects", "repeat", "when")))
     made |= {
         "name": From(name, f"{origin}.name"),
         "headers": From(_headers(headers, step.headers), f"{origin}.headers"),
@@ -315,10 +340,11 @@ def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, st
 
 def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, From]:
     """What only a step of a journey has."""
-    parameters = rounds.parameters(task.treatment.workload)
+    parameters = _texts_of(task)
     fields = {
         "json": From(step.json_, f"{origin}.json"),
         "max_redirects": From(only(step.redirects), f"{origin}.redirects"),
+        "repeat": From(depends.whole(step.repeat and step.repeat.level, parameters), f"{origin}.repeat"),
         "form": From(_texts(step.form) if step.form is not None else None, f"{origin}.form"),
         "body_file": From(_path(step.body_file, task) if step.body_file else None, f"{origin}.body_file"),
         "expect": From(
@@ -358,7 +384,7 @@ def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
 
 
 def _texts(values: Mapping[str, Levels[Any]]) -> dict[str, str]:
-    return {name: rounds.as_text(value.level) for name, value in values.items()}
+    return {name: depends.as_text(value.level) for name, value in values.items()}
 
 
 def _path(name: str, task: Task) -> str:

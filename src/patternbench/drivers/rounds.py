@@ -14,11 +14,11 @@ from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import From, TracedJob, traced
+from patternbench.study import depends
 from patternbench.study.journeys import Request
 from patternbench.study.levels import only
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
-from patternbench.study.workloads import Workload
 
 CONTRACT = 1
 VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -59,7 +59,7 @@ def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: 
     url = urlsplit(target)
     return ClientRound(
         target=f"{url.scheme}://{url.netloc}",
-        request=_request(request, url.path.rstrip("/"), headers, parameters(treatment.workload)),
+        request=_request(request, url.path.rstrip("/"), headers, depends.texts(treatment.system, treatment.workload)),
         users=closed.users.level,
         think_time_us=closed.think_time.level.us,
         rejected_pause_us=closed.rejected_pause.level.us,
@@ -92,19 +92,9 @@ def round_origins(treatment: Treatment) -> TracedJob:
     return traced({**fields, "request": request, "strategy": From({strategy.kind: chosen}, STRATEGY)})
 
 
-def parameters(workload: Workload) -> dict[str, str]:
-    """The workload's parameters as the texts that ``${NAME}`` stands for."""
-    return {name: as_text(value.level) for name, value in (workload.parameters or {}).items()}
-
-
-def as_text(value: object) -> str:
-    """A level as it is written into a request."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _request(request: Request, below: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> ClientRequest:
     """The request of a library's client, which knows neither queries nor places: they are filled in here."""
-    query = {name: _filled(as_text(value.level), parameters) for name, value in (request.query or {}).items()}
+    query = {name: _filled(depends.as_text(value.level), parameters) for name, value in (request.query or {}).items()}
     path = _filled(below + request.path.level, parameters)
     return ClientRequest(
         method=request.method.level,

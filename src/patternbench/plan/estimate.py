@@ -41,7 +41,7 @@ def round_seconds(scenario: Scenario) -> float:
 
 def _counted(scenario: Scenario, closed: Closed) -> float:
     """What a closed workload takes that ends by a count of each user's calls."""
-    calls = only(closed.successes) or only(closed.requests) or 0
+    calls = only(closed.successes) or only(closed.requests) or only(closed.journeys) or 0
     share = min(_failing(scenario.faults) / 100, LARGEST_FAULT)
     failures = calls * share / (1 - share)
     alone = (calls + failures) * ATTEMPT_S + failures * _pause(scenario.strategy)

@@ -86,6 +86,7 @@ class LoadSummary(Said):
     calls: int
     successes: int = 0
     errors: int
+    journeys: int = 0
     dropped: int
     duration_s: float
     rate_per_s: float

@@ -28,7 +28,7 @@ from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
 from patternbench.run import evidence, inspection
 from patternbench.run.stage import Stage
-from patternbench.study import places
+from patternbench.study import depends, places
 from patternbench.study.levels import only
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, distinct, gathered
@@ -62,10 +62,12 @@ def asked_problems(study: Study, plan: Plan) -> list[Problem]:
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:
     """What is known to be impossible from the study and the files that describe its parts; nothing is started."""
-    problems = list(places.expectation_problems(study.workload))
+    settings = _setting_places(study)
+    problems = list(places.expectation_problems(study.workload, settings))
     for client in dict.fromkeys(scenario.client for scenario in plan.scenarios):
         if not choice.by_engine(study, client):
-            problems += places.request_problems(study.workload, client)
+            problems += places.request_problems(study.workload, client, settings)
+    problems += _dependence_problems(study, plan)
     client_limits = {name: registry.limits_of(name, study.clients) for name in {s.client for s in plan.scenarios}}
     for scenario in plan.scenarios:
         refused = limits.problems(scenario.client, client_limits[scenario.client], scenario.strategy)
@@ -122,8 +124,21 @@ def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
     if not any(choice.by_engine(study, scenario.client) for scenario in plan.scenarios):
         return []
     columns = inspection.feeder_columns(study.workload, inputs)
-    problems = places.template_problems(study.workload, study.system.sent_headers, columns)
-    return distinct(problems)
+    headers, settings = study.system.sent_headers, _setting_places(study)
+    return distinct(places.template_problems(study.workload, headers, columns, settings))
+
+
+def _setting_places(study: Study) -> list[str]:
+    """The names under which places stand for the settings that a study gives levels."""
+    settings = study.system.settings if isinstance(study.system, NamedSystem) else {}
+    return [depends.SETTING + name for name in settings]
+
+
+def _dependence_problems(study: Study, plan: Plan) -> list[Problem]:
+    """What depends on a level that scenarios have not."""
+    different = {_kind(scenario): (scenario.system, scenario.workload) for scenario in plan.scenarios}
+    problems = [problem for system, workload in different.values() for problem in depends.problems(system, workload)]
+    return problems + list(depends.never(list(different.values()), study.workload))
 
 
 def _setting_problems(system: SystemFile, declared: NamedSystem, plan: Plan) -> list[Problem]:
@@ -321,8 +336,9 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
 
 
 def _kind(scenario: Scenario) -> str:
-    """What scenarios have in common that differ in their faults and in settings of their system alone."""
-    return replace(scenario, faults=(), system=scenario.system.without_settings).id
+    """What scenarios have in common that differ in their faults and in settings that their load is not about."""
+    system = scenario.system if depends.on_settings(scenario.workload) else scenario.system.without_settings
+    return replace(scenario, faults=(), system=system).id
 
 
 def _driver_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:

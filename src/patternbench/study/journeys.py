@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, GetCoreSchemaHandler, model_validator
+from pydantic_core import PydanticCustomError, core_schema
 
 from patternbench.study.levels import Levels
-from patternbench.study.parts import FileName, Method, Model, OneOf, Sparse
+from patternbench.study.parts import FileName, Method, Model, OneOf, Setting, Sparse, misplaced
 from patternbench.study.units import Duration, PositiveDuration
 
 Text = str | int | float | bool
@@ -19,6 +19,27 @@ Weight = Annotated[int, Field(ge=0, le=1_000_000)]
 PathText = Annotated[str, Field(pattern=r"^(/|\$\{)\S*$", max_length=8000)]
 Statuses = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9]\d\d-[1-9]\d\d$")]
 TIMEOUT = Duration.parse("10s")
+
+
+class Reference(str):
+    """A number that a place stands for, such as ``${size}``; a type of its own, so that a study's can be listed."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        text = core_schema.str_schema(pattern=r"^\$\{[a-z][A-Za-z0-9_.-]*\}$", strict=True)
+        return core_schema.no_info_after_validator_function(cls, text)
+
+    @property
+    def name(self) -> str:
+        """What it names: a parameter, or a setting as ``setting.NAME``."""
+        return self[2:-1]
+
+
+Often = Annotated[int, Field(ge=1, le=10_000)]
+When = dict[str, Setting | Annotated[list[Setting], Field(min_length=1)]]
+"""For settings of the system, and for parameters as ``parameters.NAME``: the level, or the levels, to have."""
 
 
 class Request(Model):
@@ -68,7 +89,21 @@ class Poll(Sparse):
     until: Expect
 
 
-class Step(Sparse):
+class UntilExpected(Sparse):
+    """Send a step's request until its answer is as expected; the call ends with it, or fails at a limit."""
+
+    every: Levels[PositiveDuration] | None = None
+    limit: Levels[PositiveDuration]
+    attempts: Levels[Often] | None = None
+
+
+class Conditional(Sparse):
+    """What is part of the scenarios alone that have some levels."""
+
+    when: When | None = None
+
+
+class Step(Conditional):
     """One call of a journey."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -82,11 +117,18 @@ class Step(Sparse):
     body_file: FileName | None = None
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
     pause: Levels[Duration] | None = None
-    repeat: Levels[Annotated[int, Field(ge=1, le=10_000)]] | None = None
+    repeat: Levels[Often | Reference] | None = None
     redirects: Levels[Annotated[int, Field(ge=0, le=20)]] | None = None
     expect: Expect | None = None
     capture: dict[str, Capture] | None = None
     poll: Poll | None = None
+    until_expected: UntilExpected | None = None
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Step:
+        if self.poll is not None and self.until_expected is not None:
+            raise misplaced("until_expected", "poll", "one of them: a call goes on in one way")
+        return self
 
     @model_validator(mode="after")
     def _one_body(self) -> Step:
@@ -101,7 +143,7 @@ def _given(step: Step, name: str) -> bool:
     return getattr(step, "json_" if name == "json" else name) is not None
 
 
-class Journey(Sparse):
+class Journey(Conditional):
     """Steps that a user takes one after another; a list of steps is a journey too."""
 
     weight: Levels[Weight] = Levels.one(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import overload
+from typing import TypeVar, overload
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -16,6 +16,7 @@ from patternbench.study.parts import written
 from patternbench.study.problems import Problem, did_you_mean
 from patternbench.study.workloads import FILLED_IN, Group, Population, Workload
 
+Part = TypeVar("Part")
 PLACE = re.compile(r"(?<!\$)\$\{([^}]*)\}")
 TYPED = re.compile(r"\$\{([^}|]*)\|(?:number|json)\}")
 MADE = re.compile(r"counter:.*|random:(\d+)-(\d+)")
@@ -26,32 +27,39 @@ LITERAL = "$${"
 """What stands for the characters ``${`` themselves."""
 
 
-def expectation_problems(workload: Workload) -> Iterator[Problem]:
-    """Every place in an expectation that names no parameter: expectations hold for all calls of a round."""
-    available = list(workload.parameters or {})
-    for path, expect in _found(workload, "workload", Expect):
+def expectation_problems(workload: Workload, settings: Iterable[str] = ()) -> Iterator[Problem]:
+    """Every place in an expectation that names no parameter: expectations hold for all calls of a round.
+
+    ``settings`` are the names under which places stand for settings of the system.
+    """
+    available = [*(workload.parameters or {}), *settings]
+    for path, expect in parts_of(workload, "workload", Expect):
         for field, text in _texts(expect, path):
             yield from _unknown(text, field, available, "the expectations of a round")
 
 
-def request_problems(workload: Workload, client: str) -> Iterator[Problem]:
+def request_problems(workload: Workload, client: str, settings: Iterable[str] = ()) -> Iterator[Problem]:
     """Every place in a request that names no parameter, where a library's client sends it as it stands."""
-    available = list(workload.parameters or {})
-    for path, request in _found(workload, "workload", Request):
+    available = [*(workload.parameters or {}), *settings]
+    for path, request in parts_of(workload, "workload", Request):
         for field, text in _texts(request, path):
             yield from _unknown(text.replace("${env:", ""), field, available, f"the requests of client {client}")
 
 
 def template_problems(
-    workload: Workload, headers: Mapping[str, str], columns: Mapping[str, Collection[str]]
+    workload: Workload,
+    headers: Mapping[str, str],
+    columns: Mapping[str, Collection[str]],
+    settings: Collection[str] = (),
 ) -> Iterator[Problem]:
     """Every place in what the load engine sends that names nothing at that step.
 
-    ``headers`` are the system's; ``columns`` are those of each feeder's file, as far as it can be read.
+    ``headers`` are the system's; ``columns`` are those of each feeder's file, as far as it can be read; ``settings``
+    are the names under which places stand for settings of the system.
     """
     for path, group, sends in _populations(workload):
         feeder = (group and group.feeder) or workload.feeder
-        available = [*(workload.parameters or {}), *FILLED_IN, *_of_feeder(feeder, columns)]
+        available = [*(workload.parameters or {}), *settings, *FILLED_IN, *_of_feeder(feeder, columns)]
         yield from _of_headers(headers, "system.headers", available)
         yield from _of_headers((group and group.headers) or {}, f"{path}.headers", available)
         yield from _of_population(sends, path if sends is group else "workload", available)
@@ -155,13 +163,13 @@ def _is_known(name: str, available: Collection[str]) -> bool:
     return name in available or unread or (made is not None and (made[1] is None or int(made[1]) <= int(made[2])))
 
 
-def _found(node: object, path: str, kind: type[BaseModel]) -> Iterator[tuple[str, object]]:
-    """Every model of a kind below a node, with its place in the study."""
+def parts_of(node: object, path: str, kind: type[Part]) -> Iterator[tuple[str, Part]]:
+    """Every part of a kind below a node, with its place in the study."""
     if isinstance(node, kind):
         yield path, node
-    elif isinstance(node, (BaseModel, list)):
+    if isinstance(node, (BaseModel, Mapping, list, tuple)):
         for name, part in _parts(node):
-            yield from _found(part, path + name, kind)
+            yield from parts_of(part, path + name, kind)
 
 
 def _texts(node: object, path: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ SHAPES = {
     r"^1/([2-9]|[1-9]\d)$": "a part from `1/2` to `1/99`",
     r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$": "a share or an amount: `5%`, `20ms`, or `3`",
     r"^(/|\$\{)\S*$": "a path that begins with `/` or `${`, without spaces",
+    r"^\$\{[a-z][A-Za-z0-9_.-]*\}$": "a place such as `${size}` or `${setting.size}`",
     r"^/\S*$": "a path that begins with `/`, without spaces",
     r"^/": "a path that begins with `/`",
     r"^[1-9]\d\d-[1-9]\d\d$": "a status, or a range such as `200-399`",

@@ -37,16 +37,23 @@ class Closed(OneOf):
 
     users: Levels[Users]
     think_time: Levels[Duration] = Levels.one(Duration(0))
+    start_over: Levels[Duration] | None = None
     successes: Levels[Count] | None = None
     requests: Levels[Count] | None = None
+    journeys: Levels[Count] | None = None
     duration: Levels[PositiveDuration] | None = None
     max_attempts: Levels[Count] | None = None
     rejected_pause: Levels[PositiveDuration] = Levels.one(Duration.parse("1ms"))
 
     @classmethod
     def choices(cls) -> list[str]:
-        """What ends it: each user's successful calls, each user's calls, or time."""
-        return ["successes", "requests", "duration"]
+        """What ends it: each user's successful calls, each user's calls, each user's journeys, or time."""
+        return ["successes", "requests", "journeys", "duration"]
+
+    @property
+    def engine_needs(self) -> str | None:
+        """The first of its fields that only the load engine knows."""
+        return next((name for name in ("requests", "journeys", "start_over") if getattr(self, name) is not None), None)
 
     def omits(self, name: str) -> bool:
         """An open limit of attempts is part of the configuration (as null), as it has been since version 1."""
@@ -180,6 +187,7 @@ class Population(Sparse):
     journey: Annotated[Journey | None, Role.WORLD] = None
     journeys: Annotated[Annotated[list[Journey], Field(min_length=1)] | None, Role.WORLD] = None
     feeder: Annotated[Feeder | None, Role.WORLD] = None
+    connection: Annotated[Levels[Literal["reuse", "new"]] | None, Role.WORLD] = None
 
     @property
     def sends(self) -> bool:
@@ -213,6 +221,7 @@ class Group(Population):
     share: Percentage | None = None
     rate: Levels[PositiveRate] | None = None
     late: Levels[Literal["catch_up", "shift"]] | None = None
+    paces: Levels[Literal["journey", "request"]] | None = None
     think_time: Levels[Duration] | None = None
     start_over: Levels[Duration] | None = None
     headers: dict[str, str] | None = None
@@ -226,7 +235,8 @@ class Group(Population):
 
     @model_validator(mode="after")
     def _nobody_waits(self) -> Group:
-        of_users = [name for name in ("rate", "late", "think_time", "start_over") if getattr(self, name) is not None]
+        names = ("rate", "late", "paces", "think_time", "start_over")
+        of_users = [name for name in names if getattr(self, name) is not None]
         if self.open is not None and of_users:
             raise misplaced(
                 of_users[0], "open, whose rate is the group's as a whole", f"open, or {of_users[0]} with users"
@@ -237,8 +247,9 @@ class Group(Population):
     def _one_pause(self) -> Group:
         if self.rate is not None and self.think_time is not None:
             raise misplaced("think_time", "rate", "a rate per user, or a pause after each answer")
-        if self.late is not None and self.rate is None:
-            raise misplaced("late", "a group without rate", "late with rate")
+        for name in ("late", "paces"):
+            if getattr(self, name) is not None and self.rate is None:
+                raise misplaced(name, "a group without rate", f"{name} with rate")
         return self
 
 
@@ -273,7 +284,18 @@ class Workload(OneOf, Population):
     @property
     def engine_only(self) -> bool:
         """Whether only the native engine can drive it; the others are one request by users who wait."""
-        return bool(self.closed is None or self.closed.requests or self.request is None)
+        return self.engine_needs is not None
+
+    @property
+    def engine_needs(self) -> str | None:
+        """What about it only the native engine can drive, in words."""
+        if self.closed is None:
+            return "groups" if self.groups else "an open workload"
+        if self.request is None:
+            return "a journey"
+        if self.closed.engine_needs:
+            return f"closed.{self.closed.engine_needs}"
+        return "connection" if self.connection else None
 
     @model_validator(mode="after")
     def _fields_of_groups(self) -> Workload:

@@ -149,6 +149,63 @@ def test_table_iii_becomes_paces_of_users() -> None:
     assert all(one["pace"]["late"] == "shift" and one["start_over_us"] == 10_000_000 for one in closed.values())
 
 
+TURNS = """\
+workload:
+  duration: 1m
+  connection: new
+  parameters: {size: 4}
+  groups:
+    - name: shoppers
+      users: 5
+      rate: 120/m
+      paces: request
+      journey:
+        - {path: /, repeat: "${size}"}
+        - {path: /cart, until_expected: {limit: 30s, attempts: 9}}
+    - {name: others, users: 1, connection: reuse, request: {path: /}}
+"""
+
+
+def test_requests_that_wait_for_their_turn_become_the_engines() -> None:
+    shoppers, others = rendered(TURNS)["groups"]
+    assert shoppers["workload"]["closed"]["pace"] == {"every_us": 500_000, "late": "catch_up", "per": "request"}
+    assert (shoppers["connection"], others["connection"]) == ("new", "reuse")
+    home, cart = shoppers["journeys"][0]["steps"]
+    assert home["repeat"] == 4
+    assert cart["until_expected"] == {"limit_us": 30_000_000, "attempts": 9}
+
+
+def test_a_ramp_up_and_a_batch_become_the_engines() -> None:
+    text = "workload: {closed: {users: 1, start_over: 2s, journeys: 1}, journey: [{path: /}]}"
+    closed = rendered(text)["groups"][0]["workload"]["closed"]
+    assert (closed["start_over_us"], closed["until"]) == (2_000_000, {"journeys_per_user": 1})
+
+
+DEPENDENT = """\
+system: {name: shop, settings: {architecture: [gateway, messaging]}}
+workload:
+  closed: {users: 1, duration: 1s}
+  journeys:
+    - steps:
+        - {path: "/${setting.architecture}"}
+        - {path: /wait, when: {architecture: messaging}}
+    - {when: {architecture: gateway}, steps: [{path: /direct}]}
+"""
+
+
+def test_steps_and_journeys_are_those_of_the_scenarios_levels() -> None:
+    study = loads(AROUND.replace("system: target\n", "") + DEPENDENT, "x.yaml")
+    paths = {}
+    for scenario in expand(study).scenarios:
+        job = jobs.job(replace(task(GROUPS), treatment=scenario)).job
+        jsonschema.validate(job, SCHEMA)
+        journeys = job["groups"][0]["journeys"]
+        paths[scenario.levels["architecture"]] = [[step["path"] for step in one["steps"]] for one in journeys]
+        assert job["constants"]["setting.architecture"] == scenario.levels["architecture"]
+    first = "/${setting.architecture}"
+    assert paths == {"gateway": [[first], ["/direct"]], "messaging": [[first, "/wait"]]}
+
+
 def test_a_group_may_be_arrivals_beside_users_who_share() -> None:
     text = (
         "workload:\n  users: 10\n  duration: 1s\n  groups:\n"
@@ -284,7 +341,7 @@ def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: 
     assert jobs.job(task(text)).origin(path) == wanted
 
 
-@pytest.mark.parametrize("text", [JOURNEY, GROUPS, STACK, PAUSES, "workload: {closed: {users: 1, requests: 1}}"])
+@pytest.mark.parametrize("text", [JOURNEY, GROUPS, TURNS, STACK, PAUSES, "workload: {closed: {users: 1, requests: 1}}"])
 def test_every_field_that_a_study_says_has_an_origin_in_it(text: str) -> None:
     made = jobs.job(task(text))
     own = {"contract", "drain_us", "constants.round"}
@@ -317,6 +374,9 @@ def leaves(tree: Any, path: str = "") -> Iterator[str]:
         (JOURNEY, "a journey"),
         ("workload: {open: {rate: 1, duration: 1s}}", "an open workload"),
         ("workload: {closed: {users: 1, requests: 1}}", "closed.requests"),
+        ("workload: {closed: {users: 1, journeys: 1}}", "closed.journeys"),
+        ("workload: {closed: {users: 1, duration: 1s, start_over: 1s}}", "closed.start_over"),
+        ("workload: {connection: new, closed: {users: 1, duration: 1s}}", "connection"),
     ],
 )
 def test_a_librarys_client_is_refused_by_name_for_what_only_the_engine_drives(text: str, what: str) -> None:
@@ -389,6 +449,9 @@ def test_a_round_that_did_not_reach_its_count_falls_short() -> None:
     assert "1 requests are missing" in str(shortfall(given_, summary))
     done = summary.model_copy(update={"calls": 15})
     assert shortfall(given_, done) is None
+    batch = task("workload: {closed: {users: 2, journeys: 3}, journey: [{path: /}]}")
+    assert "1 journeys are missing" in str(shortfall(batch, done.model_copy(update={"journeys": 5})))
+    assert shortfall(batch, done.model_copy(update={"journeys": 6})) is None
     assert shortfall(given_, done.model_copy(update={"interrupted": True})) == "the load engine was interrupted"
 
 

@@ -92,7 +92,7 @@ def test_two_kinds_of_workload_do_not_stand_together() -> None:
 
 
 def test_a_closed_workload_ends_in_one_way() -> None:
-    assert "exactly one of successes, requests, duration" in problem("closed: {users: 1}").allowed
+    assert "exactly one of successes, requests, journeys, duration" in problem("closed: {users: 1}").allowed
     assert problem("closed: {users: 1, requests: 5, duration: 1s}").path == "workload.closed"
 
 
@@ -196,6 +196,8 @@ def test_the_examples_of_the_documentation_are_studies() -> None:
     assert [place["weight"] for place in places.configuration["system"]["urls"]] == [3, 1]
     assert levels(plans["strategies"])["strategy"] == ["baseline", "timeout+retry+retry_budget+timeout", "hedged"]
     assert len(plans["strategies"].scenarios) == 1 + 2 * 2 + 2
+    assert set(levels(plans["rounds"])) >= {"architecture", "parameters.size"}
+    assert plans["time_limit"].scenarios[0].workload.engine_only
     assert {"parameters.size", "request.query.limit"} < set(plans["derived"].factors)
 
 
