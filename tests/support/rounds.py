@@ -21,6 +21,9 @@ class Nothing:
         """None."""
         return {}
 
+    def refused_limits(self) -> dict[str, str]:
+        return {}
+
     def own_answers(self) -> int:
         """None."""
         return 0

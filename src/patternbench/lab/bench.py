@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +11,15 @@ from typing import cast
 
 import httpx
 
-from patternbench.lab import envoy
+from patternbench.lab import cgroups, envoy
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components import KINDS
 from patternbench.lab.components.fault_proxy import FaultProxy
 from patternbench.lab.host import Host, LocalHost, Running
-from patternbench.lab.launch import Launch
+from patternbench.lab.launch import Launch, ResourceLimits
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
+from patternbench.lab.programs import Program
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
 from patternbench.study.document import Document
@@ -28,6 +29,8 @@ from patternbench.study.problems import InputError, Problem, distinct, gathered
 
 Entry = tuple[str, str, dict[str, object]]
 """A component as a system file names it: its name, its kind, its settings."""
+LIMITS = ("memory", "cpu")
+"""The settings of a program that only act where the machine has control groups for us."""
 
 
 class Bench:
@@ -110,6 +113,14 @@ class Bench:
     def accounts(self) -> dict[str, str]:
         """Who each component runs as that has a user of its own."""
         return {name: str(running.account) for name, running in self.running.items() if running.launch.user}
+
+    def limits(self) -> dict[str, str]:
+        """The limits of each component that has any, in words; of those that do not act, why."""
+        return self.host.limits()
+
+    def refused_limits(self) -> Mapping[str, str]:
+        """Why the limits of a component do not act, by its name."""
+        return self.host.refused_limits()
 
     def dead(self) -> list[str]:
         """What is known of each component that is no longer running, and of what keeps the system from being used."""
@@ -226,6 +237,22 @@ def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[object]]) -
     message = "system `{}` cannot start: {} is missing"
     lacking = [need for need in needs(system.kinds(levels)) if not need.met]
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
+
+
+def limits_problems(system: SystemFile, levels: Mapping[str, Collection[object]]) -> list[Problem]:
+    """The settings with several levels that are limits of components, where this machine lets none act."""
+    problems = []
+    for name, kind, _ in system.with_settings({}):
+        for field in LIMITS if issubclass(KINDS.get(kind, Component), Program) else ():
+            varied = [setting for setting in system.settings_of(name, field) if len(levels.get(setting, ())) > 1]
+            why = cgroups.refusal(ResourceLimits(memory=1, cores=1.0)) if varied else ""
+            problems += [_without_effect(setting, field, name, why) for setting in varied if why]
+    return distinct(problems)
+
+
+def _without_effect(setting: str, field: str, component: str, why: str) -> Problem:
+    message = f"its levels would be no different: {field} of {component} cannot be limited, as {why}"
+    return Problem(message, f"system.settings.{setting}", hint="give it one level, or measure on another machine")
 
 
 def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:

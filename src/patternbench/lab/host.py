@@ -22,8 +22,9 @@ from typing import Protocol
 
 from patternbench.lab import accounts, ports
 from patternbench.lab.accounts import Account
-from patternbench.lab.launch import ErrorLog, File, Launch, Preparation
-from patternbench.lab.processes import Process, StartError
+from patternbench.lab.cgroups import Limiter
+from patternbench.lab.launch import NO_LIMITS, ErrorLog, File, Launch, Preparation
+from patternbench.lab.processes import Process, StartError, bound_to
 from patternbench.lab.ready import announcements
 from patternbench.lab.references import SELF, Value, part_of, producer_of, producers, reference, resolved
 from patternbench.lab.topology import in_order
@@ -75,6 +76,12 @@ class Host(Protocol):
     def dead(self, but: Collection[str] = ()) -> list[str]:
         """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
 
+    def limits(self) -> dict[str, str]:
+        """The limits of each component that has any, in words; of those that do not act, why."""
+
+    def refused_limits(self) -> Mapping[str, str]:
+        """Why the limits of a component do not act, by its name."""
+
     def close(self) -> None:
         """Take everything down."""
 
@@ -96,6 +103,7 @@ class LocalHost:
         self.folder = folder
         self.running: dict[str, Running] = {}
         self._secret, self._clock, self._pause = secret, clock, pause
+        self._limiter = Limiter()
         self._processes: list[Process] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -156,7 +164,7 @@ class LocalHost:
 
     def _ready(self, launch: Launch, account: Account) -> Process:
         """A component's process, once it is ready."""
-        process = self._begun(launch, account.command(*launch.command))
+        process = self._begun(launch, self._limiter.command(launch, account.command(*launch.command)))
         starting = _Start(launch.ports, process.written, partial(self._succeeds, launch, account))
         self._await(lambda: process.alive and launch.ready.met(starting), launch, process)
         return process
@@ -183,9 +191,10 @@ class LocalHost:
                 raise StartError(f"{launch.name} was not started, since everything is being taken down")
             cwd = Path(launch.cwd) if launch.cwd else self.folder / launch.name
             stop = launch.stop
-            process = Process(
-                launch.name, command, self.folder, launch.env, cwd, grace=stop.grace, stop=stop.signal, piped=False
-            )
+            with bound_to(launch.limits.cpus, launch.name):
+                process = Process(
+                    launch.name, command, self.folder, launch.env, cwd, grace=stop.grace, stop=stop.signal, piped=False
+                )
             self._processes.append(process)
             return process
 
@@ -197,7 +206,9 @@ class LocalHost:
             if reached():
                 return
             if not alive or self._closing.is_set() or self._clock() > deadline:
-                raise StartError(_why_not(process, launch, self.folder / launch.name))
+                raise StartError(
+                    _why_not(process, launch, self.folder / launch.name) + self._limiter.cause(launch.name)
+                )
             self._pause(GLANCE_S)
 
     def finish(self, name: str) -> None:
@@ -215,8 +226,22 @@ class LocalHost:
 
     def dead(self, but: Collection[str] = ()) -> list[str]:
         """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
-        looked_at = (running for name, running in self.running.items() if name not in but)
-        return [running.process.why_not() for running in looked_at if not running.process.alive]
+        gone = (item for item in self.running.items() if item[0] not in but and not item[1].process.alive)
+        return [running.process.why_not() + self._limiter.cause(name) for name, running in gone]
+
+    def limits(self) -> dict[str, str]:
+        """The limits of each component that has any, in words; of those that do not act, why."""
+        limited = {name: running.launch.limits for name, running in self.running.items()}
+        refused = self._limiter.refused
+        return {
+            name: f"{limits}: does not act: {refused[name]}" if name in refused else str(limits)
+            for name, limits in limited.items()
+            if limits != NO_LIMITS
+        }
+
+    def refused_limits(self) -> Mapping[str, str]:
+        """Why the limits of a component do not act, by its name."""
+        return self._limiter.refused
 
     def close(self) -> None:
         """Take everything down, side by side; nothing is started any more."""
@@ -227,6 +252,7 @@ class LocalHost:
             while self._processes:
                 self._processes.pop().close()
             self.running.clear()
+            self._limiter.close()
 
     def __enter__(self) -> LocalHost:
         """Use as a context: closed on leaving."""

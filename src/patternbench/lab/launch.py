@@ -110,6 +110,15 @@ class ResourceLimits:
     memory: int = 0
     cores: float = 0.0
 
+    def __str__(self) -> str:
+        cpus = f"on CPU {', '.join(map(str, self.cpus))}" if self.cpus else ""
+        memory = f"{self.memory:,} bytes of memory" if self.memory else ""
+        cores = f"{self.cores:g} CPU seconds per second" if self.cores else ""
+        return "; ".join(filter(None, (cpus, memory, cores)))
+
+
+NO_LIMITS = ResourceLimits()
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -150,6 +159,6 @@ class Launch:
     log: str = ""
     errors: ErrorLog | None = None
     within: Duration = PATIENCE
-    limits: ResourceLimits = ResourceLimits()
+    limits: ResourceLimits = NO_LIMITS
     traced: bool = False
     origin: str = ""

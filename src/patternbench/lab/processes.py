@@ -187,6 +187,31 @@ class Process:
         self.close()
 
 
+@contextlib.contextmanager
+def bound_to(cpus: tuple[int, ...], name: str) -> Iterator[None]:
+    """Have what is started meanwhile, by this thread, run on these CPUs alone; on any where none are said.
+
+    Raises StartError where this machine does not have them all for us.
+    """
+    before = os.sched_getaffinity(0)
+    try:
+        if cpus and not _bound(cpus):
+            wanted, here = (", ".join(map(str, sorted(numbers))) for numbers in (cpus, before))
+            raise StartError(f"{name} cannot run on CPU {wanted}: this run has CPU {here}")
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _bound(cpus: tuple[int, ...]) -> bool:
+    """Bind this thread to CPUs; whether it has them all."""
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError:
+        return False
+    return os.sched_getaffinity(0) == set(cpus)
+
+
 def _born(process: psutil.Process) -> float:
     """When a process began; those that are gone meanwhile come last."""
     try:

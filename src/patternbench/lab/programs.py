@@ -8,22 +8,24 @@ import re
 import shlex
 import shutil
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from patternbench.lab.calls import Call
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import File, Launch, Stop
+from patternbench.lab.launch import File, Launch, Live, LiveCall, LiveFile, ResourceLimits, Stop
 from patternbench.lab.ready import Http, LogLine, Port, Ready
 from patternbench.study.parts import misplaced
 from patternbench.study.problems import InputError, Problem, did_you_mean
 from patternbench.study.units import Duration, PositiveDuration
 
 CLOSED = ConfigDict(extra="forbid", frozen=True)
-WAYS_TO_BE_READY = ("path", "log", "port")
+BYTES = {"kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+SIZE = re.compile(rf"(\d+(?:\.\d+)?)\s?({'|'.join(BYTES)})")
 
 
 def _words(value: object) -> object:
@@ -48,6 +50,12 @@ def _pattern(text: str) -> str:
     return text
 
 
+def _signal(name: str) -> str:
+    if name not in signal.Signals.__members__:
+        raise PydanticCustomError("signal", "is no signal", {"allowed": "SIGTERM, SIGINT, SIGQUIT, SIGHUP, ..."})
+    return name
+
+
 def _below(path: str) -> str:
     if PurePath(path).is_absolute() or ".." in PurePath(path).parts:
         message = "leads out of the component's folder"
@@ -55,9 +63,32 @@ def _below(path: str) -> str:
     return path
 
 
+def _cpus(value: object) -> object:
+    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``."""
+    if isinstance(value, str) and re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", value):
+        spans = [[int(end) for end in part.split("-")] for part in value.split(",")]
+        return [number for span in spans for number in range(span[0], span[-1] + 1)]
+    if isinstance(value, str):
+        raise PydanticCustomError("cpus", "names no CPUs", {"allowed": "numbers and spans, `0-1,3`, or a list"})
+    return [value] if isinstance(value, int) else value
+
+
+def _size(value: object) -> int:
+    """A size in bytes, which is written with its unit."""
+    match = SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or float(match[1]) == 0:
+        allowed = f"more than nothing, with its unit: `512MB`, `2GiB` ({', '.join(BYTES)})"
+        raise PydanticCustomError("size", "is not a size", {"allowed": allowed})
+    return round(float(match[1]) * BYTES[match[2]])
+
+
+Cpus = Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], BeforeValidator(_cpus)]
+Size = Annotated[int, BeforeValidator(_size)]
+"""In bytes."""
 Words = Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)]
 Text = Annotated[str, BeforeValidator(plain_text)]
 BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_below)]
+SignalName = Annotated[str, AfterValidator(_signal)]
 PortName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 PortNumber = Annotated[int, Field(ge=0, le=65535)]
 
@@ -105,15 +136,29 @@ class StopSettings(BaseModel):
     """The signal that ends a program well, and how long it may take until it is killed."""
 
     model_config = CLOSED
-    signal: str = "SIGTERM"
+    signal: SignalName = "SIGTERM"
     grace: PositiveDuration = Duration.parse("10s")
 
-    @field_validator("signal")
-    @classmethod
-    def _is_a_signal(cls, name: str) -> str:
-        if name not in signal.Signals.__members__:
-            raise PydanticCustomError("signal", "is no signal", {"allowed": "SIGTERM, SIGINT, SIGQUIT, SIGHUP, ..."})
-        return name
+
+class LiveSettings(BaseModel):
+    """What may change while a program runs: a call that is made again, or a file that is replaced, with its signal."""
+
+    model_config = CLOSED
+    call: Call | None = None
+    file: str | None = None
+    signal: SignalName | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> LiveSettings:
+        if (self.call is None) == (self.file is None):
+            raise PydanticCustomError("live", "says not exactly one of them", {"allowed": "`call`, or `file`"})
+        if self.call and self.signal:
+            raise misplaced("signal", "a call", "a `file`")
+        return self
+
+    def part(self, name: str) -> Live:
+        """What a host changes."""
+        return LiveCall(name, self.call) if self.call else LiveFile(self.file or "", self.signal or "")
 
 
 class Program(Component):
@@ -121,7 +166,8 @@ class Program(Component):
 
     ``folder`` counts from the system file's own. ``env`` is added to the environment of patternbench, and ``PORT`` is
     the first of ``ports`` where it does not say otherwise. ``files`` are written below ``${self.folder}``: texts, or
-    trees that become JSON. ``ports`` are wanted by name, 0 for any that is free.
+    trees that become JSON. ``ports`` are wanted by name, 0 for any that is free. ``cpus`` is the set of CPUs that it
+    runs on, ``memory`` (bytes) and ``cpu`` (CPU seconds per second) what it may take of them.
     """
 
     folder: str = "."
@@ -131,6 +177,10 @@ class Program(Component):
     ready: ReadySettings = ReadySettings.model_construct()
     within: PositiveDuration = Duration.parse("60s")
     stop: StopSettings = StopSettings()
+    cpus: Cpus = ()
+    memory: Size = 0
+    cpu: Annotated[float, Field(gt=0, le=1024)] | None = None
+    live: dict[str, LiveSettings] = Field(default_factory=dict)
     user: str = ""
 
     def launch(self, name: str, neighbours: Neighbours, command: tuple[str, ...]) -> Launch:
@@ -146,6 +196,8 @@ class Program(Component):
             ready=self.ready.within_ports(self.ports, f"{name}.ready"),
             within=self.within,
             stop=Stop(self.stop.signal, self.stop.grace),
+            live=tuple(self._live(name)),
+            limits=ResourceLimits(self.cpus, self.memory, self.cpu or 0.0),
             user=self.user,
             cwd=str(self.directory(name, neighbours)),
             traced=True,
@@ -179,6 +231,14 @@ class Program(Component):
             hint = f"type `chmod +x {path}`, or put the program before it that reads it, such as sh or node"
             raise InputError(Problem("cannot be executed", f"{name}.{field}", value=word, hint=hint))
         return path
+
+    def _live(self, component: str) -> Iterator[Live]:
+        for name, settings in self.live.items():
+            if settings.file is not None and settings.file not in self.files:
+                path, hint = f"{component}.live.{name}.file", did_you_mean(settings.file, self.files)
+                allowed = ", ".join(self.files) or "none, as it has no files"
+                raise InputError(Problem("is none of its files", path, value=settings.file, allowed=allowed, hint=hint))
+            yield settings.part(name)
 
     def _port_variable(self) -> dict[str, str]:
         return {"PORT": f"${{self.port.{self._first_port()}}}"} if self.ports else {}

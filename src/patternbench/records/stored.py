@@ -98,7 +98,8 @@ class Manifest(StoredPart):
 
     ``rounds`` is what the study asks for, ``objective_s`` its objective in seconds, ``started`` a time in UTC,
     ``left_out`` why each client was left out. ``clients`` has what each says of itself, ``accounts`` who a component
-    ran as, ``generator`` what the load engine had of the machine: they are known once the run has gone on.
+    ran as, ``limits`` what it was limited to, ``generator`` what the load engine had of the machine: they are known
+    once the run has gone on.
     """
 
     manifest: Literal[1]
@@ -121,6 +122,7 @@ class Manifest(StoredPart):
     certificates_verified: bool = True
     clients: dict[str, object] = {}
     accounts: dict[str, str] = {}
+    limits: dict[str, str] = {}
     generator: dict[str, object] = {}
 
     def with_more(self, part: str, more: Mapping[str, object]) -> Manifest:

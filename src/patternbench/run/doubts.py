@@ -107,6 +107,14 @@ def of_trust(system: System) -> list[Doubt]:
     return [Doubt("certificates_not_verified", text, "name the authority with `ca` instead of `verify: false`")]
 
 
+def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
+    """The doubts about components that ran without the limits that their system file gives them."""
+    remedy = "measure where control groups of version 2 can be written to, or leave the limit out"
+    return [
+        Doubt("limit_not_enforced", f"the limits of {name} did not act: {why}", remedy) for name, why in refused.items()
+    ]
+
+
 def of_machine(use: Use) -> list[Doubt]:
     """The doubts about the machine, from how its CPU time was used in the round."""
     doubts = []

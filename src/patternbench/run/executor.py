@@ -98,6 +98,7 @@ class LocalExecutor:
             "generator": {"core": self._core, "urgent": self._engine_only and machine.urgency_allowed()},
             "clients": dict(stage.descriptions()),
             "accounts": dict(stage.accounts),
+            "limits": dict(stage.limits),
         }
 
     @cached_property
@@ -175,6 +176,7 @@ class _OneRound:
         if cause:
             return replace(entry, cause=cause)
         round_doubts = self._load_doubts(measured, use, seconds)
+        round_doubts += doubts.of_limits(bench.refused_limits())
         round_doubts += self._fault_doubts(acted, measured, bench.own_answers() - own)
         round_doubts += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))

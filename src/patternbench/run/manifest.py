@@ -40,6 +40,7 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str], copied: di
         certificates_verified=study.system.verified,
         clients={},
         accounts={},
+        limits={},
     )
 
 

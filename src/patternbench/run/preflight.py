@@ -81,7 +81,11 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     if not isinstance(declared, NamedSystem):
         return _authority_problems(declared.trust, inputs)
     system = systems.load(declared.name, inputs.beside)
-    return _endpoint_problems(system, declared, study) + bench.needs_problems(system, declared.settings)
+    return (
+        _endpoint_problems(system, declared, study)
+        + bench.needs_problems(system, declared.settings)
+        + bench.limits_problems(system, declared.settings)
+    )
 
 
 def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:

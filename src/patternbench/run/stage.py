@@ -29,6 +29,8 @@ class Stage:
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
         """Who each component ran as that has a user of its own."""
+        self.limits: dict[str, str] = {}
+        """The limits of each component that has any, and why they do not act where they do not."""
 
     def bench(self, system: System, file: SystemFile | None = None, ways: tuple[Way, ...] = ()) -> Bench:
         """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one.
@@ -42,6 +44,7 @@ class Stage:
             self._bench = self._bring_up(system, file, ways)
             self._system = wanted
             self.accounts |= self._bench.accounts()
+            self.limits |= self._bench.limits()
         return self._bench
 
     def client(self, spec: ClientSpec, when_new: Callable[[Client], None] = lambda _: None) -> Client:

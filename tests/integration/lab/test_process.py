@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -15,7 +16,7 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, cgroups, systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
 
@@ -107,3 +108,35 @@ def test_a_command_that_is_never_ready_is_told_with_its_last_lines(tmp_path: Pat
 def test_a_preparation_that_fails_is_told_with_its_last_lines(tmp_path: Path) -> None:
     told = failing(tmp_path, "command: node shop.js", "prepare: [sh -c 'echo no disk; exit 4']")
     assert told.endswith("shop was not prepared: sh ended with code 4: no disk")
+
+
+def limited(folder: Path, *lines: str) -> systems.SystemFile:
+    text = SYSTEM.replace("      replicas: 2\n", "".join(f"      {line}\n" for line in lines))
+    return written(folder, text)
+
+
+def test_a_command_runs_on_its_cpus_alone_and_those_of_others_are_as_before(tmp_path: Path) -> None:
+    before = os.sched_getaffinity(0)
+    last = max(before)
+    with bench.named(limited(tmp_path, f"cpus: {last}"), {}, tmp_path / "logs") as up:
+        bound = {name: running.process.family()[0].cpu_affinity() for name, running in up.running.items()}
+        assert up.limits() == {"shop": f"on CPU {last}"}
+    assert bound == {"stock": sorted(before), "shop": [last]}
+    assert os.sched_getaffinity(0) == before
+
+
+def test_a_cpu_that_the_machine_lacks_is_told_and_nothing_is_started_elsewhere(tmp_path: Path) -> None:
+    here = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+    told = failing(tmp_path, "command: node shop.js", "cpus: [0, 4000]")
+    assert told.endswith(f"shop cannot run on CPU 0, 4000: this run has CPU {here}")
+
+
+def test_a_memory_limit_acts_or_it_is_said_why_it_does_not(tmp_path: Path) -> None:
+    with bench.named(limited(tmp_path, "memory: 400MB"), {}, tmp_path / "logs") as up:
+        refused = cgroups.refusal(up.running["shop"].launch.limits)
+        assert up.host.refused_limits() == ({"shop": refused} if refused else {})
+        told = f"400,000,000 bytes of memory{': does not act: ' if refused else ''}{refused}"
+        assert up.limits() == {"shop": told}
+        pid = up.running["shop"].process.family()[0].pid
+        assert ("patternbench-" in Path(f"/proc/{pid}/cgroup").read_text()) == (not refused)
+    assert left_behind(str(tmp_path)) == []

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, systems
-from patternbench.lab.launch import File, Launch, Preparation, Stop
+from patternbench.lab import bench, cgroups, systems
+from patternbench.lab.calls import Call
+from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
 from patternbench.lab.ready import Http, LogLine, Port
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
@@ -68,6 +69,10 @@ def test_all_that_a_command_may_say_reaches_its_launch(tmp_path: Path) -> None:
         "ready: {path: /health, status: 204, port: admin}",
         "within: 5s",
         "stop: {signal: SIGINT, grace: 1s}",
+        "cpus: 0-1,3",
+        "memory: 64MiB",
+        "cpu: 1.5",
+        "live: {limit: {call: {method: PUT, url: '${self.url}'}}, plan: {file: hello.txt, signal: SIGHUP}}",
         "user: nobody",
         "url: tcp://127.0.0.1:1",
         "endpoints: {admin: 'http://127.0.0.1:${self.port.admin}'}",
@@ -77,6 +82,8 @@ def test_all_that_a_command_may_say_reaches_its_launch(tmp_path: Path) -> None:
     assert shop.files == (File("conf/shop.json", {"stock": [1, 2]}), File("hello.txt", "hello"))
     assert (shop.ports, shop.ready) == ({"http": 0, "admin": 4711}, Http("admin", "/health", status=204))
     assert (shop.within, shop.stop) == (Duration.parse("5s"), Stop("SIGINT", Duration.parse("1s")))
+    assert shop.limits == ResourceLimits((0, 1, 3), 64 * 1024**2, 1.5)
+    assert shop.live == (LiveCall("limit", Call("PUT", "${self.url}")), LiveFile("hello.txt", "SIGHUP"))
     assert (shop.user, shop.url, shop.traced) == ("nobody", "tcp://127.0.0.1:1", True)
     assert shop.origin == f"{tmp_path}/systems/own.yaml:5"
 
@@ -105,6 +112,12 @@ def test_a_line_of_the_log_makes_a_command_without_ports_ready(tmp_path: Path) -
         (("command: sh", "ports: {http: 70000}"), 8, "shop.ports.http", "at most 65535"),
         (("command: sh", "within: 20"), 8, "shop.within", "a duration needs a unit"),
         (("command: sh", "stop: {signal: SIGNALS}"), 8, "shop.stop.signal", "is no signal"),
+        (("command: sh", "memory: 512"), 8, "shop.memory", "is not a size (got 512); allowed: more than nothing, with"),
+        (("command: sh", "memory: 0MB"), 8, "shop.memory", "is not a size"),
+        (("command: sh", "cpu: 0"), 8, "shop.cpu", "more than 0"),
+        (("command: sh", "cpus: 1-"), 8, "shop.cpus", "is not allowed here"),
+        (("command: sh", "live: {plan: {file: a}}"), 8, "shop.live.plan.file", "is none of its files (got 'a')"),
+        (("command: sh", "live: {plan: {}}"), 8, "shop.live.plan", "says not exactly one of them"),
         (("command: sh", "files: {../up: x}"), 8, "shop.files.../up", "leads out of the component's folder"),
         (("command: sh", "env: {A: '${stok.url}'}"), 5, "shop", "it refers to `stok`"),
     ],
@@ -134,6 +147,23 @@ def test_a_setting_that_a_command_is_made_of_is_where_its_problem_is_told(tmp_pa
     (tmp_path / "systems" / "own.yaml").write_text(text % "{default: sh, about: what runs it}")
     (told,) = bench.settings_problems(systems.load("own", tmp_path), {"runtime": "bun!"})
     assert (told.path, told.file) == ("system.settings.runtime", "")
+
+
+def test_limits_that_are_compared_are_refused_where_they_cannot_act(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "systems").mkdir()
+    text = SYSTEM.format("command: sh\n      memory: '${heap}'")
+    text = text.replace("components:", "settings: {heap: {default: 1GB, about: memory}}\ncomponents:")
+    (tmp_path / "systems" / "own.yaml").write_text(text)
+    system = systems.load("own", tmp_path)
+    monkeypatch.setattr(cgroups, "refusal", lambda limits: "there are none")
+    (told,) = bench.limits_problems(system, {"heap": ["1GB", "2GB"]})
+    assert told.path == "system.settings.heap"
+    assert "its levels would be no different: memory of shop cannot be limited, as there are none" in told.message
+    assert bench.limits_problems(system, {"heap": ["1GB"]}) == []
+    monkeypatch.setattr(cgroups, "refusal", lambda limits: "")
+    assert bench.limits_problems(system, {"heap": ["1GB", "2GB"]}) == []
 
 
 def test_load_cannot_go_to_a_command_without_an_address(tmp_path: Path) -> None:
