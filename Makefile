@@ -44,7 +44,7 @@ format: $(VENV)/.stamp-dev ## format every language
 	cd engine && cargo fmt --all
 
 clean: ## remove what was built (not what was measured)
-	rm -rf $(VENV) engine/target clients/*/target
+	rm -rf $(VENV) engine/target clients/*/target apps/*/target apps/*/*/target
 
 $(VENV)/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

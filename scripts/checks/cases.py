@@ -36,10 +36,15 @@ def of_pytest(text: str) -> list[Case]:
     return [_pytest_case(case) for case in ElementTree.fromstring(text).iter("testcase")]
 
 
-def of_surefire(folder: Path) -> list[Case]:
-    """Cases of the files that Maven's surefire leaves; a class is what it can run again."""
+def surefire_reports(project: Path) -> list[Path]:
+    """The files that Maven's surefire has left in a project, in each of its modules."""
+    return sorted(path for path in project.rglob("TEST-*.xml") if path.parent.match("target/surefire-reports"))
+
+
+def of_surefire(project: Path) -> list[Case]:
+    """Cases of the files that Maven's surefire leaves in a project; a class is what it can run again."""
     cases = []
-    for path in sorted(folder.glob("TEST-*.xml")):
+    for path in surefire_reports(project):
         for case in ElementTree.fromstring(path.read_bytes()).iter("testcase"):
             name = case.get("classname", "").rpartition(".")[2]
             cases.append(_junit_case(case, f"{name}.{case.get('name')}", name))

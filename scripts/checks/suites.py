@@ -76,15 +76,14 @@ def busted(folder: str) -> Callable[[list[str]], Read]:
 
 
 def maven(folder: str) -> Callable[[list[str]], Read]:
-    """Start Maven's `verify` in a folder."""
+    """Start Maven's `verify` in a project, of one module or several."""
 
     def start(only: list[str]) -> Read:
-        reports = Path(folder) / "target" / "surefire-reports"
-        for old in reports.glob("TEST-*.xml"):
+        for old in cases.surefire_reports(Path(folder)):
             old.unlink()
-        names = [f"-Dtest={','.join(dict.fromkeys(only))}"] if only else []
-        code, _ = run(["mvn", "-q", "-B", "--no-transfer-progress", "verify", *names], folder)
-        return cases.of_surefire(reports), code
+        chosen = [f"-Dtest={','.join(dict.fromkeys(only))}", "-Dsurefire.failIfNoSpecifiedTests=false"] if only else []
+        code, _ = run(["mvn", "-q", "-B", "--no-transfer-progress", "verify", *chosen], folder)
+        return cases.of_surefire(Path(folder)), code
 
     return start
 
@@ -111,6 +110,7 @@ ALL = (
         again=True,
     ),
     Suite("maven", maven("clients/resilience4j"), again=True),
+    Suite("maven, insurance", maven("apps/insurance"), again=True),
     Suite("busted, filter", busted("filters/nginx-ratelimit")),
     Suite("busted, simulator", busted("filters/simulator")),
     Suite("go test, pure", go(*(f"./internal/{name}" for name in PURE_GO))),

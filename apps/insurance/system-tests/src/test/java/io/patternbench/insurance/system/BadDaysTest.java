@@ -116,6 +116,7 @@ class BadDaysTest {
       insurance.store.stop();
     }
     insurance.store.start();
+    awaitHealth();
     awaitTheSameOnBothSides(5);
   }
 
@@ -126,8 +127,16 @@ class BadDaysTest {
     assertThat(health()).isEqualTo(503);
     insurance.store.start();
     awaitCreated("without a database");
-    Awaitility.await().atMost(PATIENCE).until(() -> health() == 200);
+    awaitHealth();
     awaitTheSameOnBothSides(1);
+  }
+
+  /** A pool asks whether a connection still lives only when nobody has used it for half a second. */
+  private void awaitHealth() {
+    Awaitility.await()
+        .during(Duration.ofMillis(700))
+        .atMost(PATIENCE)
+        .until(() -> health() == 200);
   }
 
   private int health() {
