@@ -96,8 +96,13 @@ def test_pytest_cases_carry_the_node_by_which_they_run_again() -> None:
     ]
 
 
-def test_surefire_cases_run_again_by_class(tmp_path: Path) -> None:
-    (tmp_path / "TEST-a.xml").write_text(
-        "<testsuite><testcase classname='io.p.RowsTest' name='x'><skipped message='off'/></testcase></testsuite>"
-    )
-    assert cases.of_surefire(tmp_path) == [Case("RowsTest.x", SKIPPED, "off", "RowsTest")]
+def test_surefire_cases_of_all_modules_run_again_by_class(tmp_path: Path) -> None:
+    text = "<testsuite><testcase classname='io.p.{}' name='x'><skipped message='off'/></testcase></testsuite>"
+    for module, test in (("", "RowsTest"), ("core", "CoreTest")):
+        reports = tmp_path / module / "target" / "surefire-reports"
+        reports.mkdir(parents=True)
+        (reports / "TEST-a.xml").write_text(text.format(test))
+    assert cases.of_surefire(tmp_path) == [
+        Case("CoreTest.x", SKIPPED, "off", "CoreTest"),
+        Case("RowsTest.x", SKIPPED, "off", "RowsTest"),
+    ]
