@@ -14,7 +14,8 @@ import httpx
 
 from patternbench.conformance.cases import ClientDescription, StrategyName
 from patternbench.conformance.scripted_target import Play, ScriptedAnswer, ScriptedTarget
-from patternbench.drivers.contract import OUTCOMES, Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.drivers.contract import ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.records.attempts import OUTCOMES, Batch
 
 Json = dict[str, Any]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 from pydantic import BaseModel, JsonValue
 
-from patternbench.drivers.contract import Batch, ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.drivers.contract import ClientGaveUp, ContractViolation, End, read_rows, split_lines
 from patternbench.drivers.driver import GRACE, DriverError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.drivers.rounds import ClientRound
@@ -21,6 +21,7 @@ from patternbench.lab.host import LocalHost
 from patternbench.lab.launch import Launch
 from patternbench.lab.processes import StartError
 from patternbench.lab.ready import Announced
+from patternbench.records.attempts import Batch
 from patternbench.study.units import Duration
 
 OK, CANNOT = 200, 422

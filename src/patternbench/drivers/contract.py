@@ -6,15 +6,17 @@ which names the line, the field, the value and what is allowed; nothing of such 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
-Ints = npt.NDArray[np.int64]
+from patternbench.records.attempts import OUTCOMES, Batch, Ints
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 Flags = npt.NDArray[np.bool_]
 
 BATCH_ROWS = 10_000
@@ -23,7 +25,6 @@ MOST_USERS = 1_000_000
 ROUNDING_US = 1
 
 ANSWERED, TIMEOUT, CONNECTION_ERROR, REJECTED = range(4)
-OUTCOMES = ("answered", "timeout", "connection_error", "rejected")
 
 _COLUMNS = ("user", "call", "attempt", "start_us", "duration_us")
 _LIMITS = {
@@ -48,25 +49,6 @@ class ContractViolation(Exception):  # noqa: N818 - a violation is what it is ca
 
 class ClientGaveUp(Exception):  # noqa: N818 - not an error of ours
     """The client ended its stream with an `error` line: it could not go on, and says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """The rows of one line, as columns of equal length; times in microseconds from the round's start.
-
-    `outcome` holds codes into `OUTCOMES`; `status` the status of the answer, 0 where there was none.
-    """
-
-    user: Ints
-    call: Ints
-    attempt: Ints
-    start_us: Ints
-    duration_us: Ints
-    outcome: npt.NDArray[np.int8]
-    status: npt.NDArray[np.int16]
-
-    def __len__(self) -> int:
-        return len(self.user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +153,16 @@ def _error_text(number: int, content: object) -> str:
 
 def _end_fields(number: int, content: object) -> dict[str, int]:
     fields = _fields(number, "end", content, ("rows", "duration_us", "cpu_us"))
-    for name, value in fields.items():
-        if type(value) is not int or value < 0:
-            raise ContractViolation(number, f"end.{name}", value, "a whole number from 0")
-    return fields
+    return {name: _count(number, f"end.{name}", value) for name, value in fields.items()}
 
 
-def _fields(number: int, where: str, content: object, names: Sequence[str]) -> dict[str, Any]:
+def _count(number: int, where: str, value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ContractViolation(number, where, value, "a whole number from 0")
+    return value
+
+
+def _fields(number: int, where: str, content: object, names: Sequence[str]) -> dict[str, object]:
     if not isinstance(content, dict):
         raise ContractViolation(number, where, content, "a JSON object")
     for name in content:
@@ -190,34 +175,42 @@ def _fields(number: int, where: str, content: object, names: Sequence[str]) -> d
 
 
 def _batch(number: int, content: object) -> Batch:
-    lists = _fields(number, "batch", content, (*_COLUMNS, "outcome"))
-    _check_lengths(number, lists)
+    lists = _lists(number, _fields(number, "batch", content, (*_COLUMNS, "outcome")))
     columns = {name: _integers(number, name, lists[name]) for name in _COLUMNS}
     codes = _outcomes(number, lists["outcome"])
     status = np.where(codes > 0, codes, 0).astype(np.int16)
     return Batch(**columns, outcome=np.where(codes < 0, -codes, ANSWERED).astype(np.int8), status=status)
 
 
-def _check_lengths(number: int, lists: dict[str, Any]) -> None:
-    rows = len(lists["user"]) if isinstance(lists["user"], list) else 0
+def _lists(number: int, columns: Mapping[str, object]) -> dict[str, list[object]]:
+    """The columns of a batch, which are lists of one length."""
+    lists = {name: _list(number, name, column) for name, column in columns.items()}
+    rows = len(lists["user"])
     for name, column in lists.items():
-        if not isinstance(column, list):
-            raise ContractViolation(number, f"batch.{name}", column, "a list")
         if len(column) != rows:
             raise ContractViolation(number, f"batch.{name}", f"{len(column)} long", f"{rows} long, as batch.user is")
     if rows > BATCH_ROWS:
         raise ContractViolation(number, "batch", f"{rows} rows long", f"at most {BATCH_ROWS} rows a batch")
+    return lists
 
 
-def _integers(number: int, name: str, column: list[Any]) -> Ints:
+def _list(number: int, name: str, column: object) -> list[object]:
+    if not isinstance(column, list):
+        raise ContractViolation(number, f"batch.{name}", column, "a list")
+    return column
+
+
+def _integers(number: int, name: str, column: list[object]) -> Ints:
     limit = _LIMITS[name]
-    if set(map(type, column)) <= {int} and (not column or (min(column) >= 0 and max(column) <= limit)):
-        return np.array(column, dtype=np.int64)
+    if set(map(type, column)) <= {int}:
+        numbers = cast(list[int], column)
+        if not numbers or (min(numbers) >= 0 and max(numbers) <= limit):
+            return np.array(numbers, dtype=np.int64)
     at, value = next((i, v) for i, v in enumerate(column) if type(v) is not int or not 0 <= v <= limit)
     raise ContractViolation(number, f"batch.{name}[{at}]", value, f"a whole number from 0 to {limit}")
 
 
-def _outcomes(number: int, column: list[Any]) -> npt.NDArray[np.int16]:
+def _outcomes(number: int, column: list[object]) -> npt.NDArray[np.int16]:
     """Give the status of an answer, or minus the code of the outcome."""
     if set(map(type, column)) <= {int, str}:
         codes = np.array([_CODE_OF.get(value, 0) for value in column], dtype=np.int16)
@@ -333,7 +326,7 @@ def _remember(rows: _Sorted, last: _LastRows) -> None:
     last.latest_us = max(last.latest_us, int(rows.end_us.max()))
 
 
-def _before(rows: _Sorted, column: npt.NDArray[Any], last: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _before(rows: _Sorted, column: npt.NDArray[Scalar], last: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return np.where(rows.is_first, last[rows.user], np.roll(column, 1))
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from patternbench.drivers import rounds
 from patternbench.drivers.driver import GRACE, Task, Treatment
 from patternbench.drivers.limits import STRATEGY
-from patternbench.drivers.origins import From, Job, TracedJob, in_us, throughout, traced
+from patternbench.drivers.origins import From, Job, TracedJob, in_us, plain_fields, throughout, traced, with_origins
 from patternbench.study import depends
-from patternbench.study.journeys import Expect, Journey, Poll, Request, Step
+from patternbench.study.journeys import Expect, Journey, Poll, Request, Step, Text
 from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
-from patternbench.study.policies import Policy, Retry
+from patternbench.study.policies import CircuitBreaker, Policy, Retry
 from patternbench.study.units import Duration
 from patternbench.study.workloads import ALL_SHARES, Arrivals, Closed, Group, Open, Population, Schedule, Workload
 
@@ -46,32 +45,43 @@ class Crowd:
 def job(task: Task) -> TracedJob:
     """The job of one round; times in whole microseconds, files as absolute paths."""
     workload = task.treatment.workload
-    made = traced(
+    return traced(
         {
-            "contract": CONTRACT,
-            "seed": From(task.seed, "seed"),
-            "targets": _targets(task),
-            **_tls(task),
-            "constants": _constants(task),
+            **_around(task),
             "warm_up_us": From(task.warm_up.us, "warm_up"),
             "duration_us": From(duration(workload, task).us, _lasting(workload)),
             "groups": From([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
             **_client(task.treatment),
-            **_generator(task),
         }
     )
-    return TracedJob({**made.job, "drain_us": _drain(workload, task, made.job["groups"])}, made.origins)
 
 
-def once(made: Job, duration_us: int) -> Iterator[Job]:
-    """A job for each journey of a job: one user goes through it once, without policies, and every attempt is told."""
+def once(task: Task) -> Iterator[tuple[str, Job]]:
+    """A job for each journey with its group's name: one user goes through it once, and every attempt is told.
+
+    Nothing is done about slow or failing calls. The time limit ends a journey that takes too long.
+    """
     arrival = {"schedule": {"constant": {"rate": 1000}}, "calls": 1, "users": 1, "max_in_flight": 1}
-    rest = {name: value for name, value in made.items() if name not in ("policies", "rejected_pause_us")}
-    alone = {"warm_up_us": 0, "duration_us": duration_us, "log_attempts": False, "trace": MOST_TOLD}
-    for group in made["groups"]:
-        for journey in group["journeys"]:
+    alone = {"warm_up_us": 0, "duration_us": task.time_limit.us, "log_attempts": False, "trace": MOST_TOLD}
+    workload = task.treatment.workload
+    for crowd in crowds(workload):
+        for journey, _ in _sent(crowd, workload, task):
             walked = {"workload": {"open": arrival}, "journeys": [{**journey, "weight": 1}]}
-            yield {**rest, **alone, "groups": [{**group, **walked}]}
+            group = {**_taken(crowd, workload, task), **walked}
+            yield crowd.name, plain_fields({**_around(task), **alone, "groups": [group]})
+
+
+def _around(task: Task) -> Job:
+    """What a job says of the round, whoever's calls it makes."""
+    return {
+        "contract": CONTRACT,
+        "seed": From(task.seed, "seed"),
+        "targets": _targets(task),
+        **_tls(task),
+        "constants": _constants(task),
+        **_generator(task),
+        "drain_us": _drain(task),
+    }
 
 
 def _targets(task: Task) -> list[Job]:
@@ -151,10 +161,10 @@ def policy(entry: Policy, origin: str) -> From:
     chosen, below = entry.chosen, f"{origin}.{entry.kind}"
     if isinstance(chosen, Levels):
         return From({entry.kind: From({"after_us": From(chosen.level.us, below)}, below)}, origin)
-    return From({entry.kind: From(in_us(chosen, below), below)}, origin)
+    return From({entry.kind: with_origins(chosen, below)}, origin)
 
 
-def alone(pattern: Any, kind: str) -> list[From]:
+def alone(pattern: Retry | CircuitBreaker | None, kind: str) -> list[From]:
     """A pattern by itself as the engine's stack; a retry alone hears no ``Retry-After``, as everywhere."""
     if pattern is None:
         return []
@@ -203,20 +213,29 @@ def apportioned(users: int, shares: list[float]) -> list[int]:
 
 
 def _group(crowd: Crowd, workload: Workload, task: Task) -> From:
-    group = crowd.group
-    headers = {**task.treatment.system.sent_headers, **((group.headers if group else None) or {})}
-    sends, origin = (group, crowd.origin) if group and group.sends else (workload, WORKLOAD)
     made = {
-        "name": From(crowd.name, f"{crowd.origin}.name"),
+        **_taken(crowd, workload, task),
         "workload": _calls(crowd, workload, task),
-        "journeys": _journeys(sends, origin, headers, task),
-        **_feeder(crowd, workload, task),
-        **_connection(crowd, workload),
+        "journeys": [From(journey, origin) for journey, origin in _sent(crowd, workload, task)],
     }
     return From(made, crowd.origin)
 
 
-def _connection(crowd: Crowd, workload: Workload) -> Job:
+def _taken(crowd: Crowd, workload: Workload, task: Task) -> Job:
+    """What a group is called, where its journeys take values from, and over which connections they go."""
+    name = From(crowd.name, f"{crowd.origin}.name")
+    return {"name": name, **_feeder(crowd, workload, task), **_connection(crowd, workload)}
+
+
+def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]:
+    """The journeys of a group, its own or those of all groups, each with where it stands."""
+    group = crowd.group
+    headers = {**task.treatment.system.sent_headers, **((group.headers if group else None) or {})}
+    sends, origin = (group, crowd.origin) if group and group.sends else (workload, WORKLOAD)
+    return _journeys(sends, origin, headers, task)
+
+
+def _connection(crowd: Crowd, workload: Workload) -> dict[str, From]:
     """Whether requests of a group have connections of their own, as it says itself or for all groups."""
     own = crowd.group and crowd.group.connection
     said = From(only(own or workload.connection), f"{crowd.origin if own else WORKLOAD}.connection")
@@ -303,28 +322,29 @@ def _schedule(arrivals: Arrivals, origin: str, task: Task) -> tuple[Job, str]:
 def _curve(schedule: Schedule, origin: str, task: Task) -> Job:
     below = f"{origin}.{schedule.kind}"
     if schedule.poisson:
-        return {"constant": From(in_us(schedule.poisson, below), below)}
+        return {"constant": with_origins(schedule.poisson, below)}
     if schedule.trace:
         return {"trace": {"file": From(_path(schedule.trace.file.level, task), below)}}
-    return {schedule.kind: From(in_us(schedule.chosen, below), below)}
+    return {schedule.kind: with_origins(schedule.chosen, below)}
 
 
-def _journeys(sends: Population, origin: str, headers: Mapping[str, str], task: Task) -> list[object]:
+def _journeys(sends: Population, origin: str, headers: Mapping[str, str], task: Task) -> list[tuple[Job, str]]:
     if sends.request:
-        return [{"steps": [_step(sends.request, REQUEST, f"{origin}.request", headers, task)]}]
+        return [({"steps": [_step(sends.request, REQUEST, f"{origin}.request", headers, task)]}, origin)]
     if sends.journey:
         return [_journey(sends.journey, f"{origin}.journey", headers, task)]
     several = depends.remaining(sends.journeys or [], _texts_of(task))
     return [_journey(journey, f"{origin}.journeys[{number}]", headers, task) for number, journey in several]
 
 
-def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Task) -> From:
+def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Task) -> tuple[Job, str]:
     steps = [
         _step(step, step.name or step.path.level, f"{origin}.steps[{number}]", headers, task)
         for number, step in enumerate(journey.steps)
         if depends.applies(step.when, _texts_of(task))
     ]
-    return From({**in_us(journey, origin, without=("steps", "when")), "steps": From(steps, f"{origin}.steps")}, origin)
+    without = ("steps", "when")
+    return {**in_us(journey, origin, without=without), "steps": From(steps, f"{origin}.steps")}, origin
 
 
 def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> From:
@@ -356,14 +376,15 @@ def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task
 
 
 def _poll(poll: Poll, origin: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> Job:
-    made: Job = in_us(poll, origin, without=("expect", "until", "query"))
+    made = in_us(poll, origin, without=("expect", "until", "query"))
     made |= {
         "headers": From(_headers(headers, poll.headers), f"{origin}.headers"),
         "until": From(_expect(poll.until, f"{origin}.until", parameters), f"{origin}.until"),
     }
     expect = poll.expect and From(_expect(poll.expect, f"{origin}.expect", parameters), f"{origin}.expect")
     made |= {"expect": expect} if expect else {}
-    return made | ({"query": From(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {})
+    query = {"query": From(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {}
+    return {**made, **query}
 
 
 def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[str, str]:
@@ -383,7 +404,7 @@ def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
     return made | ({"json": values + there} if values or there else {})
 
 
-def _texts(values: Mapping[str, Levels[Any]]) -> dict[str, str]:
+def _texts(values: Mapping[str, Levels[Text]]) -> dict[str, str]:
     return {name: depends.as_text(value.level) for name, value in values.items()}
 
 
@@ -391,12 +412,27 @@ def _path(name: str, task: Task) -> str:
     return str(task.inputs.path(name))
 
 
-def _drain(workload: Workload, task: Task, groups: list[Job]) -> int:
+def _drain(task: Task) -> int:
     """How many microseconds answers are waited for: as long as any call may take, but not beyond the time limit."""
-    left = task.time_limit.us + GRACE.us - task.warm_up.us - duration(workload, task).us
-    return min(_longest_wait(groups), max(left, GRACE.us))
+    left = task.time_limit.us + GRACE.us - task.warm_up.us - duration(task.treatment.workload, task).us
+    return min(_longest_wait(task), max(left, GRACE.us))
 
 
-def _longest_wait(groups: list[Job]) -> int:
-    steps = [step for group in groups for journey in group["journeys"] for step in journey["steps"]]
-    return max(int(max(step["timeout_us"], step.get("poll", {}).get("limit_us", 0))) for step in steps)
+def _longest_wait(task: Task) -> int:
+    workload, values = task.treatment.workload, _texts_of(task)
+    senders = [crowd.group if crowd.group and crowd.group.sends else workload for crowd in crowds(workload)]
+    return max(_wait(step) for sends in senders for step in _steps(sends, values))
+
+
+def _steps(sends: Population, values: Mapping[str, str]) -> Iterator[Step | Request]:
+    """What is sent in a scenario in which places stand for ``values``."""
+    if sends.request:
+        yield sends.request
+    several = [journey for _, journey in depends.remaining(sends.journeys or [], values)]
+    for journey in [sends.journey] if sends.journey else several:
+        yield from (step for step in journey.steps if depends.applies(step.when, values))
+
+
+def _wait(step: Step | Request) -> int:
+    poll = step.poll if isinstance(step, Step) else None
+    return max(step.timeout.level.us, poll.limit.level.us if poll else 0)

@@ -6,7 +6,7 @@ The client itself has the last word (``POST /check``); what stands here is what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -40,7 +40,7 @@ class LibraryLimit(OneOf):
         """The kinds of limit."""
         return ["refuses", "multiple_of"]
 
-    def allowed(self, value: Any) -> str | None:
+    def allowed(self, value: object) -> str | None:
         """What is allowed instead of a value; None for a value that the library can express."""
         if self.refuses:
             return self.refuses.allowed if value in self.refuses.values else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -16,14 +15,15 @@ from patternbench.study.levels import Levels
 from patternbench.study.tree import fields
 from patternbench.study.units import Duration
 
-Job = dict[str, Any]
+Job = dict[str, object]
+"""A job, or a part of one."""
 
 
 @dataclass(frozen=True)
 class From:
     """A value of a job, and where the user wrote it: a path in the study, or a flag."""
 
-    value: Any
+    value: object
     origin: str
 
 
@@ -42,9 +42,9 @@ class TracedJob:
         return f"{self.origins.get(around, '')}{path[len(around) :]}"
 
 
-def traced(tree: Mapping[str, Any]) -> TracedJob:
+def traced(tree: Mapping[str, object]) -> TracedJob:
     """The job that a tree of values with their origins stands for."""
-    return TracedJob(plain(tree), dict(_origins(tree, "")))
+    return TracedJob(plain_fields(tree), dict(_origins(tree, "")))
 
 
 def throughout(tree: object, origin: str) -> From:
@@ -54,13 +54,18 @@ def throughout(tree: object, origin: str) -> From:
     return From([throughout(entry, origin) for entry in tree] if isinstance(tree, list) else tree, origin)
 
 
-def plain(tree: Any) -> Any:
+def plain(tree: object) -> object:
     """A tree without its origins."""
     if isinstance(tree, From):
         return plain(tree.value)
     if isinstance(tree, Mapping):
-        return {name: plain(value) for name, value in tree.items()}
+        return plain_fields(tree)
     return [plain(entry) for entry in tree] if isinstance(tree, list) else tree
+
+
+def plain_fields(tree: Mapping[str, object]) -> Job:
+    """The fields of a tree without their origins."""
+    return {name: plain(value) for name, value in tree.items()}
 
 
 def _origins(tree: object, path: str) -> Iterator[tuple[str, str]]:
@@ -75,24 +80,25 @@ def _origins(tree: object, path: str) -> Iterator[tuple[str, str]]:
             yield from _origins(entry, f"{path}[{number}]")
 
 
-def in_us(node: Any, origin: str, without: Collection[str] = ()) -> Any:
+def in_us(part: BaseModel | dict[str, object], origin: str, without: Collection[str] = ()) -> dict[str, From]:
     """A part of a study as the contracts write it, each field and entry with its origin below ``origin``.
 
     Every duration is a whole number of microseconds under a name ending in ``_us``. Fields of the part itself that are
     named in ``without`` are left out.
     """
+    named = ((name, value.level if isinstance(value, Levels) else value) for name, value in fields(part))
+    return {_name(name, value): with_origins(value, f"{origin}.{name}") for name, value in named if name not in without}
+
+
+def with_origins(node: object, origin: str) -> From:
+    """A value as the contracts write it, with its origin."""
     if isinstance(node, Levels):
-        return in_us(node.level, origin)
+        return with_origins(node.level, origin)
     if isinstance(node, list):
-        return [_part(entry, f"{origin}[{number}]") for number, entry in enumerate(node)]
-    if not isinstance(node, (BaseModel, dict)):
-        return node.us if isinstance(node, Duration) else node
-    named = ((name, value.level if isinstance(value, Levels) else value) for name, value in fields(node))
-    return {_name(name, value): _part(value, f"{origin}.{name}") for name, value in named if name not in without}
-
-
-def _part(node: object, origin: str) -> From:
-    return From(in_us(node, origin), origin)
+        return From([with_origins(entry, f"{origin}[{number}]") for number, entry in enumerate(node)], origin)
+    if isinstance(node, (BaseModel, dict)):
+        return From(in_us(node, origin), origin)
+    return From(node.us if isinstance(node, Duration) else node, origin)
 
 
 def _name(key: str, value: object) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
 from patternbench.drivers.limits import STRATEGY
-from patternbench.drivers.origins import From, TracedJob, traced
+from patternbench.drivers.origins import From, Job, TracedJob, traced
 from patternbench.study import depends
 from patternbench.study.journeys import Request
 from patternbench.study.levels import only
@@ -47,7 +46,7 @@ class ClientRound(BaseModel):
     max_attempts: int | None
     time_limit_us: int
     seed: int
-    strategy: dict[str, JsonValue]
+    strategy: dict[str, dict[str, object]]
 
 
 def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: int) -> ClientRound:
@@ -86,8 +85,8 @@ def round_origins(treatment: Treatment) -> TracedJob:
         "time_limit_us": "workload.closed.duration" if closed.duration else "time_limit",
         "seed": "seed",
     }
-    request = From(origins.in_us(treatment.workload.request, "workload.request"), "workload.request")
-    chosen = From(origins.in_us(strategy.chosen, pattern), pattern)
+    request = origins.with_origins(treatment.workload.request, "workload.request")
+    chosen = origins.with_origins(strategy.chosen, pattern)
     fields = {name: From(None, origin) for name, origin in said.items()}
     return traced({**fields, "request": request, "strategy": From({strategy.kind: chosen}, STRATEGY)})
 
@@ -111,12 +110,12 @@ def _filled(text: str, parameters: Mapping[str, str]) -> str:
     return text
 
 
-def in_us(node: Any, without: Collection[str] = ()) -> Any:
+def in_us(part: BaseModel, without: Collection[str] = ()) -> Job:
     """A part as the contracts write it: every duration a whole number of microseconds under a name ending in ``_us``.
 
     Fields of the part itself that are named in ``without`` are left out.
     """
-    return origins.plain(origins.in_us(node, "", without))
+    return origins.plain_fields(origins.in_us(part, "", without))
 
 
 def resolved(text: str) -> str:

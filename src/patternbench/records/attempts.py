@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,16 +17,36 @@ from patternbench.records.folder import digest, replace_durably
 
 SCHEMA = arrow_schema(ATTEMPTS)
 FIRST_SUCCESS, LAST_SUCCESS = 200, 399
-OUTCOMES = ["answered", "timeout", "connection_error", "rejected"]
-"""The outcomes in the order of a batch's codes (drivers/contract.py)."""
+OUTCOMES = ("answered", "timeout", "connection_error", "rejected")
+"""The outcomes in the order of a batch's codes."""
+Ints = npt.NDArray[np.int64]
 
 
-def from_batches(batches: list[Any], warm_up: bool) -> pa.Table:
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Attempts of a client as columns of equal length; times in microseconds from the round's start.
+
+    `outcome` holds codes into `OUTCOMES`; `status` the status of the answer, 0 where there was none.
+    """
+
+    user: Ints
+    call: Ints
+    attempt: Ints
+    start_us: Ints
+    duration_us: Ints
+    outcome: npt.NDArray[np.int8]
+    status: npt.NDArray[np.int16]
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+
+def from_batches(batches: list[Batch], warm_up: bool) -> pa.Table:
     """One table of the records' columns from a client's batches of attempts."""
     return pa.concat_tables([_table(batch, warm_up) for batch in batches]) if batches else SCHEMA.empty_table()
 
 
-def _table(batch: Any, warm_up: bool) -> pa.Table:
+def _table(batch: Batch, warm_up: bool) -> pa.Table:
     rows = len(batch)
     start = np.asarray(batch.start_us, dtype=np.int64)
     status = np.asarray(batch.status, dtype=np.int64)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -169,14 +169,21 @@ def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
     return pa.schema([pa.field(column.name, ARROW[column.kind], column.nullable) for column in columns])
 
 
-JSON_TYPES: dict[Kind, dict[str, object]] = {
-    "uint16": {"type": "integer", "minimum": 0, "maximum": 2**16 - 1},
-    "uint32": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
-    "int64": {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
-    "float64": {"type": "number"},
-    "bool": {"type": "boolean"},
-    "string": {"type": "string"},
-    "dictionary": {"type": "string"},
+class JsonType(NamedTuple):
+    """A type of JSON Schema, and the least and greatest value that the Arrow type can hold."""
+
+    name: str
+    ends: tuple[int, int] | None = None
+
+
+JSON_TYPES: dict[Kind, JsonType] = {
+    "uint16": JsonType("integer", (0, 2**16 - 1)),
+    "uint32": JsonType("integer", (0, 2**32 - 1)),
+    "int64": JsonType("integer", (-(2**63), 2**63 - 1)),
+    "float64": JsonType("number"),
+    "bool": JsonType("boolean"),
+    "string": JsonType("string"),
+    "dictionary": JsonType("string"),
 }
 
 
@@ -199,6 +206,7 @@ def row_schema(title: str, about: str, columns: Iterable[Column], *, more: bool 
 
 def _property(column: Column) -> dict[str, object]:
     kind = JSON_TYPES[column.kind]
-    allowed = {"type": [kind["type"], "null"]} if column.nullable else {}
+    ends = {"minimum": kind.ends[0], "maximum": kind.ends[1]} if kind.ends else {}
     unit = {"x-unit": column.unit} if column.unit else {}
-    return {**kind, **allowed, "description": column.meaning, "x-arrow": column.kind, **unit}
+    allowed = [kind.name, "null"] if column.nullable else kind.name
+    return {"type": allowed, **ends, "description": column.meaning, "x-arrow": column.kind, **unit}

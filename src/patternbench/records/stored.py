@@ -7,7 +7,7 @@ fields and are read all the same; fields of other versions stay in a file that i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -107,7 +107,7 @@ class Manifest(StoredPart):
     study: str
     study_file: str
     seed: int | None = None
-    rounds: int | dict[str, Any] | None = None
+    rounds: int | dict[str, object] | None = None
     objective_s: float | None = None
     derived: dict[str, str] = {}
     started: str = ""

@@ -51,8 +51,7 @@ def trials(study_file: str) -> Iterator[Trial]:
     study, inputs = loads(text, study_file), Inputs(Path(study_file).resolve().parent)
     with _ready(study, inputs, text, study_file) as (task, folder):
         numbers: dict[str, int] = {}
-        for job in jobs.once(jobs.job(task).job, task.time_limit.us):
-            group = str(job["groups"][0]["name"])
+        for group, job in jobs.once(task):
             numbers[group] = numbers.get(group, 0) + 1
             yield Trial(group, numbers[group], _told(job, task, folder))
 

@@ -9,31 +9,32 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidatorFuncti
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+Level = TypeVar("Level")
 
 
-class Levels(tuple[T, ...], Generic[T]):
+class Levels(tuple[T_co, ...], Generic[T_co]):
     """The levels of a field: one when a scalar was given, and then the field is no factor."""
 
     varied: bool
 
     @property
-    def level(self) -> T:
+    def level(self) -> T_co:
         """The only level, as every field of a scenario has it; raises ValueError where there are several."""
         (level,) = self
         return level
 
     @classmethod
-    def of(cls, values: Iterable[T], *, varied: bool) -> Levels[T]:
+    def of(cls, values: Iterable[T_co], *, varied: bool) -> Levels[T_co]:
         """Levels from values in the order in which they were declared."""
         levels = cls(values)
         levels.varied = varied
         return levels
 
     @classmethod
-    def one(cls, value: T) -> Levels[T]:
+    def one(cls, value: Level) -> Levels[Level]:
         """The levels of a field that a study leaves at its stated default."""
-        return cls.of((value,), varied=False)
+        return Levels.of((value,), varied=False)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -50,7 +51,7 @@ class Levels(tuple[T, ...], Generic[T]):
         return {"anyOf": [array["items"], levels]}
 
     @classmethod
-    def _validate(cls, value: object, handler: ValidatorFunctionWrapHandler) -> Levels[T]:
+    def _validate(cls, value: object, handler: ValidatorFunctionWrapHandler) -> Levels[T_co]:
         if isinstance(value, Levels):
             return value
         if not isinstance(value, list):
@@ -66,6 +67,6 @@ class Levels(tuple[T, ...], Generic[T]):
         return cls.of(levels, varied=True)
 
 
-def only(levels: Levels[T] | None) -> T | None:
+def only(levels: Levels[T_co] | None) -> T_co | None:
     """The only level of a field that a study may leave open."""
     return None if levels is None else levels.level

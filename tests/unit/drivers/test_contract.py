@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patternbench.drivers.contract import OUTCOMES, ClientGaveUp, ContractViolation, read_rows, split_lines
+from patternbench.drivers.contract import ClientGaveUp, ContractViolation, read_rows, split_lines
+from patternbench.records.attempts import OUTCOMES
 
 END = b'{"end": {"rows": 3, "duration_us": 26100, "cpu_us": 4100}}'
 GOOD = {

@@ -14,11 +14,11 @@ from tests.support.recorded_run import pinned
 from tests.support.studies import ROOT
 
 import patternbench
-from patternbench.drivers.contract import Batch
 from patternbench.observe import registry
 from patternbench.observe.seam import ObservationError
 from patternbench.plan.order import Round
 from patternbench.records import attempts, damage, observed
+from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DAMAGED, DONE, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds

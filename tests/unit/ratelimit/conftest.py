@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from patternbench.drivers.contract import Batch
 from patternbench.records import attempts
+from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 
 LIMIT = {"algorithm": "fixed_window", "limit": 2, "window": "1s", "store": "redis"}

@@ -16,10 +16,10 @@ from tests.support.studies import ROOT, study
 
 from patternbench.analyze import metrics
 from patternbench.analyze.units import unit_of
-from patternbench.drivers.contract import Batch
 from patternbench.plan.expand import expand
 from patternbench.plan.order import rounds_of
 from patternbench.records import attempts, tables
+from patternbench.records.attempts import Batch
 from patternbench.records.columns import ATTEMPTS, RESPONSES, ROUNDS, STEPS, TABLE_2, names
 from patternbench.records.schemas import SCHEMAS
 from patternbench.run.session import planned

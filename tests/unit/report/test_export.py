@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.drivers.contract import Batch
 from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.records import attempts, folder
+from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds

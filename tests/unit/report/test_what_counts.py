@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.support.recorded_run import STUDY, pinned
 
-from patternbench.drivers.contract import Batch
 from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records import attempts
+from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.report import build, csv

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patternbench.drivers.contract import Batch
 from patternbench.drivers.library import calls_of, finished_users
 from patternbench.drivers.rounds import ClientRound
 from patternbench.lab.machine import Use
-from patternbench.records.attempts import from_batches
+from patternbench.records.attempts import Batch, from_batches
 from patternbench.run import doubts
 
 
