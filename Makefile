@@ -26,7 +26,7 @@ check: setup $(VENV)/.stamp-dev ## lint, types and unit tests
 
 clients: $(JAR) ## build the clients that have to be built (needs a JDK 17 and Maven)
 
-setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, nginx, Redis, MariaDB, httpbin
+setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
 	scripts/install-test-tools
 	$(MAKE) clients
 	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || patternbench doctor

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from patternbench.lab.launch import Launch
+from patternbench.lab.launch import Launch, Reset
 from patternbench.lab.needs import Need
 from patternbench.lab.references import reference
 from patternbench.study.problems import InputError, Problem, did_you_mean
@@ -81,3 +81,7 @@ class Component(BaseModel, ABC):
     @abstractmethod
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
         """How to run it under a name; raises InputError when it does not go with its neighbours."""
+
+    def resets(self) -> Mapping[str, tuple[Reset, ...]]:
+        """The words by which a system file may say ``reset`` of it, with what each does; none by default."""
+        return {}

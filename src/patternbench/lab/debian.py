@@ -14,9 +14,10 @@ LUA = ("/usr/share/lua/5.1", "/usr/local/share/lua/5.1", "/usr/lib/*/lua/5.1", "
 INSTALL = Path(__file__).with_name("install-packages.sh")
 
 
-def find(program: str) -> str | None:
-    """The program on PATH, or among those of the administrator, which PATH need not have."""
-    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM}")
+def find(program: str, *first: str) -> str | None:
+    """The program in the folders that match a pattern, on PATH, or among the administrator's, which PATH may lack."""
+    matching = [str(folder) for pattern in first for folder in sorted(Path("/").glob(pattern[1:]), reverse=True)]
+    return shutil.which(program, path=":".join([*matching, os.environ.get("PATH", ""), SYSTEM]))
 
 
 def need(name: str, present: bool, *packages: str) -> Need:
@@ -28,9 +29,9 @@ def need(name: str, present: bool, *packages: str) -> Need:
     return Need(name, name if present else None, hint, (command,))
 
 
-def program(name: str) -> str:
+def program(name: str, *first: str) -> str:
     """The path of a program that a need has shown to be there."""
-    return find(name) or name
+    return find(name, *first) or name
 
 
 def exists(*paths: str) -> bool:
