@@ -19,6 +19,7 @@ from patternbench.lab import components
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components import KINDS
 from patternbench.lab.launch import Launch
+from patternbench.lab.ready import Answers
 from patternbench.lab.references import PARTS, REFERENCE, SELF
 
 FOLDER = Path(components.__file__).parent
@@ -88,6 +89,7 @@ NEW = """
 from typing import ClassVar
 from patternbench.lab.component import Component
 from patternbench.lab.launch import Launch
+from patternbench.lab.ready import Answers
 from patternbench.lab.ready import LogLine
 
 class Sleeper(Component):
@@ -118,3 +120,18 @@ def test_the_page_on_components_names_every_field_of_a_launch() -> None:
     page = (ROOT / "docs" / "write-a-component.md").read_text()
     named = set(re.findall(r"`([a-z]+)`", page))
     assert set(Launch.__dataclass_fields__) <= named
+
+
+def test_prometheus_scrapes_every_replica_an_endpoint_and_a_url_each_under_a_name_that_stays() -> None:
+    scrape = {"shop": "/metrics", "queue.prometheus": "/metrics", "https://example.org:9100": "/deep/metrics"}
+    neighbours = Neighbours(["shop-1", "shop-2", "queue"], {"shop": ["shop-1", "shop-2"]})
+    launch = KINDS["prometheus"].model_validate({"scrape": scrape}).describe("prometheus", neighbours)
+    (file,) = launch.files
+    told = json.dumps(file.content)
+    shops, queue, url = json.loads(told)["scrape_configs"]
+    assert [entry["labels"]["instance"] for entry in shops["static_configs"]] == ["shop-1", "shop-2"]
+    assert queue["static_configs"] == [{"targets": ["${queue.prometheus.address}"], "labels": {"instance": "queue"}}]
+    assert (url["scheme"], url["metrics_path"]) == ("https", "/deep/metrics")
+    assert url["static_configs"][0]["targets"] == ["example.org:9100"]
+    assert isinstance(launch.ready, Answers)
+    assert launch.ready.path.endswith("%3E%3D%204")
