@@ -13,7 +13,7 @@ class Configuration(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     system: dict[str, object] = {}
-    faults: dict[str, dict[str, object]] = {}
+    faults: dict[str, object] = {}
     workload: dict[str, object] = {}
     client: str = ""
     strategy: dict[str, object] = {}

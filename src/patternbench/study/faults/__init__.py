@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, create_model, model_validator
 
 from patternbench.study.faults import kinds
 from patternbench.study.faults.kind import Kind, Spot
@@ -113,15 +113,19 @@ else:
     )
 
 
+_FIELDS = TypeAdapter(dict[str, object])
+
+
 def by_name(faults: Sequence[Fault]) -> dict[str, Fault]:
     """Faults by what they go by: their kinds; ``abort_2`` is the second abort."""
     return dict(zip(names_of(faults), faults, strict=True))
 
 
-def from_plain(name: str, written: Mapping[str, object]) -> Fault:
-    """The fault that ``as_plain`` wrote under a name of ``by_name``."""
-    bounds = {key: written[key] for key in ("where", "when") if key in written}
-    chosen = {key: value for key, value in written.items() if key not in bounds}
+def from_plain(name: str, written: object) -> Fault:
+    """The fault that ``as_plain`` wrote under a name of ``by_name``; raises pydantic's ValidationError."""
+    fields = _FIELDS.validate_python(written)
+    bounds = {key: fields[key] for key in ("where", "when") if key in fields}
+    chosen = {key: value for key, value in fields.items() if key not in bounds}
     return Fault.model_validate({re.sub(r"_\d+$", "", name): chosen, **bounds})
 
 
