@@ -25,7 +25,7 @@ from patternbench.cli import output
 from patternbench.cli.load import DurationType, RateType
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
-from patternbench.run.capacity import RateRound, Rig, rig
+from patternbench.run.rate_rounds import RateRound, Rig, rig
 from patternbench.study.units import Duration
 
 DONE, NOT_FOUND = 0, 1

@@ -23,7 +23,7 @@ from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.report.build import Built, build
 from patternbench.run import observing
-from patternbench.run.session import NONE_AGAIN, Session
+from patternbench.run.prepared_run import NONE_AGAIN, PreparedRun
 from patternbench.run.verdict import lacking
 from patternbench.study.problems import InputError, Problem, reason
 
@@ -71,47 +71,47 @@ class Bar:
             self.progress.console.print(Text.assemble(head, printable(f": {entry.cause}")))
 
 
-def carry_out(session: Session, quiet: bool, again: Again = NONE_AGAIN) -> int:
-    """Execute a session, build its report, print how it went; the exit code tells whether every round counts."""
+def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> int:
+    """Carry a run out, build its report, print how it went; the exit code tells whether every round counts."""
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
         signal.signal(number, _interrupt)
     begun = time.perf_counter()
-    todo = session.todo(again)
-    bar = Bar(session.rounds, len(session.rounds) - len(todo), quiet)
+    todo = prepared.todo(again)
+    bar = Bar(prepared.rounds, len(prepared.rounds) - len(todo), quiet)
     try:
         with bar.shown:
-            entries = session.execute(bar, again)
+            entries = prepared.execute(bar, again)
     except KeyboardInterrupt:
-        click.echo(f"interrupted; go on with: patternbench resume {session.folder.path}", err=True)
+        click.echo(f"interrupted; go on with: patternbench resume {prepared.folder.path}", err=True)
         raise
     except OSError as error:
-        hint = f"make room, then type `patternbench resume {session.folder.path} --retry-failed`"
-        raise InputError(Problem(f"cannot be written: {reason(error)}", str(session.folder.path), hint=hint)) from None
+        hint = f"make room, then type `patternbench resume {prepared.folder.path} --retry-failed`"
+        raise InputError(Problem(f"cannot be written: {reason(error)}", str(prepared.folder.path), hint=hint)) from None
     wall = time.perf_counter() - begun
-    observing.derive(session.folder)
-    made = build(session.folder)
+    observing.derive(prepared.folder)
+    made = build(prepared.folder)
     failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
-    missing = lacking(session, entries)
+    missing = lacking(prepared, entries)
     if quiet:
-        output.as_json({**_summary(session, entries, failed, wall), "lacking": missing})
+        output.as_json({**_summary(prepared, entries, failed, wall), "lacking": missing})
     else:
-        _tell(session, entries, failed, made)
+        _tell(prepared, entries, failed, made)
     for sentence in missing:
         click.secho(printable(sentence), fg="red", err=True)
     return VERDICT_FAILED if failed or missing else DONE
 
 
-def _summary(session: Session, entries: list[Entry], failed: list[Entry], wall: float) -> dict[str, object]:
+def _summary(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], wall: float) -> dict[str, object]:
     return {
-        "run": str(session.folder.path),
-        "report": str(session.folder.report),
-        "scenarios": len(session.plan.scenarios),
+        "run": str(prepared.folder.path),
+        "report": str(prepared.folder.report),
+        "scenarios": len(prepared.plan.scenarios),
         "rounds": len(entries),
         "failed": len(failed),
         "not_valid": len(not_valid(entries)),
         "wall_seconds": round(wall, 3),
         "measured_seconds": round(sum(entry.seconds for entry in entries), 3),
-        "left_out": session.cast.left_out,
+        "left_out": prepared.cast.left_out,
     }
 
 
@@ -120,25 +120,25 @@ def not_valid(entries: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if not entry.valid]
 
 
-def _tell(session: Session, entries: list[Entry], failed: list[Entry], made: Built) -> None:
+def _tell(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], made: Built) -> None:
     show(made)
     doubted = [doubt for entry in not_valid(entries) for doubt in entry.doubts if doubt.invalidates]
     if doubted:
-        count = f"{len(not_valid(entries))} of {len(session.rounds)} rounds are not valid and left out"
+        count = f"{len(not_valid(entries))} of {len(prepared.rounds)} rounds are not valid and left out"
         output.note(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}")
-    for name, why in session.cast.left_out.items():
+    for name, why in prepared.cast.left_out.items():
         click.secho(printable(f"left out: client {name} ({why})"), fg="yellow")
     if failed:
-        text = f"{len(failed)} of {len(session.rounds)} rounds failed; the first: {failed[0].cause}"
-        click.secho(printable(f"{text}; {_again(session, failed)}"), fg="red")
-    click.echo(f"report: {session.folder.report}")
+        text = f"{len(failed)} of {len(prepared.rounds)} rounds failed; the first: {failed[0].cause}"
+        click.secho(printable(f"{text}; {_again(prepared, failed)}"), fg="red")
+    click.echo(f"report: {prepared.folder.report}")
 
 
-def _again(session: Session, failed: list[Entry]) -> str:
+def _again(prepared: PreparedRun, failed: list[Entry]) -> str:
     """What to type to run again what failed, once its cause is gone."""
     flags = {FAILED: " --retry-failed", DAMAGED: " --retry-damaged"}
     needed = "".join(flag for status, flag in flags.items() if any(entry.status == status for entry in failed))
-    return f"to run them again, type `patternbench resume {session.folder.path}{needed}`"
+    return f"to run them again, type `patternbench resume {prepared.folder.path}{needed}`"
 
 
 def show(made: Built) -> None:

@@ -8,7 +8,7 @@ import click
 
 from patternbench.cli.execution import carry_out
 from patternbench.records.journal import Again
-from patternbench.run import session
+from patternbench.run import prepared_run
 
 
 @click.command(epilog="Example: patternbench resume runs/first")
@@ -22,4 +22,4 @@ def resume(folder: Path, retry_failed: bool, retry_invalid: bool, retry_damaged:
 
     A round that is run again gets records of its own beside those of its earlier tries; the last try counts.
     """
-    return carry_out(session.reopen(folder), json_, Again(retry_failed, retry_invalid, retry_damaged))
+    return carry_out(prepared_run.reopen(folder), json_, Again(retry_failed, retry_invalid, retry_damaged))

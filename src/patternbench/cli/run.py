@@ -10,7 +10,7 @@ import click
 from patternbench.cli import output
 from patternbench.cli.execution import carry_out
 from patternbench.cli.shared import no_commands_option
-from patternbench.run import inspection, session
+from patternbench.run import inspection, prepared_run
 from patternbench.study.files import read_text
 from patternbench.study.load import parse_study
 
@@ -33,4 +33,4 @@ def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool, 
     for sentence in inspection.warnings_of(parse_study(read_text(study_file), study_file)):
         output.note(sentence)
     folder = out or RUNS / f"{Path(study_file).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    return carry_out(session.begin(study_file, folder, skip_unavailable, no_commands), json_)
+    return carry_out(prepared_run.begin(study_file, folder, skip_unavailable, no_commands), json_)

@@ -51,7 +51,7 @@ class Arrival:
 
 @dataclass
 class Play:
-    """One script on stage, under a path of its own, and the requests that came for it."""
+    """One script that is played, under a path of its own, and the requests that came for it."""
 
     path: str
     script: Callable[[int], ScriptedAnswer]
@@ -112,7 +112,7 @@ class ScriptedTarget:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def play(self, script: Callable[[int], ScriptedAnswer]) -> Play:
-        """Put a script on stage; earlier ones go on under their own paths."""
+        """Play a script; earlier ones go on under their own paths."""
         play = Play(f"/play/{len(self._plays)}", script)
         self._plays[play.path] = play
         return play

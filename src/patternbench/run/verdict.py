@@ -7,23 +7,23 @@ from collections.abc import Mapping, Sequence
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import Entry
 from patternbench.run.doubts import NOTHING_SUCCEEDED
-from patternbench.run.session import Session
+from patternbench.run.prepared_run import PreparedRun
 
 
-def lacking(session: Session, entries: Sequence[Entry]) -> list[str]:
+def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     """What a run lacks besides failed rounds, in sentences; nothing when it is what the study asked for."""
-    scenarios = {scenario.id: scenario for scenario in session.plan.scenarios}
-    return [*_stopped(session, entries), *_without_valid(scenarios, entries), *_nothing_good(scenarios, entries)]
+    scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
+    return [*_stopped(prepared, entries), *_without_valid(scenarios, entries), *_nothing_good(scenarios, entries)]
 
 
-def _stopped(session: Session, entries: Sequence[Entry]) -> list[str]:
-    left = len(session.rounds) - len(entries)
+def _stopped(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
+    left = len(prepared.rounds) - len(entries)
     if left <= 0:
         return []
     last = max(entries, key=lambda entry: entry.started, default=None)
     why = next((doubt for doubt in reversed(last.doubts) if doubt.invalidates), None) if last else None
-    cause = f": {why.message}; {why.remedy.replace('DIR', str(session.folder.path))}" if why else ""
-    return [f"the run was stopped with {left} of {len(session.rounds)} rounds to go{cause}"]
+    cause = f": {why.message}; {why.remedy.replace('DIR', str(prepared.folder.path))}" if why else ""
+    return [f"the run was stopped with {left} of {len(prepared.rounds)} rounds to go{cause}"]
 
 
 def _without_valid(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:

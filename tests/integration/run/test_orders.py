@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from patternbench.records.folder import RunFolder
-from patternbench.run import session
+from patternbench.run import prepared_run
 from patternbench.run.executor import LocalExecutor
 from patternbench.run.orders import RoundOrder, RoundResult
 
@@ -58,7 +58,7 @@ def begun(folder: Path, workload: str) -> tuple[RunFolder, RoundOrder]:
     """A run that is prepared, and the order of its first round."""
     (folder / "users.csv").write_text("size\n10\n20\n3000\n")
     (folder / "study.yaml").write_text(STUDY + workload)
-    prepared = session.begin(str(folder / "study.yaml"), folder / "here", skip_unavailable=False)
+    prepared = prepared_run.begin(str(folder / "study.yaml"), folder / "here", skip_unavailable=False)
     order = prepared.orders().of(prepared.rounds[0], prepared.plan.scenarios[0], "00000", "warm-up-000")
     return prepared.folder, order
 

@@ -22,7 +22,7 @@ from patternbench.records import attempts, tables
 from patternbench.records.attempts import Batch
 from patternbench.records.columns import ATTEMPTS, RESPONSES, ROUNDS, STEPS, TABLE_2, names
 from patternbench.records.schemas import SCHEMAS
-from patternbench.run.session import planned
+from patternbench.run.prepared_run import planned
 
 UNITS = {"s": ("s", "ms"), "1/s": ("/s",), "%": ("%",), "": ("",)}
 """How a report writes the unit of a column."""

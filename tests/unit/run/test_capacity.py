@@ -7,7 +7,7 @@ from tests.support.studies import study
 
 from patternbench.analyze.load.rate_search import Limits, RateStep, capacity, parse_objective
 from patternbench.cli.capacity import in_words
-from patternbench.run.capacity import RateRound, Rig, _one_scenario, of_url
+from patternbench.run.rate_rounds import RateRound, Rig, _one_scenario, of_url
 from patternbench.study.load import loads
 from patternbench.study.problems import InputError
 from patternbench.study.units import Duration

@@ -52,7 +52,7 @@ def test_a_run_goes_on_with_a_valid_round_with_one_unlucky_round_and_with_failed
     assert not stops(made, Round(len(made), 1, "a"))
 
 
-def session(faults: dict[str, Any], rounds: int = 2) -> Any:
+def prepared(faults: dict[str, Any], rounds: int = 2) -> Any:
     injected = [Fault.model_validate({kind: given}) for kind, given in faults.items()]
     scenarios = [SimpleNamespace(id="a", faults=injected)]
     plan = SimpleNamespace(scenarios=scenarios)
@@ -76,13 +76,13 @@ NO_FAULT: dict[str, Any] = {"abort": {"percentage": 0}}
 def test_a_run_that_is_not_what_was_asked_for_says_what_it_lacks(
     made: list[Entry], faults: dict[str, Any], said: list[str]
 ) -> None:
-    found = lacking(session(faults), made)
+    found = lacking(prepared(faults), made)
     assert len(found) == len(said)
     assert all(part in sentence for part, sentence in zip(said, found, strict=True))
 
 
 def test_the_remedy_of_a_stopped_run_names_its_folder() -> None:
-    assert "patternbench resume /runs/x --retry-invalid" in lacking(session(NO_FAULT), [entry(0, 0, GONE)])[0]
+    assert "patternbench resume /runs/x --retry-invalid" in lacking(prepared(NO_FAULT), [entry(0, 0, GONE)])[0]
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict[str, Any]) -> tuple[str | None, int]:

@@ -33,7 +33,7 @@ NONE_AGAIN = Again()
 
 
 @dataclass(frozen=True)
-class Session:
+class PreparedRun:
     """A run that is prepared: nothing is missing, and its folder is there."""
 
     study: Study
@@ -80,29 +80,29 @@ class Session:
         stored.write_manifest(self.folder, noted.with_more(part, facts))
 
 
-def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool = False) -> Session:
+def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool = False) -> PreparedRun:
     """Prepare a new run: everything that can be wrong is found here, before anything is measured."""
     text = read_text(study_file)
     study = loads(text, study_file)
     with placed(text, study_file):
         if no_commands:
             inspection.refuse_commands(study)
-        session = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
+        prepared = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
     private = inspection.holds_secrets(parse_study(text, study_file))
-    session.folder.create(private)
-    _write(session, text, study_file, private)
-    return replace(session, inputs=_kept_inputs(session.folder, session.inputs.beside))
+    prepared.folder.create(private)
+    _write(prepared, text, study_file, private)
+    return replace(prepared, inputs=_kept_inputs(prepared.folder, prepared.inputs.beside))
 
 
-def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> Session:
-    """A session whose drivers have said that they can do every round."""
+def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> PreparedRun:
+    """A run whose drivers have said that they can do every round."""
     inputs = Inputs(beside)
     plan, cast = _examined(study, inputs, skip_unavailable)
     rounds = rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order)
-    return Session(study, plan, rounds, cast, RunFolder(out), inputs)
+    return PreparedRun(study, plan, rounds, cast, RunFolder(out), inputs)
 
 
-def reopen(out: Path) -> Session:
+def reopen(out: Path) -> PreparedRun:
     """Prepare to go on with a run: its study, plan and cast are those that it began with."""
     folder = RunFolder(out)
     folder.check()
@@ -115,7 +115,7 @@ def reopen(out: Path) -> Session:
     if [scenario.id for scenario in kept_plan.scenarios] != [scenario.id for scenario in plan.scenarios]:
         hint = "go on with the version of patternbench that began it"
         raise InputError(Problem("its plan is not what its study expands to now", file=str(folder.plan), hint=hint))
-    return Session(study, plan, rounds, cast, folder, inputs)
+    return PreparedRun(study, plan, rounds, cast, folder, inputs)
 
 
 def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
@@ -142,13 +142,13 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
     return plan, cast
 
 
-def _write(session: Session, text: str, study_file: str, private: bool) -> None:
+def _write(prepared: PreparedRun, text: str, study_file: str, private: bool) -> None:
     """Write what a run begins with; what holds the secrets of its study is for the caller's eyes alone."""
     name = "study.json" if study_file.endswith(".json") else "study.yaml"
-    files.write_text(session.folder.path / name, text, private)
-    copied = keep(session.folder, session.plan.files(), session.inputs.beside)
-    stored.write_manifest(session.folder, manifest(session.study, study_file, session.cast.left_out, copied))
-    stored.write_plan(session.folder, planned(session.plan, session.rounds), private)
+    files.write_text(prepared.folder.path / name, text, private)
+    copied = keep(prepared.folder, prepared.plan.files(), prepared.inputs.beside)
+    stored.write_manifest(prepared.folder, manifest(prepared.study, study_file, prepared.cast.left_out, copied))
+    stored.write_plan(prepared.folder, planned(prepared.plan, prepared.rounds), private)
 
 
 def planned(plan: Plan, rounds: Iterable[Round]) -> RunPlan:
