@@ -11,15 +11,18 @@ from typing import cast
 
 import httpx
 
-from patternbench.lab import cgroups, envoy
+from patternbench.lab import cgroups, changes, envoy
+from patternbench.lab.changes import Start
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components import KINDS
 from patternbench.lab.components.fault_proxy import FaultProxy
-from patternbench.lab.host import Host, LocalHost, Running
+from patternbench.lab.host import Host, LocalHost
 from patternbench.lab.launch import Launch, ResourceLimits
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
 from patternbench.lab.programs import Program
+from patternbench.lab.resets import resets_of
+from patternbench.lab.running import Running
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
 from patternbench.study.document import Document
@@ -31,6 +34,8 @@ Entry = tuple[str, str, dict[str, object]]
 """A component as a system file names it: its name, its kind, its settings."""
 LIMITS = ("memory", "cpu")
 """The settings of a program that only act where the machine has control groups for us."""
+RESET = "reset"
+"""The field of an entry that says how the component is reset, whatever its kind."""
 
 
 class Bench:
@@ -45,12 +50,28 @@ class Bench:
         self._spoilt: list[str] = []
         self._http = httpx.Client(timeout=5.0)
 
-    def start(self, topology: Topology, ways: Sequence[Way] = ()) -> None:
-        """Bring a system up, with a fault proxy on some ways; raise StartError, with nothing left, when one fails."""
+    def change(self, topology: Topology, ways: Sequence[Way] = ()) -> None:
+        """Have this system up for the next round, with a fault proxy on some ways, and what runs that fits kept up.
+
+        Raises StartError when a component fails: that one is down then, and is started by the next change.
+        """
         self.ways = tuple(ways)
         topology = proxied(topology, ways)
-        self.host.launch(topology.launches)
-        self.targets = [self.running[name].url for name in topology.endpoints]
+        self.host.change(topology.launches, changes.every_round(topology.launches))
+        self._down.clear()
+        self.targets = [*(self.running[name].url for name in topology.endpoints), *topology.urls]
+
+    @property
+    def started(self) -> Sequence[Start]:
+        """What the last change has started."""
+        return self.host.started
+
+    def reset(self) -> list[str]:
+        """Carry out the resets by call and command of what was up before; returns who has any.
+
+        Raises StartError when one fails: that component is down then, and is started by the next change.
+        """
+        return self.host.reset(but={start.component for start in self.started})
 
     @property
     def running(self) -> Mapping[str, Running]:
@@ -97,11 +118,6 @@ class Bench:
         except httpx.HTTPError as error:
             raise StartError(f"envoy does not say what it answered: {error or type(error).__name__}") from None
 
-    @property
-    def keeps_logs(self) -> bool:
-        """Whether a component writes a log that belongs to the round."""
-        return any(running.launch.log for running in self.running.values())
-
     def finished_logs(self) -> dict[str, list[Path]]:
         """The files of each component's log, whole; the components that write them are ended by this."""
         writers = {name: running for name, running in self.running.items() if running.launch.log}
@@ -134,6 +150,11 @@ class Bench:
         """Start a component again that has ended; returns when it is ready. Raises StartError when it is not."""
         self.host.restart(name)
         self._down.discard(name)
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether something keeps the system from being used for another round."""
+        return bool(self._spoilt)
 
     def spoil(self, why: str) -> None:
         """Take note that the system is not as it was, so that no other round may use it."""
@@ -180,11 +201,9 @@ def of_url(url: str, trust: Mapping[str, object]) -> Topology:
     return described([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
 
 
-def direct(urls: list[str], folder: Path) -> Bench:
-    """A service that already runs, with nothing in front of it."""
-    bench = Bench(folder)
-    bench.targets = urls
-    return bench
+def direct(urls: Sequence[str]) -> Topology:
+    """A service that already runs, with nothing in front of it: there is nothing to launch."""
+    return Topology((), (), tuple(urls))
 
 
 def described(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: Neighbours | None = None) -> Topology:
@@ -200,7 +219,11 @@ def _with_needs(launch: Launch) -> Launch:
 
 def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
     name, kind, fields = entry
-    return _component(name, kind, fields).describe(name, neighbours)
+    component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
+    launch = component.describe(name, neighbours)
+    if RESET not in fields:
+        return launch
+    return replace(launch, reset=resets_of(fields[RESET], component.resets(), f"{name}.{RESET}"))
 
 
 def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
@@ -220,7 +243,7 @@ def proxy_name(way: Way) -> str:
 def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:
     with ExitStack() as starting:
         bench = starting.enter_context(Bench(folder))
-        bench.start(topology, ways)
+        bench.change(topology, ways)
         starting.pop_all()
         return bench
 
@@ -303,4 +326,4 @@ def _component(name: str, kind: str, fields: dict[str, object]) -> Component:
     try:
         return cast(Component, validated(model, Document("", fields)))
     except InputError as error:
-        raise InputError([replace(problem, path=f"{name}.{problem.path}") for problem in error.problems]) from None
+        raise InputError([problem.below(name) for problem in error.problems]) from None

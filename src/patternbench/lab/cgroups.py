@@ -100,11 +100,17 @@ class Limiter:
         group = self._groups.get(name)
         return "; it ran out of the memory that it may take" if group and group.ran_out_of_memory() else ""
 
+    def leave(self, name: str) -> None:
+        """Forget the limits of a component that has ended, so that its next start begins without a history."""
+        self.refused.pop(name, None)
+        group = self._groups.pop(name, None)
+        if group:
+            group.remove()
+
     def close(self) -> None:
         """Remove every group; what was in them has ended."""
-        for group in self._groups.values():
-            group.remove()
-        self._groups.clear()
+        for name in list(self._groups):
+            self.leave(name)
 
 
 def _wanted(limits: ResourceLimits) -> set[str]:

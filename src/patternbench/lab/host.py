@@ -1,6 +1,7 @@
 """A host launches components: it alone opens ports, writes files, starts processes, waits and cleans up.
 
-The local host is this machine. What does not depend on each other is started side by side.
+The local host is this machine. What does not depend on each other is started side by side. What runs becomes what is
+wanted next with as few starts as that takes (``lab/changes.py``).
 """
 
 from __future__ import annotations
@@ -12,21 +13,24 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import dropwhile, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from patternbench.lab import accounts, ports
+from patternbench.lab import accounts, calls, changes, ports
 from patternbench.lab.accounts import Account
+from patternbench.lab.calls import Call
 from patternbench.lab.cgroups import Limiter
-from patternbench.lab.launch import NO_LIMITS, ErrorLog, File, Launch, Preparation
+from patternbench.lab.changes import AS_PLANNED, Start
+from patternbench.lab.launch import NO_LIMITS, ErrorLog, File, Launch, LiveFile, Preparation
 from patternbench.lab.processes import Process, StartError, bound_to
-from patternbench.lab.ready import announcements
-from patternbench.lab.references import SELF, Value, part_of, producer_of, producers, reference, resolved
+from patternbench.lab.ready import Starting, announcements
+from patternbench.lab.references import producers, resolved
+from patternbench.lab.running import CHANGE, Running, value_of
 from patternbench.lab.topology import in_order
 
 GLANCE_S = 0.02
@@ -35,26 +39,8 @@ MOST_LINES = 5
 READ_INPUT = ("sh", "-c", 'exec "$@" <"$0"')
 """Runs a command with its standard input from a file; the guard keeps its own for itself."""
 
-
-@dataclass
-class Running:
-    """A component that is up: its launch with every reference resolved, its process, where it is reached.
-
-    ``account`` is who it runs as; ``folder`` is its own.
-    """
-
-    launch: Launch
-    process: Process
-    folder: Path
-    account: Account
-    url: str = ""
-    endpoints: Mapping[str, str] = field(default_factory=dict)
-
-    def address(self, what: str) -> str | None:
-        """What a reference to it stands for: ``url``, an endpoint's name, or a part of either."""
-        name, _, part = what.partition(".")
-        url = self.url if name == "url" else self.endpoints[name]
-        return part_of(url, part) if part else url
+Needed = Mapping[str, "Future[Running]"]
+"""The components that one needs, once they are there."""
 
 
 class Host(Protocol):
@@ -66,6 +52,23 @@ class Host(Protocol):
 
     def launch(self, launches: Sequence[Launch]) -> None:
         """Bring components up, and return when all are ready; raise StartError, with nothing left, when one fails."""
+
+    @property
+    def started(self) -> Sequence[Start]:
+        """What the last change has started, in the order of being ready."""
+
+    def change(self, launches: Sequence[Launch], anew: Mapping[str, str]) -> None:
+        """Have what runs become what is wanted: started where it must be, otherwise changed while it runs.
+
+        ``anew`` says why components that could stay up are started all the same. Raises StartError when one fails:
+        that one is down then, and is started by the next change.
+        """
+
+    def reset(self, but: Collection[str]) -> list[str]:
+        """Carry out the resets by call and command of what runs, ``but`` for some; returns who has any.
+
+        Raises StartError when one fails.
+        """
 
     def finish(self, name: str) -> None:
         """Have a component end as it likes to; raise StartError when that takes too long."""
@@ -102,39 +105,108 @@ class LocalHost:
     ) -> None:
         self.folder = folder
         self.running: dict[str, Running] = {}
+        self.started: list[Start] = []
         self._secret, self._clock, self._pause = secret, clock, pause
         self._limiter = Limiter()
         self._processes: list[Process] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._http = calls.client()
 
     def launch(self, launches: Sequence[Launch]) -> None:
         """Bring components up, and return when all are ready; raise StartError, with nothing left, when one fails."""
         try:
-            order = in_order(launches)
-            _refuse_lacking(order)
-            self.running |= self._side_by_side(order, ports.chosen({_told(launch): launch.ports for launch in order}))
+            self.change(launches)
         except BaseException:
             self.close()
             raise
 
-    def _side_by_side(self, order: Sequence[Launch], chosen: Mapping[str, Mapping[str, int]]) -> dict[str, Running]:
-        """Start each launch as soon as what it needs is ready."""
-        begun: dict[str, Future[Running]] = {}
-        with ThreadPoolExecutor(max(len(order), 1)) as pool:
-            try:
-                for launch in order:
-                    needed = {name: begun[name] for name in producers(launch)}
-                    begun[launch.name] = pool.submit(self._start_after, launch, needed, chosen[_told(launch)])
-                for future in as_completed(begun.values()):
-                    future.result()
-            except BaseException:
-                self._closing.set()  # those that still wait give up
-                raise
-        return {name: future.result() for name, future in begun.items()}
+    def change(self, launches: Sequence[Launch], anew: Mapping[str, str] = AS_PLANNED) -> None:
+        """Have what runs become what is wanted: started where it must be, otherwise changed while it runs.
 
-    def _start_after(self, launch: Launch, needed: Mapping[str, Future[Running]], own: Mapping[str, int]) -> Running:
-        return self._start(launch, {name: future.result() for name, future in needed.items()}, own)
+        ``anew`` says why components that could stay up are started all the same. Raises StartError when one fails:
+        that one is down then, and is started by the next change.
+        """
+        self.started = []
+        order = in_order(launches)
+        _refuse_lacking(order)
+        declared = {name: running.declared for name, running in self.running.items()}
+        reasons = changes.starts(declared, order, {**self._ended(), **anew})
+        self._take_down(self.running.keys() - {launch.name for launch in order if launch.name not in reasons})
+        chosen = ports.chosen({_told(launch): launch.ports for launch in order if launch.name in reasons})
+        self._side_by_side(order, partial(self._brought, chosen, reasons))
+
+    def _ended(self) -> dict[str, str]:
+        """What is known of each component that has ended."""
+        return {name: running.process.why_not() for name, running in self.running.items() if not running.process.alive}
+
+    def _side_by_side(self, order: Sequence[Launch], bring: Callable[[Launch, Needed], Running]) -> None:
+        """Bring each component as soon as what it needs is there; when one fails, what is not there yet is ended."""
+        begun: dict[str, Future[Running]] = {}
+        try:
+            with ThreadPoolExecutor(max(len(order), 1)) as pool:
+                self._bring_all(order, bring, pool, begun)
+        except StartError:
+            self.running = {name: future.result() for name, future in begun.items() if future.exception() is None}
+            self._end_strays()
+            for name in begun.keys() - self.running.keys():
+                self._limiter.leave(name)
+            self._closing.clear()
+            raise
+        except BaseException:
+            self.close()
+            raise
+        self.running = {name: future.result() for name, future in begun.items()}
+
+    def _bring_all(
+        self,
+        order: Sequence[Launch],
+        bring: Callable[[Launch, Needed], Running],
+        pool: ThreadPoolExecutor,
+        begun: dict[str, Future[Running]],
+    ) -> None:
+        try:
+            for launch in order:
+                needed = {name: begun[name] for name in producers(launch)}
+                begun[launch.name] = pool.submit(bring, launch, needed)
+            for future in as_completed(begun.values()):
+                future.result()
+        except BaseException:
+            self._closing.set()  # those that still wait give up
+            raise
+
+    def _brought(
+        self, chosen: Mapping[str, Mapping[str, int]], reasons: Mapping[str, str], launch: Launch, needed: Needed
+    ) -> Running:
+        """A component as it is wanted, once those that it needs are: started for a reason, else changed."""
+        producing = {name: future.result() for name, future in needed.items()}
+        if launch.name not in reasons:
+            with _naming(launch):
+                return self._changed(self.running[launch.name], launch, producing)
+        began = self._clock()
+        running = self._start(launch, producing, chosen[_told(launch)])
+        self.started.append(Start(launch.name, reasons[launch.name], self._clock() - began))
+        return running
+
+    def _take_down(self, names: Collection[str]) -> None:
+        """End components, side by side, the last that was started first."""
+        ending = [name for name in reversed(list(self.running)) if name in names]
+        self._end([self.running.pop(name).process for name in ending])
+        for name in ending:
+            self._limiter.leave(name)
+
+    def _end_strays(self) -> None:
+        """End the processes that belong to no component that is up."""
+        staying = [running.process for running in self.running.values()]
+        self._end([process for process in self._processes if process not in staying])
+
+    def _end(self, processes: Sequence[Process]) -> None:
+        for process in processes:
+            process.ask_to_end()
+        for process in processes:
+            process.close()
+            with self._lock, suppress(ValueError):  # while everything is taken down it is not there any more
+                self._processes.remove(process)
 
     def _start(self, launch: Launch, producing: Mapping[str, Running], own: Mapping[str, int]) -> Running:
         """Start a component whose producers are ready; its addresses are known once it is ready itself."""
@@ -144,15 +216,82 @@ class LocalHost:
     def _started(self, launch: Launch, producing: Mapping[str, Running], own: Mapping[str, int]) -> Running:
         folder = self.folder / launch.name
         account = accounts.owner_of_new(folder, launch.user)
-        facts = {"folder": str(folder), "user": account.user, "change": "0"}
+        facts = {"folder": str(folder), "user": account.user, CHANGE: "0"}
         facts |= {f"port.{name}": str(port) for name, port in own.items()}
         facts |= {f"secret.{name}": self._secret() for name in launch.secrets}
-        wanted = replace(launch, url="", endpoints={}, ports=own)
-        concrete = resolved(wanted, _value(launch, facts, producing))
+        before = replace(launch, url="", endpoints={}, live=(), reset=(), ports=own)
+        concrete = resolved(before, value_of(launch, facts.__getitem__, producing))
         process = self._prepared(concrete, account)
         facts |= {f"said.{key}": str(value) for key, value in announcements(process.written()).items()}
-        url, endpoints = resolved((launch.url, launch.endpoints), _value(launch, facts, producing))
-        return Running(concrete, process, folder, account, url, endpoints)
+        url, endpoints = resolved((launch.url, launch.endpoints), value_of(launch, facts.__getitem__, producing))
+        running = Running(launch, concrete, process, folder, account, facts, url, endpoints)
+        self._tell(running, producing)
+        return running
+
+    def _changed(self, running: Running, launch: Launch, producing: Mapping[str, Running]) -> Running:
+        """A component that stays up, once what is live of it is as a launch says, and acts."""
+        running.declared = launch
+        if running.changed_files(producing):
+            running.count_change()
+            self._rewrite(running, running.changed_files(producing), producing)
+        self._tell(running, producing)
+        return running
+
+    def _rewrite(self, running: Running, files: list[File], producing: Mapping[str, Running]) -> None:
+        """Replace live files of a component, have it read them, and return when they act."""
+        for file in files:
+            _write(running.folder, file, running.account)
+        running.wrote(files)
+        parts = running.live_files({file.path for file in files}, producing)
+        for signal in dict.fromkeys(part.signal for part in parts if part.signal):
+            running.process.signal(signal)
+        for part in parts:
+            self._await_acting(running, part)
+
+    def _await_acting(self, running: Running, part: LiveFile) -> None:
+        """Return once a file acts that was replaced; raise StartError when it does not."""
+        starting = self._starting(running.launch, running.process, running.account)
+        if part.acts and not self._reaches(partial(part.acts.met, starting), running.launch, running.process):
+            name, tail = running.launch.name, running.process.tail() or "it wrote nothing"
+            raise StartError(f"{name} did not act on its new {part.path} within {running.launch.within}: {tail}")
+
+    def _tell(self, running: Running, producing: Mapping[str, Running]) -> None:
+        """Make those live calls of a component that it has not taken with this content."""
+        for name, call in running.live_calls(producing).items():
+            if running.calls.get(name) != call:
+                self._take(running, name, call)
+
+    def _take(self, running: Running, name: str, call: Call) -> None:
+        try:
+            calls.make(call, self._http)
+        except StartError as error:
+            raise StartError(f"{running.launch.name} did not take its live setting `{name}`: {error}") from None
+        running.calls[name] = call
+
+    def reset(self, but: Collection[str]) -> list[str]:
+        """Carry out the resets by call and command of what runs, ``but`` for some; returns who has any.
+
+        Raises StartError when one fails: that component is down then, and is started by the next change.
+        """
+        names = [name for name, running in self.running.items() if name not in but and running.resets]
+        for name in names:
+            try:
+                self._reset(self.running[name])
+            except StartError as error:
+                told = _told(self.running[name].declared)
+                self._take_down([name])
+                raise StartError(f"{told} could not be reset: {error}") from None
+        return names
+
+    def _reset(self, running: Running) -> None:
+        """Reset a component, and have it take its live calls again, which a reset may undo."""
+        for reset in resolved(running.resets, running.value(self.running)):
+            if isinstance(reset, Call):
+                calls.make(reset, self._http)
+            else:
+                self._prepare(running.launch, reset, running.account)
+        running.calls.clear()
+        self._tell(running, self.running)
 
     def _prepared(self, launch: Launch, account: Account) -> Process:
         """A component's process, once its files are written, its preparations made, and it is ready."""
@@ -165,14 +304,19 @@ class LocalHost:
     def _ready(self, launch: Launch, account: Account) -> Process:
         """A component's process, once it is ready."""
         process = self._begun(launch, self._limiter.command(launch, account.command(*launch.command)))
-        starting = _Start(launch.ports, process.written, partial(self._succeeds, launch, account))
+        starting = self._starting(launch, process, account)
         self._await(lambda: process.alive and launch.ready.met(starting), launch, process)
         return process
 
+    def _starting(self, launch: Launch, process: Process, account: Account) -> Starting:
+        return _StartingProcess(launch.ports, process.written, partial(self._succeeds, launch, account))
+
     def _succeeds(self, launch: Launch, account: Account, command: tuple[str, ...], seconds: float) -> bool:
         """Whether a probe of a component ends well within a time."""
-        with self._begun(launch, account.command(*command)) as probe:
-            return probe.ended(seconds) and probe.code == 0
+        probe = self._begun(launch, account.command(*command))
+        succeeded = probe.ended(seconds) and probe.code == 0
+        self._end([probe])
+        return succeeded
 
     def _prepare(self, launch: Launch, preparation: Preparation, account: Account) -> None:
         """Carry a command out to its end; raise StartError with its last lines when it fails."""
@@ -180,6 +324,7 @@ class LocalHost:
         fed = (*READ_INPUT, str(self.folder / launch.name / preparation.input)) if preparation.input else ()
         process = self._begun(launch, account.command(*fed, *preparation.command))
         self._await(lambda: not process.alive, launch, process)
+        self._end([process])
         if process.code:
             wrote = process.tail() or "it wrote nothing"
             raise StartError(f"{launch.name} was not prepared: {program} ended with code {process.code}: {wrote}")
@@ -200,15 +345,18 @@ class LocalHost:
 
     def _await(self, reached: Callable[[], bool], launch: Launch, process: Process) -> None:
         """Return once something is reached; raise StartError when the process ends first, or time is up."""
+        if not self._reaches(reached, launch, process):
+            raise StartError(_why_not(process, launch, self.folder / launch.name) + self._limiter.cause(launch.name))
+
+    def _reaches(self, reached: Callable[[], bool], launch: Launch, process: Process) -> bool:
+        """Whether something is reached before the process ends and within the time that the component has."""
         deadline = self._clock() + launch.within.seconds
         while True:
             alive = process.alive
             if reached():
-                return
+                return True
             if not alive or self._closing.is_set() or self._clock() > deadline:
-                raise StartError(
-                    _why_not(process, launch, self.folder / launch.name) + self._limiter.cause(launch.name)
-                )
+                return False
             self._pause(GLANCE_S)
 
     def finish(self, name: str) -> None:
@@ -221,8 +369,10 @@ class LocalHost:
     def restart(self, name: str) -> None:
         """Start a component again that has ended, at the same addresses and with its files; return when it is ready."""
         running = self.running[name]
-        running.process.close()
+        self._end([running.process])
         running.process = self._ready(running.launch, running.account)
+        running.calls.clear()
+        self._tell(running, self.running)
 
     def dead(self, but: Collection[str] = ()) -> list[str]:
         """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
@@ -253,6 +403,7 @@ class LocalHost:
                 self._processes.pop().close()
             self.running.clear()
             self._limiter.close()
+        self._http.close()
 
     def __enter__(self) -> LocalHost:
         """Use as a context: closed on leaving."""
@@ -263,24 +414,12 @@ class LocalHost:
 
 
 @dataclass(frozen=True)
-class _Start:
+class _StartingProcess:
     """What can be seen of a component that is starting (``ready.Starting``)."""
 
     ports: Mapping[str, int]
     written: Callable[[], str]
     succeeds: Callable[[tuple[str, ...], float], bool]
-
-
-def _value(launch: Launch, facts: Mapping[str, str], producing: Mapping[str, Running]) -> Value:
-    """What the references of a launch stand for, from what is known of itself and of those that it needs."""
-
-    def value(name: str, what: str) -> str | None:
-        try:
-            return facts[what] if name == SELF else producing[producer_of(launch, name)].address(what)
-        except KeyError:
-            raise StartError(f"{launch.name} refers to {reference(name, what)}, which there is not") from None
-
-    return value
 
 
 def _told(launch: Launch) -> str:
@@ -305,15 +444,17 @@ def _refuse_lacking(launches: Iterable[Launch]) -> None:
 
 
 def _write(folder: Path, file: File, account: Account) -> None:
-    """Write a file of a component, for its account alone."""
+    """Write a file of a component, for its account alone; who reads it sees the old content or all of the new."""
     path = folder / file.path
     for parent in [*reversed(path.relative_to(folder).parents)][1:]:
         (folder / parent).mkdir(exist_ok=True)
         account.own(folder / parent)
-    path.touch(mode=0o600)
+    new = path.with_name(f".{path.name}.new")
+    new.touch(mode=0o600)
     text = file.content if isinstance(file.content, str) else json.dumps(file.content, indent=1)
-    path.write_text(text, encoding="utf-8")
-    account.own(path)
+    new.write_text(text, encoding="utf-8")
+    account.own(new)
+    new.replace(path)
 
 
 def _why_not(process: Process, launch: Launch, folder: Path) -> str:

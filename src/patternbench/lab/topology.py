@@ -27,10 +27,11 @@ class Way:
 
 @dataclass(frozen=True)
 class Topology:
-    """What a host is to launch, and the components that load goes to, in turn."""
+    """What a host is to launch, and the components, or the URLs of what already runs, that load goes to in turn."""
 
     launches: tuple[Launch, ...]
     endpoints: tuple[str, ...]
+    urls: tuple[str, ...] = ()
 
     def ways(self) -> list[Way]:
         """Every way there is: from the edge to each endpoint, and from each component to those that it refers to."""
@@ -45,7 +46,7 @@ class Topology:
             raise InputError(Problem("there is no such way", value=str(way), allowed=_listed(ways), hint=hint))
         endpoints = [proxy.name if way == Way(EDGE, name) else name for name in self.endpoints]
         launches = [_through(launch, way, proxy.name) for launch in self.launches]
-        return Topology((*launches, proxy), tuple(endpoints))
+        return replace(self, launches=(*launches, proxy), endpoints=tuple(endpoints))
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong with the names in it: given twice, of nobody, or in a circle."""

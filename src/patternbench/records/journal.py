@@ -36,10 +36,21 @@ class Acted:
 
 
 @dataclass(frozen=True)
+class Started:
+    """A component that was started for a round, before it: why, and how many seconds it took until it was ready."""
+
+    component: str
+    why: str
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Entry:
     """What happened to one round. Times in seconds; ``started`` is Unix time.
 
     ``file`` names its attempts, ``sha256`` is their file's; journals of before have no hash, and no faults.
+    ``starts`` are the components that were started for it, ``reset_seconds`` is how long the resets took that left
+    components up: both happen before the round, and are no part of ``seconds``.
     """
 
     round: int
@@ -55,6 +66,8 @@ class Entry:
     doubts: list[Doubt] = field(default_factory=list)
     sha256: str | None = None
     faults: list[Acted] = field(default_factory=list)
+    starts: list[Started] = field(default_factory=list)
+    reset_seconds: float = 0.0
 
     @property
     def valid(self) -> bool:

@@ -27,7 +27,7 @@ from patternbench.observe.seam import ObservationError
 from patternbench.plan.scenarios import content_id
 from patternbench.records import inputs as copies
 from patternbench.records.folder import RunFolder, digest
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Acted, Entry
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Acted, Entry, Started
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run import doubts, observing
 from patternbench.run.orders import RoundOrder, RoundResult
@@ -129,6 +129,8 @@ class _OneRound:
     def run(self, blank: Entry) -> Entry:
         """Run it; what fails is told as the cause."""
         entry = self._measured_or_failed(blank)
+        started = [Started(start.component, start.why, start.seconds) for start in self._stage.started]
+        entry = replace(entry, starts=started, reset_seconds=self._stage.reset_seconds)
         return replace(entry, doubts=entry.doubts + doubts.of_absence(self._absent()))
 
     def _measured_or_failed(self, blank: Entry) -> Entry:

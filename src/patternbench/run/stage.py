@@ -1,8 +1,9 @@
-"""What is kept up from round to round: the system of the scenario, and the clients."""
+"""What is kept up from round to round: the system, changed into that of the next scenario, and the clients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -12,8 +13,9 @@ from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import bench as lab
 from patternbench.lab import systems
 from patternbench.lab.bench import Bench
+from patternbench.lab.changes import Start
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Way
+from patternbench.lab.topology import Topology, Way
 from patternbench.records.inputs import Inputs
 from patternbench.study.system import NamedSystem, System, Trust, UrlSystem
 
@@ -24,27 +26,36 @@ class Stage:
     def __init__(self, folder: Path, inputs: Inputs) -> None:
         self.folder = folder
         self.inputs = inputs
-        self._system: tuple[System, SystemFile | None, tuple[Way, ...]] | None = None
         self._bench: Bench | None = None
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
         """Who each component ran as that has a user of its own."""
         self.limits: dict[str, str] = {}
         """The limits of each component that has any, and why they do not act where they do not."""
+        self.reset_seconds = 0.0
+        """How long the resets before the round took that are calls or commands."""
 
     def bench(self, system: System, file: SystemFile | None = None, ways: tuple[Way, ...] = ()) -> Bench:
-        """The system up with these settings: the one from before if it fits, lives and keeps no log, else a new one.
+        """The system up with these settings, and reset: what was up before and fits stays up.
 
         ``file`` describes a system by name; without it, that is looked up beside the study and among ours. A fault
         proxy stands on each of the ``ways``.
         """
-        wanted = (system, file, ways)
-        if self._bench is None or self._system != wanted or self._bench.keeps_logs or self._bench.dead():
+        self.reset_seconds = 0.0
+        bench = self._usable()
+        bench.change(self.topology(system, file), ways)
+        self.accounts |= bench.accounts()
+        self.limits |= bench.limits()
+        began = time.perf_counter()
+        if bench.reset():
+            self.reset_seconds = time.perf_counter() - began
+        return bench
+
+    def _usable(self) -> Bench:
+        """The bench of the round before, if another round may use it, else a new one."""
+        if self._bench is None or self._bench.spoilt:
             self._close_bench()
-            self._bench = self._bring_up(system, file, ways)
-            self._system = wanted
-            self.accounts |= self._bench.accounts()
-            self.limits |= self._bench.limits()
+            self._bench = Bench(self.folder)
         return self._bench
 
     def client(self, spec: ClientSpec, when_new: Callable[[Client], None] = lambda _: None) -> Client:
@@ -67,6 +78,11 @@ class Stage:
         """The files of each component that keeps a log, whole; the round is over for such a system."""
         return self._bench.finished_logs() if self._bench else {}
 
+    @property
+    def started(self) -> Sequence[Start]:
+        """What was started for the round."""
+        return self._bench.started if self._bench else []
+
     def dead(self) -> list[str]:
         """What is known of components that have died."""
         return self._bench.dead() if self._bench else []
@@ -76,13 +92,14 @@ class Stage:
         for name, client in self._clients.items():
             yield name, client.description
 
-    def _bring_up(self, system: System, file: SystemFile | None, ways: tuple[Way, ...]) -> Bench:
+    def topology(self, system: System, file: SystemFile | None = None) -> Topology:
+        """What a host is to launch for a concrete system."""
         if isinstance(system, NamedSystem):
             named = file or systems.load(system.name, self.inputs.beside)
-            return lab.named(named, system.setting_levels, self.folder, ways)
+            return lab.of_file(named, system.setting_levels)
         if isinstance(system, UrlSystem):
-            return lab.external(system.url.level, self._trust(system.trust), self.folder, ways)
-        return lab.direct([endpoint.url for endpoint in system.endpoints()], self.folder)
+            return lab.of_url(system.url.level, self._trust(system.trust))
+        return lab.direct([endpoint.url for endpoint in system.endpoints()])
 
     def _trust(self, trust: Trust) -> dict[str, object]:
         """Whom the fault proxy is to trust, as its settings."""

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LONGEST_VALUE = 60
 LOGIN = re.compile(r"://[^/@\s]*@")
@@ -36,6 +36,10 @@ class Problem:
         if self.allowed:
             text += f"; allowed: {self.allowed}"
         return f"{text}; {self.hint}" if self.hint else text
+
+    def below(self, path: str) -> Problem:
+        """The same problem, of a part of something else that stands at a path."""
+        return replace(self, path=f"{path}.{self.path}" if self.path else path)
 
     def as_json(self) -> dict[str, object]:
         """The problem as plain data, for ``--json``."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field
 
 from patternbench.lab import debian
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import File, Launch
+from patternbench.lab.launch import File, Launch, Preparation, Reset
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Port
 
@@ -25,7 +26,8 @@ class Redis(Component):
     @staticmethod
     def needs() -> list[Need]:
         """Redis's server."""
-        return [debian.need("redis", debian.find("redis-server") is not None, "redis-server")]
+        present = all(debian.find(name) for name in ("redis-server", "redis-cli"))
+        return [debian.need("redis", present, "redis-server")]
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
         """On loopback, with an empty memory and a password of its own."""
@@ -41,9 +43,15 @@ class Redis(Component):
             name=name,
             command=(*command, "--save", "", "--appendonly", "no"),
             files=(File("redis.conf", SETTINGS),),
+            env={"REDISCLI_AUTH": "${self.secret.password}"},
             user="redis",
             secrets=("password",),
             ports={"redis": self.port},
             url="redis://:${self.secret.password}@127.0.0.1:${self.port.redis}",
             ready=Port("redis"),
         )
+
+    def resets(self) -> Mapping[str, tuple[Reset, ...]]:
+        """``flush``: no key, no script."""
+        ask = (debian.program("redis-cli"), "-e", "-h", "127.0.0.1", "-p", "${self.port.redis}")
+        return {"flush": (Preparation((*ask, "FLUSHALL", "SYNC")), Preparation((*ask, "SCRIPT", "FLUSH", "SYNC")))}

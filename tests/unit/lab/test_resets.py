@@ -1,0 +1,76 @@
+"""A system file says how a component of any kind is reset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from patternbench.lab import bench, systems
+from patternbench.lab.calls import Call
+from patternbench.lab.launch import Preparation, Reset, Restart
+from patternbench.lab.resets import resets_of
+from patternbench.study.problems import InputError
+
+FLUSH = Preparation(("flush",))
+CALL = Call("POST", "${self.url}/reset")
+
+
+@pytest.mark.parametrize(
+    ("said", "resets"),
+    [
+        ("restart", (Restart(),)),
+        ("none", ()),
+        ("flush", (FLUSH,)),
+        ({"call": {"method": "POST", "url": "${self.url}/reset"}}, (CALL,)),
+        ({"command": ["rm", "-rf", "${self.folder}/cache"]}, (Preparation(("rm", "-rf", "${self.folder}/cache")),)),
+        (["flush", {"call": {"method": "POST", "url": "${self.url}/reset"}}], (FLUSH, CALL)),
+    ],
+)
+def test_a_reset_is_a_word_a_call_a_command_or_several(said: object, resets: tuple[Reset, ...]) -> None:
+    assert resets_of(said, {"flush": (FLUSH,)}, "shop.reset") == resets
+
+
+@pytest.mark.parametrize("said", ["flsh", {"cal": {}}, {"command": []}, {"call": {}, "command": ["a"]}, 5, None, {}])
+def test_anything_else_is_refused_with_what_is_allowed(said: object) -> None:
+    with pytest.raises(InputError) as refused:
+        resets_of(said, {"flush": (FLUSH,)}, "shop.reset")
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.value) == ("shop.reset", said)
+    assert problem.allowed.startswith("restart, none, flush, {call: {method, url}}")
+    assert problem.hint == ("did you mean `flush`?" if said == "flsh" else "")
+
+
+def test_all_that_is_wrong_with_resets_is_told_at_once_where_it_stands() -> None:
+    wrong = [{"call": {"method": "GIVE", "url": "nowhere"}}, "restart", "purge", {"command": "rm"}]
+    with pytest.raises(InputError) as refused:
+        resets_of(wrong, {}, "shop.reset")
+    paths = [problem.path for problem in refused.value.problems]
+    assert paths == ["shop.reset.call.method", "shop.reset.call.url", "shop.reset", "shop.reset.command"]
+
+
+FILE = """\
+patternbench-system: 1
+name: shop
+about: a target that is reset by a call
+settings: {path: {default: reset, about: of the call}}
+components:
+  - target: {reset: {call: {method: POST, url: "${self.url}/${path}"}}}
+  - target: {name: plain}
+endpoint: target
+"""
+
+
+def test_an_entry_of_a_system_file_says_it_for_its_component_alone(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "shop.yaml").write_text(FILE)
+    system = systems.load("shop", tmp_path)
+    target, plain = bench.of_file(system, {"path": "clear"}).launches
+    assert (target.reset, plain.reset) == ((Call("POST", "${self.url}/clear"),), None)
+
+
+def test_a_reset_that_its_kind_does_not_know_is_a_problem_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "shop.yaml").write_text(FILE.replace("name: plain", "name: plain, reset: truncate"))
+    (problem,) = bench.settings_problems(systems.load("shop", tmp_path), {})
+    assert (problem.path, problem.value) == ("plain.reset", "truncate")
