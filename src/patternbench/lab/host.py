@@ -289,7 +289,7 @@ class LocalHost:
             if isinstance(reset, Call):
                 calls.make(reset, self._http)
             else:
-                self._prepare(running.launch, reset, running.account)
+                self._carry_out(running.launch, reset, running.account)
         running.calls.clear()
         self._tell(running, self.running)
 
@@ -319,15 +319,21 @@ class LocalHost:
         return succeeded
 
     def _prepare(self, launch: Launch, preparation: Preparation, account: Account) -> None:
-        """Carry a command out to its end; raise StartError with its last lines when it fails."""
+        try:
+            self._carry_out(launch, preparation, account)
+        except StartError as error:
+            raise StartError(f"{launch.name} was not prepared: {error}") from None
+
+    def _carry_out(self, launch: Launch, preparation: Preparation, account: Account) -> None:
+        """Carry a command of a component out to its end; raise StartError with its last lines when it fails."""
         program = Path(preparation.command[0]).name
         fed = (*READ_INPUT, str(self.folder / launch.name / preparation.input)) if preparation.input else ()
         process = self._begun(launch, account.command(*fed, *preparation.command))
-        self._await(lambda: not process.alive, launch, process)
+        over = self._reaches(lambda: not process.alive, launch, process)
         self._end([process])
-        if process.code:
-            wrote = process.tail() or "it wrote nothing"
-            raise StartError(f"{launch.name} was not prepared: {program} ended with code {process.code}: {wrote}")
+        if process.code or not over:
+            fate = f"ended with code {process.code}" if over else f"did not end within {launch.within}"
+            raise StartError(f"{program} {fate}: {process.tail() or 'it wrote nothing'}")
 
     def _begun(self, launch: Launch, command: list[str]) -> Process:
         """A process of a component, which ``close`` knows from the first moment."""
