@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,8 @@ from scipy import stats
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.units import SHARES
 
+#: One number, or an array of them.
+Numbers = float | Floats
 _FEWEST = 2
 #: Relative to the values, a spread or a difference below this is the rounding of doubles.
 _ROUNDING = 1e-12
@@ -37,23 +38,23 @@ class Estimate:
     The error is NaN where there are too few rounds for one.
     """
 
-    value: Any
-    error: Any
-    df: Any
+    value: Numbers
+    error: Numbers
+    df: Numbers
 
     @property
-    def p(self) -> Any:
+    def p(self) -> Numbers:
         """The two-sided p against no difference; without any spread 1 for none and 0 for some."""
         return 2 * stats.t.sf(np.abs(self.in_errors), self.df)
 
     @property
-    def in_errors(self) -> Any:
+    def in_errors(self) -> Numbers:
         """The difference in standard errors; infinite where rounds never vary and yet differ."""
         with np.errstate(all="ignore"):
             t = np.divide(self.value, self.error)
         return np.where((self.error == 0) & (self.value == 0), 0.0, t)[()]
 
-    def ends(self, level: float) -> tuple[Any, Any]:
+    def ends(self, level: float) -> tuple[Numbers, Numbers]:
         """Return both ends of the interval at a confidence."""
         reach = stats.t.ppf((1 + level) / 2, self.df) * self.error
         return self.value - reach, self.value + reach
@@ -100,7 +101,7 @@ def middle(values: Floats, in_percent: bool) -> float:
     return float(np.exp(np.log(values).mean()) if in_percent else values.mean())
 
 
-def _estimate(value: Any, error: Any, df: Any, scale: Any) -> Estimate:
+def _estimate(value: Numbers, error: Numbers, df: Numbers, scale: Numbers) -> Estimate:
     tiny = _ROUNDING * scale
     return Estimate(np.where(np.abs(value) <= tiny, 0.0, value)[()], np.where(error <= tiny, 0.0, error)[()], df)
 
@@ -110,5 +111,6 @@ def _unknown(gaps: Floats) -> Estimate:
     return Estimate(value, np.full_like(value, np.nan)[()], 1.0)
 
 
-def _error(values: Floats) -> Any:
-    return values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+def _error(values: Floats) -> Numbers:
+    error: Numbers = values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+    return error

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pydantic import BaseModel
+
 from patternbench.analyze.units import UNITS, Seconds, duration_text, level_text, number, quantity
 
 LOAD, FAULT, WORLD, CLIENT, PATTERN = ROLES = ("load", "fault", "world", "client", "pattern")
@@ -25,6 +27,15 @@ class Trait:
     none: object = None
 
 
+class FactorRow(BaseModel):
+    """One factor as plain data holds it; `none` is as a table of rounds holds it."""
+
+    name: str
+    role: str
+    unit: str
+    none: object = None
+
+
 @dataclass(frozen=True)
 class FactorTable:
     """What is known of factors by their names, in the order of variation; empty for a table that is no run's."""
@@ -33,9 +44,13 @@ class FactorTable:
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, object]]) -> FactorTable:
-        """The table from plain rows with `name`, `role`, `unit` and `none`; `none` is as a table of rounds holds it."""
-        traits = {str(row["name"]): Trait(str(row["role"]), str(row["unit"]), row.get("none")) for row in rows}
-        return cls({name: _as_held(trait) for name, trait in traits.items()})
+        """The table from plain rows with the fields of `FactorRow`; raises ValueError where one lacks a field."""
+        return cls.of_rows(FactorRow.model_validate(row) for row in rows)
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[FactorRow]) -> FactorTable:
+        """The table from rows that were read."""
+        return cls({row.name: _as_held(Trait(row.role, row.unit, row.none)) for row in rows})
 
     def __bool__(self) -> bool:
         """Whether anything is known."""

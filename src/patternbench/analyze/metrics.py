@@ -28,7 +28,7 @@ unknown, though their total time is 0.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,7 @@ _MICRO = 1e-6
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
+_UserNames: TypeAlias = dict[str, "_Ints | pd.Index"]
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def latency_curve(attempts: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(curves or [pd.DataFrame(columns=["kind", "quantile", "seconds"])], ignore_index=True)
 
 
-def _parts(attempts: pd.DataFrame) -> tuple[dict[str, _Ints], _Calls, _Attempts, dict[str, Any]]:
+def _parts(attempts: pd.DataFrame) -> tuple[dict[str, _Ints], _Calls, _Attempts, _UserNames]:
     """Split rows into users, calls and attempts, which then refer to each other by position."""
     rows = attempts[_measured(attempts)]
     user, names = _user_numbers(rows)
@@ -227,7 +228,7 @@ def _measured(attempts: pd.DataFrame) -> _Bools:
     return ~_any(warm, call, len(call_user))[call]
 
 
-def _user_numbers(rows: pd.DataFrame) -> tuple[_Ints, dict[str, Any]]:
+def _user_numbers(rows: pd.DataFrame) -> tuple[_Ints, _UserNames]:
     """Give each row the position of its user (by group, then number), and each user its names."""
     user = rows["user"].to_numpy(np.int64)
     if "group" not in rows.columns:

@@ -54,9 +54,13 @@ def noise_floor(rounds: pd.DataFrame, responses: Sequence[str]) -> pd.DataFrame:
 
     `rounds` has `scenario` and the responses, one row per round.
     """
+    return pd.DataFrame([{"response": name, **vars(floor)} for name, floor in floors(rounds, responses).items()])
+
+
+def floors(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Floor]:
+    """The noise floors of each response; `rounds` as in `noise_floor`."""
     groups = [group for _, group in rounds.groupby("scenario", sort=False)]
-    floors = {name: floor_of(name, [group[name].to_numpy(float) for group in groups]) for name in responses}
-    return pd.DataFrame([{"response": name, **vars(floor)} for name, floor in floors.items()])
+    return {name: floor_of(name, [group[name].to_numpy(float) for group in groups]) for name in responses}
 
 
 def floor_of(response: str, scenarios: Sequence[npt.NDArray[np.float64]]) -> Floor:

@@ -62,7 +62,7 @@ def _write_html(path: Path, load_test: LoadTest) -> None:
 
 def loadtest_json(load_test: LoadTest) -> dict[str, object]:
     """Lay out a load test (keys: docs/analysis.md)."""
-    laid_out: dict[str, object] = plain(
+    return plain(
         {
             "format": FORMAT,
             "in_words": list(in_words(load_test)),
@@ -83,7 +83,6 @@ def loadtest_json(load_test: LoadTest) -> dict[str, object]:
             "notes": notes_json(load_test.notes),
         }
     )
-    return laid_out
 
 
 def _print(load_test: LoadTest) -> None:

@@ -74,7 +74,7 @@ def _suiting(models: list[SavedModel], point: dict[str, str]) -> list[SavedModel
 
 def prediction_json(one: Prediction) -> dict[str, object]:
     """Lay out a prediction (keys: docs/analysis.md)."""
-    laid_out: dict[str, object] = plain(
+    return plain(
         {
             "response": one.response,
             "formula": one.formula,
@@ -89,7 +89,6 @@ def prediction_json(one: Prediction) -> dict[str, object]:
             "warnings": notes_json(one.warnings),
         }
     )
-    return laid_out
 
 
 def _print(one: Prediction, console: Console) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx
+from pydantic import ValidationError
 
-from patternbench.conformance.cases import ClientDescription, StrategyName
+from patternbench.conformance.cases import ClientDescription, StatedProblem, StatedProblems, StrategyName
 from patternbench.conformance.scripted_target import Play, ScriptedAnswer, ScriptedTarget
 from patternbench.drivers.contract import ClientGaveUp, ContractViolation, End, read_rows, split_lines
 from patternbench.records.attempts import OUTCOMES, Batch
 
-Json = dict[str, Any]
+Json = dict[str, object]
 
 EARLY_US = 1_000
 LATE_US = 50_000
@@ -80,7 +81,7 @@ class Outcome:
         return [row for row in self.rows if row.attempt == 0]
 
 
-def retry(max_attempts: int, backoff: Json = FIXED_10MS, jitter: str | float = "none") -> Json:
+def retry(max_attempts: int, backoff: Mapping[str, object] = FIXED_10MS, jitter: str | float = "none") -> Json:
     """Make a retry strategy."""
     return {"retry": {"max_attempts": max_attempts, "backoff": backoff, "jitter": jitter}}
 
@@ -137,13 +138,13 @@ class ClientTrial:
         assert isinstance(request, dict)
         return deepcopy({**body, **changes, "request": {**plain_request, **request}})
 
-    def run(self, script: Callable[[int], ScriptedAnswer], **changes: object) -> Outcome:
+    def run(self, script: Callable[[int], ScriptedAnswer], users: int = 1, **changes: object) -> Outcome:
         """Run a round to its end against a script, and read all its rows."""
         play = self.target.play(script)
-        body = self.round(play, **changes)  # type: ignore[arg-type]
+        body = self.round(play, users=users, **changes)  # type: ignore[arg-type]
         self.need(body)
         with self.started(body) as response:
-            return _read(response, play, body["users"])
+            return _read(response, play, users)
 
     def need(self, body: Json) -> None:
         """Call the rule not applicable when the client cannot express the round."""
@@ -151,7 +152,7 @@ class ClientTrial:
         if problems:
             raise NotApplicableError(_shown(problems))
 
-    def problems(self, body: object) -> list[Json]:
+    def problems(self, body: object) -> list[StatedProblem]:
         """Ask the client what of a round it cannot express."""
         response = self.post("/check", body)
         expect(response.status_code == httpx.codes.OK, f"/check answered {response.status_code}")
@@ -175,29 +176,27 @@ class ClientTrial:
             yield response
 
 
-def problems_of(response: httpx.Response) -> list[Json]:
+def problems_of(response: httpx.Response) -> list[StatedProblem]:
     """Read a list of problems from an answer, and check its form."""
-    body = json_of(response)
-    form = isinstance(body, dict) and set(body) == {"problems"} and isinstance(body["problems"], list)
-    expect(form, f'answer {response.text[:200]} is no {{"problems": [...]}}')
-    for problem in body["problems"]:
-        expect(_is_problem(problem), f"{problem} is not a problem with path, value, message and allowed")
-    return list(body["problems"])
+    try:
+        refusal = StatedProblems.model_validate(json_of(response))
+    except ValidationError:
+        raise RuleBrokenError(f'answer {response.text[:200]} is no {{"problems": [...]}}') from None
+    return [_problem(problem) for problem in refusal.problems]
 
 
-def _is_problem(problem: object) -> bool:
-    return (
-        isinstance(problem, dict)
-        and set(problem) == {"path", "value", "message", "allowed"}
-        and isinstance(problem["path"], str)
-        and isinstance(problem["message"], str)
-    )
+def _problem(stated: object) -> StatedProblem:
+    try:
+        return StatedProblem.model_validate(stated)
+    except ValidationError:
+        raise RuleBrokenError(f"{stated} is not a problem with path, value, message and allowed") from None
 
 
-def json_of(response: httpx.Response) -> Any:
+def json_of(response: httpx.Response) -> object:
     """Read an answer as JSON."""
     try:
-        return response.json()
+        body: object = response.json()
+        return body
     except ValueError:
         raise RuleBrokenError(f"answer {response.status_code} {response.text[:200]!r} is not JSON") from None
 
@@ -237,8 +236,8 @@ def _rows(batch: Batch) -> Iterator[Row]:
         yield Row(user, call, attempt, start, start + duration, status or OUTCOMES[code])
 
 
-def _shown(problems: list[Json]) -> str:
-    return "; ".join(f"{p['path']}: {p['message']}" for p in problems)
+def _shown(problems: list[StatedProblem]) -> str:
+    return "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
 
 
 @dataclass(frozen=True)

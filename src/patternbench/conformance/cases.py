@@ -18,6 +18,27 @@ class ContractPart(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class Busy(ContractPart):
+    """What a client answers to a second round."""
+
+    error: str
+
+
+class StatedProblem(ContractPart):
+    """What a client cannot express of a round."""
+
+    path: str
+    value: object
+    message: str
+    allowed: object
+
+
+class StatedProblems(ContractPart):
+    """What a client answers when asked what it cannot express."""
+
+    problems: list[object]
+
+
 class Library(ContractPart):
     """The library that a client measures."""
 

@@ -153,7 +153,7 @@ def _configuration(strategy: Strategy) -> dict[str, Any]:
     return {factor_name(path): _plain(value) for path, value in leaves(strategy.chosen, within)}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A duration in milliseconds, as that tool's columns hold it."""
     return value.us / 1000 if isinstance(value, Duration) else value
 

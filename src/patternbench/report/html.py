@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import numpy as np
@@ -15,7 +14,7 @@ from markupsafe import Markup
 
 from patternbench.analyze.compare.words import amount
 from patternbench.analyze.intervals import median_table
-from patternbench.analyze.noise import noise_floor, trend
+from patternbench.analyze.noise import Floor, floors, trend
 from patternbench.analyze.units import SHARES
 from patternbench.observe.response import Response
 from patternbench.observe.section import Section, Table
@@ -35,7 +34,7 @@ from patternbench.report.figures.scenarios import (
 from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level_text, number, shown
 from patternbench.report.layout import Layout, item, layout
 from patternbench.report.model import RunReport, doubted, warnings
-from patternbench.report.sections.findings import Findings, change_text, findings, headlines, interval_text
+from patternbench.report.sections.findings import Findings, change_text, changes, findings, headlines, interval_text
 from patternbench.report.sections.measured import measured
 
 _DIGITS = 4
@@ -147,8 +146,8 @@ def _by_level(comparisons: Findings, response: str, arrangement: Layout) -> dict
 def _cell(rows: pd.DataFrame) -> dict[str, str]:
     if rows.empty:
         return {"text": "–", "verdict": "unknown", "interval": "not measured"}
-    row = next(rows.itertuples())
-    return {"text": change_text(row), "verdict": str(row.verdict), "interval": interval_text(row)}
+    row = changes(rows)[0]
+    return {"text": change_text(row), "verdict": row.verdict, "interval": interval_text(row)}
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
@@ -196,16 +195,17 @@ def _value(name: str, value: object) -> str:
 def _noise(report: RunReport) -> list[dict[str, object]]:
     """Say for each headline response how much its scenarios differ from themselves, and whether it drifted."""
     responses = [name for name in HEADLINES if name in report.rounds.columns]
-    return [_noise_row(report, row) for row in _records(noise_floor(report.done, responses))]
+    return [_noise_row(report, name, floor) for name, floor in floors(report.done, responses).items()]
 
 
-def _noise_row(report: RunReport, row: Mapping[str, Any]) -> dict[str, object]:
-    name = row["response"]
-    texts = {end: amount(name, row[end], row["in_percent"]) if row["scenarios"] else "" for end in ("typical", "floor")}
-    return {**row, **texts, "title": RESPONSES[name].title, **_drifted(report, name, row)}
+def _noise_row(report: RunReport, response: str, floor: Floor) -> dict[str, object]:
+    ends = {"typical": floor.typical, "floor": floor.floor}
+    texts = {end: amount(response, size, floor.in_percent) if floor.scenarios else "" for end, size in ends.items()}
+    title = RESPONSES[response].title
+    return {**vars(floor), **texts, "response": response, "title": title, **_drifted(report, response, floor)}
 
 
-def _drifted(report: RunReport, response: str, floor: Mapping[str, Any]) -> dict[str, object]:
+def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object]:
     """Say how far a response moved from first block to last, and whether that is more than its noise."""
     if response in SHARES:
         return {"drift": "told of times and rates", "drifted": False}
@@ -215,7 +215,7 @@ def _drifted(report: RunReport, response: str, floor: Mapping[str, Any]) -> dict
     if drift.p > _DRIFT_MATTERS:
         return {"drift": "none seen", "drifted": False}
     moved = drift.percent_a_block * (drift.blocks - 1)
-    within = "" if not floor["in_percent"] or abs(moved) > floor["typical"] else ", within the noise floor"
+    within = "" if not floor.in_percent or abs(moved) > floor.typical else ", within the noise floor"
     return {"drift": f"{moved:+.1f} % over the run{within}".replace("-", "−"), "drifted": not within}
 
 
@@ -241,12 +241,12 @@ def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, object]]:
 def _names(arrangement: Layout) -> dict[str, str]:
     """Name each scenario in words: its line and its condition."""
     table = arrangement.scenarios
-    return {str(row.scenario): _name(row) for row in table.itertuples()}
+    rows = zip(table["scenario"], table["client"], table["line"], table["condition"], strict=True)
+    return {str(scenario): _name(item(client, line), condition) for scenario, client, line, condition in rows}
 
 
-def _name(row: Any) -> str:
-    line = item(row.client, row.line)
-    return f"{line}, {row.condition}" if row.condition else line
+def _name(line: str, condition: str) -> str:
+    return f"{line}, {condition}" if condition else line
 
 
 def _grid_words(arrangement: Layout) -> str:
@@ -328,11 +328,11 @@ def _curves(report: RunReport, arrangement: Layout) -> dict[str, object]:
     table = (1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])).reset_index()
     places = {str(scenario): index for index, scenario in enumerate(arrangement.scenarios["scenario"])}
     quantiles = sorted(table["quantile"].unique())
-    packed: dict[str, Any] = {"tails": [[tail_place(q), _share(q)] for q in quantiles], "kinds": {}}
+    kinds: dict[str, dict[int, list[list[float | None]]]] = {}
     for (kind, scenario), part in table.groupby(["kind", "scenario"], sort=True):
         rows = [_rounded(row) for row in part[["median", "min", "max"]].itertuples(index=False)]
-        packed["kinds"].setdefault(str(kind), {})[places[str(scenario)]] = rows
-    return packed
+        kinds.setdefault(str(kind), {})[places[str(scenario)]] = rows
+    return {"tails": [[tail_place(q), _share(q)] for q in quantiles], "kinds": kinds}
 
 
 def _share(quantile: float) -> str:
@@ -374,10 +374,6 @@ def _details(report: RunReport) -> dict[str, object]:
         ],
         "values": [_rounded(row) for row in ordered.itertuples(index=False)],
     }
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, object]]:
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict(orient="records")]
 
 
 def _rounded(values: Sequence[float]) -> list[float | None]:

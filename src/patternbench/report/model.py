@@ -1,11 +1,11 @@
 """What a report is made of: one plain object, read from a run folder by whoever asks for the report."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
+from pydantic import BaseModel
 
 from patternbench.observe.section import Section
 from patternbench.plan.factors import Factors
@@ -29,7 +29,7 @@ class RunReport:
 
     study_name: str
     study_text: str
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, object]
     factors: Factors
     scenarios: Sequence[PlannedScenario]
     rounds: pd.DataFrame
@@ -78,9 +78,9 @@ def warnings(report: RunReport) -> list[DoubtCount]:
     by_kind: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for scenario, cell in zip(report.rounds["scenario"], _warning_cells(report.rounds), strict=True):
         for warning in _listed(cell):
-            text = f"{'not valid: ' if warning.get('invalidates') else ''}{warning.get('message', '')}"
-            kind = f"{warning.get('kind') or text}{bool(warning.get('invalidates'))}"
-            by_kind.setdefault((kind, str(warning.get("remedy", ""))), []).append((text, str(scenario)))
+            text = f"{'not valid: ' if warning.invalidates else ''}{warning.message}"
+            kind = f"{warning.kind or text}{warning.invalidates}"
+            by_kind.setdefault((kind, warning.remedy), []).append((text, str(scenario)))
     together = [_together(remedy, told) for (_, remedy), told in by_kind.items()]
     return sorted(together, key=lambda warning: -warning.rounds)
 
@@ -97,14 +97,23 @@ def _together(remedy: str, told: Sequence[tuple[str, str]]) -> DoubtCount:
     return DoubtCount(message, remedy, len(told), tuple(dict.fromkeys(scenario for _, scenario in told)))
 
 
-def _warning_cells(rounds: pd.DataFrame) -> Sequence[Any]:
+def _warning_cells(rounds: pd.DataFrame) -> Sequence[object]:
     return list(rounds["warnings"]) if "warnings" in rounds.columns else [None] * len(rounds)
 
 
-def _listed(cell: Any) -> Sequence[Mapping[str, Any]]:
+class _StoredDoubt(BaseModel):
+    """A warning as a file holds it; an older one may say less."""
+
+    kind: str | None = None
+    message: str = ""
+    remedy: str = ""
+    invalidates: bool = False
+
+
+def _listed(cell: object) -> Sequence[_StoredDoubt]:
     """Read one round's warnings, which a file may hold as JSON, as an array or not at all."""
     if isinstance(cell, str):
         cell = json.loads(cell) if cell else []
-    if cell is None or isinstance(cell, float):
+    if not isinstance(cell, Iterable):
         return []
-    return [{"message": entry} if isinstance(entry, str) else entry for entry in cell]
+    return [_StoredDoubt(message=said) if isinstance(said, str) else _StoredDoubt.model_validate(said) for said in cell]

@@ -136,6 +136,19 @@ def test_a_model_that_lacks_its_parts_is_refused_with_every_part(model: object) 
     assert len(raised.value.problems) >= (6 if model == {} else 1)
 
 
+def test_every_damaged_part_of_a_model_is_named_by_its_path() -> None:
+    whole = file("time ~ users")
+    design = whole["models"][0]["design"]
+    del design["inference"]["kind"]
+    design["spread"]["within"] = "wide"
+    with pytest.raises(DataError) as raised:
+        read_models(whole)
+    assert [str(problem).split(" Make")[0] for problem in raised.value.problems] == [
+        "models[0].design.inference.kind: is missing.",
+        "models[0].design.spread.within: must be a number.",
+    ]
+
+
 @pytest.mark.parametrize("key", ["root", "core", "beta"])
 def test_a_damaged_matrix_of_a_model_is_refused_in_words(key: str) -> None:
     whole = file("time ~ users")

@@ -13,7 +13,7 @@ FORMAT = "patternbench/comparison/1"
 
 def comparison_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> dict[str, object]:
     """Lay out a comparison, and what a gate says of it, as plain JSON values."""
-    laid_out: dict[str, object] = plain(
+    return plain(
         {
             "format": FORMAT,
             "level": comparison.level,
@@ -23,7 +23,6 @@ def comparison_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) ->
             "notes": notes_json(comparison.notes),
         }
     )
-    return laid_out
 
 
 def _percent_only(comparison: Comparison, response: str) -> float | None:

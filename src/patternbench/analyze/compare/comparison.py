@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.differences import Estimate, apart, is_relative, middle
+from patternbench.analyze.differences import Estimate, Numbers, apart, is_relative, middle
 from patternbench.analyze.differences import paired as paired_estimate
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula import Floats
@@ -296,12 +296,12 @@ def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: boo
     return ratio if in_percent and ratio is not None else plain
 
 
-def or_none(value: float) -> float | None:
+def or_none(value: Numbers) -> float | None:
     """Return a number, or None for what is unknown."""
     return None if np.isnan(value) else float(value)
 
 
-def percent(log_ratio: float) -> float:
+def percent(log_ratio: Numbers) -> float:
     """Return the change in percent of a difference on the log scale."""
     return float(np.expm1(log_ratio) * 100)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,9 @@ from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateR
 from patternbench.analyze.models.influence import SuspiciousRow, thresholds
 from patternbench.analyze.models.linear import Coefficient
 from patternbench.analyze.models.manova import TermTest
+from patternbench.analyze.models.model_file import FORMAT
 from patternbench.analyze.models.robust import Remedy
-from patternbench.analyze.models.saved_model import FORMAT, inference_json
+from patternbench.analyze.models.saved_model import inference_json
 from patternbench.analyze.models.words import doubts, effects, headline, preferred, statistics
 from patternbench.analyze.problems import Note
 
@@ -23,7 +23,7 @@ from patternbench.analyze.problems import Note
 def analysis_json(analysis: Analysis) -> dict[str, object]:
     """Lay out an analysis as plain JSON values under documented keys; numbers that do not exist are null."""
     settings = analysis.settings
-    laid_out: dict[str, object] = plain(
+    return plain(
         {
             "format": FORMAT,
             "rows": analysis.rows,
@@ -38,7 +38,6 @@ def analysis_json(analysis: Analysis) -> dict[str, object]:
             "multivariate": [multivariate_json(result) for result in analysis.multivariate],
         }
     )
-    return laid_out
 
 
 def model_json(result: ModelResult) -> dict[str, object]:
@@ -224,12 +223,16 @@ def notes_json(notes: Sequence[Note]) -> list[dict[str, str]]:
     return [{"kind": note.kind, "text": note.text} for note in notes]
 
 
-def plain(value: object) -> Any:
+def plain(laid_out: Mapping[str, object]) -> dict[str, object]:
     """Turn numpy values into plain ones, and numbers that do not exist into null."""
+    return {str(key): _plain(value) for key, value in laid_out.items()}
+
+
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return plain(value)
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from formulaic import Formula
+from formulaic import Formula, ModelMatrix
 
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
@@ -110,7 +109,7 @@ def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, 
     return np.asarray(matrix, dtype=float), columns, tuple(b for b in blocks if b.columns)
 
 
-def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> Any:
+def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> ModelMatrix:
     """Evaluate `side` under the stand-ins of the columns; whole numbers become floats, whose powers do not wrap."""
     columns = {name: _as_floats(frame[column]) for name, column in parsed.names.items() if column in frame}
     with np.errstate(all="ignore"):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -33,7 +32,7 @@ class Nest:
     applies: tuple[object, ...]
     stand_in: object
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The nest as plain data, which a prediction needs."""
         return {"column": self.column, "by": self.by, "applies": list(self.applies), "stand_in": self.stand_in}
 

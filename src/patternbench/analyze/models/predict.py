@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,14 +64,13 @@ def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) ->
 
 def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
     """What the model was fitted with where a nested factor does not apply; raises when it is given there."""
-    away = [n for n in model.nested if n["by"] in point and point[n["by"]] not in map(str, n["applies"])]
-    what = "{column} does not apply at {by}={level}."
+    away = [nest for nest in model.nested if nest.by in point and point[nest.by] not in map(str, nest.applies)]
     raise_if_any(
-        DataProblem(what.format(**n, level=point[n["by"]]), "--at", f"Leave out {n['column']}.")
-        for n in away
-        if n["column"] in point
+        DataProblem(f"{nest.column} does not apply at {nest.by}={point[nest.by]}.", "--at", f"Leave out {nest.column}.")
+        for nest in away
+        if nest.column in point
     )
-    return {n["column"]: str(n["stand_in"]) for n in away}
+    return {nest.column: str(nest.stand_in) for nest in away}
 
 
 def _frame(model: SavedModel, point: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, object]]:
@@ -94,12 +92,12 @@ def _frame(model: SavedModel, point: Mapping[str, str]) -> tuple[pd.DataFrame, d
     return pd.DataFrame(columns), at
 
 
-def _column(name: str, text: str, model: SavedModel) -> tuple[Any, object]:
+def _column(name: str, text: str, model: SavedModel) -> tuple[pd.Categorical | list[float], object]:
     if name in model.levels:
         levels = model.levels[name]
         match = next((one for one in levels if str(one) == text or _same_number(one, text)), None)
         if match is None:
-            raise DataError(DataProblem(f"{name} has no level {text}.", "--at", did_you_mean(text, levels)))
+            raise DataError(DataProblem(f"{name} has no level {text}.", "--at", did_you_mean(text, map(str, levels))))
         return pd.Categorical([match], categories=levels), match
     try:
         value = model.factors.read(name, text)

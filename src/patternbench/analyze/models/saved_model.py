@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,18 @@ from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.models.formula_text import Parsed, parse_formula
 from patternbench.analyze.models.inference import LEAST_SQUARES, Inference, VarianceParts
+from patternbench.analyze.models.model_file import (
+    REMAKE,
+    StoredDesign,
+    StoredInference,
+    StoredModel,
+    StoredSpread,
+    stored_models,
+)
+from patternbench.analyze.models.nesting import Nest
 from patternbench.analyze.models.spread import Spread, spread_of
-from patternbench.analyze.problems import DataError, DataProblem, raise_if_any
+from patternbench.analyze.problems import DataError, DataProblem
 
-#: Name and version of the format; a reader refuses any other.
-FORMAT = "patternbench/models/1"
-_REMAKE = "Make it anew: patternbench fit ... --save FILE."
 _QUANTILES = 401  # at most; below that, every residual
 
 
@@ -34,9 +40,9 @@ class SavedModel:
     response: str
     parsed: Parsed
     columns: tuple[str, ...]
-    levels: Mapping[str, list[Any]]
-    ranges: Mapping[str, list[float]]
-    nested: list[Mapping[str, Any]]
+    levels: Mapping[str, list[object]]
+    ranges: Mapping[str, tuple[float, float]]
+    nested: tuple[Nest, ...]
     factors: FactorTable
     inference: Inference
     spread: Spread
@@ -47,7 +53,7 @@ class SavedModel:
     scored: int
 
 
-def inference_json(result: ModelResult) -> dict[str, Any]:
+def inference_json(result: ModelResult) -> dict[str, object]:
     """Lay out how sure the preferred model is, how its observations scatter, and its residuals on unseen scenarios."""
     inference, spread = result.inference, spread_of(result.fit, result.remedy)
     shares = result.cross_validation.residuals / _scales(result, spread)
@@ -86,100 +92,84 @@ def _quantiles(values: Floats) -> Floats:
 
 def read_models(saved: object) -> list[SavedModel]:
     """Return the models of a parsed `fit --json` file; raises `DataError` when it is something else."""
-    if not isinstance(saved, dict) or saved.get("format") != FORMAT:
-        format_ = saved.get("format") if isinstance(saved, dict) else type(saved).__name__
-        what = f"this is no saved model (format {format_}, need {FORMAT})."
-        raise DataError(DataProblem(what, "", "Make one: patternbench fit ... --json FILE."))
-    models = saved.get("models")
-    if not isinstance(models, list) or not models:
-        raise DataError(DataProblem("the file holds no model."))
-    raise_if_any(problem for i, model in enumerate(models) for problem in _problems(model, f"models[{i}]"))
-    return [_read(model, f"models[{i}]") for i, model in enumerate(models)]
+    return [_read(model, f"models[{i}]") for i, model in enumerate(stored_models(saved))]
 
 
-_KINDS: dict[str, Callable[[object], bool]] = {
-    "text": lambda value: isinstance(value, str),
-    "a number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
-    "a list": lambda value: isinstance(value, list),
-    "an object": lambda value: isinstance(value, dict),
-    "true or false": lambda value: isinstance(value, bool),
-}
-_NEEDED = {"formula": "text", "response": "text", "sigma": "a number", "f_df": "a list", "terms": "a list"}
-_NEEDED_OF_DESIGN = {
-    **{"columns": "a list", "levels": "an object", "ranges": "an object", "bread": "a list"},
-    **{"largest_leverage": "a number", "normal": "true or false"},
-}
-
-
-def _problems(model: object, path: str) -> Iterator[DataProblem]:
-    if not isinstance(model, dict):
-        yield DataProblem("must be an object.", path, _REMAKE)
-        return
-    design = model.get("design")
-    yield from _lacking(model, {**_NEEDED, "design": "an object"}, path)
-    if isinstance(design, dict):
-        yield from _lacking(design, _NEEDED_OF_DESIGN, f"{path}.design")
-
-
-def _lacking(held: Mapping[str, Any], needed: Mapping[str, str], path: str) -> Iterator[DataProblem]:
-    for key, kind in needed.items():
-        if not _KINDS[kind](held.get(key)):
-            yield DataProblem(f"must be {kind}." if key in held else "is missing.", f"{path}.{key}", _REMAKE)
-
-
-def _read(model: Mapping[str, Any], path: str) -> SavedModel:
-    design, parsed = model["design"], parse_formula(model["formula"])
+def _read(model: StoredModel, path: str) -> SavedModel:
+    design, parsed = model.design, parse_formula(model.formula)
     try:
+        certainty = _least_squares(model) if design.inference is None else _preferred(design, design.inference)
         return SavedModel(
-            formula=model["formula"],
-            response=model["response"],
+            formula=model.formula,
+            response=model.response,
             parsed=parsed,
-            columns=tuple(map(str, design["columns"])),
-            levels=design["levels"],
-            ranges={name: [float(low), float(high)] for name, (low, high) in design["ranges"].items()},
-            nested=list(design.get("nested", ())),
-            factors=FactorTable.of(design.get("factors", ())),
-            df=float(model["f_df"][1]),
-            largest_leverage=float(design["largest_leverage"]),
-            normal=design["normal"],
-            **(_preferred(design) if "inference" in design else _plain(model)),
+            columns=tuple(design.columns),
+            levels=design.levels,
+            ranges={name: (low, high) for name, (low, high) in design.ranges.items()},
+            nested=tuple(Nest(nest.column, nest.by, tuple(nest.applies), nest.stand_in) for nest in design.nested),
+            factors=FactorTable.of_rows(design.factors),
+            inference=certainty.inference,
+            spread=certainty.spread,
+            df=model.f_df[1],
+            largest_leverage=design.largest_leverage,
+            normal=design.normal,
+            left_out=certainty.left_out,
+            scored=certainty.scored,
         )
-    except (KeyError, IndexError, TypeError, ValueError, np.linalg.LinAlgError) as cause:
-        raise DataError(DataProblem(f"cannot be read: {cause!s}.", path, _REMAKE)) from None
+    except (IndexError, TypeError, ValueError, np.linalg.LinAlgError) as cause:
+        raise DataError(DataProblem(f"cannot be read: {cause!s}.", path, REMAKE)) from None
 
 
-def _preferred(design: Mapping[str, Any]) -> dict[str, Any]:
-    inference = {key: value for key, value in design["inference"].items() if value is not None}
-    parts = None
-    if "gradients" in inference:
-        parts = VarianceParts(
-            np.array(inference["gradients"], dtype=float), np.array(inference["parameters"], dtype=float)
-        )
-    root, core = (_matrix(inference[key], len(design["columns"])) for key in ("root", "core"))
-    beta = np.array(inference["beta"], dtype=float)
-    return {
-        "inference": Inference(str(inference["kind"]), beta, root, core, float(inference["df"]), parts),
-        "spread": Spread.from_json(design["spread"]),
-        "left_out": np.array(design["left_out"]["quantiles"], dtype=float),
-        "scored": int(design["left_out"]["scored"]),
-    }
+class _Certainty(NamedTuple):
+    """How sure a model is, how observations scatter around it, and its residuals on unseen scenarios."""
+
+    inference: Inference
+    spread: Spread
+    left_out: Floats
+    scored: int
 
 
-def _plain(model: Mapping[str, Any]) -> dict[str, Any]:
+def _preferred(design: StoredDesign, stored: StoredInference) -> _Certainty:
+    if design.spread is None or design.left_out is None:
+        raise ValueError("inference, spread and left_out belong together")
+    size = len(design.columns)
+    inference = Inference(
+        kind=stored.kind,
+        beta=_numbers(stored.beta),
+        root=_matrix(stored.root, size),
+        core=_matrix(stored.core, size),
+        df=stored.df,
+        parts=_parts(stored),
+    )
+    return _Certainty(inference, _spread(design.spread), _numbers(design.left_out.quantiles), design.left_out.scored)
+
+
+def _parts(stored: StoredInference) -> VarianceParts | None:
+    if stored.gradients is None:
+        return None
+    return VarianceParts(_numbers(stored.gradients), _numbers(stored.parameters))
+
+
+def _spread(stored: StoredSpread) -> Spread:
+    random, between = (None if matrix is None else _numbers(matrix) for matrix in (stored.random, stored.between))
+    return Spread(stored.kind, _numbers(stored.coefficients), stored.ends, random, between, stored.within)
+
+
+def _least_squares(model: StoredModel) -> _Certainty:
     """Read a file of an earlier version, which knew least squares alone: the inverse of X'X and sigma."""
-    beta = np.array([term["estimate"] for term in model["terms"]], dtype=float)
-    root: Floats = np.asarray(np.linalg.cholesky(_matrix(model["design"]["bread"], len(beta))), dtype=np.float64)
-    variance = float(model["sigma"]) ** 2
-    return {
-        "inference": Inference(LEAST_SQUARES, beta, root, np.eye(len(beta)) * variance, float(model["f_df"][1])),
-        "spread": Spread("constant", np.array([variance])),
-        "left_out": np.empty(0),
-        "scored": 0,
-    }
+    beta = _numbers([term.estimate for term in model.terms])
+    root: Floats = np.asarray(np.linalg.cholesky(_matrix(model.design.bread, len(beta))), dtype=np.float64)
+    variance = model.sigma**2
+    inference = Inference(LEAST_SQUARES, beta, root, np.eye(len(beta)) * variance, model.f_df[1])
+    return _Certainty(inference, Spread("constant", np.array([variance])), np.empty(0), 0)
+
+
+def _numbers(rows: object) -> Floats:
+    return np.array(rows, dtype=np.float64)
 
 
 def _matrix(rows: object, size: int) -> Floats:
-    matrix = np.array(rows, dtype=float)
+    matrix = _numbers(rows)
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         raise ValueError(f"a matrix of {size} x {size} finite numbers is needed")
     return matrix

@@ -6,9 +6,7 @@ Where the spread is unequal, its logarithm is regressed on the factors (Harvey 1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import statsmodels.api as sm
@@ -63,7 +61,7 @@ class Spread:
         pairs = [(a, b) for a in range(len(z)) for b in range(a, len(z))]
         return np.array([*((1 if a == b else 2) * z[a] * z[b] for a, b in pairs), 1.0])
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Lay it out as plain data, which a prediction needs."""
         return {
             "kind": self.kind,
@@ -73,17 +71,6 @@ class Spread:
             "between": None if self.between is None else self.between.tolist(),
             "within": self.within,
         }
-
-    @staticmethod
-    def from_json(saved: Mapping[str, Any]) -> Spread:
-        """Read what `as_json` laid out."""
-        random, between = (None if saved[key] is None else np.array(saved[key], dtype=float) for key in _MATRICES)
-        coefficients = np.array(saved["coefficients"], dtype=float)
-        low, high = map(float, saved["ends"])
-        return Spread(str(saved["kind"]), coefficients, (low, high), random, between, float(saved["within"]))
-
-
-_MATRICES = ("random", "between")
 
 
 def spread_of(fit: LinearFit, remedy: Remedy | None) -> Spread:

@@ -17,7 +17,7 @@ FORMAT = "patternbench/recommendation/1"
 
 def recommendation_json(recommendation: Recommendation) -> dict[str, object]:
     """Lay out a recommendation as plain JSON values."""
-    laid_out: dict[str, object] = plain(
+    return plain(
         {
             "format": FORMAT,
             "objectives": [o.words for o in recommendation.objectives],
@@ -28,7 +28,6 @@ def recommendation_json(recommendation: Recommendation) -> dict[str, object]:
             "notes": notes_json(recommendation.notes),
         }
     )
-    return laid_out
 
 
 def _choice_json(choice: Choice, conditions: tuple[str, ...]) -> dict[str, object]:

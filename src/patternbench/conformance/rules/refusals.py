@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 from pydantic import ValidationError
@@ -22,7 +21,8 @@ from patternbench.conformance.bench import (
 )
 from patternbench.conformance.cases import ClientDescription
 
-LINEAR: Json = {"linear": {"initial_us": 1000, "increment_us": 1000, "max_us": None}}
+_STEPS: Json = {"initial_us": 1000, "increment_us": 1000, "max_us": None}
+LINEAR: Json = {"linear": _STEPS}
 EXPONENTIAL: Json = {"exponential": {"initial_us": 1000, "multiplier": 2, "max_us": None}}
 
 
@@ -150,7 +150,7 @@ _WRONG: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
     (("seed",), (-1, None, "x")),
     (("strategy", "retry", "max_attempts"), (*_NOT_COUNTS, None)),
     (("strategy", "retry", "jitter"), (0, 1.1, -0.1, "half", None)),
-    (("strategy", "retry", "backoff"), ({}, {"fixed": {"delay_us": 0}, "linear": LINEAR["linear"]}, None)),
+    (("strategy", "retry", "backoff"), ({}, {"fixed": {"delay_us": 0}, "linear": _STEPS}, None)),
     (("strategy", "retry", "backoff", "fixed", "delay_us"), _NOT_TIMES),
     (("strategy", "retry", "backoff", "linear", "increment_us"), _NOT_TIMES),
     (("strategy", "retry", "backoff", "linear", "max_us"), (0, "60ms")),
@@ -202,9 +202,11 @@ def _objects(body: Json) -> list[tuple[str, ...]]:
     return [(), *(path for path in inner if path != ("request", "headers"))]
 
 
-def _at(body: Json, path: tuple[str, ...]) -> Any:
-    value: Any = body
+def _at(body: Json, path: tuple[str, ...]) -> object:
+    value: object = body
     for name in path:
+        if not isinstance(value, dict):
+            raise KeyError(name)
         value = value[name]
     return value
 
@@ -212,7 +214,7 @@ def _at(body: Json, path: tuple[str, ...]) -> Any:
 def _has(body: Json, path: tuple[str, ...]) -> bool:
     try:
         _at(body, path)
-    except (KeyError, TypeError):
+    except KeyError:
         return False
     return True
 
@@ -221,6 +223,8 @@ def _changed(body: Json, path: tuple[str, ...], value: object) -> Json:
     """Copy a round with one value set, or taken away."""
     name, *rest = path
     if rest:
-        return {**body, name: _changed(body[name], tuple(rest), value)}
+        part = body[name]
+        assert isinstance(part, dict)
+        return {**body, name: _changed(part, tuple(rest), value)}
     kept = {key: old for key, old in body.items() if key != name}
     return kept if value is _ABSENT else {**kept, name: value}

@@ -8,8 +8,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 import httpx
+from pydantic import ValidationError
 
 from patternbench.conformance.bench import LATE_US, ClientTrial, TooLateError, breaker, expect, json_of, retry, rule
+from patternbench.conformance.cases import Busy
 from patternbench.conformance.rules.expectations import expect_counts
 from patternbench.conformance.scripted_target import FAIL, HANG, Play, ScriptedAnswer, sequence
 
@@ -68,9 +70,7 @@ def one_at_a_time(bench: ClientTrial) -> str:
         expect(play.wait_for_arrival(2), "no request within 2 s")
         response = bench.post("/rounds", bench.round())
         expect(response.status_code == httpx.codes.CONFLICT, f"the second round got {response.status_code}")
-        body = json_of(response)
-        named = isinstance(body, dict) and list(body) == ["error"] and isinstance(body["error"], str)
-        expect(named, f"409 with {response.text[:200]}")
+        expect(_says_why(json_of(response)), f"409 with {response.text[:200]}")
         expect(bench.client.get("/client").status_code == httpx.codes.OK, "/client does not answer")
         bench.problems(bench.round())
     _expect_free(bench)
@@ -134,3 +134,11 @@ def _expect_free(bench: ClientTrial) -> None:
         expect(response.status_code == httpx.codes.CONFLICT, f"a new round got {response.status_code}")
         expect(time.monotonic() < deadline, f"still 409 after {ABANDON_S} s")
         time.sleep(0.02)
+
+
+def _says_why(body: object) -> bool:
+    try:
+        Busy.model_validate(body)
+    except ValidationError:
+        return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import altair as alt
 import pandas as pd
@@ -13,12 +13,18 @@ _SERIES = {"good": (RATE, "answered well"), "failed": (RATE, "failed"), "p50_ms"
 _COLOURS = alt.Scale(domain=["answered well", "failed"], range=["#2f7f8f", "#c4513d"])
 
 
-def spec(steps: Mapping[str, pd.DataFrame], bands: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """A row of two panels for each scenario.
+@dataclass(frozen=True)
+class Band:
+    """When a fault acted in a scenario, in seconds from the round's start."""
 
-    ``steps`` has for each scenario's name the columns of ``analyze.over_time``; ``bands`` are mappings with
-    ``scenario``, ``fault``, ``from`` and ``to`` (seconds).
-    """
+    scenario: str
+    fault: str
+    began: float
+    ended: float
+
+
+def spec(steps: Mapping[str, pd.DataFrame], bands: Iterable[Band]) -> dict[str, object]:
+    """A row of two panels for each scenario; ``steps`` has for its name the columns of ``analyze.over_time``."""
     table = pd.DataFrame([*_lines(steps), *_bands(bands)])
     drawn = alt.layer(_band(), _label(), _line()).properties(width=330, height=130)
     rows = alt.Row(
@@ -26,10 +32,11 @@ def spec(steps: Mapping[str, pd.DataFrame], bands: Iterable[Mapping[str, Any]]) 
     )
     columns = alt.Column("measure:N", title=None, sort=[RATE, TIME])
     chart = drawn.facet(data=table, row=rows, column=columns).resolve_scale(y="independent")
-    return chart.to_dict()  # type: ignore[no-any-return]  # altair says Any of a mapping
+    drawn_as: dict[str, object] = chart.to_dict()
+    return drawn_as
 
 
-def _lines(steps: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
+def _lines(steps: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, object]]:
     for scenario, frame in steps.items():
         for column, (measure, series) in _SERIES.items():
             for second, value in zip(frame["second"], frame[column], strict=True):
@@ -38,10 +45,11 @@ def _lines(steps: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
                 yield {"scenario": scenario, "measure": measure, "series": series, "value": shown, **at}
 
 
-def _bands(bands: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _bands(bands: Iterable[Band]) -> Iterator[dict[str, object]]:
     for band in bands:
+        at = {"scenario": band.scenario, "fault": band.fault, "from": band.began, "to": band.ended}
         for measure in (RATE, TIME):
-            yield {**band, "part": "band", "measure": measure, "series": None, "value": None}
+            yield {**at, "part": "band", "measure": measure, "series": None, "value": None}
 
 
 def _band() -> alt.Chart:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import altair as alt
 import numpy as np
@@ -23,6 +23,7 @@ DARK = ("#aab2bd", "#56b4e9", "#f2884b", "#2fcf9f", "#e6a3c9", "#f5c84c", "#8f9b
 """Colours after Okabe and Ito, told apart with any common colour vision; grey is the reference line's."""
 
 _THIN, _THICK = 1.3, 3.6
+_Drawn = alt.LayerChart | alt.FacetChart
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
@@ -100,7 +101,7 @@ def grid(
     """
     base = alt.Chart().encode(x=_x(arrangement), color=_color(arrangement), detail="line:N")
     marks = _curves(base, arrangement, title) if arrangement.axis.quantity else _ranges(base, title)
-    panels = alt.layer(*marks).properties(width=width, height=round(width * 0.72))
+    panels = _layered(*marks).properties(width=width, height=round(width * 0.72))
     return _finished(_faceted(panels, arrangement, narrow, data).add_params(*_choices(arrangement)), data)
 
 
@@ -128,7 +129,7 @@ def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, object
         y="median:Q", strokeDash=alt.StrokeDash("line:N", sort=None, legend=None)
     )
     dots = base.mark_point(filled=True, size=28).encode(y="median:Q", tooltip=_CURVE_TIP)
-    chart = alt.layer(band, line, dots).properties(width=width, height=280)
+    chart = _layered(band, line, dots).properties(width=width, height=280)
     return _finished(_with_data(chart, data), data)
 
 
@@ -148,7 +149,7 @@ def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
     band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="deviation (%)"), y2="high:Q")
     line = base.mark_line(point=True).encode(y=y, tooltip=_DRIFT_TIP)
     zero = alt.Chart().mark_rule(strokeDash=[3, 3], opacity=0.8, color="#8a93a0").encode(y=alt.datum(0))
-    chart = alt.layer(zero, band, line).properties(width=width, height=200)
+    chart = _layered(zero, band, line).properties(width=width, height=200)
     return _finished(_with_data(chart, data), data)
 
 
@@ -296,41 +297,45 @@ def _choices(arrangement: Layout) -> list[alt.Parameter]:
     return chosen
 
 
-def _faded(arrangement: Layout, chosen: float, other: float) -> Any:
+def _faded(arrangement: Layout, chosen: float, other: float) -> dict[str, object]:
     """Fade what the legends have not chosen; with nothing chosen, nothing fades."""
     names = ["strategies", "details"] if arrangement.details else ["strategies"]
     test = {"and": [{"param": name} for name in names]}
     return {"condition": {"test": test, "value": chosen}, "value": other}
 
 
-def _faceted(panels: Any, arrangement: Layout, narrow: bool, data: pd.DataFrame | str) -> Any:
+def _faceted(panels: alt.LayerChart, arrangement: Layout, narrow: bool, data: pd.DataFrame | str) -> _Drawn:
     with_data = _with_data(panels, data)
     rows, columns = (arrangement.order(name) for name in ("row", "column"))
     header: Literal["top"] = "top"
     if narrow and len(arrangement.order("panel")) > 1:
         facet = alt.Facet("panel:N", title=None, sort=arrangement.order("panel"), header=alt.Header(labelOrient=header))
         return with_data.facet(facet=facet, columns=1)
-    parts: dict[str, Any] = {}
-    if len(rows) > 1:
-        parts["row"] = alt.Row("row:N", title=None, sort=rows)
-    if len(columns) > 1:
-        parts["column"] = alt.Column("column:N", title=None, sort=columns)
-    return with_data.facet(**parts) if parts else with_data
+    row = alt.Row("row:N", title=None, sort=rows) if len(rows) > 1 else alt.Undefined
+    column = alt.Column("column:N", title=None, sort=columns) if len(columns) > 1 else alt.Undefined
+    one_panel = row is alt.Undefined and column is alt.Undefined
+    return with_data if one_panel else with_data.facet(row=row, column=column)
 
 
-def _with_data(chart: Any, data: pd.DataFrame | str) -> Any:
+def _layered(*charts: alt.Chart) -> alt.LayerChart:
+    layered = alt.layer(*charts)
+    assert isinstance(layered, alt.LayerChart)  # a facet only where one of the charts is one
+    return layered
+
+
+def _with_data(chart: alt.LayerChart, data: pd.DataFrame | str) -> alt.LayerChart:
     return chart.properties(data=alt.NamedData(name=data) if isinstance(data, str) else alt.NamedData(name="points"))
 
 
-def _finished(chart: Any, data: pd.DataFrame | str) -> dict[str, object]:
+def _finished(chart: _Drawn, data: pd.DataFrame | str) -> dict[str, object]:
     """Turn a chart into a plain specification that refers to nothing outside itself."""
     with alt.data_transformers.enable("default", max_rows=None):
-        spec: dict[str, Any] = chart.to_dict()
+        spec: dict[str, object] = chart.to_dict()
     kept = {key: value for key, value in spec.items() if key not in ("$schema", "config")}
     if not isinstance(data, str):
         kept["datasets"] = {"points": data.to_dict(orient="records")}
     return kept
 
 
-def _cycled(values: Sequence[Any], count: int) -> list[Any]:
+def _cycled(values: Sequence[str], count: int) -> list[str]:
     return [values[i % len(values)] for i in range(count)]

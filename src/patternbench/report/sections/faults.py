@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -24,6 +23,7 @@ _WORDS = (
 )
 _CAPTION = "Medians over rounds, in steps of {width:g} s. Bands: from when to when a fault acted."
 _KEYS = ["scenario", "fault", "where", "window"]
+_BAND = ["scenario", "fault", "from median", "to median"]
 
 
 def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[PlannedScenario]) -> list[Section]:
@@ -39,7 +39,7 @@ def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[Plann
     return [Section("faults", "Faults over time", words, [table], [_figure(run, entries, spans, order, names)])]
 
 
-def _rows(entry: Entry) -> list[dict[str, Any]]:
+def _rows(entry: Entry) -> list[dict[str, object]]:
     """A row for each time that a fault began within a round; those of the whole round began before it."""
     within = [acted for acted in entry.faults if acted.began_us > 0]
     names = [acted.name for acted in within]
@@ -100,9 +100,9 @@ def _figure(
     width = width_for(max(entry.seconds for entry in mine))
     steps = {names[name]: _steps(run, [entry for entry in mine if entry.scenario == name], width) for name in shown}
     bands = [
-        {"scenario": names[row["scenario"]], "fault": row["fault"], "from": row["from median"], "to": row["to median"]}
-        for row in spans.to_dict("records")
-        if row["scenario"] in shown
+        picture.Band(names[scenario], fault, began, ended)
+        for scenario, fault, began, ended in spans[_BAND].itertuples(index=False, name=None)
+        if scenario in shown
     ]
     return Figure("What happened when", picture.spec(steps, bands), _CAPTION.format(width=width))
 

@@ -11,14 +11,14 @@ follow the levels of the axis, for a mean over them depends on which levels a st
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from patternbench.analyze.compare.comparison import against, percent
-from patternbench.analyze.differences import Estimate, is_relative, over
+from patternbench.analyze.differences import Estimate, Numbers, is_relative, over
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
@@ -54,6 +54,26 @@ class Findings:
     by_scenario: pd.DataFrame
     by_level: pd.DataFrame
     by_item: pd.DataFrame
+
+
+class Change(NamedTuple):
+    """One row of the tables of `Findings`."""
+
+    item: str
+    client: str
+    response: str
+    relative: bool
+    change: float
+    low: float
+    high: float
+    verdict: str
+    failed: float
+    rejected: float
+
+
+def changes(table: pd.DataFrame) -> list[Change]:
+    """The rows of a table of `Findings`."""
+    return [Change(*row) for row in table[list(Change._fields)].itertuples(index=False, name=None)]
 
 
 @dataclass(frozen=True)
@@ -95,12 +115,12 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
     return [*(chosen or [_overall(comparisons, table)]), *(_headline(comparisons, table, name) for name in responses)]
 
 
-def change_text(row: Any) -> str:
+def change_text(row: Change) -> str:
     """Write a change: `−41.2 %`."""
     return "–" if np.isnan(row.change) else f"{_signed(row.change)}{_unit(row)}"
 
 
-def interval_text(row: Any) -> str:
+def interval_text(row: Change) -> str:
     """Write the interval of a change: `−44.0 to −38.1 %`."""
     return "no interval" if np.isnan(row.low) else f"{_signed(row.low)} to {_signed(row.high)}{_unit(row)}"
 
@@ -147,7 +167,8 @@ def _judged(table: pd.DataFrame) -> pd.DataFrame:
     p = table["p"].to_numpy(float)
     told, rest = (_adjusted(np.where(which, p, np.nan)) for which in (bears, ~bears))
     table = table.assign(p=np.where(bears, told, rest))
-    return table.assign(verdict=[_verdict(row) for row in table.itertuples()])
+    judged = zip(table["response"], table["p"], table["change"], strict=True)
+    return table.assign(verdict=[_verdict(response, p, change) for response, p, change in judged])
 
 
 def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, object]:
@@ -195,7 +216,7 @@ def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _in_percent(value: float, relative: bool) -> float:
+def _in_percent(value: Numbers, relative: bool) -> float:
     return percent(value) if relative else float(value)
 
 
@@ -208,13 +229,13 @@ def _adjusted(p: Floats) -> Floats:
     return adjusted
 
 
-def _verdict(row: Any) -> str:
-    better = RESPONSES[row.response].better
-    if np.isnan(row.p):
+def _verdict(response: str, p: float, change: float) -> str:
+    better = RESPONSES[response].better
+    if np.isnan(p):
         return "unknown"
-    if row.p > FALSE_DISCOVERIES or row.change == 0 or better is Better.NEITHER:
+    if p > FALSE_DISCOVERIES or change == 0 or better is Better.NEITHER:
         return "unclear"
-    return "better" if (row.change < 0) == (better is Better.LOWER) else "worse"
+    return "better" if (change < 0) == (better is Better.LOWER) else "worse"
 
 
 def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
@@ -251,6 +272,11 @@ class _At:
 
     kind: str
     rows: pd.DataFrame
+
+    @property
+    def x(self) -> float:
+        """Where the level stands on the axis."""
+        return float(self.rows["x"].iloc[0])
 
     @property
     def level(self) -> str:
@@ -306,7 +332,7 @@ def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
 def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
     where, rows = _levels([at.level for at in stretch]), stretch[0].rows
     limit = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
-    gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, rows.iloc[0])}"
+    gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, changes(rows)[0])}"
     said = {
         "gain": f"{_listed(rows['item'])} {gain}",
         "unclear": f"nothing that keeps {limit} is clearly better than {comparisons.reference}",
@@ -322,31 +348,31 @@ def _beside(table: pd.DataFrame, at: _At) -> Iterator[str]:
     """What stands beside a level's news: of gains their size and cost, of a broken limit who breaks it least."""
     where = f"{_capital(_levels([at.level]))}: " if at.level else ""
     if at.kind == "gain":
-        told = [_gain(table, row) for _, row in at.rows.head(_TOLD).iterrows()]
+        told = [_gain(table[table["x"] == at.x], row) for row in changes(at.rows.head(_TOLD))]
         yield f"{where}{' '.join(told)}"
-    least = at.rows.iloc[0]
-    if at.kind in ("broken", "only") and least["response"] == HEADLINES[0] and not np.isnan(least["failed"]):
-        yield f"{where}{least['item']} fails least{' of the others' if at.kind == 'only' else ''}: {_calls(least)}."
+    least = changes(at.rows)[0]
+    if at.kind in ("broken", "only") and least.response == HEADLINES[0] and not np.isnan(least.failed):
+        yield f"{where}{least.item} fails least{' of the others' if at.kind == 'only' else ''}: {_calls(least)}."
 
 
-def _gain(table: pd.DataFrame, row: Any) -> str:
-    return f"{row['item']} {change_text(row)} ({interval_text(row)}), {_calls(row)}.{_cost(table, row)}"
+def _gain(level: pd.DataFrame, row: Change) -> str:
+    return f"{row.item} {change_text(row)} ({interval_text(row)}), {_calls(row)}.{_cost(level, row)}"
 
 
-def _calls(row: Any) -> str:
-    return f"{_share(row['failed'])} of calls failed, {_share(row['rejected'])} rejected"
+def _calls(row: Change) -> str:
+    return f"{_share(row.failed)} of calls failed, {_share(row.rejected)} rejected"
 
 
 def _share(percent_of_calls: float) -> str:
     return "an unknown share" if np.isnan(percent_of_calls) else f"{number(percent_of_calls)}\u00a0%"
 
 
-def _reference(comparisons: Findings, row: Any) -> str:
+def _reference(comparisons: Findings, row: Change) -> str:
     """Name the reference, which is that of the line's own client."""
-    return f"{comparisons.reference}{' of the same client' if row['client'] else ''}"
+    return f"{comparisons.reference}{' of the same client' if row.client else ''}"
 
 
-def _unit(row: Any) -> str:
+def _unit(row: Change) -> str:
     """Give the unit of a change: percent, percentage points, or the unit of the response."""
     if row.relative:
         return "\u00a0%"
@@ -365,12 +391,11 @@ def _levels(texts: Sequence[str]) -> str:
     return f"at {texts[0]}" if len(texts) == 1 else f"from {texts[0]} to {texts[-1]}"
 
 
-def _cost(table: pd.DataFrame, best: Any) -> str:
-    """Name the other responses in which the line is clearly worse at this level."""
-    mine = table[(table["item"] == best["item"]) & (table["x"] == best["x"]) & (table["response"] != best["response"])]
+def _cost(level: pd.DataFrame, best: Change) -> str:
+    """Name the other responses in which the line is clearly worse at the same level."""
+    mine = level[(level["item"] == best.item) & (level["response"] != best.response) & (level["verdict"] == "worse")]
     costs = [
-        f"{_small(RESPONSES[row['response']].title)} {change_text(row)} ({interval_text(row)})"
-        for _, row in mine[mine["verdict"] == "worse"].iterrows()
+        f"{_small(RESPONSES[row.response].title)} {change_text(row)} ({interval_text(row)})" for row in changes(mine)
     ]
     return f" Its cost: {'; '.join(costs)}." if costs else ""
 

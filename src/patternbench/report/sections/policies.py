@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -24,19 +23,19 @@ _KEYS = ["scenario", "place", "policy"]
 def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Section]:
     """The section, when some round had policies; none otherwise. ``rounds`` are those that count."""
     files = journal.files_of_rounds(run.journal)
-    done: list[Any] = list(rounds.itertuples())
-    acted = pd.DataFrame([row for round_ in done for row in _rows(run, round_, files[round_.round])])
+    done = zip(rounds["scenario"], rounds["round"], strict=True)
+    acted = pd.DataFrame([row for scenario, number in done for row in _rows(run, scenario, files[number])])
     if acted.empty:
         return []
     return [Section("policies", "Policies", [_WORDS], [Table("How often each policy acted", _table(acted, scenarios))])]
 
 
-def _rows(run: RunFolder, round_: Any, file: str) -> list[dict[str, object]]:
+def _rows(run: RunFolder, scenario: str, file: str) -> list[dict[str, object]]:
     """A row a policy of a round."""
     said = load_summaries.acted(run, file)
     return [
         {
-            "scenario": round_.scenario,
+            "scenario": scenario,
             "place": position,
             "policy": one.policy,
             "acted": float(one.acted),

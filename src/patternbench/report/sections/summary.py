@@ -1,7 +1,7 @@
 """The short table at the end of a run: what each scenario did, the hardest conditions first."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import NamedTuple
 
 from rich import box
 from rich.table import Table
@@ -12,7 +12,6 @@ from patternbench.report.layout import Layout, item, layout
 from patternbench.report.model import RunReport, warnings
 
 ROWS = 15
-_ROW = ("scenario", "condition", "client", "line", "x", "column")
 _SHOWN = {
     "success_rate": "success",
     "goodput": "goodput",
@@ -44,9 +43,9 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
     medians = _medians(report, list(titles))
     said = ""
     for row in _hardest(layout(report), limit):
-        condition = row["condition"] if row["condition"] != said else ""
-        said = row["condition"]
-        table.add_row(condition, item(row["client"], row["line"]), *_values(medians, row["scenario"], titles))
+        condition = row.condition if row.condition != said else ""
+        said = row.condition
+        table.add_row(condition, item(row.client, row.line), *_values(medians, row.scenario, titles))
     return table
 
 
@@ -71,14 +70,27 @@ def _count(count: int, one: str, many: str = "", after: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}{after}" if count else ""
 
 
-def _hardest(arrangement: Layout, limit: int) -> list[dict[str, Any]]:
+class _Standing(NamedTuple):
+    """Where a scenario stands, as columns of `Layout.scenarios`."""
+
+    scenario: str
+    condition: str
+    client: str
+    line: str
+    x: float
+    column: str
+
+
+def _hardest(arrangement: Layout, limit: int) -> list[_Standing]:
     """Take scenarios from the end of the axis and the last column back; in the plan's order when all fit."""
-    rows = [dict(zip(_ROW, row, strict=True)) for row in arrangement.scenarios[list(_ROW)].to_numpy()]
+    rows = [
+        _Standing(*row) for row in arrangement.scenarios[list(_Standing._fields)].itertuples(index=False, name=None)
+    ]
     if len(rows) <= limit:
         return rows
     columns = arrangement.order("column")
     along = 1.0 if arrangement.axis.quantity else 0.0
-    return sorted(rows, key=lambda row: (-along * row["x"], -columns.index(row["column"])))[:limit]
+    return sorted(rows, key=lambda row: (-along * row.x, -columns.index(row.column)))[:limit]
 
 
 def _medians(report: RunReport, names: list[str]) -> dict[tuple[str, str], float]:
