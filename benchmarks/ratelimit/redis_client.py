@@ -15,16 +15,16 @@ import httpx
 from benchmarks.common import table
 from benchmarks.evidence import NOT_MEASURED, Result, difference, mean_of, spread, store, stored, told_machine
 from benchmarks.ratelimit.run import cpu_seconds, drive
-from benchmarks.ratelimit.systems import Nginx, Redis, backend, balancer, limit, plan, workplace
+from benchmarks.ratelimit.systems import Nginx, Redis, backend, balancer, limit, rules_of, workplace
 
 PART = "ratelimit/redis_client"
 NOTHING, OURS, THEIRS = "no call", "the filter's client", "lua-resty-redis"
 PLACES = {NOTHING: "/nothing", OURS: "/ours", THEIRS: "/theirs"}
 
 PREPARE = """
-local keys, plans = require("ratelimit.keys"), require("ratelimit.plans")
-local limit = plans.current.limits[1]
-local address = plans.current.stores.redis.address
+local keys, in_force = require("ratelimit.keys"), require("ratelimit.in_force")
+local limit = in_force.current.limits[1]
+local address = in_force.current.stores.redis.address
 local function key() return keys.storage(limit, "header=" .. ngx.var.http_x_api_key) end
 """
 CLIENTS = {
@@ -126,7 +126,9 @@ def main() -> None:
         behind, redis = backend(folder / "backend"), Redis(folder / "redis").start()
         generous = limit("gcra", store="redis", limit=1_000_000, window="1s")
         stores = {"redis": redis.store()}
-        nginx = balancer(folder / "nginx", plan(generous, stores=stores), behind.port, workers=1, extra=with_clients)
+        nginx = balancer(
+            folder / "nginx", rules_of(generous, stores=stores), behind.port, workers=1, extra=with_clients
+        )
         nginx.start()
         try:
             httpx.get(nginx.url + PLACES[OURS], headers={"X-Api-Key": "first"})  # brings the script to Redis

@@ -31,8 +31,8 @@ from ratelimit_rig import (  # noqa: E402 - found over the path above
     free_port,
     limit,
     listens,
-    plan,
     quiet_folder,
+    rules_of,
 )
 
 BARE, NATIVE = "no filter", "nginx limit_req"
@@ -274,8 +274,8 @@ class Stores:
             if component:
                 component.stop()
 
-    def plan(self) -> dict[str, Any]:
-        """Return the plan's stores by name."""
+    def by_name(self) -> dict[str, Any]:
+        """Return the stores of the rules by name."""
         stores: dict[str, Any] = {}
         if self.redis:
             near = {"kind": "redis", "address": f"unix:{self.redis.socket}", "timeout": "1s"}
@@ -287,33 +287,33 @@ class Stores:
 
 def variants(folder: Path, stores: Stores) -> dict[str, Any]:
     """Return every system to compare, by name, not started."""
-    port, shared = stores.service.port, stores.plan()
+    port, shared = stores.service.port, stores.by_name()
 
-    def nginx(name: str, filter_plan: dict[str, Any], extra: Callable[[str], str] = lambda t: t) -> Nginx:
-        made = balancer(folder / re.sub(r"\W+", "-", name), filter_plan, port, workers=1, extra=extra)
-        made.plan(filter_plan)  # without a decision log
+    def nginx(name: str, rules: dict[str, Any], extra: Callable[[str], str] = lambda t: t) -> Nginx:
+        made = balancer(folder / re.sub(r"\W+", "-", name), rules, port, workers=1, extra=extra)
+        made.enforce(rules)  # without a decision log
         return made
 
     made: dict[str, Any] = {
         BACKEND: Direct(stores.service),
-        BARE: nginx(BARE, plan(), bare),
-        NATIVE: nginx(NATIVE, plan(), native),
+        BARE: nginx(BARE, rules_of(), bare),
+        NATIVE: nginx(NATIVE, rules_of(), native),
         **({PING: Ping(stores.redis)} if stores.redis else {}),
-        EMPTY: nginx(EMPTY, plan(), lambda text: text.replace(ACCESS, "")),
-        SILENT: nginx(SILENT, plan(generous("gcra"), fields="off")),
+        EMPTY: nginx(EMPTY, rules_of(), lambda text: text.replace(ACCESS, "")),
+        SILENT: nginx(SILENT, rules_of(generous("gcra"), fields="off")),
     }
     for store in ["memory", *shared]:
         for algorithm in ALGORITHMS:
             name = f"{algorithm}, {store}"
-            made[name] = nginx(name, plan(generous(algorithm, store=store), stores=shared))
+            made[name] = nginx(name, rules_of(generous(algorithm, store=store), stores=shared))
     for store, mode in product(LEASING & shared.keys(), ("lazy", "eager")):
         lease = {"mode": mode, "share": 0.5, "most": 1000, "expires": "10s"}
         name, leased = leased_by(store, mode), generous("fixed_window", store=store, lease=lease, window="1m")
-        made[name] = nginx(name, plan(leased, stores=shared))
+        made[name] = nginx(name, rules_of(leased, stores=shared))
     for store, mode in product(LEASING & shared.keys(), (None, "lazy", "eager")):
         leases = {"lease": {"mode": mode, "share": 0.5, "most": 1000, "expires": "1s"}} if mode else {}
         name, scarce = near_limit(store, mode), limit(limit=NEAR_LIMIT, window="1s", store=store, **leases)
-        made[name] = nginx(name, plan(scarce, stores=shared))
+        made[name] = nginx(name, rules_of(scarce, stores=shared))
     return {**made, **envoys(folder, stores)}
 
 

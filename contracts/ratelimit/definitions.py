@@ -17,7 +17,7 @@ from typing import NamedTuple
 SECOND = 1_000_000
 
 
-class Plan(NamedTuple):
+class Rule(NamedTuple):
     """What a limit allows: `limit` units per `window` microseconds; the rest where an algorithm has it."""
 
     limit: int
@@ -39,98 +39,98 @@ class Answer(NamedTuple):
 Grants = list[tuple[int, int]]
 
 
-def fixed_window(grants: Grants, now: int, plan: Plan, cost: int) -> Answer:
+def fixed_window(grants: Grants, now: int, rule: Rule, cost: int) -> Answer:
     """Count the grants since the last multiple of the window."""
-    start = now - now % plan.window
+    start = now - now % rule.window
     taken = sum(units for at, units in grants if at >= start)
-    reset = start + plan.window - now
-    if taken + cost <= plan.limit:
-        return Answer(True, plan.limit - taken - cost, reset, 0, 0)
-    return Answer(False, plan.limit - taken, reset, -1 if cost > plan.limit else reset, 0)
+    reset = start + rule.window - now
+    if taken + cost <= rule.limit:
+        return Answer(True, rule.limit - taken - cost, reset, 0, 0)
+    return Answer(False, rule.limit - taken, reset, -1 if cost > rule.limit else reset, 0)
 
 
-def sliding_window_log(grants: Grants, now: int, plan: Plan, cost: int) -> Answer:
+def sliding_window_log(grants: Grants, now: int, rule: Rule, cost: int) -> Answer:
     """Count the grants of less than a window's age."""
-    live = [(at, units) for at, units in grants if now - at < plan.window]
+    live = [(at, units) for at, units in grants if now - at < rule.window]
     taken = sum(units for _, units in live)
-    allowed = taken + cost <= plan.limit
+    allowed = taken + cost <= rule.limit
     after = [*live, (now, cost)] if allowed else live
-    reset = max((at for at, _ in after), default=now - plan.window) + plan.window - now
-    left = plan.limit - sum(units for _, units in after)
-    return Answer(allowed, left, reset, 0 if allowed else _first_room(live, now, plan, cost), 0)
+    reset = max((at for at, _ in after), default=now - rule.window) + rule.window - now
+    left = rule.limit - sum(units for _, units in after)
+    return Answer(allowed, left, reset, 0 if allowed else _first_room(live, now, rule, cost), 0)
 
 
-def _first_room(live: Grants, now: int, plan: Plan, cost: int) -> int:
-    for expiry in sorted({at + plan.window for at, _ in live}):
-        if sum(units for at, units in live if expiry - at < plan.window) + cost <= plan.limit:
+def _first_room(live: Grants, now: int, rule: Rule, cost: int) -> int:
+    for expiry in sorted({at + rule.window for at, _ in live}):
+        if sum(units for at, units in live if expiry - at < rule.window) + cost <= rule.limit:
             return expiry - now
     return -1
 
 
-def _estimate(grants: Grants, now: int, plan: Plan) -> Fraction:
-    sub = ceil(Fraction(plan.window, plan.sub_windows))
+def _estimate(grants: Grants, now: int, rule: Rule) -> Fraction:
+    sub = ceil(Fraction(rule.window, rule.sub_windows))
     index = now // sub
     total = Fraction(0)
     for at, units in grants:
         age = index - at // sub
-        if age < plan.sub_windows:
+        if age < rule.sub_windows:
             total += units
-        elif age == plan.sub_windows:
+        elif age == rule.sub_windows:
             total += units * (1 - Fraction(now - index * sub, sub))
     return total
 
 
-def sliding_window_counter(grants: Grants, now: int, plan: Plan, cost: int) -> Answer:
+def sliding_window_counter(grants: Grants, now: int, rule: Rule, cost: int) -> Answer:
     """Count whole sub-windows, and the oldest one by the share of it that the window still covers."""
-    sub = ceil(Fraction(plan.window, plan.sub_windows))
-    allowed = _estimate(grants, now, plan) + cost <= plan.limit
+    sub = ceil(Fraction(rule.window, rule.sub_windows))
+    allowed = _estimate(grants, now, rule) + cost <= rule.limit
     after = [*grants, (now, cost)] if allowed else grants
     newest = max((at // sub for at, _ in after), default=0)
-    reset = max(0, (newest + plan.sub_windows + 1) * sub - now)
-    remaining = max(0, floor(plan.limit - _estimate(after, now, plan)))
-    return Answer(allowed, remaining, reset, 0 if allowed else _search(grants, now, plan, cost), 0)
+    reset = max(0, (newest + rule.sub_windows + 1) * sub - now)
+    remaining = max(0, floor(rule.limit - _estimate(after, now, rule)))
+    return Answer(allowed, remaining, reset, 0 if allowed else _search(grants, now, rule, cost), 0)
 
 
-def _search(grants: Grants, now: int, plan: Plan, cost: int) -> int:
+def _search(grants: Grants, now: int, rule: Rule, cost: int) -> int:
     """Bisect for the first moment with room: the estimate never grows while nothing is granted."""
-    if cost > plan.limit:
+    if cost > rule.limit:
         return -1
-    low, high = 0, 2 * plan.window + plan.sub_windows * 2 + 2
+    low, high = 0, 2 * rule.window + rule.sub_windows * 2 + 2
     while high - low > 1:
         middle = (low + high) // 2
-        fits = _estimate(grants, now + middle, plan) + cost <= plan.limit
+        fits = _estimate(grants, now + middle, rule) + cost <= rule.limit
         low, high = (low, middle) if fits else (middle, high)
     return high
 
 
-def _lack(grants: Grants, now: int, plan: Plan) -> Fraction:
+def _lack(grants: Grants, now: int, rule: Rule) -> Fraction:
     """How many units a bucket misses at `now`, drained by limit/window."""
     lack, last = Fraction(0), 0
     for at, units in grants:
-        lack = max(Fraction(0), lack - Fraction((at - last) * plan.limit, plan.window)) + units
+        lack = max(Fraction(0), lack - Fraction((at - last) * rule.limit, rule.window)) + units
         last = at
-    return max(Fraction(0), lack - Fraction((now - last) * plan.limit, plan.window))
+    return max(Fraction(0), lack - Fraction((now - last) * rule.limit, rule.window))
 
 
-def token_bucket(grants: Grants, now: int, plan: Plan, cost: int) -> Answer:
+def token_bucket(grants: Grants, now: int, rule: Rule, cost: int) -> Answer:
     """Admit when the bucket of `burst` tokens holds `cost`."""
-    lack = _lack(grants, now, plan)
-    each = Fraction(plan.window, plan.limit)
-    if lack + cost <= plan.burst:
+    lack = _lack(grants, now, rule)
+    each = Fraction(rule.window, rule.limit)
+    if lack + cost <= rule.burst:
         after = lack + cost
-        return Answer(True, floor(plan.burst - after), ceil(after * each), 0, 0)
-    retry = -1 if cost > plan.burst else ceil((lack + cost - plan.burst) * each)
-    return Answer(False, floor(plan.burst - lack), ceil(lack * each), retry, 0)
+        return Answer(True, floor(rule.burst - after), ceil(after * each), 0, 0)
+    retry = -1 if cost > rule.burst else ceil((lack + cost - rule.burst) * each)
+    return Answer(False, floor(rule.burst - lack), ceil(lack * each), retry, 0)
 
 
-def leaky_bucket(grants: Grants, now: int, plan: Plan, cost: int) -> Answer:
+def leaky_bucket(grants: Grants, now: int, rule: Rule, cost: int) -> Answer:
     """Admit like a token bucket, and hold each request until those before it have left."""
-    answer = token_bucket(grants, now, plan, cost)
-    delay = ceil(_lack(grants, now, plan) * Fraction(plan.window, plan.limit)) if answer.allowed else 0
+    answer = token_bucket(grants, now, rule, cost)
+    delay = ceil(_lack(grants, now, rule) * Fraction(rule.window, rule.limit)) if answer.allowed else 0
     return answer._replace(delay=delay)
 
 
-Decide = Callable[[Grants, int, Plan, int], Answer]
+Decide = Callable[[Grants, int, Rule, int], Answer]
 DEFINITIONS: dict[str, Decide] = {
     "fixed_window": fixed_window,
     "sliding_window_log": sliding_window_log,
@@ -149,7 +149,7 @@ DEVIATIONS = {
 }
 
 
-def paper(algorithm: str, plan: Plan, times: list[int]) -> list[bool]:
+def paper(algorithm: str, rule: Rule, times: list[int]) -> list[bool]:
     """Return what the published pseudocode admits of requests of cost one, in exact fractions."""
     return {
         "fixed_window": _paper_fixed_window,
@@ -158,82 +158,82 @@ def paper(algorithm: str, plan: Plan, times: list[int]) -> list[bool]:
         "token_bucket": _paper_tokens,
         "leaky_bucket": _paper_leaky,
         "gcra": _paper_gcra,
-    }[algorithm](plan, times)
+    }[algorithm](rule, times)
 
 
-def _paper_fixed_window(plan: Plan, times: list[int]) -> list[bool]:
+def _paper_fixed_window(rule: Rule, times: list[int]) -> list[bool]:
     count, window_start, out = 0, -1, []
     for now in times:
-        start = now // plan.window * plan.window
+        start = now // rule.window * rule.window
         if start != window_start:
             count, window_start = 0, start
-        out.append(count < plan.limit)
+        out.append(count < rule.limit)
         count += out[-1]
     return out
 
 
-def _paper_log(plan: Plan, times: list[int]) -> list[bool]:
+def _paper_log(rule: Rule, times: list[int]) -> list[bool]:
     log: list[int] = []
     out = []
     for now in times:
-        log = [at for at in log if not at < now - plan.window]
-        out.append(len(log) < plan.limit)
+        log = [at for at in log if not at < now - rule.window]
+        out.append(len(log) < rule.limit)
         log += [now] * out[-1]
     return out
 
 
-def _paper_counter(plan: Plan, times: list[int]) -> list[bool]:
-    sub = ceil(Fraction(plan.window, plan.sub_windows))
+def _paper_counter(rule: Rule, times: list[int]) -> list[bool]:
+    sub = ceil(Fraction(rule.window, rule.sub_windows))
     counter: dict[int, int] = {}
     out = []
     for now in times:
         current = now // sub
         weight = 1 - Fraction(now - current * sub, sub)
-        whole = sum(counter.get(current - back, 0) for back in range(plan.sub_windows))
-        out.append(counter.get(current - plan.sub_windows, 0) * weight + whole < plan.limit)
+        whole = sum(counter.get(current - back, 0) for back in range(rule.sub_windows))
+        out.append(counter.get(current - rule.sub_windows, 0) * weight + whole < rule.limit)
         counter[current] = counter.get(current, 0) + out[-1]
     return out
 
 
-def _paper_tokens(plan: Plan, times: list[int]) -> list[bool]:
-    tokens, last, out = Fraction(plan.burst), times[0], []
+def _paper_tokens(rule: Rule, times: list[int]) -> list[bool]:
+    tokens, last, out = Fraction(rule.burst), times[0], []
     for now in times:
-        tokens = min(Fraction(plan.burst), tokens + Fraction((now - last) * plan.limit, plan.window))
+        tokens = min(Fraction(rule.burst), tokens + Fraction((now - last) * rule.limit, rule.window))
         last = now
         out.append(tokens >= 1)
         tokens -= out[-1]
     return out
 
 
-def _paper_leaky(plan: Plan, times: list[int]) -> list[bool]:
+def _paper_leaky(rule: Rule, times: list[int]) -> list[bool]:
     queue: list[Fraction] = []
     out = []
     for now in times:
         last = queue[-1] if queue else Fraction(now)
         queue = [at for at in queue if not at < now]
-        out.append(len(queue) < plan.burst)
+        out.append(len(queue) < rule.burst)
         gap = now - last
-        delay = max(Fraction(0), Fraction(plan.window, plan.limit) - gap) if gap != 0 else Fraction(0)
+        delay = max(Fraction(0), Fraction(rule.window, rule.limit) - gap) if gap != 0 else Fraction(0)
         queue += [now + delay] * out[-1]
     return out
 
 
-def _paper_gcra(plan: Plan, times: list[int]) -> list[bool]:
-    interval = Fraction(plan.window, plan.limit)
+def _paper_gcra(rule: Rule, times: list[int]) -> list[bool]:
+    interval = Fraction(rule.window, rule.limit)
     tat, out = Fraction(-1), []
     for now in times:
         tat = Fraction(now) if tat == -1 else max(Fraction(now), tat)
-        out.append(now >= tat - interval * plan.burst)
+        out.append(now >= tat - interval * rule.burst)
         tat += interval * out[-1]
     return out
 
 
-def answers(algorithm: str, plan: Plan, requests: list[tuple[int, int]]) -> list[Answer]:
+def answers(algorithm: str, rule: Rule, requests: list[tuple[int, int]]) -> list[Answer]:
     """Decide a sequence of (time, cost) by the definition."""
     grants: Grants = []
     out = []
     for now, cost in requests:
-        out.append(DEFINITIONS[algorithm](grants, now, plan, cost))
+        out.append(DEFINITIONS[algorithm](grants, now, rule, cost))
         if out[-1].allowed:
             grants.append((now, cost))
     return out
@@ -262,37 +262,37 @@ def _random(rng: random.Random, base: int, costs: list[int]) -> list[tuple[int, 
     return out
 
 
-PLANS = {
-    "fixed_window": [Plan(5, 10 * SECOND), Plan(7, 10 * SECOND)],
-    "sliding_window_log": [Plan(5, 10 * SECOND), Plan(7, 10 * SECOND)],
+RULES = {
+    "fixed_window": [Rule(5, 10 * SECOND), Rule(7, 10 * SECOND)],
+    "sliding_window_log": [Rule(5, 10 * SECOND), Rule(7, 10 * SECOND)],
     "sliding_window_counter": [
-        Plan(5, 10 * SECOND),
-        Plan(7, 10 * SECOND, 1, 3),
-        Plan(8, 10 * SECOND, 1, 5),
+        Rule(5, 10 * SECOND),
+        Rule(7, 10 * SECOND, 1, 3),
+        Rule(8, 10 * SECOND, 1, 5),
     ],
-    "token_bucket": [Plan(5, 10 * SECOND, 5), Plan(7, 10 * SECOND, 3)],
-    "leaky_bucket": [Plan(5, 10 * SECOND, 5), Plan(7, 10 * SECOND, 3)],
-    "gcra": [Plan(5, 10 * SECOND, 5), Plan(7, 10 * SECOND, 3)],
+    "token_bucket": [Rule(5, 10 * SECOND, 5), Rule(7, 10 * SECOND, 3)],
+    "leaky_bucket": [Rule(5, 10 * SECOND, 5), Rule(7, 10 * SECOND, 3)],
+    "gcra": [Rule(5, 10 * SECOND, 5), Rule(7, 10 * SECOND, 3)],
 }
 
 
-def case(algorithm: str, plan: Plan, name: str, requests: list[tuple[int, int]]) -> dict[str, object]:
+def case(algorithm: str, rule: Rule, name: str, requests: list[tuple[int, int]]) -> dict[str, object]:
     """Return one vector: what is asked and what each answer must be."""
     result: dict[str, object] = {
         "name": name,
-        "plan": plan._asdict(),
+        "plan": rule._asdict(),
         "requests": [list(r) for r in requests],
-        "answers": [list(a) for a in answers(algorithm, plan, requests)],
+        "answers": [list(a) for a in answers(algorithm, rule, requests)],
     }
     if all(cost == 1 for _, cost in requests):
-        result["paper"] = paper(algorithm, plan, [now for now, _ in requests])
+        result["paper"] = paper(algorithm, rule, [now for now, _ in requests])
     return result
 
 
 def vectors(algorithm: str) -> dict[str, object]:
     """Return all vectors of one algorithm; the same on every call."""
     arrivals = sequences(random.Random(20250601))
-    cases = [case(algorithm, plan, name, arrivals[name]) for plan in PLANS[algorithm] for name in arrivals]
+    cases = [case(algorithm, rule, name, arrivals[name]) for rule in RULES[algorithm] for name in arrivals]
     return {"version": 1, "algorithm": algorithm, "paper_deviation": DEVIATIONS[algorithm], "cases": cases}
 
 

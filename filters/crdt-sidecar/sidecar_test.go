@@ -103,9 +103,9 @@ func (c *client) read() string {
 
 func TestTheVerbsDoWhatTheContractSays(t *testing.T) {
 	c := dial(t, run(t))
-	plan := []string{"100", window}
+	rule := []string{"100", window}
 	limiting := func(verb, algorithm string, more ...string) string {
-		answer := c.ask(append(append([]string{verb, "k", algorithm}, plan...), more...)...)
+		answer := c.ask(append(append([]string{verb, "k", algorithm}, rule...), more...)...)
 		return strings.Join(strings.Fields(answer)[:2], " ") // allowed and remaining; the rest depends on the time
 	}
 	for algorithm := range limit.Names {

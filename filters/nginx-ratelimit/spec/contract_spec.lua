@@ -2,7 +2,7 @@
 
 local cjson = require("cjson")
 local cores = require("ratelimit.core")
-local plan = require("ratelimit.plan")
+local rules = require("ratelimit.rules")
 
 local file = assert(io.open("../../contracts/ratelimit/plan.schema.json"))
 local contract = cjson.decode(file:read("*a"))["$defs"].limit
@@ -13,7 +13,7 @@ local function parsed(changes)
   for key, value in pairs(changes) do
     limit[key] = value
   end
-  return plan.parse(cjson.encode({ version = 1, limits = { limit } }))
+  return rules.parse(cjson.encode({ version = 1, limits = { limit } }))
 end
 
 -- The algorithms whose limits have no such field.

@@ -79,7 +79,7 @@ describe("the key in a query string", function()
     assert.equal("real", query("filter[a]=1&q=x;y&token=real"))
   end)
 
-  it("is the one that the plan names when servers take the first or the last", function()
+  it("is the one that the rules name when servers take the first or the last", function()
     assert.equal("a", query("token=a&token=real", "first"))
     assert.equal("real", query("token=a&token=real", "last"))
     assert.is_nil((query("token[]=real", "first")))

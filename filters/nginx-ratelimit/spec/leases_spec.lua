@@ -4,14 +4,14 @@ local support = require("support")
 local verbs = require("ratelimit.core.verbs")
 
 -- A store and `holders` lease holders in simulated time; requests fall on random holders.
-local function world(algorithm, plan, lease, holders)
-  local limit = setmetatable({ algorithm = algorithm, lease = lease }, { __index = plan })
+local function world(algorithm, rule, lease, holders)
+  local limit = setmetatable({ algorithm = algorithm, lease = lease }, { __index = rule })
   local core = cores[algorithm]
-  local self = { state = support.fresh(core, plan), held = {}, asked = 0, served = 0 }
+  local self = { state = support.fresh(core, rule), held = {}, asked = 0, served = 0 }
 
   local function ask(now, verb, amount, at)
     self.asked = self.asked + 1
-    local allowed, remaining, reset, retry, _, granted = verbs[verb](core, self.state, now, plan, amount, lease.share, at)
+    local allowed, remaining, reset, retry, _, granted = verbs[verb](core, self.state, now, rule, amount, lease.share, at)
     return { allowed = allowed, remaining = remaining, reset = reset, retry_after = retry, granted = granted }
   end
 
@@ -78,7 +78,7 @@ local function per_window(times, window)
   return most
 end
 
-local plan = { limit = 60, window = 10e6, burst = 40, sub_windows = 5 }
+local rule = { limit = 60, window = 10e6, burst = 40, sub_windows = 5 }
 
 local function each_case(mode, body)
   for seed = 1, 8 do
@@ -94,27 +94,27 @@ end
 describe("an eager lease", function()
   it("never admits more than the limit in a fixed window", function()
     each_case("eager", function(lease, holders, _, random, where)
-      local admitted = world("fixed_window", plan, lease, holders).run(random, 800, 60000)
-      assert.is_true(per_window(admitted, plan.window) <= plan.limit, where)
+      local admitted = world("fixed_window", rule, lease, holders).run(random, 800, 60000)
+      assert.is_true(per_window(admitted, rule.window) <= rule.limit, where)
     end)
   end)
 
   for _, name in ipairs({ "sliding_window_log", "sliding_window_counter" }) do
     it("admits at most limit + N n in any window with " .. name, function()
       each_case("eager", function(lease, holders, most, random, where)
-        local slack = name == "sliding_window_counter" and plan.limit or 0
-        local admitted = world(name, plan, lease, holders).run(random, 800, 60000)
-        assert.is_true(peak(admitted, plan.window) <= plan.limit + slack + holders * most, where)
+        local slack = name == "sliding_window_counter" and rule.limit or 0
+        local admitted = world(name, rule, lease, holders).run(random, 800, 60000)
+        assert.is_true(peak(admitted, rule.window) <= rule.limit + slack + holders * most, where)
       end)
     end)
   end
 
   it("admits at most burst + rate x time + N n with a token bucket", function()
     each_case("eager", function(lease, holders, most, random, where)
-      local admitted = world("token_bucket", plan, lease, holders).run(random, 400, 60000)
+      local admitted = world("token_bucket", rule, lease, holders).run(random, 400, 60000)
       for i = 1, #admitted do
         local elapsed = admitted[i] - admitted[1]
-        assert.is_true(i <= plan.burst + elapsed * plan.limit / plan.window + holders * most, where)
+        assert.is_true(i <= rule.burst + elapsed * rule.limit / rule.window + holders * most, where)
       end
     end)
   end)
@@ -122,19 +122,19 @@ describe("an eager lease", function()
   it("leaves at most (N - 1) n of the limit unused while its time lasts", function()
     each_case("eager", function(lease, holders, most, random, where)
       lease.expires = 10e6
-      local admitted = world("fixed_window", plan, lease, holders).run(random, 2000, 5)
-      assert.is_true(#admitted >= plan.limit - (holders - 1) * most, where)
+      local admitted = world("fixed_window", rule, lease, holders).run(random, 2000, 5)
+      assert.is_true(#admitted >= rule.limit - (holders - 1) * most, where)
     end)
   end)
 
   it("gives back what it did not use", function()
     local lease = { mode = "eager", share = 0.5, most = 30, size = "static", expires = 1e6 }
     for _, name in ipairs({ "fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket" }) do
-      local one = world(name, plan, lease, 1)
+      local one = world(name, rule, lease, 1)
       one.request(support.base, 0)
       one.request(support.base + 1.5e6, 0)
-      local _, remaining = cores[name].decide(one.state, support.base + 1.5e6, plan, 0)
-      local capacity = name == "token_bucket" and plan.burst or plan.limit
+      local _, remaining = cores[name].decide(one.state, support.base + 1.5e6, rule, 0)
+      local capacity = name == "token_bucket" and rule.burst or rule.limit
       local batch = math.ceil((capacity - 1) * lease.share)
       assert.is_true(remaining >= capacity - 2 - batch, name)
     end
@@ -144,32 +144,32 @@ end)
 describe("a lazy lease", function()
   it("admits at most limit + (N - 1) n in a fixed window", function()
     each_case("lazy", function(lease, holders, most, random, where)
-      local admitted = world("fixed_window", plan, lease, holders).run(random, 800, 60000)
-      assert.is_true(per_window(admitted, plan.window) <= plan.limit + (holders - 1) * most, where)
+      local admitted = world("fixed_window", rule, lease, holders).run(random, 800, 60000)
+      assert.is_true(per_window(admitted, rule.window) <= rule.limit + (holders - 1) * most, where)
     end)
   end)
 
   it("admits at most limit + (N - 1) n in any window with a sliding log", function()
     each_case("lazy", function(lease, holders, most, random, where)
-      local admitted = world("sliding_window_log", plan, lease, holders).run(random, 800, 60000)
-      assert.is_true(peak(admitted, plan.window) <= plan.limit + (holders - 1) * most, where)
+      local admitted = world("sliding_window_log", rule, lease, holders).run(random, 800, 60000)
+      assert.is_true(peak(admitted, rule.window) <= rule.limit + (holders - 1) * most, where)
     end)
   end)
 
   it("admits at most burst + rate x time + (N - 1) n with a token bucket", function()
     each_case("lazy", function(lease, holders, most, random, where)
-      local admitted = world("token_bucket", plan, lease, holders).run(random, 400, 60000)
+      local admitted = world("token_bucket", rule, lease, holders).run(random, 400, 60000)
       for i = 1, #admitted do
         local elapsed = admitted[i] - admitted[1]
-        assert.is_true(i <= plan.burst + elapsed * plan.limit / plan.window + (holders - 1) * most, where)
+        assert.is_true(i <= rule.burst + elapsed * rule.limit / rule.window + (holders - 1) * most, where)
       end
     end)
   end)
 
   it("exceeds the limit when several hold the same rest, so that its bound is no idle talk", function()
     local lease = { mode = "lazy", share = 0.5, most = 30, size = "static", expires = 10e6 }
-    local admitted = world("fixed_window", plan, lease, 4).run(support.random(7), 2000, 5)
-    assert.is_true(#admitted > plan.limit)
+    local admitted = world("fixed_window", rule, lease, 4).run(support.random(7), 2000, 5)
+    assert.is_true(#admitted > rule.limit)
   end)
 end)
 

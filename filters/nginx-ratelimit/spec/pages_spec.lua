@@ -24,11 +24,11 @@ local function shelf()
   return self
 end
 
-local function decide(on, plan, arrival)
+local function decide(on, rule, arrival)
   local state = pages.open(on, "k")
   on.now = arrival[1]
-  local allowed, remaining, reset, retry_after = log.decide(state, arrival[1], plan, arrival[2])
-  local saved = not allowed or pages.save(state, log.ttl(plan) / 1000 + 1000)
+  local allowed, remaining, reset, retry_after = log.decide(state, arrival[1], rule, arrival[2])
+  local saved = not allowed or pages.save(state, log.ttl(rule) / 1000 + 1000)
   return { allowed, remaining, reset, retry_after }, saved
 end
 
@@ -36,26 +36,26 @@ describe("a log kept by the page", function()
   it("decides like one that is kept whole, though its pages expire", function()
     for seed = 1, 30 do
       local random = support.random(seed)
-      local plan = support.plan(random)
-      plan.limit = 50 + random(400)
-      local on, whole = shelf(), support.fresh(log, plan)
+      local rule = support.rule(random)
+      rule.limit = 50 + random(400)
+      local on, whole = shelf(), support.fresh(log, rule)
       for _, arrival in ipairs(support.arrivals(random, 600, 9)) do
-        local expected = { log.decide(whole, arrival[1], plan, arrival[2]) }
+        local expected = { log.decide(whole, arrival[1], rule, arrival[2]) }
         expected[5] = nil
-        assert.are.same(expected, (decide(on, plan, arrival)))
+        assert.are.same(expected, (decide(on, rule, arrival)))
       end
     end
   end)
 
   it("counts nothing of an admission that found no memory", function()
-    local plan, on = { limit = 200, window = 1e6 }, shelf()
-    assert.is_true(select(2, decide(on, plan, { support.base, 1 })))
+    local rule, on = { limit = 200, window = 1e6 }, shelf()
+    assert.is_true(select(2, decide(on, rule, { support.base, 1 })))
     for step = 1, 3 do
       on.room = on.writes + (step - 1) % 2
-      local _, saved = decide(on, plan, { support.base + step, 1 })
+      local _, saved = decide(on, rule, { support.base + step, 1 })
       assert.is_nil(saved)
     end
     on.room = math.huge
-    assert.equal(198, (decide(on, plan, { support.base + 9, 1 }))[2])
+    assert.equal(198, (decide(on, rule, { support.base + 9, 1 }))[2])
   end)
 end)

@@ -78,53 +78,53 @@ describe("a sliding window log", function()
   it("decides like a list that is searched from end to end, though its limit changes and costs are given back", function()
     for seed = 1, 60 do
       local random = support.random(seed)
-      local plan = { window = (1 + random(20)) * 500000, limit = 1 + random(60) }
-      local state, list, now = { 0, 0, 0, 0 }, naive(plan.window), support.base
+      local rule = { window = (1 + random(20)) * 500000, limit = 1 + random(60) }
+      local state, list, now = { 0, 0, 0, 0 }, naive(rule.window), support.base
       for step = 1, 300 do
         now = now + ({ 0, 1, 1000, 40000, 300000, 2000000 })[1 + random(6)]
         if random(25) == 0 then
-          plan.limit = 1 + random(90)
+          rule.limit = 1 + random(90)
         end
         if random(10) == 0 then
           local at, amount = list.at(random), 1 + random(4)
           list.give_back(now, amount, at)
-          log.settle(state, now, plan, -amount, at)
+          log.settle(state, now, rule, -amount, at)
         end
         local cost = random(4)
-        assert.are.same(list.decide(now, plan.limit, cost), { log.decide(state, now, plan, cost) }, seed .. ", " .. step)
+        assert.are.same(list.decide(now, rule.limit, cost), { log.decide(state, now, rule, cost) }, seed .. ", " .. step)
       end
     end
   end)
 
   local function full(entries)
-    local plan, state = { limit = entries, window = 60e6 }, { 0, 0, 0, 0 }
+    local rule, state = { limit = entries, window = 60e6 }, { 0, 0, 0, 0 }
     for i = 1, entries do
-      assert(log.decide(state, support.base + i, plan, 1))
+      assert(log.decide(state, support.base + i, rule, 1))
     end
-    return plan, state
+    return rule, state
   end
 
   it("looks at few numbers of 60,000 entries, whatever a request costs and however many expire", function()
-    local plan, state = full(60000)
+    local rule, state = full(60000)
     for _, cost in ipairs({ 1, 2, 1000, 30000, 59999, 60000, 60001, 1e6 }) do
       local watched, looks = counted(state)
-      assert.is_false((log.decide(watched, support.base + 70000, plan, cost)))
+      assert.is_false((log.decide(watched, support.base + 70000, rule, cost)))
       assert.is_true(looks.reads < 250, cost .. " looked at " .. looks.reads)
     end
     for _, later in ipairs({ 60e6 + 2, 60e6 + 30000, 60e6 + 59999, 120e6 }) do
       local watched, looks = counted(state)
-      assert.is_true((log.decide(watched, support.base + later, plan, 1)))
+      assert.is_true((log.decide(watched, support.base + later, rule, 1)))
       assert.is_true(looks.reads < 250, later .. " looked at " .. looks.reads)
     end
   end)
 
   it("gives back at a bounded price, and keeps booked what would cost more", function()
-    local plan, state = full(60000)
+    local rule, state = full(60000)
     local watched, looks = counted(state)
-    log.settle(watched, support.base + 70000, plan, -1, support.base + 1)
+    log.settle(watched, support.base + 70000, rule, -1, support.base + 1)
     assert.is_true(looks.reads < 250)
     assert.equal(60000, state[3])
-    log.settle(watched, support.base + 70000, plan, -1, support.base + 59500)
+    log.settle(watched, support.base + 70000, rule, -1, support.base + 59500)
     assert.equal(59999, state[3])
   end)
 end)
@@ -145,16 +145,16 @@ local function store()
     end,
   }
   local longest, buffer = 64, ffi.new("double[129]")
-  local function open(plan)
-    if log.size(plan) > longest then
+  local function open(rule)
+    if log.size(rule) > longest then
       return memory_of.open(shelf, "k")
     end
-    local found = shelf:read("k", buffer + 1, log.size(plan) * 8, 128 * 8)
+    local found = shelf:read("k", buffer + 1, log.size(rule) * 8, 128 * 8)
     return memory_of.is_heading(found) and memory_of.open(shelf, "k") or buffer
   end
-  return function(now, plan, cost)
-    local state = open(plan)
-    local answer = { log.decide(state, now, plan, cost) }
+  return function(now, rule, cost)
+    local state = open(rule)
+    local answer = { log.decide(state, now, rule, cost) }
     if answer[1] and type(state) == "table" then
       memory_of.save(state, 1e9)
     elseif answer[1] then
@@ -168,15 +168,15 @@ describe("a log in shared memory", function()
   it("remembers everyone when its limit changes between short and long", function()
     for seed = 1, 40 do
       local random = support.random(seed)
-      local plan, now = { window = 20e6, limit = 1 + random(200) }, support.base
-      local decide, list = store(), naive(plan.window)
+      local rule, now = { window = 20e6, limit = 1 + random(200) }, support.base
+      local decide, list = store(), naive(rule.window)
       for step = 1, 400 do
         now = now + ({ 0, 1, 1000, 40000, 300000 })[1 + random(5)]
         if random(40) == 0 then
-          plan.limit = 1 + random(200)
+          rule.limit = 1 + random(200)
         end
         local cost = 1 + random(3)
-        assert.are.same(list.decide(now, plan.limit, cost), decide(now, plan, cost), seed .. ", " .. step)
+        assert.are.same(list.decide(now, rule.limit, cost), decide(now, rule, cost), seed .. ", " .. step)
       end
     end
   end)

@@ -14,15 +14,15 @@ function M.random(seed)
   end
 end
 
-function M.fresh(core, plan)
+function M.fresh(core, rule)
   local state = {}
-  for i = 1, core.size(plan) do
+  for i = 1, core.size(rule) do
     state[i] = 0
   end
   return state
 end
 
-function M.plan(random)
+function M.rule(random)
   return {
     limit = 1 + random(40),
     window = (1 + random(20)) * 500000 + random(3),
@@ -44,10 +44,10 @@ function M.arrivals(random, count, max_cost)
 end
 
 --- Runs a core over arrivals; returns the admitted { time, cost, delay }.
-function M.admitted(core, plan, arrivals)
-  local state, out = M.fresh(core, plan), {}
+function M.admitted(core, rule, arrivals)
+  local state, out = M.fresh(core, rule), {}
   for _, arrival in ipairs(arrivals) do
-    local allowed, _, _, _, delay = core.decide(state, arrival[1], plan, arrival[2])
+    local allowed, _, _, _, delay = core.decide(state, arrival[1], rule, arrival[2])
     if allowed then
       out[#out + 1] = { arrival[1], arrival[2], delay }
     end

@@ -10,9 +10,9 @@ local function read(algorithm)
   return cjson.decode(text)
 end
 
-local function fresh(core, plan)
+local function fresh(core, rule)
   local state = {}
-  for i = 1, core.size(plan) do
+  for i = 1, core.size(rule) do
     state[i] = 0
   end
   return state
@@ -21,13 +21,13 @@ end
 describe("the shared vectors", function()
   for _, algorithm in ipairs(cores.names) do
     for _, case in ipairs(read(algorithm).cases) do
-      local plan = case.plan
+      local rule = case.plan
       it(("%s decides %s (limit %d, burst %d, %d sub-windows) like the definition"):format(
-        algorithm, case.name, plan.limit, plan.burst, plan.sub_windows), function()
+        algorithm, case.name, rule.limit, rule.burst, rule.sub_windows), function()
         local core = cores[algorithm]
-        local state = fresh(core, plan)
+        local state = fresh(core, rule)
         for i, request in ipairs(case.requests) do
-          local answer = { core.decide(state, request[1], plan, request[2]) }
+          local answer = { core.decide(state, request[1], rule, request[2]) }
           assert.are.same(case.answers[i], answer, "request " .. i)
         end
       end)
@@ -54,9 +54,9 @@ describe("the published pseudocode", function()
   end
 
   it("admits burst + 1 with GCRA, where this core admits burst", function()
-    local ours, paper, plan = burst_of("gcra")
-    assert.equal(plan.burst, ours)
-    assert.equal(plan.burst + 1, paper)
+    local ours, paper, rule = burst_of("gcra")
+    assert.equal(rule.burst, ours)
+    assert.equal(rule.burst + 1, paper)
   end)
 
   for _, algorithm in ipairs({ "fixed_window", "token_bucket" }) do

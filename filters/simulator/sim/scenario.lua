@@ -20,7 +20,7 @@ local synchronisations = {
   none = require("sim.synchronisation.none"),
 }
 
-local function plan_of(scenario)
+local function rule_of(scenario)
   return {
     algorithm = scenario.algorithm, limit = scenario.limit, window = scenario.window_us,
     burst = scenario.burst, sub_windows = scenario.sub_windows,
@@ -32,10 +32,10 @@ local function plan_of(scenario)
 end
 
 local function limiter_of(scenario, number)
-  local plan = plan_of(scenario)
+  local rule = rule_of(scenario)
   local stream = random.new(scenario.seed, 3 * number + 2)
-  local store = stores[scenario.store].new(plan, scenario, stream)
-  return synchronisations[scenario.synchronisation].new(store, plan, scenario, stream)
+  local store = stores[scenario.store].new(rule, scenario, stream)
+  return synchronisations[scenario.synchronisation].new(store, rule, scenario, stream)
 end
 
 local function router(scenario, number)

@@ -132,12 +132,12 @@ def simulate_limits(
     """
     lease = MapLease(lease_size, lease_share, lease_most, lease_expires)
     limit_map = built(Map, {**declared, "lease": lease})
-    planned = scenarios(limit_map)
+    of_map = scenarios(limit_map)
     try:
-        answers = simulate(planned, workers=os.cpu_count() or 1)
+        answers = simulate(of_map, workers=os.cpu_count() or 1)
     except SimulatorError as error:
         raise click.ClickException(str(error)) from None
-    rows = [{**scenario, **answer.as_json()} for scenario, answer in zip(planned, answers, strict=True)]
+    rows = [{**scenario, **answer.as_json()} for scenario, answer in zip(of_map, answers, strict=True)]
     if json_:
         output.as_json({"left_out": left_out(limit_map), "scenarios": rows})
     else:

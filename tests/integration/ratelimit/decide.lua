@@ -1,7 +1,7 @@
--- Test door: decides a list of { now, cost } under one limit in a store of the current plan, on the test's clock.
+-- Test door: decides a list of { now, cost } under one limit in a store of the rules in force, on the test's clock.
 local cjson = require("cjson")
-local plan = require("ratelimit.plan")
-local plans = require("ratelimit.plans")
+local rules = require("ratelimit.rules")
+local in_force = require("ratelimit.in_force")
 
 ngx.req.read_body()
 local body = ngx.req.get_body_data()
@@ -11,10 +11,10 @@ if not body then
   file:close()
 end
 local ask = cjson.decode(body)
-local config = plans.current.stores[ask.store]
+local config = in_force.current.stores[ask.store]
 config.address.timeout = 5
 local store = require("ratelimit.stores." .. config.kind).new({ address = config.address, timeout = 0.05 })
-local limit = plan.ready({
+local limit = rules.ready({
   name = "vector", algorithm = ask.algorithm, limit = ask.plan.limit, window = ask.plan.window,
   burst = ask.plan.burst, sub_windows = ask.plan.sub_windows,
 })

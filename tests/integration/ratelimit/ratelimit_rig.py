@@ -218,7 +218,7 @@ class Sidecar(Component):
 
 
 class Nginx(Component):
-    """A load balancer with the filter and a plan, or a plain server behind it."""
+    """A load balancer with the filter and rules, or a plain server behind it."""
 
     def __init__(self, folder: Path, config: str, port: int) -> None:
         for name in ("", "log"):
@@ -250,10 +250,10 @@ class Nginx(Component):
         path = self.folder / "error.log"
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
-    def plan(self, plan: dict[str, Any] | str) -> None:
-        text = plan if isinstance(plan, str) else json.dumps(plan)
-        (self.folder / "plan.new").write_text(text, encoding="utf-8")
-        (self.folder / "plan.new").rename(self.folder / "plan.json")
+    def enforce(self, rules: dict[str, Any] | str) -> None:
+        text = rules if isinstance(rules, str) else json.dumps(rules)
+        (self.folder / "rules.new").write_text(text, encoding="utf-8")
+        (self.folder / "rules.new").rename(self.folder / "plan.json")
 
     def metrics(self) -> str:
         """Return the page for Prometheus, which is served apart from the clients' port."""
@@ -305,7 +305,7 @@ def render(**values: object) -> str:
 
 def balancer(
     folder: Path,
-    plan: dict[str, Any],
+    rules: dict[str, Any],
     behind: int,
     *,
     workers: int = 2,
@@ -328,7 +328,7 @@ def balancer(
         FILTER="",
     )
     nginx = Nginx(folder, extra(config), port)
-    nginx.plan({"decision_log": {"folder": str(folder / "log")}, **plan})
+    nginx.enforce({"decision_log": {"folder": str(folder / "log")}, **rules})
     return nginx
 
 
@@ -357,8 +357,8 @@ def limit(algorithm: str = "fixed_window", **changes: Any) -> dict[str, Any]:
     return {**base, **changes}
 
 
-def plan(*limits: dict[str, Any], **rest: Any) -> dict[str, Any]:
-    """Return a plan with these limits."""
+def rules_of(*limits: dict[str, Any], **rest: Any) -> dict[str, Any]:
+    """Return rules with these limits."""
     return {"version": 1, "limits": list(limits), **rest}
 
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from ratelimit_rig import Nginx, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import Nginx, balancer, eventually, get, limit, rules_of, running
 
 
 def test_a_request_within_the_limit_passes_and_is_told_what_remains(folder: Path, behind: Nginx) -> None:
-    nginx = balancer(folder, plan(limit(limit=2)), behind.port)
+    nginx = balancer(folder, rules_of(limit(limit=2)), behind.port)
     with running(nginx):
         answer = get(nginx)
         assert answer.status_code == 200, nginx.errors()
@@ -16,7 +16,7 @@ def test_a_request_within_the_limit_passes_and_is_told_what_remains(folder: Path
 
 
 def test_the_metrics_page_is_not_served_where_clients_come_in(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, plan(limit()), behind.port)):
+    with running(nginx := balancer(folder, rules_of(limit()), behind.port)):
         for path in ("/metrics", "/ratelimit/metrics"):
             assert get(nginx, path=path).text == "ok\n"
         assert "ratelimit_decisions_total" in eventually(nginx.metrics)
@@ -32,7 +32,7 @@ INTERNAL = """location /sent-on/ {
 
 def test_a_request_that_nginx_sends_on_internally_is_decided_once(folder: Path, behind: Nginx) -> None:
     nginx = balancer(
-        folder, plan(limit(limit=10)), behind.port, extra=lambda text: text.replace("location / {", INTERNAL)
+        folder, rules_of(limit(limit=10)), behind.port, extra=lambda text: text.replace("location / {", INTERNAL)
     )
     with running(nginx):
         fields = [get(nginx, path=path).headers["RateLimit"] for path in ("/", "/sent-on/x", "/unguarded/x")]

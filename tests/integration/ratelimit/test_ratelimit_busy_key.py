@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import MariaDB, Nginx, balancer, burst, eventually, get, limit, plan, running
+from ratelimit_rig import MariaDB, Nginx, balancer, burst, eventually, get, limit, rules_of, running
 
 HOLD = """
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -30,7 +30,9 @@ def pair(workshop: Path, behind: Nginx, mariadb: MariaDB) -> Iterator[list[Nginx
     limits.append(limit(name="hundred", store="shared", when_store_fails="local", match={"path_prefix": "/hundred/"}))
     small = limit(name="per_path", key={"from": "query", "name": "q"}, match={"path_prefix": "/hundred/"})
     limits.append({**small, "store": "shared", "limit": 1000, "missing_key": "skip"})
-    both: Any = [balancer(workshop / f"busy-{n}", plan(*limits, stores=stores), behind.port) for n in ("one", "two")]
+    both: Any = [
+        balancer(workshop / f"busy-{n}", rules_of(*limits, stores=stores), behind.port) for n in ("one", "two")
+    ]
     with running(*both):
         for nginx in both:
             eventually(lambda nginx=nginx: "r=" in get(nginx, "first", "/closed/").headers["RateLimit"])
@@ -149,7 +151,7 @@ def test_a_worker_forgets_all_expired_keys_and_no_other(folder: Path, behind: Ng
     stores = {"shared": mariadb.store()}
     nginx = balancer(
         folder,
-        plan(limit(store="shared"), stores=stores),
+        rules_of(limit(store="shared"), stores=stores),
         behind.port,
         extra=lambda text: text.replace("location / {", f"location = /purge {{ {purge} }}\n    location / {{"),
     )

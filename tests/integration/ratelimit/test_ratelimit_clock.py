@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import ALGORITHMS, Nginx, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import ALGORITHMS, Nginx, balancer, eventually, get, limit, rules_of, running
 
 LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), None)
 BURST = 10
@@ -46,7 +46,7 @@ def shifted(workshop: Path, behind: Nginx) -> Iterator[Shifted]:
         for a in ALGORITHMS
         if a != "leaky_bucket"
     ]
-    nginx = balancer(folder, plan(*rates), behind.port)
+    nginx = balancer(folder, rules_of(*rates), behind.port)
     made = Shifted(nginx, file)
     made.shift(0)
     preload = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1"}

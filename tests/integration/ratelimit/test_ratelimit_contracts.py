@@ -1,4 +1,4 @@
-"""The plan's schema says the same as the filter, and the vectors are what the definitions say today."""
+"""The schema of the rules says the same as the filter, and the vectors are what the definitions say today."""
 
 import importlib.util
 import json
@@ -11,31 +11,31 @@ from ratelimit_rig import FILTER, ROOT, VECTORS
 
 CONTRACTS = ROOT / "contracts" / "ratelimit"
 SCHEMA = json.loads((CONTRACTS / "plan.schema.json").read_text(encoding="utf-8"))
-PLANS = json.loads((VECTORS / "plans.json").read_text(encoding="utf-8"))
+VECTOR_RULES = json.loads((VECTORS / "plans.json").read_text(encoding="utf-8"))
 
 
 def changed(case: dict[str, Any]) -> dict[str, Any]:
-    plan: dict[str, Any] = {**deepcopy(PLANS["base"]), **case.get("change", {})}
+    rules: dict[str, Any] = {**deepcopy(VECTOR_RULES["base"]), **case.get("change", {})}
     if "limit" in case:
-        plan["limits"][0].update(case["limit"])
-    return {key: value for key, value in plan.items() if value is not None}
+        rules["limits"][0].update(case["limit"])
+    return {key: value for key, value in rules.items() if value is not None}
 
 
-def problems(plan: dict[str, Any]) -> list[Any]:
-    return list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(plan))
+def problems(rules: dict[str, Any]) -> list[Any]:
+    return list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(rules))
 
 
-@pytest.mark.parametrize("case", PLANS["good"] + PLANS["bad_beyond_the_schema"], ids=lambda c: c["name"])
+@pytest.mark.parametrize("case", VECTOR_RULES["good"] + VECTOR_RULES["bad_beyond_the_schema"], ids=lambda c: c["name"])
 def test_the_schema_accepts(case: dict[str, Any]) -> None:
     assert problems(changed(case)) == []
 
 
-@pytest.mark.parametrize("case", PLANS["bad"], ids=lambda c: c["name"])
+@pytest.mark.parametrize("case", VECTOR_RULES["bad"], ids=lambda c: c["name"])
 def test_the_schema_refuses(case: dict[str, Any]) -> None:
     assert problems(changed(case))
 
 
-def test_the_example_plan_fits_the_schema() -> None:
+def test_the_example_fits_the_schema() -> None:
     assert problems(json.loads((FILTER / "examples" / "plan.json").read_text(encoding="utf-8"))) == []
 
 

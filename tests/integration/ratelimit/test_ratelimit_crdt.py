@@ -15,7 +15,7 @@ from ratelimit_rig import (
     eventually,
     get,
     limit,
-    plan,
+    rules_of,
     running,
 )
 
@@ -36,7 +36,7 @@ def pair(cells: list[Sidecar], workshop: Path, behind: Nginx) -> Iterator[list[N
     lease = {"mode": "eager", "share": 0.2, "most": 10}
     limits.append(limit(name="leased", store="near", match={"path_prefix": "/leased/"}, lease=lease))
     both: Any = [
-        balancer(workshop / f"crdt-{i}", plan(*limits, stores={"near": c.store()}, balancers=2), behind.port)
+        balancer(workshop / f"crdt-{i}", rules_of(*limits, stores={"near": c.store()}, balancers=2), behind.port)
         for i, c in enumerate(cells)
     ]
     with running(*both):

@@ -23,7 +23,7 @@ from ratelimit_rig import (
     eventually,
     get,
     limit,
-    plan,
+    rules_of,
     running,
     with_door,
 )
@@ -44,7 +44,7 @@ def pair(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> Itera
             limits.append(limit(a, name=f"{mode}-{a}", store="redis", match=prefix, lease=lease))
     both: Any = [
         balancer(
-            workshop / f"defects-{name}", plan(*limits, stores=stores, balancer=name), behind.port, extra=with_door
+            workshop / f"defects-{name}", rules_of(*limits, stores=stores, balancer=name), behind.port, extra=with_door
         )
         for name in ("one", "two")
     ]
@@ -100,7 +100,7 @@ def test_05_a_dead_store_costs_no_errors_whatever_its_limit_does_then(folder: Pa
     ]
     lease = {"mode": "eager"}
     limits.append(limit(name="leased", store="redis", lease=lease, match={"path_prefix": "/leased/"}))
-    with running(nginx := balancer(folder, plan(*limits, stores=stores), behind.port)):
+    with running(nginx := balancer(folder, rules_of(*limits, stores=stores), behind.port)):
         statuses = {p: get(nginx, path=f"/{p}/").status_code for p in ("open", "closed", "local", "leased")}
     assert statuses == {"open": 200, "closed": 429, "local": 200, "leased": 200}
 
@@ -133,7 +133,7 @@ def test_08_a_burst_of_five_means_five_for_every_bucket(folder: Path, behind: Ng
     small = limit(algorithm, limit=5 if algorithm == "leaky_bucket" else 100, burst=5)
     if algorithm == "leaky_bucket":
         small["window"] = "5s"
-    with running(nginx := balancer(folder, plan(small), behind.port)), ThreadPoolExecutor(20) as pool:
+    with running(nginx := balancer(folder, rules_of(small), behind.port)), ThreadPoolExecutor(20) as pool:
         began = time.monotonic()
         statuses = list(pool.map(lambda _: get(nginx).status_code, range(20)))
         gained = int(time.monotonic() - began) if algorithm == "leaky_bucket" else 0
@@ -172,15 +172,15 @@ def test_11_counts_of_two_nodes_are_never_overwritten_by_the_last_writer(pair: l
     assert get(pair[0], "writers", "/redis/token_bucket/").status_code == 429
 
 
-def test_12_answers_carry_the_fields_and_metrics_and_a_plan_is_reloaded(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, plan(limit(limit=1)), behind.port)):
+def test_12_answers_carry_the_fields_and_metrics_and_rules_are_reloaded(folder: Path, behind: Nginx) -> None:
+    with running(nginx := balancer(folder, rules_of(limit(limit=1)), behind.port)):
         get(nginx)
         rejected = get(nginx)
         assert rejected.status_code == 429
         assert int(rejected.headers["Retry-After"]) > 0
         assert rejected.headers["Content-Type"] == "application/problem+json"
         assert rejected.json()["violated-policies"] == ["per_client"]
-        nginx.plan(plan(limit(limit=3)))
+        nginx.enforce(rules_of(limit(limit=3)))
         eventually(lambda: get(nginx).status_code == 200)
         eventually(lambda: nginx.metric("ratelimit_decisions_total", outcome="rejected") >= 1)
         assert nginx.metrics().startswith("# HELP")

@@ -18,7 +18,7 @@ from ratelimit_rig import (
     burst,
     eventually,
     limit,
-    plan,
+    rules_of,
     running,
 )
 
@@ -36,7 +36,8 @@ def balancers(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> 
         for a in ALGORITHMS
     ]
     both: Any = [
-        balancer(workshop / name, plan(*limits, stores=stores, balancer=name), behind.port) for name in ("one", "two")
+        balancer(workshop / name, rules_of(*limits, stores=stores, balancer=name), behind.port)
+        for name in ("one", "two")
     ]
     with running(*both):
         yield both
@@ -67,7 +68,7 @@ def test_a_burst_of_1000_is_admitted_exactly_100_times(balancers: list[Nginx], s
 def alone(workshop: Path, behind: Nginx) -> Iterator[Nginx]:
     limits = [limit(a, name=a, match={"path_prefix": f"/{a}/"}) for a in ALGORITHMS if a != "leaky_bucket"]
     long = limit("sliding_window_log", name="long", limit=3000, match={"path_prefix": "/long/"})
-    with running(nginx := balancer(workshop / "alone", plan(*limits, long), behind.port, workers=4)):
+    with running(nginx := balancer(workshop / "alone", rules_of(*limits, long), behind.port, workers=4)):
         yield nginx
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, balancer, burst, eventually, get, limit, plan, running
+from ratelimit_rig import MariaDB, Nginx, Redis, balancer, burst, eventually, get, limit, rules_of, running
 
 POLICIES = ("open", "closed", "local")
 
@@ -42,7 +42,7 @@ def nginx(store: Any, workshop: Path, behind: Nginx) -> Iterator[Nginx]:
     ]
     few = limit(name="few", store="shared", when_store_fails="local", limit=10, match={"path_prefix": "/few/"})
     name = f"fragile-{type(store).__name__}"
-    nginx = balancer(workshop / name, plan(*limits, few, stores=stores, balancers=2), behind.port)
+    nginx = balancer(workshop / name, rules_of(*limits, few, stores=stores, balancers=2), behind.port)
     with running(nginx):
         yield nginx
 
@@ -122,7 +122,7 @@ def test_one_short_stall_of_a_store_costs_its_own_length_by_policy_and_no_pause(
 ) -> None:
     stores = {"shared": {**redis.store(), "timeout": "200ms"}}
     stalled = limit(limit=10**6, store="shared", when_store_fails="open")
-    with running(nginx := balancer(folder, plan(stalled, stores=stores), behind.port, workers=1)):
+    with running(nginx := balancer(folder, rules_of(stalled, stores=stores), behind.port, workers=1)):
         eventually(lambda: "RateLimit" in get(nginx, "stalled").headers)
         redis.ask("CLIENT", "PAUSE", "330", "ALL")
         assert burst([nginx], 64, "stalled") == {200: 64}
@@ -180,7 +180,7 @@ def test_an_error_inside_the_filter_is_counted_and_follows_each_limits_policy(
         limit(name=p, store="redis", when_store_fails=p, limit=2, match={"path_prefix": f"/{p}/"}) for p in POLICIES
     ]
     redis.flush()
-    rules = plan(*limits, stores={"redis": redis.store()}, balancers=2)
+    rules = rules_of(*limits, stores={"redis": redis.store()}, balancers=2)
     with running(nginx := balancer(folder, rules, behind.port, workers=1, extra=broken(function))):
         assert by_policy(nginx) == expected
         assert get(nginx, "faulty", "/unlimited/").status_code == 200
@@ -188,8 +188,8 @@ def test_an_error_inside_the_filter_is_counted_and_follows_each_limits_policy(
         assert "broken" in nginx.errors()
 
 
-def test_an_error_under_the_only_limit_of_a_plan_follows_its_policy(folder: Path, behind: Nginx) -> None:
-    rules = plan(limit(limit=4, when_store_fails="closed"))
+def test_an_error_under_the_only_limit_of_the_rules_follows_its_policy(folder: Path, behind: Nginx) -> None:
+    rules = rules_of(limit(limit=4, when_store_fails="closed"))
     with running(nginx := balancer(folder, rules, behind.port, extra=broken("deciding.nearby"))):
         assert get(nginx).status_code == 429
 
@@ -226,7 +226,7 @@ def test_a_store_that_answers_in_pieces_has_one_timeout_for_all_of_them(folder: 
     store = Dawdler()
     stores = {"slow": {"kind": "redis", "address": f"127.0.0.1:{store.port}", "timeout": "200ms"}}
     slow = limit(store="slow", when_store_fails="closed")
-    with running(store, nginx := balancer(folder, plan(slow, stores=stores), behind.port)):
+    with running(store, nginx := balancer(folder, rules_of(slow, stores=stores), behind.port)):
         assert get(nginx).status_code == 429
         eventually(lambda: nginx.metric("ratelimit_store_failures_total", reason="timeout") >= 1)
     assert store.asked
@@ -234,7 +234,7 @@ def test_a_store_that_answers_in_pieces_has_one_timeout_for_all_of_them(folder: 
 
 def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path, behind: Nginx) -> None:
     counted = limit(limit=10**6, name="counted")
-    with running(nginx := balancer(folder, plan(counted), behind.port)):
+    with running(nginx := balancer(folder, rules_of(counted), behind.port)):
         get(nginx, "kept")
         with _hammer(nginx) as seen:
             for _ in range(3):
@@ -246,7 +246,7 @@ def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path,
 
 
 def test_a_killed_worker_is_replaced_and_the_counts_stay(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, plan(limit()), behind.port)):
+    with running(nginx := balancer(folder, rules_of(limit()), behind.port)):
         for _ in range(10):
             get(nginx, "kept")
         os.kill(nginx.workers()[0], signal.SIGKILL)
@@ -255,7 +255,7 @@ def test_a_killed_worker_is_replaced_and_the_counts_stay(folder: Path, behind: N
 
 
 def test_a_worker_killed_under_load_breaks_its_own_connections_only(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, plan(limit(limit=10**6)), behind.port)):
+    with running(nginx := balancer(folder, rules_of(limit(limit=10**6)), behind.port)):
         with _hammer(nginx) as seen:
             for _ in range(2):
                 eventually(lambda: len(nginx.workers()) == 2)
@@ -270,7 +270,7 @@ def test_a_worker_killed_under_load_breaks_its_own_connections_only(folder: Path
 
 HOLD = """
 local lock = require("ratelimit.stores.lock")
-local limit = require("ratelimit.plans").current.limits[1]
+local limit = require("ratelimit.in_force").current.limits[1]
 assert(lock.new(0.05):acquire_one(lock.stripe(require("ratelimit.keys").nearby(limit, "header=" .. ngx.var.arg_key))))
 require("ffi").cdef("int raise(int number);")
 require("ffi").C.raise(9)
@@ -281,7 +281,7 @@ def test_a_worker_that_dies_while_it_holds_a_lock_leaves_it_to_the_others(folder
     (folder / "hold.lua").write_text(HOLD, encoding="utf-8")
     door = f"location = /hold {{ content_by_lua_file {folder}/hold.lua; }}\n    location / {{"
     extra: Callable[[str], str] = lambda text: text.replace("location / {", door)  # noqa: E731
-    with running(nginx := balancer(folder, plan(limit()), behind.port, extra=extra)):
+    with running(nginx := balancer(folder, rules_of(limit()), behind.port, extra=extra)):
         assert get(nginx, "held").status_code == 200
         for key in ("held", "a", "b", "c"):
             with pytest.raises(httpx.TransportError):
@@ -299,10 +299,10 @@ def _survives(nginx: Nginx, client: str) -> str:
         return ""
 
 
-def test_a_bad_plan_changes_nothing_and_its_problems_are_logged_with_their_places(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, plan(limit(limit=5)), behind.port)):
-        nginx.plan(plan(limit(limit=-1, algorithm="leaky"), stores={"r": {"kind": "redis"}}))
-        eventually(lambda: "the plan in force stays" in nginx.errors())
+def test_bad_rules_change_nothing_and_their_problems_are_logged_with_their_places(folder: Path, behind: Nginx) -> None:
+    with running(nginx := balancer(folder, rules_of(limit(limit=5)), behind.port)):
+        nginx.enforce(rules_of(limit(limit=-1, algorithm="leaky"), stores={"r": {"kind": "redis"}}))
+        eventually(lambda: "the rules in force stay" in nginx.errors())
         eventually(lambda: nginx.metric("ratelimit_plan_reloads_total", result="bad") >= 1)
         assert "limits[0].limit: must be a whole number from 1" in nginx.errors()
         assert "limits[0].algorithm: must be one of fixed_window" in nginx.errors()

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 SECRET = "a shared secret"
 BIG_HEADERS = "large_client_header_buffers 4 16m; client_header_buffer_size 16m; keepalive_requests 1000000;"
@@ -42,7 +42,7 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
     stores = {"redis": redis.store()}
     nginx = balancer(
         workshop / "hostile",
-        plan(*limits, stores=stores),
+        rules_of(*limits, stores=stores),
         behind.port,
         extra=lambda c: c.replace("keepalive_requests 1000000;", BIG_HEADERS).replace(
             "proxy_pass", "proxy_set_header X-Api-Key ''; proxy_pass"
@@ -170,17 +170,17 @@ def test_one_limit_that_rejects_takes_nothing_from_the_others(folder: Path, behi
     for store in ("memory", "redis"):
         small = limit(name=f"small-{store}", limit=1, store=store)
         large = limit("gcra", name=f"large-{store}", store=store)
-        with running(nginx := balancer(folder / store, plan(large, small, stores=stores), behind.port, workers=1)):
+        with running(nginx := balancer(folder / store, rules_of(large, small, stores=stores), behind.port, workers=1)):
             first, *rest = [get(nginx, f"both-{store}") for _ in range(4)]
             assert [first.status_code, *(r.status_code for r in rest)] == [200, 429, 429, 429]
-            nginx.plan(plan(large, stores=stores))
+            nginx.enforce(rules_of(large, stores=stores))
             eventually(lambda nginx=nginx: "small" not in get(nginx, "other").headers["RateLimit-Policy"])
             assert "r=98" in get(nginx, f"both-{store}").headers["RateLimit"]
 
 
 MILLION = """
 local store = require("ratelimit.asking").nearby("memory")
-local limit = require("ratelimit.plans").current.limits[1]
+local limit = require("ratelimit.in_force").current.limits[1]
 local lock = require("ratelimit.stores.lock")
 local asking = require("ratelimit.asking")
 local refused, admitted = 0, 0
@@ -200,7 +200,7 @@ def test_a_flood_of_a_million_keys_resets_nobody(folder: Path, behind: Nginx) ->
     with running(
         nginx := balancer(
             folder,
-            plan(limit(limit=10)),
+            rules_of(limit(limit=10)),
             behind.port,
             state="4m",
             workers=1,
@@ -230,7 +230,7 @@ end
 
 
 def test_a_flood_of_keys_is_refused_and_counted_and_resets_nobody(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, plan(limit(limit=10)), behind.port, state="1m", workers=1)):
+    with running(nginx := balancer(folder, rules_of(limit(limit=10)), behind.port, state="1m", workers=1)):
         for _ in range(10):
             get(nginx, "victim")
         assert get(nginx, "victim").status_code == 429

@@ -44,9 +44,9 @@ def test_what_is_installed_runs_in_shadow_mode(folder: Path) -> None:
         assert {a.status_code for a in answers} == {200}
 
 
-def test_installing_again_keeps_the_plan(folder: Path) -> None:
+def test_installing_again_keeps_the_rules(folder: Path) -> None:
     install(folder)
-    plan = folder / "etc/nginx-ratelimit/plan.json"
-    plan.write_text('{"version": 1, "limits": []}', encoding="utf-8")
+    rules = folder / "etc/nginx-ratelimit/plan.json"
+    rules.write_text('{"version": 1, "limits": []}', encoding="utf-8")
     install(folder)
-    assert plan.read_text(encoding="utf-8") == '{"version": 1, "limits": []}'
+    assert rules.read_text(encoding="utf-8") == '{"version": 1, "limits": []}'

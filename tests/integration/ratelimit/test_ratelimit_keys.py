@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 SECRET = "a shared secret"
 
@@ -48,7 +48,7 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
     limits = [limit("gcra", **{"name": n, "match": {"path_prefix": f"/{n}/"}, **shape}) for n, shape in shapes.items()]
     limits.append(limit(name="login", match={"path_prefix": "/login"}, limit=7))
     stores = {"redis": {**redis.store(), "timeout": "1s"}}
-    nginx = balancer(workshop / "keys", plan(*limits, stores=stores), behind.port)
+    nginx = balancer(workshop / "keys", rules_of(*limits, stores=stores), behind.port)
     with running(nginx):
         yield nginx
 

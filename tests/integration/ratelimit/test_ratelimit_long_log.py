@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import MariaDB, Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 ENTRIES = 60_000
 FILL = """
@@ -27,7 +27,7 @@ def stores(redis: Redis, mariadb: MariaDB) -> dict[str, Any]:
 def nginx(folder: Path, behind: Nginx, stores: dict[str, Any]) -> Iterator[Nginx]:
     costly = {"from": "header", "name": "X-Cost", "most": 50_000}
     shape = limit("sliding_window_log", store="redis", limit=ENTRIES, cost=costly, when_store_fails="closed")
-    with running(nginx := balancer(folder, plan(shape, stores=stores), behind.port)):
+    with running(nginx := balancer(folder, rules_of(shape, stores=stores), behind.port)):
         yield nginx
 
 
@@ -49,7 +49,7 @@ def test_a_costly_request_reads_little_of_a_log_of_60000_entries(nginx: Nginx, r
 
 
 def left(nginx: Nginx, policy: str) -> int:
-    """Wait for the plan with this policy, as someone else; return what remains for `alice` after one more."""
+    """Wait for the rules with this policy, as someone else; return what remains for `alice` after one more."""
     eventually(lambda: policy in get(nginx, "someone-else").headers["RateLimit-Policy"])
     return int(get(nginx).headers["RateLimit"].split("r=")[1].split(";")[0])
 
@@ -59,11 +59,11 @@ def test_a_changed_limit_of_a_log_forgets_nobody(
     folder: Path, behind: Nginx, stores: dict[str, Any], store: str
 ) -> None:
     def limited(units: int) -> dict[str, Any]:
-        return plan(limit("sliding_window_log", name=f"log-{store}", store=store, limit=units), stores=stores)
+        return rules_of(limit("sliding_window_log", name=f"log-{store}", store=store, limit=units), stores=stores)
 
     with running(nginx := balancer(folder, limited(10), behind.port, workers=1)):
         for taken, units in enumerate((10, 20, 3000, 12, 40, 4000, 2000), start=1):
-            nginx.plan(limited(units))
+            nginx.enforce(limited(units))
             assert left(nginx, f"q={units};") == units - taken
 
 
@@ -71,7 +71,7 @@ def test_a_changed_limit_of_a_log_forgets_nobody(
 def test_a_client_of_two_tiers_has_one_log(folder: Path, behind: Nginx, stores: dict[str, Any], store: str) -> None:
     tiers = {"tier": {"from": "header", "name": "X-Tier"}, "tiers": {"gold": {"limit": 5}}}
     shape = limit("sliding_window_log", name=f"tiers-{store}", store=store, limit=3, **tiers)
-    with running(nginx := balancer(folder, plan(shape, stores=stores), behind.port)):
+    with running(nginx := balancer(folder, rules_of(shape, stores=stores), behind.port)):
         assert [get(nginx).status_code for _ in range(4)] == [200, 200, 200, 429]
         gold = {"X-Tier": "gold"}
         assert [get(nginx, **gold).status_code for _ in range(3)] == [200, 200, 429]

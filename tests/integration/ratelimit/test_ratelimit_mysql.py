@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, balancer, certificate, eventually, get, limit, plan, running
+from ratelimit_rig import MariaDB, Nginx, balancer, certificate, eventually, get, limit, rules_of, running
 
 SECRET = b"a secret of some length"
 NONCE = bytes(range(33, 53))
@@ -158,7 +158,7 @@ def asking(folder: Path, behind: Nginx, server: Any, **store: Any) -> Iterator[N
     address = f"unix:{name}" if isinstance(name, str) else f"127.0.0.1:{name[1]}"
     there = {"kind": "mariadb", "address": address, "user": "u", "database": "d", "timeout": "1s", "pool": 1}
     stores = {"mysql": {**there, "password": SECRET.decode(), **store}}
-    nginx = balancer(folder, plan(limit(store="mysql", when_store_fails="closed"), stores=stores), behind.port)
+    nginx = balancer(folder, rules_of(limit(store="mysql", when_store_fails="closed"), stores=stores), behind.port)
     with running(server, nginx):
         yield nginx
 
@@ -194,7 +194,7 @@ def test_a_server_that_does_not_is_told_the_password_over_a_unix_socket(folder: 
     assert set(server.told) == {SECRET + b"\0"}
 
 
-def test_over_plain_tcp_the_password_is_enciphered_for_the_key_of_the_plan(
+def test_over_plain_tcp_the_password_is_enciphered_for_the_key_of_the_rules(
     folder: Path, behind: Nginx, key: Path
 ) -> None:
     server = MySQL(listen(), fast=False, key=key)
@@ -230,7 +230,7 @@ def test_over_tls_that_verifies_nobody_the_password_is_told_to_nobody(
     assert server.told == []
 
 
-def test_over_tls_that_verifies_nobody_the_password_is_enciphered_for_the_key_of_the_plan(
+def test_over_tls_that_verifies_nobody_the_password_is_enciphered_for_the_key_of_the_rules(
     folder: Path, behind: Nginx, pair: tuple[Path, Path], key: Path
 ) -> None:
     server = MySQL(listen(), fast=False, tls=pair, key=key)
@@ -244,6 +244,6 @@ def test_mariadb_welcomes_by_its_native_plugin_and_by_ed25519(
     folder: Path, behind: Nginx, mariadb: MariaDB, user: str
 ) -> None:
     stores = {"shared": mariadb.store(user)}
-    nginx = balancer(folder, plan(limit(store="shared", when_store_fails="closed"), stores=stores), behind.port)
+    nginx = balancer(folder, rules_of(limit(store="shared", when_store_fails="closed"), stores=stores), behind.port)
     with running(nginx):
         assert eventually(lambda: get(nginx, f"{user}-1").status_code == 200), nginx.errors()

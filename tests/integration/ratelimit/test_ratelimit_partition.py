@@ -23,7 +23,7 @@ from ratelimit_rig import (
     eventually,
     get,
     limit,
-    plan,
+    rules_of,
     running,
 )
 
@@ -101,7 +101,7 @@ class Archipelago:
         self.cells = [one, IslandSidecar(binary, folder / "s2", second, "10.77.0.2", one.gossip)]
         rules = limit(store="near", when_store_fails="closed")
         self.balancers = [
-            balancer(folder / f"b{n}", plan(rules, stores={"near": cell.store()}, balancer=f"b{n}"), behind.port)
+            balancer(folder / f"b{n}", rules_of(rules, stores={"near": cell.store()}, balancer=f"b{n}"), behind.port)
             for n, cell in enumerate(self.cells, 1)
         ]
 

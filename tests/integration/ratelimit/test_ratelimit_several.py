@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import ALGORITHMS, MariaDB, Nginx, Redis, Sidecar, balancer, eventually, get, limit, plan, running
+from ratelimit_rig import (
+    ALGORITHMS,
+    MariaDB,
+    Nginx,
+    Redis,
+    Sidecar,
+    balancer,
+    eventually,
+    get,
+    limit,
+    rules_of,
+    running,
+)
 
 STORES = ["memory", "redis", "mariadb", "crdt"]
 
@@ -29,7 +41,7 @@ def pair_of_limits(store: str, algorithm: str, **changes: Any) -> list[dict[str,
 @pytest.fixture(scope="module")
 def nginx(workshop: Path, behind: Nginx, stores: dict[str, Any]) -> Iterator[Nginx]:
     limits = [each for store in STORES for algorithm in ALGORITHMS for each in pair_of_limits(store, algorithm)]
-    nginx = balancer(workshop / "several", plan(*limits, stores=stores), behind.port, workers=1)
+    nginx = balancer(workshop / "several", rules_of(*limits, stores=stores), behind.port, workers=1)
     with running(nginx):
         yield nginx
 
@@ -74,7 +86,7 @@ def test_what_a_later_limit_rejects_goes_back_to_a_lease_and_is_told_as_not_take
     folder: Path, behind: Nginx, stores: dict[str, Any]
 ) -> None:
     leased = pair_of_limits("redis", "fixed_window", lease={"mode": "eager", "expires": "1m"})
-    with running(nginx := balancer(folder, plan(*leased, stores=stores), behind.port, workers=1)):
+    with running(nginx := balancer(folder, rules_of(*leased, stores=stores), behind.port, workers=1)):
         answers = [get(nginx, "leased-several", "/redis/fixed_window/") for _ in range(8)]
         told = [remaining(answer, leased[0]["name"]) for answer in answers]
         assert told == [99_999, 99_998, 99_997, 99_996, 99_995, 99_995, 99_995, 99_995]
@@ -86,7 +98,7 @@ def test_a_cost_above_the_limit_is_told_every_time_that_waiting_never_helps_and_
     folder: Path, behind: Nginx, stores: dict[str, Any], store: str
 ) -> None:
     priced = limit(limit=10, store=store, cost={"from": "header", "name": "X-Cost", "most": 50})
-    with running(nginx := balancer(folder, plan(priced, stores=stores), behind.port, workers=1)):
+    with running(nginx := balancer(folder, rules_of(priced, stores=stores), behind.port, workers=1)):
         client = f"priced-{store}"
         assert remaining(get(nginx, client, **{"X-Cost": "7"}), "per_client") == 3
         for cost, helps in [("11", False), ("5", True), ("11", False), ("5", True), ("40", False)]:

@@ -18,7 +18,7 @@ from ratelimit_rig import (
     balancer,
     decide,
     limit,
-    plan,
+    rules_of,
     running,
     with_door,
 )
@@ -36,7 +36,7 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> Iter
         "mariadb": mariadb.store(),
         "mariadb-ed25519": edward,
     }
-    nginx = balancer(workshop / "door", plan(limit(), stores=stores), behind.port, extra=with_door)
+    nginx = balancer(workshop / "door", rules_of(limit(), stores=stores), behind.port, extra=with_door)
     with running(nginx):
         yield nginx
 

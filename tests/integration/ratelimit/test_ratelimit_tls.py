@@ -1,4 +1,4 @@
-"""Redis and MariaDB over TLS: the certificate is verified unless the plan says not to."""
+"""Redis and MariaDB over TLS: the certificate is verified unless the rules say not to."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from ratelimit_rig import (
     free_port,
     get,
     limit,
-    plan,
+    rules_of,
     running,
 )
 
@@ -59,7 +59,7 @@ def nginx(workshop: Path, behind: Nginx, secure: SecureRedis) -> Iterator[Nginx]
     trust = f"lua_ssl_trusted_certificate {secure.certificate}; lua_ssl_verify_depth 2; lua_socket_log_errors"
     nginx = balancer(
         workshop / "tls",
-        plan(*limits, stores=stores),
+        rules_of(*limits, stores=stores),
         behind.port,
         extra=lambda config: config.replace("lua_socket_log_errors", trust),
     )
@@ -92,7 +92,7 @@ def test_mariadb_is_reached_over_tls_when_its_certificate_can_be_trusted(
     trust = f"lua_ssl_trusted_certificate {mariadb.certificate}; lua_socket_log_errors"
     nginx = balancer(
         folder,
-        plan(*limits, stores=stores),
+        rules_of(*limits, stores=stores),
         behind.port,
         extra=lambda config: config.replace("lua_socket_log_errors", trust),
     )

@@ -17,7 +17,7 @@ from patternbench.records import component_logs, damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.run import observing
 
-LOG, PLAN = "one/decisions-one-1.tsv", "one/plan.json"
+LOG, RULES = "one/decisions-one-1.tsv", "one/plan.json"
 HEAD = b"time_us\tbalancer\tworker\tclient\tlimit\talgorithm\tcost\tallowed\tremaining\tdecided_by\n"
 LINE = b"1\tone\t0\tann\tl\tgcra\t1\t1\t0\tstore\n"
 LOGS = {
@@ -35,7 +35,7 @@ LOGS = {
     "a line with a field too many": HEAD + LINE[:-1] + b"\t\n",
 }
 RULE = b'{"algorithm": "gcra", "limit": 2, "window": "1s", "store": "redis"}'
-PLANS = {
+DAMAGED_RULES = {
     "empty": b"",
     "a list": b"[]",
     "no limits": b'{"limits": []}',
@@ -47,7 +47,7 @@ PLANS = {
     "balancers by name": b'{"limits": [' + RULE + b'], "balancers": "two"}',
 }
 DAMAGE = [pytest.param(LOG, content, id=f"log, {how}") for how, content in LOGS.items()]
-DAMAGE += [pytest.param(PLAN, content, id=f"plan, {how}") for how, content in PLANS.items()]
+DAMAGE += [pytest.param(RULES, content, id=f"rules, {how}") for how, content in DAMAGED_RULES.items()]
 
 
 def packed(run: RunFolder, name: str) -> Path:
@@ -63,9 +63,9 @@ def test_decisions_that_unpack_but_do_not_parse_cost_their_round(name: str, cont
     rerun.refresh(run.path)  # leaves the round out
 
 
-def test_decisions_whose_plans_are_gone_cost_their_round(run: RunFolder) -> None:
-    for plan in run.component_logs_of("00000").glob("*/plan.json.gz"):
-        plan.unlink()
+def test_decisions_whose_rules_are_gone_cost_their_round(run: RunFolder) -> None:
+    for rules in run.component_logs_of("00000").glob("*/plan.json.gz"):
+        rules.unlink()
     (entry,) = damage.rounds(run)
     assert entry.cause == "its records are damaged: component-logs/00000 has decisions without a plan.json.gz"
 

@@ -258,9 +258,9 @@ fn failures_are_told_apart_and_retried_alike() {
         Act::Status(204),
     ];
     let server = Scripted::start(&acts);
-    let plan = round(&server.url, retry(5, json!({"fixed": {"delay_us": 0}})));
+    let order = round(&server.url, retry(5, json!({"fixed": {"delay_us": 0}})));
     let change = json!({"/successes": 2, "/request/timeout_us": 200 * MS});
-    let (rows, _) = rows(&client(), &with(plan, change));
+    let (rows, _) = rows(&client(), &with(order, change));
     let broken = || json!("connection_error");
     let wanted = [
         (0, 1, broken()),
@@ -282,8 +282,8 @@ fn nobody_listening_is_a_connection_error() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let plan = round(&format!("http://{port}"), json!({"baseline": {}}));
-    let (rows, _) = rows(&client(), &with(plan, json!({"/max_attempts": 3})));
+    let order = round(&format!("http://{port}"), json!({"baseline": {}}));
+    let (rows, _) = rows(&client(), &with(order, json!({"/max_attempts": 3})));
     assert_eq!(
         story(&rows),
         [0, 1, 2].map(|call| (call, 1, json!("connection_error")))
@@ -293,8 +293,8 @@ fn nobody_listening_is_a_connection_error() {
 #[test]
 fn an_open_breaker_rejects_without_attempts_and_without_spinning() {
     let server = Scripted::start(&[Act::Status(503), Act::Status(503), Act::Status(200)]);
-    let plan = round(&server.url, breaker("client", 50 * MS));
-    let (rows, _) = rows(&client(), &with(plan, json!({"/rejected_pause_us": 5 * MS})));
+    let order = round(&server.url, breaker("client", 50 * MS));
+    let (rows, _) = rows(&client(), &with(order, json!({"/rejected_pause_us": 5 * MS})));
     let (attempts, rejected): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.attempt == 1);
     assert_eq!(
         attempts.iter().map(|row| row.outcome.clone()).collect::<Vec<_>>(),
@@ -325,10 +325,10 @@ fn a_breaker_is_of_one_user_or_of_all() {
     let client = client();
     let attempts = |scope| {
         let server = Scripted::start(&[Act::Status(503)]);
-        let plan = round(&server.url, breaker(scope, 60_000 * MS));
+        let order = round(&server.url, breaker(scope, 60_000 * MS));
         rows(
             &client,
-            &with(plan, json!({"/users": 4, "/time_limit_us": 300 * MS})),
+            &with(order, json!({"/users": 4, "/time_limit_us": 300 * MS})),
         );
         server.requests().len()
     };
@@ -341,12 +341,12 @@ fn a_breaker_is_of_one_user_or_of_all() {
 fn breakers_are_new_in_every_round() {
     let server = Scripted::start(&[Act::Status(503)]);
     let client = client();
-    let plan = with(
+    let order = with(
         round(&server.url, breaker("client", 60_000 * MS)),
         json!({"/time_limit_us": 50 * MS}),
     );
     for _ in 0..2 {
-        let (rows, _) = rows(&client, &plan);
+        let (rows, _) = rows(&client, &order);
         assert_eq!(rows.iter().filter(|row| row.attempt == 1).count(), 2);
     }
 }
@@ -418,13 +418,16 @@ fn many_rows_come_in_batches_and_in_order() {
 fn a_second_round_is_refused_while_the_first_runs_and_an_abandoned_round_ends_within_a_second() {
     let server = Scripted::start(&[Act::Hang]);
     let client = client();
-    let plan = with(
+    let order = with(
         round(&server.url, json!({"baseline": {}})),
         json!({"/users": 5, "/request/timeout_us": 15_000 * MS}),
     );
-    let first = agent().post(client.at("/rounds")).send(plan.to_string()).unwrap();
+    let first = agent()
+        .post(client.at("/rounds"))
+        .send(order.to_string())
+        .unwrap();
     common::eventually("all users wait for an answer", || server.requests().len() == 5);
-    let (status, text) = post(&client.at("/rounds"), &plan.to_string());
+    let (status, text) = post(&client.at("/rounds"), &order.to_string());
     assert_eq!(status, 409, "{text}");
     assert!(serde_json::from_str::<Value>(&text).unwrap()["error"].is_string());
     drop(first);
@@ -446,11 +449,14 @@ fn a_second_round_is_refused_while_the_first_runs_and_an_abandoned_round_ends_wi
 fn rows_come_while_the_round_runs() {
     let server = Scripted::start(&[Act::Status(200), Act::After(3_000, 200)]);
     let client = client();
-    let plan = with(
+    let order = with(
         round(&server.url, json!({"baseline": {}})),
         json!({"/successes": 2}),
     );
-    let mut stream = agent().post(client.at("/rounds")).send(plan.to_string()).unwrap();
+    let mut stream = agent()
+        .post(client.at("/rounds"))
+        .send(order.to_string())
+        .unwrap();
     assert_eq!(
         stream.headers()["content-type"].as_bytes(),
         b"application/x-ndjson"

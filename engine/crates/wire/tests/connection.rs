@@ -197,9 +197,9 @@ fn tls_as(is_ca: rcgen::IsCa, answers: &'static [&'static str]) -> (std::net::So
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        let session = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+        let tls = rustls::ServerConnection::new(Arc::new(config)).unwrap();
         serve(
-            rustls::StreamOwned::new(session, listener.accept().unwrap().0),
+            rustls::StreamOwned::new(tls, listener.accept().unwrap().0),
             answers,
         );
     });

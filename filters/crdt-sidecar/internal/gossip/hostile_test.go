@@ -31,9 +31,9 @@ func forge(t *testing.T, to *member, item wire.Item) {
 	eventually(t, "the packet is read", func() bool { return seen() > before })
 }
 
-// cellsOf is one replica's cells of a plan as an attacker would write them: at a time, with so much given back.
-func cellsOf(plan limit.Plan, replica limit.Replica, at, granted, returned int64) limit.Cells {
-	state := limit.NewState(plan)
+// cellsOf is one replica's cells of a rule as an attacker would write them: at a time, with so much given back.
+func cellsOf(rule limit.Rule, replica limit.Replica, at, granted, returned int64) limit.Cells {
+	state := limit.NewState(rule)
 	cells := state.Cells(0)
 	switch cells.Kind {
 	case limit.KindRing:
@@ -42,7 +42,7 @@ func cellsOf(plan limit.Plan, replica limit.Replica, at, granted, returned int64
 		ring.Slots[epoch%int64(cells.Slots)] = limit.Slot{Epoch: epoch, Granted: granted, Returned: returned}
 		cells.Rings = []limit.Ring{ring}
 	case limit.KindBucket:
-		unit := plan.Window / plan.Limit
+		unit := rule.Window / rule.Limit
 		cells.TAT = at
 		cells.Buckets = []limit.Bucket{{Replica: replica, Epoch: at, Granted: granted * unit, Returned: returned * unit}}
 	case limit.KindLog:
@@ -55,38 +55,38 @@ func TestNoPacketWithoutASecretRemovesALimit(t *testing.T) {
 	group := startGroup(t, 2, 5*time.Millisecond)
 	defer stopAll(group)
 	const units, stranger = 5, limit.Replica(4242)
-	attacks := map[string]func(plan limit.Plan, self, peer limit.Replica) limit.Cells{
-		"a future epoch of its own": func(plan limit.Plan, self, _ limit.Replica) limit.Cells {
-			return cellsOf(plan, self, time.Now().Add(20*365*24*time.Hour).UnixNano(), 0, 0)
+	attacks := map[string]func(rule limit.Rule, self, peer limit.Replica) limit.Cells{
+		"a future epoch of its own": func(rule limit.Rule, self, _ limit.Replica) limit.Cells {
+			return cellsOf(rule, self, time.Now().Add(20*365*24*time.Hour).UnixNano(), 0, 0)
 		},
-		"a near epoch of its own": func(plan limit.Plan, self, _ limit.Replica) limit.Cells {
-			return cellsOf(plan, self, time.Now().UnixNano()+limit.MaxAhead/2, 0, 0)
+		"a near epoch of its own": func(rule limit.Rule, self, _ limit.Replica) limit.Cells {
+			return cellsOf(rule, self, time.Now().UnixNano()+limit.MaxAhead/2, 0, 0)
 		},
-		"its own units given back": func(plan limit.Plan, self, _ limit.Replica) limit.Cells {
-			return cellsOf(plan, self, time.Now().UnixNano(), units, units)
+		"its own units given back": func(rule limit.Rule, self, _ limit.Replica) limit.Cells {
+			return cellsOf(rule, self, time.Now().UnixNano(), units, units)
 		},
-		"a future epoch of a peer": func(plan limit.Plan, _, peer limit.Replica) limit.Cells {
-			return cellsOf(plan, peer, time.Now().Add(20*365*24*time.Hour).UnixNano(), 0, 0)
+		"a future epoch of a peer": func(rule limit.Rule, _, peer limit.Replica) limit.Cells {
+			return cellsOf(rule, peer, time.Now().Add(20*365*24*time.Hour).UnixNano(), 0, 0)
 		},
-		"more given back than a stranger took": func(plan limit.Plan, _, _ limit.Replica) limit.Cells {
-			return cellsOf(plan, stranger, time.Now().UnixNano(), 0, 1000)
+		"more given back than a stranger took": func(rule limit.Rule, _, _ limit.Replica) limit.Cells {
+			return cellsOf(rule, stranger, time.Now().UnixNano(), 0, 1000)
 		},
 	}
 	for what, attack := range attacks {
-		everyAlgorithm(t, units, func(t *testing.T, plan limit.Plan) {
+		everyAlgorithm(t, units, func(t *testing.T, rule limit.Rule) {
 			name := []byte(what)
 			for i := range units { // both nodes have taken some
-				if answer, err := group[i%2].table.Take(name, plan, 1); err != nil || answer.Allowed != 1 {
+				if answer, err := group[i%2].table.Take(name, rule, 1); err != nil || answer.Allowed != 1 {
 					t.Fatal(answer, err)
 				}
 				eventually(t, "the other node knows", func() bool {
-					return group[(i+1)%2].table.Peek(name, plan, 1).Remaining == int64(units-1-i)
+					return group[(i+1)%2].table.Peek(name, rule, 1).Remaining == int64(units-1-i)
 				})
 			}
 			self, peer := group[0].node.self, group[1].node.self
-			forge(t, group[0], wire.Item{Key: table.KeyOf(name, plan), Cells: attack(plan, self, peer)})
+			forge(t, group[0], wire.Item{Key: table.KeyOf(name, rule), Cells: attack(rule, self, peer)})
 			for range 100 {
-				if answer, _ := group[0].table.Take(name, plan, 1); answer.Allowed > 0 {
+				if answer, _ := group[0].table.Take(name, rule, 1); answer.Allowed > 0 {
 					t.Fatalf("%s: admitted beyond %d of %d", what, units, units)
 				}
 			}
@@ -98,14 +98,14 @@ func TestACellFromTheFutureHidesNothingThatAPeerCountsLater(t *testing.T) {
 	group := startGroup(t, 2, 5*time.Millisecond)
 	defer stopAll(group)
 	future := time.Now().Add(20 * 365 * 24 * time.Hour).UnixNano()
-	everyAlgorithm(t, 10, func(t *testing.T, plan limit.Plan) {
-		group[1].take(t, plan)
-		eventually(t, "the first unit is known", func() bool { return group[0].room(plan) == 9 })
-		forge(t, group[0], wire.Item{Key: table.KeyOf([]byte("client"), plan), Cells: cellsOf(plan, group[1].node.self, future, 0, 0)})
+	everyAlgorithm(t, 10, func(t *testing.T, rule limit.Rule) {
+		group[1].take(t, rule)
+		eventually(t, "the first unit is known", func() bool { return group[0].room(rule) == 9 })
+		forge(t, group[0], wire.Item{Key: table.KeyOf([]byte("client"), rule), Cells: cellsOf(rule, group[1].node.self, future, 0, 0)})
 		for range 4 {
-			group[1].take(t, plan)
+			group[1].take(t, rule)
 		}
-		eventually(t, "all five units are known", func() bool { return group[0].room(plan) == 5 })
+		eventually(t, "all five units are known", func() bool { return group[0].room(rule) == 5 })
 	})
 }
 
@@ -132,17 +132,17 @@ func TestWhoeverLacksTheSecretIsNotBelieved(t *testing.T) {
 	if intruder.node.Live() != 1 {
 		t.Error("joined without the secret")
 	}
-	plan := planOf(limit.FixedWindow, 5)
+	rule := ruleOf(limit.FixedWindow, 5)
 	conn, err := net.Dial("udp", first.node.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	item := wire.Item{Key: table.KeyOf([]byte("client"), plan), Cells: cellsOf(plan, 4242, time.Now().UnixNano(), 5, 0)}
+	item := wire.Item{Key: table.KeyOf([]byte("client"), rule), Cells: cellsOf(rule, 4242, time.Now().UnixNano(), 5, 0)}
 	for range 3 {
 		packet := wire.Append(wire.Start(wire.Header{Sender: 99, Now: time.Now().UnixNano()}), item)
 		_, _ = conn.Write(append([]byte{userMessage}, packet...))
 	}
-	second.take(t, plan) // what comes after the packets is read after them
-	eventually(t, "the peer's unit is known", func() bool { return first.room(plan) == 4 })
+	second.take(t, rule) // what comes after the packets is read after them
+	eventually(t, "the peer's unit is known", func() bool { return first.room(rule) == 4 })
 }

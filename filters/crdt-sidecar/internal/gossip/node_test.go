@@ -142,44 +142,44 @@ var windowMS = func() int64 {
 	return window
 }()
 
-func planOf(algorithm limit.Algorithm, units int64) limit.Plan {
-	plan, err := limit.NewPlan(algorithm, units, windowMS, 0)
+func ruleOf(algorithm limit.Algorithm, units int64) limit.Rule {
+	rule, err := limit.NewRule(algorithm, units, windowMS, 0)
 	if err != nil {
 		panic(err)
 	}
-	return plan
+	return rule
 }
 
-func (m *member) take(t *testing.T, plan limit.Plan) bool {
+func (m *member) take(t *testing.T, rule limit.Rule) bool {
 	t.Helper()
-	answer, err := m.table.Take([]byte("client"), plan, 1)
+	answer, err := m.table.Take([]byte("client"), rule, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return answer.Allowed == 1
 }
 
-func (m *member) room(plan limit.Plan) int64 {
-	return m.table.Peek([]byte("client"), plan, 1).Remaining
+func (m *member) room(rule limit.Rule) int64 {
+	return m.table.Peek([]byte("client"), rule, 1).Remaining
 }
 
-func everyAlgorithm(t *testing.T, units int64, check func(t *testing.T, plan limit.Plan)) {
+func everyAlgorithm(t *testing.T, units int64, check func(t *testing.T, rule limit.Rule)) {
 	for name, algorithm := range limit.Names {
-		t.Run(name, func(t *testing.T) { check(t, planOf(algorithm, units)) })
+		t.Run(name, func(t *testing.T) { check(t, ruleOf(algorithm, units)) })
 	}
 }
 
 func TestGrantsReachEveryNode(t *testing.T) {
 	group := startGroup(t, 3, 5*time.Millisecond)
 	defer stopAll(group)
-	everyAlgorithm(t, 90, func(t *testing.T, plan limit.Plan) {
+	everyAlgorithm(t, 90, func(t *testing.T, rule limit.Rule) {
 		for i := range 30 {
-			if !group[i%3].take(t, plan) {
+			if !group[i%3].take(t, rule) {
 				t.Fatalf("request %d was rejected", i)
 			}
 		}
 		for i, m := range group {
-			eventually(t, fmt.Sprintf("node %d knows of 30 of 90", i), func() bool { return m.room(plan) == 60 })
+			eventually(t, fmt.Sprintf("node %d knows of 30 of 90", i), func() bool { return m.room(rule) == 60 })
 		}
 	})
 }
@@ -194,14 +194,14 @@ func TestNodesWhoseClocksDifferShareALimitAndSayHowFarTheyAreApart(t *testing.T)
 	}), nil, "n1", 0, 5*time.Millisecond, first.node.Address())
 	group := []*member{first, second}
 	defer stopAll(group)
-	everyAlgorithm(t, 30, func(t *testing.T, plan limit.Plan) {
+	everyAlgorithm(t, 30, func(t *testing.T, rule limit.Rule) {
 		for i := range 20 {
-			if !group[i%2].take(t, plan) {
+			if !group[i%2].take(t, rule) {
 				t.Fatalf("request %d was rejected", i)
 			}
 		}
 		for i, m := range group {
-			eventually(t, fmt.Sprintf("node %d knows of 20 of 30", i), func() bool { return m.room(plan) == 10 })
+			eventually(t, fmt.Sprintf("node %d knows of 20 of 30", i), func() bool { return m.room(rule) == 10 })
 		}
 	})
 	for i, m := range group {
@@ -218,14 +218,14 @@ func TestAPartitionAdmitsAtMostOneLimitASideAndBothSidesAgreeAfterHealing(t *tes
 	setCut(group, left, true)
 	admitted := map[limit.Algorithm]int{}
 	for name, algorithm := range limit.Names {
-		plan := planOf(algorithm, 40)
+		rule := ruleOf(algorithm, 40)
 		for _, side := range [][]*member{group[:2], group[2:]} {
 			for range 45 {
-				if side[0].take(t, plan) {
+				if side[0].take(t, rule) {
 					admitted[algorithm]++
 				}
 			}
-			eventually(t, name+": the neighbour knows that nothing is left", func() bool { return side[1].room(plan) == 0 })
+			eventually(t, name+": the neighbour knows that nothing is left", func() bool { return side[1].room(rule) == 0 })
 		}
 		if admitted[algorithm] != 80 {
 			t.Errorf("%s: two halves admitted %d on a limit of 40", name, admitted[algorithm])
@@ -234,37 +234,37 @@ func TestAPartitionAdmitsAtMostOneLimitASideAndBothSidesAgreeAfterHealing(t *tes
 	eventually(t, "the halves have given each other up", func() bool { return group[0].node.Live() == 2 && group[3].node.Live() == 2 })
 	setCut(group, left, false)
 	eventually(t, "the halves have found each other", func() bool { return group[0].node.Live() == 4 && group[3].node.Live() == 4 })
-	everyAlgorithm(t, 40, func(t *testing.T, plan limit.Plan) {
-		key := table.KeyOf([]byte("client"), plan)
+	everyAlgorithm(t, 40, func(t *testing.T, rule limit.Rule) {
+		key := table.KeyOf([]byte("client"), rule)
 		for _, m := range group {
-			eventually(t, "a node holds both sides' grants", func() bool { return granted(m.table, key, plan) == 80 })
-			if m.room(plan) != 0 {
-				t.Errorf("%d units left after healing", m.room(plan))
+			eventually(t, "a node holds both sides' grants", func() bool { return granted(m.table, key, rule) == 80 })
+			if m.room(rule) != 0 {
+				t.Errorf("%d units left after healing", m.room(rule))
 			}
 		}
 	})
 }
 
 // granted is what all replicas together have counted, in units, as one node holds it.
-func granted(held *table.Table, key wire.Key, plan limit.Plan) (units int64) {
+func granted(held *table.Table, key wire.Key, rule limit.Rule) (units int64) {
 	for part := range table.Shards {
 		held.Shard(part, func(item wire.Item) {
 			if item.Key == key {
-				units = unitsOf(item.Cells, plan)
+				units = unitsOf(item.Cells, rule)
 			}
 		})
 	}
 	return units
 }
 
-func unitsOf(cells limit.Cells, plan limit.Plan) (units int64) {
+func unitsOf(cells limit.Cells, rule limit.Rule) (units int64) {
 	for _, ring := range cells.Rings {
 		for _, slot := range ring.Slots {
 			units += slot.Granted
 		}
 	}
 	for _, cell := range cells.Buckets {
-		units += cell.Granted * plan.Limit / plan.Window
+		units += cell.Granted * rule.Limit / rule.Window
 	}
 	for _, entry := range cells.Entries {
 		units += entry.Units
@@ -276,11 +276,11 @@ func TestANodeThatRestartsRegainsWhatItHadGranted(t *testing.T) {
 	group := startGroup(t, 2, 5*time.Millisecond)
 	for _, algorithm := range limit.Names {
 		for range 20 {
-			group[0].take(t, planOf(algorithm, 30))
+			group[0].take(t, ruleOf(algorithm, 30))
 		}
 	}
-	everyAlgorithm(t, 30, func(t *testing.T, plan limit.Plan) {
-		eventually(t, "the other node knows", func() bool { return group[1].room(plan) == 10 })
+	everyAlgorithm(t, 30, func(t *testing.T, rule limit.Rule) {
+		eventually(t, "the other node knows", func() bool { return group[1].room(rule) == 10 })
 	})
 	address := group[0].node.Address()
 	group[0].node.Abort()
@@ -291,8 +291,8 @@ func TestANodeThatRestartsRegainsWhatItHadGranted(t *testing.T) {
 	}
 	group[0] = startMember(t, "n0", number, 5*time.Millisecond, group[1].node.Address())
 	defer stopAll(group)
-	everyAlgorithm(t, 30, func(t *testing.T, plan limit.Plan) { // at once: the join is over before Start returns
-		if room := group[0].room(plan); room != 10 {
+	everyAlgorithm(t, 30, func(t *testing.T, rule limit.Rule) { // at once: the join is over before Start returns
+		if room := group[0].room(rule); room != 10 {
 			t.Errorf("%d of 30 left after the restart, 10 before", room)
 		}
 	})
@@ -304,9 +304,9 @@ func TestANodeThatRestartsHasAllThatItsPeersHoldBeforeItDecides(t *testing.T) {
 	defer func() { joinSize = size }()
 	const keys = 5_000 // some 200 KB: many exchanges
 	group := startGroup(t, 2, 5*time.Millisecond)
-	plan := planOf(limit.FixedWindow, 10)
+	rule := ruleOf(limit.FixedWindow, 10)
 	for i := range keys {
-		if _, err := group[0].table.Take(fmt.Append(nil, "client", i), plan, 1); err != nil {
+		if _, err := group[0].table.Take(fmt.Append(nil, "client", i), rule, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -353,10 +353,10 @@ func TestWhatIsOverAdmittedIsNotAdmittedAgain(t *testing.T) {
 	const nodes, units = 4, 100
 	group := startGroup(t, nodes, 20*time.Millisecond)
 	defer stopAll(group)
-	everyAlgorithm(t, units, func(t *testing.T, plan limit.Plan) {
+	everyAlgorithm(t, units, func(t *testing.T, rule limit.Rule) {
 		admitted := 0
 		for i := range nodes * units {
-			if group[i%nodes].take(t, plan) {
+			if group[i%nodes].take(t, rule) {
 				admitted++
 			}
 		}
@@ -364,8 +364,8 @@ func TestWhatIsOverAdmittedIsNotAdmittedAgain(t *testing.T) {
 			t.Errorf("admitted %d of a limit of %d with %d nodes", admitted, units, nodes)
 		}
 		for i, m := range group {
-			eventually(t, "nothing is left anywhere", func() bool { return m.room(plan) == 0 })
-			if m.take(t, plan) {
+			eventually(t, "nothing is left anywhere", func() bool { return m.room(rule) == 0 })
+			if m.take(t, rule) {
 				t.Errorf("node %d admitted more", i)
 			}
 		}
@@ -374,9 +374,9 @@ func TestWhatIsOverAdmittedIsNotAdmittedAgain(t *testing.T) {
 
 func TestALateJoinerGetsMoreThanFitsIntoOnePacket(t *testing.T) {
 	group := startGroup(t, 2, 5*time.Millisecond)
-	plan := planOf(limit.FixedWindow, 10)
+	rule := ruleOf(limit.FixedWindow, 10)
 	for i := range 20_000 {
-		if _, err := group[0].table.Take(fmt.Append(nil, "client", i), plan, 1); err != nil {
+		if _, err := group[0].table.Take(fmt.Append(nil, "client", i), rule, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -394,10 +394,10 @@ func TestAPeerThatHangsDoesNotHoldUpTheOthers(t *testing.T) {
 	group[0].wire.mu.Lock()
 	group[0].wire.hang[group[1].node.Address()] = hang
 	group[0].wire.mu.Unlock()
-	plan := planOf(limit.FixedWindow, 10)
+	rule := ruleOf(limit.FixedWindow, 10)
 	for round := range 3 { // each much enough for a stream
 		for i := range 5_000 {
-			if _, err := group[0].table.Take(fmt.Append(nil, "client", i, " of ", round), plan, 1); err != nil {
+			if _, err := group[0].table.Take(fmt.Append(nil, "client", i, " of ", round), rule, 1); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -45,11 +45,11 @@ func (n *network) deliver(states []State, now int64) {
 }
 
 // entitled is the most that one node alone would admit from a full start within a time; windows last longer than it.
-func entitled(plan Plan, elapsed int64) int64 {
-	if plan.Burst > 0 {
-		return plan.Burst + mulDivUp(elapsed, plan.Limit, plan.Window)
+func entitled(rule Rule, elapsed int64) int64 {
+	if rule.Burst > 0 {
+		return rule.Burst + mulDivUp(elapsed, rule.Limit, rule.Window)
 	}
-	return plan.Limit
+	return rule.Limit
 }
 
 func TestOverAdmissionIsAtMostRateTimesStalenessTimesTheShareOfTheOthers(t *testing.T) {
@@ -61,28 +61,28 @@ func TestOverAdmissionIsAtMostRateTimesStalenessTimesTheShareOfTheOthers(t *test
 			delay:    rapid.Int64Range(0, 50).Draw(t, "delay") * millisecond,
 		}
 		algorithm := Algorithm(rapid.IntRange(int(FixedWindow), int(GCRA)).Draw(t, "algorithm"))
-		plan, _ := NewPlan(algorithm, rapid.Int64Range(1, 300).Draw(t, "limit"), 3_600_000, 0)
+		rule, _ := NewRule(algorithm, rapid.Int64Range(1, 300).Draw(t, "limit"), 3_600_000, 0)
 		states := make([]State, nodes)
 		for i := range states {
-			states[i] = NewState(plan)
+			states[i] = NewState(rule)
 		}
-		start := testNow - testNow%plan.Window
+		start := testNow - testNow%rule.Window
 		now, admitted := start, int64(0)
 		for i := range int64(400) {
 			next := start + i*1_000_000_000/perSecond
 			net.pass(states, now, next)
 			now = next
-			admitted += Take(states[int(i)%nodes], Replica(int(i)%nodes+1), now, plan, 1).Allowed
+			admitted += Take(states[int(i)%nodes], Replica(int(i)%nodes+1), now, rule, 1).Allowed
 		}
 		n, staleness := int64(nodes), net.interval+net.delay
 		over := mulDivUp(perSecond*(n-1), staleness, 1_000_000_000*n) + n - 1
-		bound := entitled(plan, now-start) + min(over, (n-1)*plan.Limit)
+		bound := entitled(rule, now-start) + min(over, (n-1)*rule.Limit)
 		if admitted > bound {
 			t.Fatalf("%+v: %d nodes, %d/s, staleness %d ms: admitted %d, bound %d",
-				plan, nodes, perSecond, staleness/millisecond, admitted, bound)
+				rule, nodes, perSecond, staleness/millisecond, admitted, bound)
 		}
-		if fewest := min(entitled(plan, 0), 400); admitted < fewest {
-			t.Fatalf("%+v: admitted %d, entitled to %d", plan, admitted, fewest)
+		if fewest := min(entitled(rule, 0), 400); admitted < fewest {
+			t.Fatalf("%+v: admitted %d, entitled to %d", rule, admitted, fewest)
 		}
 	})
 }

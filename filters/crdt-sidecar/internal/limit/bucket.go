@@ -40,35 +40,35 @@ type bucketState struct {
 }
 
 // emission is how long a bucket takes to refill so many units; one unit's is rounded up to a nanosecond.
-func emission(plan Plan, units int64) int64 {
-	one := mulDivUp(1, plan.Window, plan.Limit)
+func emission(rule Rule, units int64) int64 {
+	one := mulDivUp(1, rule.Window, rule.Limit)
 	return mulDivDown(units, one, 1)
 }
 
-func (s *bucketState) debt(now int64, plan Plan) int64 {
-	return min(max(s.tat-now, 0), emission(plan, plan.Burst))
+func (s *bucketState) debt(now int64, rule Rule) int64 {
+	return min(max(s.tat-now, 0), emission(rule, rule.Burst))
 }
 
-func (s *bucketState) Room(now int64, plan Plan) int64 {
-	return (emission(plan, plan.Burst) - s.debt(now, plan)) / emission(plan, 1)
+func (s *bucketState) Room(now int64, rule Rule) int64 {
+	return (emission(rule, rule.Burst) - s.debt(now, rule)) / emission(rule, 1)
 }
 
-func (s *bucketState) Wait(now int64, plan Plan, cost int64) int64 {
-	if cost > plan.Burst {
+func (s *bucketState) Wait(now int64, rule Rule, cost int64) int64 {
+	if cost > rule.Burst {
 		return Never
 	}
-	return max(s.debt(now, plan)+emission(plan, cost)-emission(plan, plan.Burst), 0)
+	return max(s.debt(now, rule)+emission(rule, cost)-emission(rule, rule.Burst), 0)
 }
 
-func (s *bucketState) Reset(now int64, plan Plan) int64 { return s.debt(now, plan) }
+func (s *bucketState) Reset(now int64, rule Rule) int64 { return s.debt(now, rule) }
 
-func (s *bucketState) Count(self Replica, now int64, plan Plan, amount int64) {
+func (s *bucketState) Count(self Replica, now int64, rule Rule, amount int64) {
 	if s.tat <= now {
 		s.tat, s.start = now, now
 	}
-	full := emission(plan, plan.Burst)
-	grant := min(emission(plan, amount), full)
-	s.tat = now + min(s.debt(now, plan)+grant, full) // more than a full bucket can't be owed
+	full := emission(rule, rule.Burst)
+	grant := min(emission(rule, amount), full)
+	s.tat = now + min(s.debt(now, rule)+grant, full) // more than a full bucket can't be owed
 	cell := s.cell(self)
 	if cell.Epoch < s.start || cell.Epoch == 0 {
 		*cell = Bucket{Replica: self, Epoch: max(cell.Epoch+1, min(s.start, now))}
@@ -77,15 +77,15 @@ func (s *bucketState) Count(self Replica, now int64, plan Plan, amount int64) {
 	cell.Capacity = max(cell.Capacity, full)
 }
 
-func (s *bucketState) GiveBack(self Replica, now int64, plan Plan, amount, age int64) int64 {
+func (s *bucketState) GiveBack(self Replica, now int64, rule Rule, amount, age int64) int64 {
 	cell := s.cell(self)
 	if now-age < cell.Epoch || s.tat <= now {
 		return 0
 	}
-	back := min(amount, cell.net()/emission(plan, 1))
-	cell.Returned += emission(plan, back)
+	back := min(amount, cell.net()/emission(rule, 1))
+	cell.Returned += emission(rule, back)
 	cell.Returned = min(cell.Returned, cell.Granted)
-	s.tat -= emission(plan, back)
+	s.tat -= emission(rule, back)
 	return back
 }
 

@@ -28,17 +28,17 @@ type logState struct {
 	sent    [2]int64 // own entries up to here went out at the last and at the last but one reading of Cells
 }
 
-func (s *logState) Room(now int64, plan Plan) int64 {
+func (s *logState) Room(now int64, rule Rule) int64 {
 	s.prune(now)
-	return plan.Limit - s.used
+	return rule.Limit - s.used
 }
 
-func (s *logState) Wait(now int64, plan Plan, cost int64) int64 {
-	missing := cost - s.Room(now, plan)
+func (s *logState) Wait(now int64, rule Rule, cost int64) int64 {
+	missing := cost - s.Room(now, rule)
 	if missing <= 0 {
 		return 0
 	}
-	if cost > plan.Limit {
+	if cost > rule.Limit {
 		return Never
 	}
 	for i, entry := range s.entries {
@@ -51,7 +51,7 @@ func (s *logState) Wait(now int64, plan Plan, cost int64) int64 {
 	return s.window // not reached: the whole log is what is missing at most
 }
 
-func (s *logState) Reset(now int64, _ Plan) int64 {
+func (s *logState) Reset(now int64, _ Rule) int64 {
 	s.prune(now)
 	if len(s.entries) == 0 {
 		return 0
@@ -59,12 +59,12 @@ func (s *logState) Reset(now int64, _ Plan) int64 {
 	return s.entries[len(s.entries)-1].Stamp + s.window - now
 }
 
-func (s *logState) Count(self Replica, now int64, _ Plan, amount int64) {
+func (s *logState) Count(self Replica, now int64, _ Rule, amount int64) {
 	s.prune(now)
 	s.add(self, now, amount)
 }
 
-func (s *logState) GiveBack(self Replica, now int64, _ Plan, amount, age int64) int64 {
+func (s *logState) GiveBack(self Replica, now int64, _ Rule, amount, age int64) int64 {
 	s.prune(now)
 	back := min(amount, s.held[self])
 	if age >= s.window || back <= 0 {

@@ -55,52 +55,52 @@ func drawSteps(t *rapid.T, nodes int) []step {
 	}), 1, 40).Draw(t, "steps")
 }
 
-func drawPlan(t *rapid.T) Plan {
+func drawRule(t *rapid.T) Rule {
 	algorithm := Algorithm(rapid.IntRange(int(FixedWindow), int(GCRA)).Draw(t, "algorithm"))
 	parameter := int64(0)
 	if name, _ := parameterOf(algorithm); name != "parameter of a window without sub-windows" {
 		parameter = rapid.Int64Range(0, 12).Draw(t, "parameter")
 	}
-	plan, err := NewPlan(algorithm, rapid.Int64Range(1, 12).Draw(t, "limit"), rapid.Int64Range(1, 2000).Draw(t, "window"), parameter)
+	rule, err := NewRule(algorithm, rapid.Int64Range(1, 12).Draw(t, "limit"), rapid.Int64Range(1, 2000).Draw(t, "window"), parameter)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan
+	return rule
 }
 
 // act does one step at a node; verb 4 exchanges full state with the next node, everything else stays local.
-func act(states []State, s step, now int64, plan Plan) {
+func act(states []State, s step, now int64, rule Rule) {
 	mine, self := states[s.node], Replica(s.node+1)
 	switch s.verb {
 	case 0:
-		Take(mine, self, now, plan, s.amount)
+		Take(mine, self, now, rule, s.amount)
 	case 1:
-		Lease(mine, self, now, plan, s.amount)
+		Lease(mine, self, now, rule, s.amount)
 	case 2:
-		Report(mine, self, now, plan, s.amount)
+		Report(mine, self, now, rule, s.amount)
 	case 3:
-		GiveBack(mine, self, now, plan, s.amount, s.after)
+		GiveBack(mine, self, now, rule, s.amount, s.after)
 	default:
 		states[(s.node+1)%len(states)].Merge(now, mine.Cells(0))
 	}
 }
 
-func grow(t *rapid.T, nodes int) ([]State, Plan, int64) {
-	plan := drawPlan(t)
+func grow(t *rapid.T, nodes int) ([]State, Rule, int64) {
+	rule := drawRule(t)
 	states := make([]State, nodes)
 	for i := range states {
-		states[i] = NewState(plan)
+		states[i] = NewState(rule)
 	}
 	now := testNow
 	for _, s := range drawSteps(t, nodes) {
 		now += s.after
-		act(states, s, now, plan)
+		act(states, s, now, rule)
 	}
-	return states, plan, now
+	return states, rule, now
 }
 
-func pruned(s State, now int64, plan Plan) Cells {
-	s.Room(now, plan)
+func pruned(s State, now int64, rule Rule) Cells {
+	s.Room(now, rule)
 	cells := s.Cells(0)
 	cells.TAT = 0 // derived, not replicated: it may differ by what is stated in the contract
 	return cells
@@ -108,35 +108,35 @@ func pruned(s State, now int64, plan Plan) Cells {
 
 func TestCopiesAreEqualWhateverTheOrderAndNumberOfMerges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		states, plan, now := grow(t, 3)
+		states, rule, now := grow(t, 3)
 		order := rapid.Permutation([]int{0, 1, 2, 0, 1, 2}).Draw(t, "order")
-		one, other := NewState(plan), NewState(plan)
+		one, other := NewState(rule), NewState(rule)
 		for i := range states {
 			one.Merge(now, states[i].Cells(0))
 		}
 		for _, i := range order {
 			other.Merge(now, states[i].Cells(0))
 		}
-		if !reflect.DeepEqual(pruned(one, now, plan), pruned(other, now, plan)) {
-			t.Fatalf("%+v\n%+v", pruned(one, now, plan), pruned(other, now, plan))
+		if !reflect.DeepEqual(pruned(one, now, rule), pruned(other, now, rule)) {
+			t.Fatalf("%+v\n%+v", pruned(one, now, rule), pruned(other, now, rule))
 		}
 	})
 }
 
 func TestNodesAgreeOnTheWindowsOnceEveryCellHasArrived(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		states, plan, now := grow(t, 3)
+		states, rule, now := grow(t, 3)
 		for range 2 {
 			for i := range states {
 				states[(i+1)%3].Merge(now, states[i].Cells(0))
 			}
 		}
-		if plan.Burst > 0 {
+		if rule.Burst > 0 {
 			return // buckets: see the test of their bound
 		}
 		for _, s := range states[1:] {
-			if s.Room(now, plan) != states[0].Room(now, plan) {
-				t.Fatalf("room %d and %d", s.Room(now, plan), states[0].Room(now, plan))
+			if s.Room(now, rule) != states[0].Room(now, rule) {
+				t.Fatalf("room %d and %d", s.Room(now, rule), states[0].Room(now, rule))
 			}
 		}
 	})
@@ -145,9 +145,9 @@ func TestNodesAgreeOnTheWindowsOnceEveryCellHasArrived(t *testing.T) {
 func TestEveryGrantIsChargedExactlyOnceWhateverTheOrderOfNews(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		algorithm := Algorithm(rapid.IntRange(int(FixedWindow), int(GCRA)).Draw(t, "algorithm"))
-		plan, _ := NewPlan(algorithm, 1000, 60_000, 0)
-		states := []State{NewState(plan), NewState(plan), NewState(plan)}
-		granted, now := int64(0), testNow-testNow%plan.Window // a nanosecond a step: nothing refills
+		rule, _ := NewRule(algorithm, 1000, 60_000, 0)
+		states := []State{NewState(rule), NewState(rule), NewState(rule)}
+		granted, now := int64(0), testNow-testNow%rule.Window // a nanosecond a step: nothing refills
 		tell := func(from, to int, cells Cells) {
 			if from != to {
 				states[to].Merge(now, cells)
@@ -158,7 +158,7 @@ func TestEveryGrantIsChargedExactlyOnceWhateverTheOrderOfNews(t *testing.T) {
 			from, to := rapid.IntRange(0, 2).Draw(t, "from"), rapid.IntRange(0, 2).Draw(t, "to")
 			switch rapid.IntRange(0, 2).Draw(t, "what") {
 			case 0:
-				granted += Take(states[from], Replica(from+1), now, plan, 1).Allowed
+				granted += Take(states[from], Replica(from+1), now, rule, 1).Allowed
 			case 1:
 				tell(from, to, states[from].Cells(Replica(from+1)))
 			default:
@@ -169,8 +169,8 @@ func TestEveryGrantIsChargedExactlyOnceWhateverTheOrderOfNews(t *testing.T) {
 			tell(i/3, i%3, states[i/3].Cells(0))
 		}
 		for i, s := range states {
-			if room := s.Room(now, plan); room != plan.Limit-granted {
-				t.Fatalf("%+v: node %d has room for %d after %d grants", plan, i, room, granted)
+			if room := s.Room(now, rule); room != rule.Limit-granted {
+				t.Fatalf("%+v: node %d has room for %d after %d grants", rule, i, room, granted)
 			}
 		}
 	})
@@ -178,15 +178,15 @@ func TestEveryGrantIsChargedExactlyOnceWhateverTheOrderOfNews(t *testing.T) {
 
 func TestABucketIsNeverOwedMoreThanItsBurstAfterAMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		states, plan, now := grow(t, 3)
-		before := states[0].Room(now, plan)
+		states, rule, now := grow(t, 3)
+		before := states[0].Room(now, rule)
 		states[0].Merge(now, states[1].Cells(0))
-		after := states[0].Room(now, plan)
-		if plan.Burst > 0 && (after < 0 || after > plan.Burst) {
-			t.Fatalf("room %d of %d", after, plan.Burst)
+		after := states[0].Room(now, rule)
+		if rule.Burst > 0 && (after < 0 || after > rule.Burst) {
+			t.Fatalf("room %d of %d", after, rule.Burst)
 		}
 		returns := states[1].Cells(0)
-		if plan.Burst > 0 && after > before && !anyReturned(returns) {
+		if rule.Burst > 0 && after > before && !anyReturned(returns) {
 			t.Fatalf("a merge without returns made room: %d to %d", before, after)
 		}
 	})
@@ -203,38 +203,38 @@ func anyReturned(cells Cells) bool {
 
 func TestANewNodeTakesOverTheDebtOfABucketAsItIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		states, plan, now := grow(t, 1)
-		fresh := NewState(plan)
+		states, rule, now := grow(t, 1)
+		fresh := NewState(rule)
 		fresh.Merge(now, states[0].Cells(0))
-		if fresh.Room(now, plan) != states[0].Room(now, plan) {
-			t.Fatalf("room %d, was %d", fresh.Room(now, plan), states[0].Room(now, plan))
+		if fresh.Room(now, rule) != states[0].Room(now, rule) {
+			t.Fatalf("room %d, was %d", fresh.Room(now, rule), states[0].Room(now, rule))
 		}
 	})
 }
 
 func TestAnOwnMessageLostOnceIsMadeUpForByTheNextOne(t *testing.T) {
-	plan, _ := NewPlan(SlidingWindowLog, 10, 1000, 0)
-	mine, theirs := NewState(plan), NewState(plan)
-	Take(mine, 1, testNow, plan, 1)
+	rule, _ := NewRule(SlidingWindowLog, 10, 1000, 0)
+	mine, theirs := NewState(rule), NewState(rule)
+	Take(mine, 1, testNow, rule, 1)
 	mine.Cells(1) // lost
-	Take(mine, 1, testNow+1, plan, 1)
+	Take(mine, 1, testNow+1, rule, 1)
 	theirs.Merge(testNow+2, mine.Cells(1))
-	if room := theirs.Room(testNow+2, plan); room != 8 {
+	if room := theirs.Room(testNow+2, rule); room != 8 {
 		t.Fatalf("room %d of 10 after two grants", room)
 	}
 }
 
 func TestAPartitionedBucketOwesAtMostOneBurstAfterHealing(t *testing.T) {
-	plan, _ := NewPlan(TokenBucket, 100, 60_000, 5)
-	one, other := NewState(plan), NewState(plan)
+	rule, _ := NewRule(TokenBucket, 100, 60_000, 5)
+	one, other := NewState(rule), NewState(rule)
 	now := testNow
 	for range 20_000 { // an hour at three times the rate on both sides
 		now += 180 * millisecond
-		Take(one, 1, now, plan, 1)
-		Take(other, 2, now, plan, 1)
+		Take(one, 1, now, rule, 1)
+		Take(other, 2, now, rule, 1)
 	}
 	one.Merge(now, other.Cells(0))
-	if wait := one.Wait(now, plan, 5); wait > emission(plan, 5) {
+	if wait := one.Wait(now, rule, 5); wait > emission(rule, 5) {
 		t.Fatalf("a full bucket is %d s away", wait/1_000_000_000)
 	}
 }

@@ -62,11 +62,11 @@ func SubLength(window int64, slots int) int64 {
 	return mulDivUp(window/microsecond, 1, int64(max(slots-1, 1))) * microsecond
 }
 
-func (s *ringState) Room(now int64, plan Plan) int64 {
+func (s *ringState) Room(now int64, rule Rule) int64 {
 	s.catchUp(now)
 	length := s.length()
 	epoch := now / length
-	room := plan.Limit - s.sum(epoch-int64(s.whole())+1, epoch)
+	room := rule.Limit - s.sum(epoch-int64(s.whole())+1, epoch)
 	if s.slots > 1 {
 		left := length - now%length
 		room -= mulDivUp(s.sum(epoch-int64(s.whole()), epoch-int64(s.whole())), left, length)
@@ -74,16 +74,16 @@ func (s *ringState) Room(now int64, plan Plan) int64 {
 	return room
 }
 
-func (s *ringState) Wait(now int64, plan Plan, cost int64) int64 {
-	if s.Room(now, plan) >= cost {
+func (s *ringState) Wait(now int64, rule Rule, cost int64) int64 {
+	if s.Room(now, rule) >= cost {
 		return 0
 	}
-	if cost > plan.Limit {
+	if cost > rule.Limit {
 		return Never
 	}
 	epoch := now / s.length()
 	for ahead := int64(0); ahead <= int64(s.slots); ahead++ {
-		if at, ok := s.fitsWithin(epoch+ahead, now, plan.Limit-cost); ok {
+		if at, ok := s.fitsWithin(epoch+ahead, now, rule.Limit-cost); ok {
 			return max(at-now, 1)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *ringState) oldest(epoch int64) int64 {
 	return s.sum(epoch-int64(s.whole()), epoch-int64(s.whole()))
 }
 
-func (s *ringState) Reset(now int64, _ Plan) int64 {
+func (s *ringState) Reset(now int64, _ Rule) int64 {
 	length := s.length()
 	if s.slots == 1 {
 		return length - now%length
@@ -122,12 +122,12 @@ func (s *ringState) Reset(now int64, _ Plan) int64 {
 	return max((s.newest(used)+int64(s.slots))*length-now, 0)
 }
 
-func (s *ringState) Count(self Replica, now int64, _ Plan, amount int64) {
+func (s *ringState) Count(self Replica, now int64, _ Rule, amount int64) {
 	slot := s.slot(self, now/s.length())
 	slot.Granted = min(slot.Granted+amount, MaxGranted)
 }
 
-func (s *ringState) GiveBack(self Replica, now int64, _ Plan, amount, age int64) int64 {
+func (s *ringState) GiveBack(self Replica, now int64, _ Rule, amount, age int64) int64 {
 	epoch := (now - age) / s.length()
 	if epoch <= now/s.length()-int64(s.slots) {
 		return 0

@@ -12,18 +12,18 @@ type Replica uint64
 // Never is the wait of a cost that can't ever fit.
 const Never = int64(-1)
 
-// State is what is held of one key. All its methods expect a plan of the algorithm and window it was made for.
+// State is what is held of one key. All its methods expect a rule of the algorithm and window it was made for.
 type State interface {
 	// Room is how many whole units fit now; it may be negative after a merge.
-	Room(now int64, plan Plan) int64
+	Room(now int64, rule Rule) int64
 	// Wait is how long until cost fits if nothing more is counted: 0 when it fits now, Never when it can't.
-	Wait(now int64, plan Plan, cost int64) int64
+	Wait(now int64, rule Rule, cost int64) int64
 	// Reset is how long until the whole capacity is available if nothing more is counted.
-	Reset(now int64, plan Plan) int64
+	Reset(now int64, rule Rule) int64
 	// Count adds amount to the cell of replica self.
-	Count(self Replica, now int64, plan Plan, amount int64)
+	Count(self Replica, now int64, rule Rule, amount int64)
 	// GiveBack takes back what self counted age ago, at most amount and at most what it counted then.
-	GiveBack(self Replica, now int64, plan Plan, amount, age int64) int64
+	GiveBack(self Replica, now int64, rule Rule, amount, age int64) int64
 	// Merge joins cells of the same key, as Cells of another copy gave them.
 	Merge(now int64, cells Cells)
 	// Cells is a copy of the cells; of one replica's only when own is not 0.
@@ -84,17 +84,17 @@ const (
 	KindLog
 )
 
-// NewState is the empty state for a plan.
-func NewState(plan Plan) State {
-	switch plan.Algorithm {
+// NewState is the empty state for a rule.
+func NewState(rule Rule) State {
+	switch rule.Algorithm {
 	case FixedWindow:
-		return newRings(plan.Window, 1)
+		return newRings(rule.Window, 1)
 	case SlidingWindowCounter:
-		return newRings(plan.Window, int(plan.SubWindow)+1)
+		return newRings(rule.Window, int(rule.SubWindow)+1)
 	case SlidingWindowLog:
-		return &logState{window: plan.Window}
+		return &logState{window: rule.Window}
 	default:
-		return &bucketState{window: plan.Window}
+		return &bucketState{window: rule.Window}
 	}
 }
 
@@ -120,55 +120,55 @@ type Answer struct {
 }
 
 // Take counts cost if all of it fits.
-func Take(s State, self Replica, now int64, plan Plan, cost int64) Answer {
-	answer := Peek(s, now, plan, cost)
+func Take(s State, self Replica, now int64, rule Rule, cost int64) Answer {
+	answer := Peek(s, now, rule, cost)
 	if answer.Allowed == 1 {
-		s.Count(self, now, plan, cost)
+		s.Count(self, now, rule, cost)
 	}
-	return answer.after(s, now, plan)
+	return answer.after(s, now, rule)
 }
 
 // Peek is what Take would answer, counting nothing.
-func Peek(s State, now int64, plan Plan, cost int64) Answer {
-	answer := Answer{RetryAfter: s.Wait(now, plan, cost)}
+func Peek(s State, now int64, rule Rule, cost int64) Answer {
+	answer := Answer{RetryAfter: s.Wait(now, rule, cost)}
 	if answer.RetryAfter == 0 {
 		answer.Allowed = 1
-		answer.Delay = delay(s, now, plan)
+		answer.Delay = delay(s, now, rule)
 	}
-	return answer.after(s, now, plan)
+	return answer.after(s, now, rule)
 }
 
 // Lease counts as much of cost as fits; Allowed is that amount.
-func Lease(s State, self Replica, now int64, plan Plan, cost int64) Answer {
-	amount := min(cost, max(s.Room(now, plan), 0))
+func Lease(s State, self Replica, now int64, rule Rule, cost int64) Answer {
+	amount := min(cost, max(s.Room(now, rule), 0))
 	if amount == 0 {
-		return Answer{RetryAfter: s.Wait(now, plan, 1)}.after(s, now, plan)
+		return Answer{RetryAfter: s.Wait(now, rule, 1)}.after(s, now, rule)
 	}
-	s.Count(self, now, plan, amount)
-	return Answer{Allowed: amount}.after(s, now, plan)
+	s.Count(self, now, rule, amount)
+	return Answer{Allowed: amount}.after(s, now, rule)
 }
 
 // Report counts cost whether it fits or not; Allowed says whether it did.
-func Report(s State, self Replica, now int64, plan Plan, cost int64) Answer {
-	answer := Peek(s, now, plan, cost)
-	s.Count(self, now, plan, cost)
-	return answer.after(s, now, plan)
+func Report(s State, self Replica, now int64, rule Rule, cost int64) Answer {
+	answer := Peek(s, now, rule, cost)
+	s.Count(self, now, rule, cost)
+	return answer.after(s, now, rule)
 }
 
 // GiveBack takes back what self leased age ago; Allowed is the amount taken back.
-func GiveBack(s State, self Replica, now int64, plan Plan, amount, age int64) Answer {
-	return Answer{Allowed: s.GiveBack(self, now, plan, amount, age)}.after(s, now, plan)
+func GiveBack(s State, self Replica, now int64, rule Rule, amount, age int64) Answer {
+	return Answer{Allowed: s.GiveBack(self, now, rule, amount, age)}.after(s, now, rule)
 }
 
-func (a Answer) after(s State, now int64, plan Plan) Answer {
-	a.Remaining = max(s.Room(now, plan), 0)
-	a.Reset = s.Reset(now, plan)
+func (a Answer) after(s State, now int64, rule Rule) Answer {
+	a.Remaining = max(s.Room(now, rule), 0)
+	a.Reset = s.Reset(now, rule)
 	return a
 }
 
-func delay(s State, now int64, plan Plan) int64 {
-	if plan.Algorithm == LeakyBucket {
-		return s.Reset(now, plan)
+func delay(s State, now int64, rule Rule) int64 {
+	if rule.Algorithm == LeakyBucket {
+		return s.Reset(now, rule)
 	}
 	return 0
 }

@@ -11,10 +11,10 @@ import (
 type vectors struct {
 	Cases []struct {
 		Name string
-		Plan struct {
+		Rule struct {
 			Limit, Window, Burst int64
 			SubWindows           int64 `json:"sub_windows"`
-		}
+		} `json:"plan"`
 		Requests [][2]int64
 		Answers  [][5]any
 	}
@@ -49,17 +49,17 @@ func TestTheSharedVectorsHold(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		for _, c := range read.Cases {
-			parameter := map[Algorithm]int64{SlidingWindowCounter: c.Plan.SubWindows}[algorithm]
+			parameter := map[Algorithm]int64{SlidingWindowCounter: c.Rule.SubWindows}[algorithm]
 			if algorithm >= TokenBucket {
-				parameter = c.Plan.Burst
+				parameter = c.Rule.Burst
 			}
-			plan, err := NewPlan(algorithm, c.Plan.Limit, c.Plan.Window/1000, parameter)
+			rule, err := NewRule(algorithm, c.Rule.Limit, c.Rule.Window/1000, parameter)
 			if err != nil {
 				t.Fatal(err)
 			}
-			state := NewState(plan)
+			state := NewState(rule)
 			for i, r := range c.Requests {
-				a := Take(state, 1, r[0]*microsecond, plan, r[1])
+				a := Take(state, 1, r[0]*microsecond, rule, r[1])
 				got := [5]any{a.Allowed == 1, float64(a.Remaining), float64(roundUp(a.Reset)), float64(roundUp(a.RetryAfter)), float64(roundUp(a.Delay))}
 				if !close(got, c.Answers[i]) {
 					t.Errorf("%s, %s, request %d %v: got %v, expected %v", name, c.Name, i, r, got, c.Answers[i])

@@ -36,7 +36,7 @@ func (n *node) tell(t *testing.T, other *node) {
 
 // skewed runs two nodes, the second ahead by so much, for some windows and a client that asks for more than its limit;
 // it gives when what was admitted, in true time from the beginning of one of the first node's windows.
-func skewed(t *testing.T, p limit.Plan, ahead time.Duration) (admitted []time.Duration) {
+func skewed(t *testing.T, p limit.Rule, ahead time.Duration) (admitted []time.Duration) {
 	begin := (int64(1_790_000_000_000_000_000)/p.Window + 1) * p.Window
 	var nodes [2]*node
 	for i := range nodes {
@@ -69,11 +69,11 @@ const (
 	skewBurst      = 20
 )
 
-func skewPlan(t *testing.T, algorithm limit.Algorithm) limit.Plan {
+func skewRule(t *testing.T, algorithm limit.Algorithm) limit.Rule {
 	parameter := map[limit.Algorithm]int64{
 		limit.SlidingWindowCounter: skewSubWindows, limit.TokenBucket: skewBurst, limit.LeakyBucket: skewBurst, limit.GCRA: skewBurst,
 	}
-	p, err := limit.NewPlan(algorithm, skewLimit, skewWindow.Milliseconds(), parameter[algorithm])
+	p, err := limit.NewRule(algorithm, skewLimit, skewWindow.Milliseconds(), parameter[algorithm])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestClocksThatDifferByLessThanAWindowCostAtMostTheirDifferenceOnceAndNoWind
 	for _, algorithm := range []limit.Algorithm{limit.FixedWindow, limit.SlidingWindowLog, limit.SlidingWindowCounter} {
 		for _, ahead := range []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second} {
 			for _, difference := range []time.Duration{ahead, -ahead} {
-				counts := byWindow(skewed(t, skewPlan(t, algorithm), difference))
+				counts := byWindow(skewed(t, skewRule(t, algorithm), difference))
 				once := min(int(skewRate*ahead/time.Second), skewLimit)
 				if algorithm == limit.SlidingWindowCounter && ahead > 0 { // which estimates
 					once += 2 * skewLimit / skewSubWindows
@@ -116,7 +116,7 @@ func TestClocksThatDifferCostTheBucketsNothing(t *testing.T) {
 	for _, algorithm := range []limit.Algorithm{limit.TokenBucket, limit.LeakyBucket, limit.GCRA} {
 		for _, ahead := range []time.Duration{0, 100 * time.Millisecond, 5 * time.Second, 45 * time.Second} {
 			for _, difference := range []time.Duration{ahead, -ahead} {
-				admitted := len(skewed(t, skewPlan(t, algorithm), difference))
+				admitted := len(skewed(t, skewRule(t, algorithm), difference))
 				if entitled := skewBurst + skewWindows*skewLimit; admitted > entitled+stale || admitted < entitled-stale {
 					t.Errorf("algorithm %d, %s ahead: admitted %d, not about %d", algorithm, difference, admitted, entitled)
 				}

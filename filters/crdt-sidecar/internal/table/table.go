@@ -71,11 +71,11 @@ func (t *Table) Keys() int64 { return t.keys.Load() }
 func (t *Table) MaxKeys() int64 { return t.maxKeys }
 
 // KeyOf hashes a client's key together with what its state depends on, so that algorithms never share state.
-func KeyOf(name []byte, plan limit.Plan) wire.Key {
+func KeyOf(name []byte, rule limit.Rule) wire.Key {
 	var shape [17]byte
-	shape[0] = byte(plan.Algorithm)
-	binary.LittleEndian.PutUint64(shape[1:], uint64(plan.Window))
-	binary.LittleEndian.PutUint64(shape[9:], uint64(plan.SubWindow))
+	shape[0] = byte(rule.Algorithm)
+	binary.LittleEndian.PutUint64(shape[1:], uint64(rule.Window))
+	binary.LittleEndian.PutUint64(shape[9:], uint64(rule.SubWindow))
 	hash := sha256.New()
 	hash.Write(shape[:])
 	hash.Write(name)
@@ -85,55 +85,55 @@ func KeyOf(name []byte, plan limit.Plan) wire.Key {
 }
 
 // Take counts cost if all of it fits.
-func (t *Table) Take(name []byte, plan limit.Plan, cost int64) (limit.Answer, error) {
-	return t.decide(name, plan, func(s limit.State, now int64) (limit.Answer, bool) {
-		answer := limit.Take(s, t.self, now, plan, cost)
+func (t *Table) Take(name []byte, rule limit.Rule, cost int64) (limit.Answer, error) {
+	return t.decide(name, rule, func(s limit.State, now int64) (limit.Answer, bool) {
+		answer := limit.Take(s, t.self, now, rule, cost)
 		return answer, answer.Allowed > 0
 	})
 }
 
 // Lease counts as much of cost as fits.
-func (t *Table) Lease(name []byte, plan limit.Plan, cost int64) (limit.Answer, error) {
-	return t.decide(name, plan, func(s limit.State, now int64) (limit.Answer, bool) {
-		answer := limit.Lease(s, t.self, now, plan, cost)
+func (t *Table) Lease(name []byte, rule limit.Rule, cost int64) (limit.Answer, error) {
+	return t.decide(name, rule, func(s limit.State, now int64) (limit.Answer, bool) {
+		answer := limit.Lease(s, t.self, now, rule, cost)
 		return answer, answer.Allowed > 0
 	})
 }
 
 // Report counts cost whether it fits or not.
-func (t *Table) Report(name []byte, plan limit.Plan, cost int64) (limit.Answer, error) {
-	return t.decide(name, plan, func(s limit.State, now int64) (limit.Answer, bool) {
-		return limit.Report(s, t.self, now, plan, cost), true
+func (t *Table) Report(name []byte, rule limit.Rule, cost int64) (limit.Answer, error) {
+	return t.decide(name, rule, func(s limit.State, now int64) (limit.Answer, bool) {
+		return limit.Report(s, t.self, now, rule, cost), true
 	})
 }
 
 // GiveBack takes back what this node leased age nanoseconds ago.
-func (t *Table) GiveBack(name []byte, plan limit.Plan, cost, age int64) (limit.Answer, error) {
-	return t.change(name, plan, func(s limit.State, now int64) (limit.Answer, bool) {
-		answer := limit.GiveBack(s, t.self, now, plan, cost, age)
+func (t *Table) GiveBack(name []byte, rule limit.Rule, cost, age int64) (limit.Answer, error) {
+	return t.change(name, rule, func(s limit.State, now int64) (limit.Answer, bool) {
+		answer := limit.GiveBack(s, t.self, now, rule, cost, age)
 		return answer, answer.Allowed > 0
 	})
 }
 
 // Peek is what Take would answer; it counts nothing and makes no key.
-func (t *Table) Peek(name []byte, plan limit.Plan, cost int64) limit.Answer {
-	key := KeyOf(name, plan)
+func (t *Table) Peek(name []byte, rule limit.Rule, cost int64) limit.Answer {
+	key := KeyOf(name, rule)
 	shard := t.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	held := shard.records[key]
 	if held == nil {
-		return limit.Peek(limit.NewState(plan), t.clock.Now(), plan, cost)
+		return limit.Peek(limit.NewState(rule), t.clock.Now(), rule, cost)
 	}
 	defer t.account(held)
-	return limit.Peek(held.state, t.clock.Now(), plan, cost)
+	return limit.Peek(held.state, t.clock.Now(), rule, cost)
 }
 
 // action works on a state and says whether it changed the cells.
 type action func(state limit.State, now int64) (limit.Answer, bool)
 
-func (t *Table) decide(name []byte, plan limit.Plan, act action) (limit.Answer, error) {
-	answer, err := t.change(name, plan, act)
+func (t *Table) decide(name []byte, rule limit.Rule, act action) (limit.Answer, error) {
+	answer, err := t.change(name, rule, act)
 	switch {
 	case err != nil:
 		t.Counters.RefusedKeys.Add(1)
@@ -145,14 +145,14 @@ func (t *Table) decide(name []byte, plan limit.Plan, act action) (limit.Answer, 
 	return answer, err
 }
 
-func (t *Table) change(name []byte, plan limit.Plan, act action) (limit.Answer, error) {
-	key := KeyOf(name, plan)
+func (t *Table) change(name []byte, rule limit.Rule, act action) (limit.Answer, error) {
+	key := KeyOf(name, rule)
 	shard := t.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	held := shard.records[key]
 	if held == nil {
-		held = t.hold(shard, key, limit.NewState(plan))
+		held = t.hold(shard, key, limit.NewState(rule))
 	}
 	if held == nil || t.logsFull(held) {
 		return limit.Answer{}, ErrFull

@@ -22,9 +22,9 @@ func newTable(maxKeys int64) (*Table, *hands) {
 	return New(1, clock.New(h.read), maxKeys), h
 }
 
-func plan(t *testing.T, algorithm limit.Algorithm, units, windowMS int64) limit.Plan {
+func rule(t *testing.T, algorithm limit.Algorithm, units, windowMS int64) limit.Rule {
 	t.Helper()
-	p, err := limit.NewPlan(algorithm, units, windowMS, 0)
+	p, err := limit.NewRule(algorithm, units, windowMS, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func plan(t *testing.T, algorithm limit.Algorithm, units, windowMS int64) limit.
 
 func TestAFullTableRefusesNewKeysAndKeepsTheOldOnes(t *testing.T) {
 	held, _ := newTable(3)
-	p := plan(t, limit.FixedWindow, 5, 60_000)
+	p := rule(t, limit.FixedWindow, 5, 60_000)
 	for i := range 3 {
 		if _, err := held.Take(fmt.Append(nil, "client", i), p, 5); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestAFullTableRefusesNewKeysAndKeepsTheOldOnes(t *testing.T) {
 
 func TestLogsAreBoundedTogether(t *testing.T) {
 	held, _ := newTable(2)
-	p := plan(t, limit.SlidingWindowLog, 1000, 60_000)
+	p := rule(t, limit.SlidingWindowLog, 1000, 60_000)
 	counted := 0
 	for range 100 {
 		if _, err := held.Take([]byte("k"), p, 1); err == nil {
@@ -70,7 +70,7 @@ func TestLogsAreBoundedTogether(t *testing.T) {
 func TestIdleKeysDropByAgeAndMakeRoom(t *testing.T) {
 	held, h := newTable(6)
 	for algorithm := limit.FixedWindow; algorithm <= limit.GCRA; algorithm++ {
-		if _, err := held.Take([]byte("k"), plan(t, algorithm, 5, 1000), 1); err != nil {
+		if _, err := held.Take([]byte("k"), rule(t, algorithm, 5, 1000), 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestIdleKeysDropByAgeAndMakeRoom(t *testing.T) {
 
 func TestCellsFromTheFutureAreDroppedByMonotonicAge(t *testing.T) {
 	held, h := newTable(6)
-	p := plan(t, limit.FixedWindow, 5, 1000)
+	p := rule(t, limit.FixedWindow, 5, 1000)
 	future := limit.NewState(p)
 	future.Count(2, h.wall+int64(1000*time.Hour), p, 5)
 	held.Merge([]wire.Item{{Key: KeyOf([]byte("k"), p), Cells: future.Cells(0)}})
@@ -104,7 +104,7 @@ func TestCellsFromTheFutureAreDroppedByMonotonicAge(t *testing.T) {
 
 func TestAPeersCellsThatNoLongerMatterMakeNoKey(t *testing.T) {
 	held, h := newTable(6)
-	p := plan(t, limit.FixedWindow, 5, 1000)
+	p := rule(t, limit.FixedWindow, 5, 1000)
 	old := limit.NewState(p)
 	old.Count(2, h.wall-int64(10*time.Second), p, 5)
 	held.Merge([]wire.Item{{Key: KeyOf([]byte("k"), p), Cells: old.Cells(0)}})
@@ -115,7 +115,7 @@ func TestAPeersCellsThatNoLongerMatterMakeNoKey(t *testing.T) {
 
 func TestCellsOfAnotherShapeAreIgnored(t *testing.T) {
 	held, h := newTable(6)
-	p, q := plan(t, limit.FixedWindow, 5, 1000), plan(t, limit.SlidingWindowCounter, 5, 1000)
+	p, q := rule(t, limit.FixedWindow, 5, 1000), rule(t, limit.SlidingWindowCounter, 5, 1000)
 	if _, err := held.Take([]byte("k"), p, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestCellsOfAnotherShapeAreIgnored(t *testing.T) {
 func TestAlgorithmsNeverShareState(t *testing.T) {
 	held, _ := newTable(100)
 	for algorithm := limit.FixedWindow; algorithm <= limit.GCRA; algorithm++ {
-		answer, err := held.Take([]byte("k"), plan(t, algorithm, 5, 1000), 5)
+		answer, err := held.Take([]byte("k"), rule(t, algorithm, 5, 1000), 5)
 		if err != nil || answer.Allowed != 1 {
 			t.Errorf("algorithm %d found another's state: %+v", algorithm, answer)
 		}
@@ -139,7 +139,7 @@ func TestAlgorithmsNeverShareState(t *testing.T) {
 
 func TestOnlyWhatChangedIsSent(t *testing.T) {
 	held, _ := newTable(100)
-	p := plan(t, limit.FixedWindow, 1, 1000)
+	p := rule(t, limit.FixedWindow, 1, 1000)
 	changed := func() (n int) { held.Changed(func(wire.Item) { n++ }); return }
 	_, _ = held.Take([]byte("k"), p, 1)
 	_, _ = held.Take([]byte("l"), p, 1)

@@ -32,7 +32,7 @@ type Verbs struct {
 
 type request struct {
 	key  []byte
-	plan limit.Plan
+	rule limit.Rule
 	cost int64
 	age  int64 // nanoseconds
 }
@@ -97,15 +97,15 @@ func (v *Verbs) limiting(out []byte, verb string, arguments [][]byte) []byte {
 func (v *Verbs) decide(verb string, r request) (limit.Answer, error) {
 	switch verb {
 	case "PB.TAKE":
-		return v.Table.Take(r.key, r.plan, r.cost)
+		return v.Table.Take(r.key, r.rule, r.cost)
 	case "PB.LEASE":
-		return v.Table.Lease(r.key, r.plan, r.cost)
+		return v.Table.Lease(r.key, r.rule, r.cost)
 	case "PB.REPORT":
-		return v.Table.Report(r.key, r.plan, r.cost)
+		return v.Table.Report(r.key, r.rule, r.cost)
 	case "PB.GIVE":
-		return v.Table.GiveBack(r.key, r.plan, r.cost, r.age)
+		return v.Table.GiveBack(r.key, r.rule, r.cost, r.age)
 	default:
-		return v.Table.Peek(r.key, r.plan, r.cost), nil
+		return v.Table.Peek(r.key, r.rule, r.cost), nil
 	}
 }
 
@@ -155,7 +155,7 @@ func parseNumbers(key []byte, algorithm limit.Algorithm, texts [][]byte) (reques
 		}
 		numbers[i] = number
 	}
-	plan, err := limit.NewPlan(algorithm, numbers[0], numbers[1], numbers[3])
+	rule, err := limit.NewRule(algorithm, numbers[0], numbers[1], numbers[3])
 	if err != nil {
 		return request{}, err
 	}
@@ -165,7 +165,7 @@ func parseNumbers(key []byte, algorithm limit.Algorithm, texts [][]byte) (reques
 	if err := limit.CheckRange("age_ms", numbers[4], 0, limit.MaxWindow/nanosPerMilli); err != nil {
 		return request{}, err
 	}
-	return request{key: bytes.Clone(key), plan: plan, cost: numbers[2], age: numbers[4] * nanosPerMilli}, nil
+	return request{key: bytes.Clone(key), rule: rule, cost: numbers[2], age: numbers[4] * nanosPerMilli}, nil
 }
 
 func appendAnswer(out []byte, answer limit.Answer) []byte {

@@ -145,7 +145,7 @@ func (r *reader) fixed() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
 func (r *reader) signed() int64 { return int64(r.fixed()) }
 
-// leastWindow is a millisecond, the shortest window of a plan.
+// leastWindow is a millisecond, the shortest window of a rule.
 const leastWindow = 1_000_000
 
 // most bounds every number: what the sums of a thousand of them still fit into an int64.

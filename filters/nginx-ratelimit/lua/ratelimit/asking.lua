@@ -16,11 +16,11 @@ local kinds = {
 
 local stores = {}
 
---- Makes the stores of a plan ready; a breaker outlives a reload.
-function M.prepare(plan)
+--- Makes the stores of the rules ready; a breaker outlives a reload.
+function M.prepare(rules)
   local old = stores
   stores = {}
-  for name, config in pairs(plan.stores) do
+  for name, config in pairs(rules.stores) do
     local store, err = kinds[config.kind].new({ address = config.address, timeout = config.timeout_seconds })
     if not store then
       error(("ratelimit: store %s %s"):format(name, err), 0)
@@ -92,7 +92,7 @@ end
 function M.ask(name, requests)
   local each, began = stores[name], clock.steady()
   if not each then
-    return nil, "the store has left the plan"
+    return nil, "the store has left the rules"
   end
   if not each.breaker:allows(began) then
     metrics.add(each.skipped)

@@ -154,7 +154,7 @@ local function find_nearby(subject)
   end
 end
 
--- Decides what needs no store call; returns the subjects that need one, by store and in the order of the plan.
+-- Decides what needs no store call; returns the subjects that need one, by store and in the order of the rules.
 local function decide_nearby(subjects, outcomes)
   local order, groups = {}, {}
   for _, subject in ipairs(subjects) do

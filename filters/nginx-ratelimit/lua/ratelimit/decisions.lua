@@ -26,13 +26,13 @@ local function open(path, balancer)
 end
 
 --- Writes what is kept; called on a timer, when much is kept, and when the worker ends.
-function M.flush(plan)
-  local config = plan and plan.decision_log
+function M.flush(rules)
+  local config = rules and rules.decision_log
   if count == 0 or not config then
     return
   end
   if folder ~= config.folder then
-    file, folder = open(config.folder, plan.balancer), config.folder
+    file, folder = open(config.folder, rules.balancer), config.folder
   end
   if file then
     file:write(table.concat(lines, "", 1, count))
@@ -42,15 +42,15 @@ function M.flush(plan)
 end
 
 --- Keeps a line for an outcome.
-function M.add(plan, outcome)
+function M.add(rules, outcome)
   local limit = outcome.limit
   count = count + 1
   lines[count] = ("%.0f\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n"):format(
-    outcome.time, plan.balancer, ngx.worker.id(), outcome.client, limit.label or limit.name, limit.algorithm,
+    outcome.time, rules.balancer, ngx.worker.id(), outcome.client, limit.label or limit.name, limit.algorithm,
     outcome.cost, outcome.allowed and not outcome.withdrawn and 1 or 0, outcome.remaining,
     outcome.withdrawn and "withdrawn" or outcome.by)
   if count >= largest then
-    M.flush(plan)
+    M.flush(rules)
   end
 end
 

@@ -11,7 +11,7 @@ local decisions = require("ratelimit.decisions")
 local leasing = require("ratelimit.leasing")
 local memory = require("ratelimit.stores.memory")
 local metrics = require("ratelimit.metrics")
-local plans = require("ratelimit.plans")
+local in_force = require("ratelimit.in_force")
 local subjects = require("ratelimit.subjects")
 
 local M = {}
@@ -25,11 +25,11 @@ local function name_of(outcome)
   return outcome.rejects and "rejected" or "shadow_rejected"
 end
 
-local function write_down(plan, outcome)
+local function write_down(rules, outcome)
   counting.decision(outcome.limit, name_of(outcome))
   counting.decider(outcome.by)
-  if plan.decision_log then
-    decisions.add(plan, outcome)
+  if rules.decision_log then
+    decisions.add(rules, outcome)
   end
 end
 
@@ -39,16 +39,16 @@ local function fault(err)
 end
 
 -- An error here must not undo what was decided.
-local function record(plan, outcome)
-  local ok, err = pcall(write_down, plan, outcome)
+local function record(rules, outcome)
+  local ok, err = pcall(write_down, rules, outcome)
   if not ok then
     fault(err)
   end
 end
 
-local function record_all(plan, outcomes)
+local function record_all(rules, outcomes)
   for _, outcome in ipairs(outcomes) do
-    record(plan, outcome)
+    record(rules, outcome)
   end
 end
 
@@ -84,12 +84,12 @@ end
 local nothing = {}
 
 -- Whether a decision in shared memory leaves nothing to do but to tell the client what remains.
-local function is_plain(plan, limit, allowed, delay)
-  return allowed and delay == 0 and limit.binding and plan.is_plain
+local function is_plain(rules, limit, allowed, delay)
+  return allowed and delay == 0 and limit.binding and rules.is_plain
 end
 
--- The only limit of a plan: the common case, decided without lists, and in shared memory without a table.
-local function judge_one(plan, limit)
+-- The only limit of the rules: the common case, decided without lists, and in shared memory without a table.
+local function judge_one(rules, limit)
   if (limit.prefix or limit.methods) and not subjects.matches(limit, ngx.var.uri, ngx.req.get_method()) then
     return nothing
   end
@@ -98,64 +98,64 @@ local function judge_one(plan, limit)
     return not refused and nothing or nil, refused
   end
   local allowed, remaining, reset, retry_after, delay, time = deciding.nearby(subject)
-  if is_plain(plan, subject.limit, allowed, delay) then
+  if is_plain(rules, subject.limit, allowed, delay) then
     counting.decision(subject.limit, "allowed")
     counting.decider("store")
-    answers.describe_one(subject.limit, remaining, reset, plan.fields)
+    answers.describe_one(subject.limit, remaining, reset, rules.fields)
     return nothing
   end
   local outcome = deciding.one(subject, allowed, remaining, reset, retry_after, delay, time)
-  record(plan, outcome)
+  record(rules, outcome)
   return { outcome }, outcome.rejects
 end
 
-local function judge_many(plan)
-  local found, refused = subjects.all(plan)
+local function judge_many(rules)
+  local found, refused = subjects.all(rules)
   if refused then
     return nil, refused
   end
   local outcomes, stop = deciding.all(found)
-  record_all(plan, outcomes)
+  record_all(rules, outcomes)
   return outcomes, stop
 end
 
-local function judge(plan)
-  if plan.only then
-    return judge_one(plan, plan.only)
+local function judge(rules)
+  if rules.only then
+    return judge_one(rules, rules.only)
   end
-  return judge_many(plan)
+  return judge_many(rules)
 end
 
 -- What to do when deciding has failed: what the policies of the limits say.
-local function judge_by_policy(plan)
-  local found, refused = subjects.all(plan)
+local function judge_by_policy(rules)
+  local found, refused = subjects.all(rules)
   if refused then
     return nil, refused
   end
   local outcomes, stop = deciding.by_policy(found)
-  record_all(plan, outcomes)
+  record_all(rules, outcomes)
   return outcomes, stop
 end
 
 -- The same when not even the subjects can be found.
-local function judge_blindly(plan)
+local function judge_blindly(rules)
   local uri, method, limits = ngx.var.uri, ngx.req.get_method(), {}
-  for _, limit in ipairs(plan.limits) do
+  for _, limit in ipairs(rules.limits) do
     if subjects.matches(limit, uri, method) then
       limits[#limits + 1] = limit
     end
   end
   local outcomes, stop = deciding.blindly(limits)
-  record_all(plan, outcomes)
+  record_all(rules, outcomes)
   return outcomes, stop
 end
 
-local function recover(plan, err)
+local function recover(rules, err)
   fault(err)
-  local ok, outcomes, result = pcall(judge_by_policy, plan)
+  local ok, outcomes, result = pcall(judge_by_policy, rules)
   if not ok then
     fault(outcomes)
-    ok, outcomes, result = pcall(judge_blindly, plan)
+    ok, outcomes, result = pcall(judge_blindly, rules)
   end
   if not ok then
     fault(outcomes)
@@ -164,12 +164,12 @@ local function recover(plan, err)
   return outcomes, result
 end
 
-local function describe(plan, outcomes)
-  answers.describe(visible(outcomes), plan.fields)
+local function describe(rules, outcomes)
+  answers.describe(visible(outcomes), rules.fields)
 end
 
-local function act(plan, outcomes, stop)
-  local ok, err = pcall(describe, plan, outcomes)
+local function act(rules, outcomes, stop)
+  local ok, err = pcall(describe, rules, outcomes)
   if not ok then
     fault(err)
   end
@@ -193,16 +193,16 @@ function M.access()
   if is_decided() then
     return nil
   end
-  local plan = plans.current
-  local ok, outcomes, result = pcall(judge, plan)
+  local rules = in_force.current
+  local ok, outcomes, result = pcall(judge, rules)
   if not ok then
-    outcomes, result = recover(plan, outcomes)
+    outcomes, result = recover(rules, outcomes)
   end
   if not outcomes then
     return answers.refuse(result.status, result.title, result.detail)
   end
   if outcomes[1] then
-    return act(plan, outcomes, result)
+    return act(rules, outcomes, result)
   end
 end
 
@@ -231,7 +231,7 @@ local function allow_long_traces()
   require("jit.opt").start("maxrecord=16000", "maxtrace=8000", "maxirconst=2000")
 end
 
---- Reads the plan; called once before the workers start. A bad plan stops nginx from starting.
+--- Reads the rules; called once before the workers start. Bad ones stop nginx from starting.
 function M.start(path)
   allow_long_traces()
   for _, name in ipairs({ "ratelimit_state", "ratelimit_locks", "ratelimit_cache", "ratelimit_metrics" }) do
@@ -240,17 +240,17 @@ function M.start(path)
     end
   end
   memory.share()
-  plans.start(path, asking.prepare)
+  in_force.start(path, asking.prepare)
 end
 
 --- Starts the timers of a worker.
 function M.work()
   every(0.5, metrics.flush)
   every(0.2, function()
-    decisions.flush(plans.current)
+    decisions.flush(in_force.current)
   end)
   every(0.1, leasing.sweep)
-  every(1, plans.refresh)
+  every(1, in_force.refresh)
   ngx.timer.at(0, asking.warm)
   every(1, asking.warm)
   if ngx.worker.id() == 0 then

@@ -15,7 +15,7 @@ local help = {
   ratelimit_lease_settled_total = "Batches settled on expiry or idleness, by limit and verb (report, refund).",
   ratelimit_missing_keys_total = "Requests without the key that a limit asks for.",
   ratelimit_ambiguous_keys_total = "Requests that say the key of a limit more than once, refused with 400.",
-  ratelimit_plan_reloads_total = "Plans loaded, by result (ok, bad).",
+  ratelimit_plan_reloads_total = "Times that rules were loaded, by result (ok, bad).",
   ratelimit_evictions_total = "Cached rejections that made room for others; costs a store call, loses no state.",
   ratelimit_faults_total = "Errors inside the filter; the limits' policies (when_store_fails) decided.",
 }

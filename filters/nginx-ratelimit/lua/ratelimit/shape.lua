@@ -26,7 +26,7 @@ end
 function M.describe(problems)
   local lines = {}
   for i, each in ipairs(problems) do
-    lines[i] = ("%s: %s (found %s)"):format(each.path == "" and "the plan" or each.path, each.message, shown(each.value))
+    lines[i] = ("%s: %s (found %s)"):format(each.path == "" and "the rules" or each.path, each.message, shown(each.value))
   end
   return table.concat(lines, "\n")
 end

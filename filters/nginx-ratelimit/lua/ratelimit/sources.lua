@@ -56,7 +56,7 @@ local function of_variable(from)
   return from
 end
 
--- Made once for each source of a plan.
+-- Made once for each source of the rules.
 local function prepare(from)
   local real = from.from == "variable" and of_variable(from) or from
   if real.from == "header" or real.from == "jwt" then

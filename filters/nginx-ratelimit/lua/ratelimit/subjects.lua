@@ -136,9 +136,9 @@ function M.one(limit)
 end
 
 --- The subjects of the current request under all limits; or nil and a refusal.
-function M.all(plan)
+function M.all(rules)
   local uri, method, list = ngx.var.uri, ngx.req.get_method(), {}
-  for _, limit in ipairs(plan.limits) do
+  for _, limit in ipairs(rules.limits) do
     if M.matches(limit, uri, method) then
       local subject, refused = M.one(limit)
       if refused then

@@ -7,15 +7,15 @@ local states = require("sim.states")
 local M = {}
 M.__index = M
 
-function M.new(plan)
-  local core = cores[plan.algorithm]
-  return setmetatable({ core = core, plan = plan, state = states.new(core, plan) }, M)
+function M.new(rule)
+  local core = cores[rule.algorithm]
+  return setmetatable({ core = core, rule = rule, state = states.new(core, rule) }, M)
 end
 
 --- Asks as the filter asks a store.
 -- @return allowed, remaining, reset, retry_after, delay, granted
 function M:ask(_, verb, now, amount, share, at)
-  return verbs[verb](self.core, self.state, now, self.plan, amount, share, at)
+  return verbs[verb](self.core, self.state, now, self.rule, amount, share, at)
 end
 
 return M

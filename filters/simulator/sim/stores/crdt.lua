@@ -12,13 +12,13 @@ local ceil, floor = math.ceil, math.floor
 local M = {}
 M.__index = M
 
-function M.new(plan, scenario, stream)
-  local core, copies = cores[plan.algorithm], {}
+function M.new(rule, scenario, stream)
+  local core, copies = cores[rule.algorithm], {}
   for balancer = 1, scenario.balancers do
-    copies[balancer] = states.new(core, plan)
+    copies[balancer] = states.new(core, rule)
   end
   return setmetatable({
-    core = core, plan = plan, copies = copies, interval = scenario.staleness_us,
+    core = core, rule = rule, copies = copies, interval = scenario.staleness_us,
     phase = floor(stream:uniform() * scenario.staleness_us), news = {}, first = 1, last = 0,
   }, M)
 end
@@ -39,7 +39,7 @@ local function hear(self, now)
     local each = self.news[self.first]
     for balancer, state in ipairs(self.copies) do
       if balancer ~= each.from then
-        states.book(self.core, state, each.due, self.plan, each.amount, each.at)
+        states.book(self.core, state, each.due, self.rule, each.amount, each.at)
       end
     end
     self.news[self.first] = nil
@@ -52,7 +52,7 @@ end
 function M:ask(balancer, verb, now, amount, share, at)
   hear(self, now)
   local allowed, remaining, reset, retry_after, delay, granted =
-    verbs[verb](self.core, self.copies[balancer], now, self.plan, amount, share, at)
+    verbs[verb](self.core, self.copies[balancer], now, self.rule, amount, share, at)
   local counted = verb == "report" and amount or granted
   if counted > 0 then
     tell(self, balancer, now, counted)

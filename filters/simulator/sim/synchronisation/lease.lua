@@ -15,14 +15,14 @@ M.__index = M
 local sweep = 100000
 local at_once = { 0, 0 }
 
-function M.new(store, plan, scenario, stream)
+function M.new(store, rule, scenario, stream)
   local held = {}
   for holder = 1, scenario.balancers do
     held[holder] = leases.new(0)
     held[holder].denied_until = 0
   end
   return setmetatable({
-    store = store, limit = plan, held = held, workers = scenario.workers or 1, asked = 0, next_end = huge,
+    store = store, limit = rule, held = held, workers = scenario.workers or 1, asked = 0, next_end = huge,
     stream = stream, before = scenario.booked_before_us or at_once, booked = 0,
   }, M)
 end

@@ -7,15 +7,15 @@ local floor, max = math.floor, math.max
 local M = {}
 M.__index = M
 
-local function shared(plan, balancers)
+local function shared(rule, balancers)
   return {
-    algorithm = plan.algorithm, window = plan.window, sub_windows = plan.sub_windows,
-    limit = max(1, floor(plan.limit / balancers)), burst = max(1, floor(plan.burst / balancers)),
+    algorithm = rule.algorithm, window = rule.window, sub_windows = rule.sub_windows,
+    limit = max(1, floor(rule.limit / balancers)), burst = max(1, floor(rule.burst / balancers)),
   }
 end
 
-function M.new(_, plan, scenario)
-  local stores, mine = {}, shared(plan, scenario.balancers)
+function M.new(_, rule, scenario)
+  local stores, mine = {}, shared(rule, scenario.balancers)
   for balancer = 1, scenario.balancers do
     stores[balancer] = central.new(mine)
   end

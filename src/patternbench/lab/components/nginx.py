@@ -87,8 +87,8 @@ class Nginx(Component):
         return [debian.need("nginx with Lua", present, *packages)]
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
-        """The filter's own template filled, and its plan; a limiter's decisions are the log of a round."""
-        plan = self.plan(name, neighbours)
+        """The filter's own template filled, and its rules; a limiter's decisions are the log of a round."""
+        rules = self.rules(name, neighbours)
         command = (debian.program("nginx"), "-p", "${self.folder}", "-c", "${self.folder}/nginx.conf")
         return Launch(
             kind=self.kind,
@@ -96,8 +96,8 @@ class Nginx(Component):
             command=(*command, "-e", f"${{self.folder}}/{ERRORS.path}"),
             files=(
                 File("nginx.conf", self.config(neighbours.url(self.upstream, f"{name}.upstream"))),
-                File("plan.json", plan),
-                File(f"{DECISIONS}/plan.json", _without_passwords(plan)),  # the round's records keep this one
+                File("plan.json", rules),
+                File(f"{DECISIONS}/plan.json", _without_passwords(rules)),  # the round's records keep this one
             ),
             ports={"http": self.port, "metrics": 0},
             url="http://127.0.0.1:${self.port.http}",
@@ -132,14 +132,14 @@ class Nginx(Component):
         text = (FILTER / "nginx.conf.template").read_text(encoding="utf-8")
         return re.sub(r"@([A-Z]+)@", lambda match: str(values.get(match[1], match[0])), text)
 
-    def plan(self, name: str, neighbours: Neighbours) -> dict[str, object]:
-        """The filter's plan (contracts/ratelimit/plan.schema.json): one limit for each client."""
-        plan: dict[str, object] = {"version": 1, "balancer": name, "balancers": self.balancers, "limits": []}
+    def rules(self, name: str, neighbours: Neighbours) -> dict[str, object]:
+        """The filter's rules (contracts/ratelimit/plan.schema.json): one limit for each client."""
+        rules: dict[str, object] = {"version": 1, "balancer": name, "balancers": self.balancers, "limits": []}
         if self.limited:
-            plan |= {"limits": [self._limit()], "decision_log": {"folder": f"${{self.folder}}/{DECISIONS}"}}
+            rules |= {"limits": [self._limit()], "decision_log": {"folder": f"${{self.folder}}/{DECISIONS}"}}
         if self.limited and self.store != MEMORY:
-            plan["stores"] = {self.store: self._store(name, neighbours)}
-        return plan
+            rules["stores"] = {self.store: self._store(name, neighbours)}
+        return rules
 
     def _limit(self) -> dict[str, object]:
         limit: dict[str, object] = {
@@ -176,7 +176,7 @@ class Nginx(Component):
 
 
 def _without_passwords(node: object) -> object:
-    """A plan as anybody may read it: without the passwords of its stores."""
+    """Rules as anybody may read them: without the passwords of their stores."""
     if not isinstance(node, dict):
         return node
     return {name: _without_passwords(value) for name, value in node.items() if name != "password"}

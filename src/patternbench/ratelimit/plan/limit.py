@@ -1,4 +1,4 @@
-"""A limit as a balancer enforced it (contracts/ratelimit/plan.schema.json); what its plan leaves out is assumed."""
+"""A limit as a balancer enforced it (contracts/ratelimit/plan.schema.json); what its rules leave out is assumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decisions of load balancers with the rate-limiting filter, and the plan that they enforced."""
+"""The decisions of load balancers with the rate-limiting filter, and the rules that they enforced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, PositiveInt
 from patternbench.observe.seam import Kept, ObservationError
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 
-LOG, PLAN = "decisions-", "plan.json.gz"
+LOG, RULES = "decisions-", "plan.json.gz"
 POLICY = "policy_"
 _KINDS = {
     "time_us": "int64",
@@ -30,8 +30,8 @@ _KINDS = {
 _Read = TypeVar("_Read")
 
 
-class BalancerPlan(BaseModel):
-    """What is relied on of a balancer's plan (contracts/ratelimit/plan.schema.json)."""
+class BalancerRules(BaseModel):
+    """What is relied on of a balancer's rules (contracts/ratelimit/plan.schema.json)."""
 
     limits: Annotated[list[EnforcedLimit], Field(min_length=1)]
     balancers: PositiveInt = 1
@@ -40,7 +40,7 @@ class BalancerPlan(BaseModel):
 @dataclass(frozen=True)
 class Decisions:
     """One row a decision of any balancer in a round (`client`, `time_us`, `allowed`, `cost`, `decided_by`,
-    `worker` of the balancer from 0, `balancer`), and the one limit of the plan (contracts/ratelimit/plan.schema.json)
+    `worker` of the balancer from 0, `balancer`), and the one limit of the rules (contracts/ratelimit/plan.schema.json)
     that each of so many balancers enforced."""
 
     table: pd.DataFrame
@@ -62,13 +62,13 @@ def read(kept: Kept) -> Decisions | None:
     """The decisions of a round; None when no balancer kept any. Raises ObservationError when a file is damaged."""
     logs = {balancer: [file for file in files if file.name.startswith(LOG)] for balancer, files in kept.logs.items()}
     parts = [_table(balancer, file) for balancer, files in logs.items() for file in files]
-    plans = [_plan(file) for files in kept.logs.values() for file in files if file.name == PLAN]
-    if parts and not plans:
-        raise ObservationError(f"{_folder_of(logs)} has decisions without a {PLAN}")
-    if not plans:
+    enforced = [_rules(file) for files in kept.logs.values() for file in files if file.name == RULES]
+    if parts and not enforced:
+        raise ObservationError(f"{_folder_of(logs)} has decisions without a {RULES}")
+    if not enforced:
         return None
     rows = pd.concat(parts, ignore_index=True) if parts else _nothing()
-    return Decisions(rows.astype({"allowed": bool}), plans[0].limits[0], plans[0].balancers)
+    return Decisions(rows.astype({"allowed": bool}), enforced[0].limits[0], enforced[0].balancers)
 
 
 def _folder_of(logs: Mapping[str, list[Path]]) -> str:
@@ -92,8 +92,8 @@ def _nothing() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _KINDS.items()} | {"balancer": []})
 
 
-def _plan(file: Path) -> BalancerPlan:
-    return _parsed(file, lambda path: BalancerPlan.model_validate(json.loads(gzip.decompress(path.read_bytes()))))
+def _rules(file: Path) -> BalancerRules:
+    return _parsed(file, lambda path: BalancerRules.model_validate(json.loads(gzip.decompress(path.read_bytes()))))
 
 
 def _parsed(file: Path, parse: Callable[[Path], _Read]) -> _Read:

@@ -16,13 +16,13 @@ function M.size()
 end
 
 --- Microseconds after the last change when the state equals a new one.
-function M.ttl(plan)
-  return plan.window
+function M.ttl(rule)
+  return rule.window
 end
 
-local function roll(state, now, plan)
-  local start, stored = now - now % plan.window, state[1]
-  if start > stored or stored - start > plan.window then
+local function roll(state, now, rule)
+  local start, stored = now - now % rule.window, state[1]
+  if start > stored or stored - start > rule.window then
     state[1], state[2] = start, 0
   end
   return state[1], state[2]
@@ -30,19 +30,19 @@ end
 
 --- Admits or rejects a request of `cost` units; a rejection takes nothing.
 -- @return allowed, remaining (units), reset, retry_after (-1: never), delay (microseconds)
-function M.decide(state, now, plan, cost)
-  local start, taken = roll(state, now, plan)
-  local reset = start + plan.window - now
-  if taken + cost <= plan.limit or cost == 0 then
+function M.decide(state, now, rule, cost)
+  local start, taken = roll(state, now, rule)
+  local reset = start + rule.window - now
+  if taken + cost <= rule.limit or cost == 0 then
     state[2] = taken + cost
-    return true, max(0, plan.limit - taken - cost), reset, 0, 0
+    return true, max(0, rule.limit - taken - cost), reset, 0, 0
   end
-  return false, max(0, plan.limit - taken), reset, cost > plan.limit and -1 or reset, 0
+  return false, max(0, rule.limit - taken), reset, cost > rule.limit and -1 or reset, 0
 end
 
 --- Books units without asking (amount > 0), or gives back what was taken at `at` (amount < 0).
-function M.settle(state, now, plan, amount, at)
-  local start, taken = roll(state, now, plan)
+function M.settle(state, now, rule, amount, at)
+  local start, taken = roll(state, now, rule)
   if amount > 0 or at >= start then
     state[2] = max(0, taken + amount)
   end

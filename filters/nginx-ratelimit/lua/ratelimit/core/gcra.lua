@@ -18,37 +18,37 @@ function M.size()
 end
 
 --- Microseconds after the last change when the state equals a new one.
-function M.ttl(plan)
-  return ceil(plan.burst * plan.window / plan.limit)
+function M.ttl(rule)
+  return ceil(rule.burst * rule.window / rule.limit)
 end
 
 -- How far the theoretical arrival time lies ahead of now, in 1/limit microseconds.
-local function backlog(state, now, plan)
-  return min(max(0, (state[1] - now) * plan.limit + state[2]), plan.burst * plan.window)
+local function backlog(state, now, rule)
+  return min(max(0, (state[1] - now) * rule.limit + state[2]), rule.burst * rule.window)
 end
 
-local function advance(state, now, plan, ahead)
-  state[1], state[2] = now + floor(ahead / plan.limit), ahead % plan.limit
+local function advance(state, now, rule, ahead)
+  state[1], state[2] = now + floor(ahead / rule.limit), ahead % rule.limit
 end
 
-local function retry_after(ahead, plan, cost)
-  if cost > plan.burst then
+local function retry_after(ahead, rule, cost)
+  if cost > rule.burst then
     return -1
   end
-  return ceil((ahead + (cost - plan.burst) * plan.window) / plan.limit)
+  return ceil((ahead + (cost - rule.burst) * rule.window) / rule.limit)
 end
 
 --- Admits or rejects a request of `cost` units; a rejection takes nothing.
 -- @return allowed, remaining (units), reset, retry_after (-1: never), delay (microseconds)
-function M.decide(state, now, plan, cost)
-  local ahead, room = backlog(state, now, plan), plan.burst * plan.window
-  local allowed = cost == 0 or ahead + cost * plan.window <= room
-  local wait = allowed and 0 or retry_after(ahead, plan, cost)
+function M.decide(state, now, rule, cost)
+  local ahead, room = backlog(state, now, rule), rule.burst * rule.window
+  local allowed = cost == 0 or ahead + cost * rule.window <= room
+  local wait = allowed and 0 or retry_after(ahead, rule, cost)
   if allowed then
-    ahead = ahead + cost * plan.window
-    advance(state, now, plan, ahead)
+    ahead = ahead + cost * rule.window
+    advance(state, now, rule, ahead)
   end
-  return allowed, max(0, floor((room - ahead) / plan.window)), ceil(ahead / plan.limit), wait, 0
+  return allowed, max(0, floor((room - ahead) / rule.window)), ceil(ahead / rule.limit), wait, 0
 end
 
 return M

@@ -17,37 +17,37 @@ function M.size()
 end
 
 --- Microseconds after the last change when the state equals a new one.
-function M.ttl(plan)
-  return ceil(plan.burst * plan.window / plan.limit)
+function M.ttl(rule)
+  return ceil(rule.burst * rule.window / rule.limit)
 end
 
 -- The work that waits in the bucket, in 1/limit microseconds.
-local function level(state, now, plan)
-  return min(max(0, (state[1] - now) * plan.limit + state[2]), plan.burst * plan.window)
+local function level(state, now, rule)
+  return min(max(0, (state[1] - now) * rule.limit + state[2]), rule.burst * rule.window)
 end
 
-local function fill(state, now, plan, work)
-  state[1], state[2] = now + floor(work / plan.limit), work % plan.limit
+local function fill(state, now, rule, work)
+  state[1], state[2] = now + floor(work / rule.limit), work % rule.limit
 end
 
-local function retry_after(work, plan, cost)
-  if cost > plan.burst then
+local function retry_after(work, rule, cost)
+  if cost > rule.burst then
     return -1
   end
-  return ceil((work + (cost - plan.burst) * plan.window) / plan.limit)
+  return ceil((work + (cost - rule.burst) * rule.window) / rule.limit)
 end
 
 --- Admits or rejects a request of `cost` units; a rejection takes nothing.
 -- @return allowed, remaining (units), reset, retry_after (-1: never), delay (microseconds)
-function M.decide(state, now, plan, cost)
-  local work, room = level(state, now, plan), plan.burst * plan.window
-  local after = work + cost * plan.window
+function M.decide(state, now, rule, cost)
+  local work, room = level(state, now, rule), rule.burst * rule.window
+  local after = work + cost * rule.window
   if cost > 0 and after > room then
-    local remaining = max(0, floor((room - work) / plan.window))
-    return false, remaining, ceil(work / plan.limit), retry_after(work, plan, cost), 0
+    local remaining = max(0, floor((room - work) / rule.window))
+    return false, remaining, ceil(work / rule.limit), retry_after(work, rule, cost), 0
   end
-  fill(state, now, plan, after)
-  return true, max(0, floor((room - after) / plan.window)), ceil(after / plan.limit), 0, ceil(work / plan.limit)
+  fill(state, now, rule, after)
+  return true, max(0, floor((room - after) / rule.window)), ceil(after / rule.limit), 0, ceil(work / rule.limit)
 end
 
 return M

@@ -19,8 +19,8 @@ local heading = 4
 local most_changed = 1000
 
 --- Numbers of state that one key needs.
-function M.size(plan)
-  return heading + 2 * plan.limit
+function M.size(rule)
+  return heading + 2 * rule.limit
 end
 
 --- Numbers that a state has, which may be one of another limit.
@@ -29,8 +29,8 @@ function M.stored(state)
 end
 
 --- Microseconds after the last change when the state equals a new one.
-function M.ttl(plan)
-  return plan.window
+function M.ttl(rule)
+  return rule.window
 end
 
 -- Index of the time of the entry that is `nth` from the oldest (0); the running total stands one further.
@@ -61,20 +61,20 @@ local function newest_total(state)
   return state[place(state, state[2] - 1) + 1]
 end
 
-local function steady_clock(state, now, plan)
+local function steady_clock(state, now, rule)
   if state[2] == 0 then
     return now
   end
   local newest = state[place(state, state[2] - 1)]
-  if newest - now > plan.window then
+  if newest - now > rule.window then
     state[1], state[2], state[3] = 0, 0, 0
     return now
   end
   return max(now, newest)
 end
 
-local function forget(state, now, plan)
-  local gone = first_above(state, 0, now - plan.window)
+local function forget(state, now, rule)
+  local gone = first_above(state, 0, now - rule.window)
   if gone == 0 then
     return
   end
@@ -84,23 +84,23 @@ local function forget(state, now, plan)
 end
 
 -- Makes a full ring as large as the limit, at least twice what it was: what had gone round its end goes on behind it.
-local function grow(state, plan)
+local function grow(state, rule)
   local old = state[4]
-  if old >= plan.limit then
+  if old >= rule.limit then
     return
   end
   local first, behind = heading + 1, heading + 1 + 2 * old
   for i = 0, 2 * state[1] - 1 do
     state[behind + i] = state[first + i]
   end
-  state[4] = max(plan.limit, 2 * old)
+  state[4] = max(rule.limit, 2 * old)
 end
 
 -- Adds to the newest entry when it has the same time or the ring is full (only after `settle`), else appends.
-local function append(state, now, plan, cost)
+local function append(state, now, rule, cost)
   local entries = state[2]
   if entries == state[4] then
-    grow(state, plan)
+    grow(state, rule)
   end
   local newest = entries > 0 and place(state, entries - 1)
   local total = (newest and state[newest + 1] or 0) + cost
@@ -111,29 +111,29 @@ local function append(state, now, plan, cost)
   state[at], state[at + 1], state[3] = now, total, state[3] + cost
 end
 
-local function retry_after(state, now, plan, cost)
-  if cost > plan.limit then
+local function retry_after(state, now, rule, cost)
+  if cost > rule.limit then
     return -1
   end
-  local nth = first_above(state, 1, newest_total(state) + cost - plan.limit - 1)
-  return state[place(state, nth)] + plan.window - now
+  local nth = first_above(state, 1, newest_total(state) + cost - rule.limit - 1)
+  return state[place(state, nth)] + rule.window - now
 end
 
-local function reset(state, now, plan)
-  return state[2] == 0 and 0 or state[place(state, state[2] - 1)] + plan.window - now
+local function reset(state, now, rule)
+  return state[2] == 0 and 0 or state[place(state, state[2] - 1)] + rule.window - now
 end
 
 --- Admits or rejects a request of `cost` units; a rejection takes nothing.
 -- @return allowed, remaining (units), reset, retry_after (-1: never), delay (microseconds)
-function M.decide(state, now, plan, cost)
-  local time = steady_clock(state, now, plan)
-  forget(state, time, plan)
-  local allowed = cost == 0 or state[3] + cost <= plan.limit
+function M.decide(state, now, rule, cost)
+  local time = steady_clock(state, now, rule)
+  forget(state, time, rule)
+  local allowed = cost == 0 or state[3] + cost <= rule.limit
   if allowed and cost > 0 then
-    append(state, time, plan, cost)
+    append(state, time, rule, cost)
   end
-  local wait = allowed and 0 or retry_after(state, now, plan, cost)
-  return allowed, max(0, plan.limit - state[3]), reset(state, now, plan), wait, 0
+  local wait = allowed and 0 or retry_after(state, now, rule, cost)
+  return allowed, max(0, rule.limit - state[3]), reset(state, now, rule), wait, 0
 end
 
 local function cost_of(state, nth)
@@ -155,11 +155,11 @@ local function give_back(state, amount, at)
 end
 
 --- Books units without asking (amount > 0), or gives back what was taken at `at` (amount < 0).
-function M.settle(state, now, plan, amount, at)
-  local time = steady_clock(state, now, plan)
-  forget(state, time, plan)
+function M.settle(state, now, rule, amount, at)
+  local time = steady_clock(state, now, rule)
+  forget(state, time, rule)
   if amount > 0 then
-    return append(state, time, plan, amount)
+    return append(state, time, rule, amount)
   end
   give_back(state, -amount, at)
 end

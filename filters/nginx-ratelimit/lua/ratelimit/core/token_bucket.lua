@@ -17,37 +17,37 @@ function M.size()
 end
 
 --- Microseconds after the last change when the state equals a new one.
-function M.ttl(plan)
-  return ceil(plan.burst * plan.window / plan.limit)
+function M.ttl(rule)
+  return ceil(rule.burst * rule.window / rule.limit)
 end
 
-local function missing(state, now, plan)
-  return max(0, state[2] - max(0, now - state[1]) * plan.limit)
+local function missing(state, now, rule)
+  return max(0, state[2] - max(0, now - state[1]) * rule.limit)
 end
 
-local function retry_after(lack, plan, cost)
-  if cost > plan.burst then
+local function retry_after(lack, rule, cost)
+  if cost > rule.burst then
     return -1
   end
-  return ceil((lack + (cost - plan.burst) * plan.window) / plan.limit)
+  return ceil((lack + (cost - rule.burst) * rule.window) / rule.limit)
 end
 
 --- Admits or rejects a request of `cost` units; a rejection takes nothing.
 -- @return allowed, remaining (units), reset, retry_after (-1: never), delay (microseconds)
-function M.decide(state, now, plan, cost)
-  local lack = missing(state, now, plan)
-  local after = lack + cost * plan.window
-  local allowed = cost == 0 or after <= plan.burst * plan.window
+function M.decide(state, now, rule, cost)
+  local lack = missing(state, now, rule)
+  local after = lack + cost * rule.window
+  local allowed = cost == 0 or after <= rule.burst * rule.window
   if allowed then
     state[1], state[2], lack = now, after, after
   end
-  local remaining = max(0, floor((plan.burst * plan.window - lack) / plan.window))
-  return allowed, remaining, ceil(lack / plan.limit), allowed and 0 or retry_after(lack, plan, cost), 0
+  local remaining = max(0, floor((rule.burst * rule.window - lack) / rule.window))
+  return allowed, remaining, ceil(lack / rule.limit), allowed and 0 or retry_after(lack, rule, cost), 0
 end
 
 --- Books tokens without asking (amount > 0; the bucket may go into debt), or puts them back (amount < 0).
-function M.settle(state, now, plan, amount)
-  state[1], state[2] = now, max(0, missing(state, now, plan) + amount * plan.window)
+function M.settle(state, now, rule, amount)
+  state[1], state[2] = now, max(0, missing(state, now, rule) + amount * rule.window)
 end
 
 return M

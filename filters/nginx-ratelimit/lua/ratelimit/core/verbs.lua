@@ -8,37 +8,37 @@ local ceil, max, min = math.ceil, math.max, math.min
 
 local M = {}
 
-function M.take(core, state, now, plan, amount)
-  local allowed, remaining, reset, retry_after, delay = core.decide(state, now, plan, amount)
+function M.take(core, state, now, rule, amount)
+  local allowed, remaining, reset, retry_after, delay = core.decide(state, now, rule, amount)
   return allowed, remaining, reset, retry_after, delay, allowed and amount or 0
 end
 
-function M.reserve(core, state, now, plan, amount, share)
-  local _, remaining = core.decide(state, now, plan, 0)
+function M.reserve(core, state, now, rule, amount, share)
+  local _, remaining = core.decide(state, now, rule, 0)
   local wanted = max(1, min(amount, ceil(remaining * share)))
-  return M.take(core, state, now, plan, wanted)
+  return M.take(core, state, now, rule, wanted)
 end
 
-function M.report(core, state, now, plan, amount)
+function M.report(core, state, now, rule, amount)
   if amount > 0 then
-    core.settle(state, now, plan, amount, now)
+    core.settle(state, now, rule, amount, now)
   end
-  local _, remaining, reset = core.decide(state, now, plan, 0)
-  local allowed, _, _, retry_after = M.probe(core, remaining, state, now, plan)
+  local _, remaining, reset = core.decide(state, now, rule, 0)
+  local allowed, _, _, retry_after = M.probe(core, remaining, state, now, rule)
   return allowed, remaining, reset, retry_after, 0, 0
 end
 
 --- Whether one more unit would pass now, and when; looks only when nothing remains, so that nothing is taken.
-function M.probe(core, remaining, state, now, plan)
+function M.probe(core, remaining, state, now, rule)
   if remaining >= 1 then
     return true, remaining, 0, 0
   end
-  return core.decide(state, now, plan, 1)
+  return core.decide(state, now, rule, 1)
 end
 
-function M.refund(core, state, now, plan, amount, _, at)
-  core.settle(state, now, plan, -amount, at)
-  local _, remaining, reset = core.decide(state, now, plan, 0)
+function M.refund(core, state, now, rule, amount, _, at)
+  core.settle(state, now, rule, -amount, at)
+  local _, remaining, reset = core.decide(state, now, rule, 0)
   return true, remaining, reset, 0, 0, 0
 end
 

@@ -78,16 +78,16 @@ local out, writes, welcome = { now }, {}, true
 for k = 1, #KEYS do
   local a = 1 + (k - 1) * 10
   local verb, core = ARGV[a + 1], cores[ARGV[a + 2]]()
-  local plan = {
+  local rule = {
     limit = tonumber(ARGV[a + 3]), window = tonumber(ARGV[a + 4]),
     burst = tonumber(ARGV[a + 5]), sub_windows = tonumber(ARGV[a + 6]),
   }
-  local size = core.size(plan)
+  local size = core.size(rule)
   local state = read(KEYS[k], size, core)
   local allowed, remaining, reset, retry_after, delay, granted = verbs[verb](
-    core, state, now, plan, tonumber(ARGV[a + 7]), tonumber(ARGV[a + 8]), tonumber(ARGV[a + 9]))
+    core, state, now, rule, tonumber(ARGV[a + 7]), tonumber(ARGV[a + 8]), tonumber(ARGV[a + 9]))
   if granted > 0 or verb == "report" or verb == "refund" then
-    writes[#writes + 1] = { KEYS[k], state, size, math.ceil(core.ttl(plan) / 1000) + 1, core, plan, 1 + (k - 1) * 6 }
+    writes[#writes + 1] = { KEYS[k], state, size, math.ceil(core.ttl(rule) / 1000) + 1, core, rule, 1 + (k - 1) * 6 }
   end
   welcome = welcome and (allowed or ARGV[a + 10] == "0")
   local o = 1 + (k - 1) * 6

@@ -108,7 +108,7 @@ M.plugins.client_ed25519 = {
 local fast_success, full_wanted = "\3", "\4"
 
 -- The password itself is only told to whom nobody can pose as (a Unix socket, a verified certificate), or enciphered for a key
--- that the plan names.
+-- that the rules names.
 local function tell_password(address, scramble)
   local text = address.password .. "\0"
   if address.path or address.tls and address.tls.verify then

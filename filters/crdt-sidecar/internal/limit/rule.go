@@ -30,7 +30,7 @@ var Names = map[string]Algorithm{
 	"gcra":                   GCRA,
 }
 
-// Bounds of what a plan may say.
+// Bounds of what a rule may say.
 const (
 	MaxUnits      = 1_000_000_000
 	MaxLogLimit   = 100_000
@@ -44,8 +44,8 @@ const (
 	millisecond   = 1_000_000
 )
 
-// Plan is what a caller asks to be enforced.
-type Plan struct {
+// Rule is what a caller asks to be enforced.
+type Rule struct {
 	Algorithm Algorithm
 	Limit     int64 // units per window
 	Window    int64 // nanoseconds
@@ -53,39 +53,39 @@ type Plan struct {
 	Burst     int64 // buckets: units admitted at once from idle; 0 for the others
 }
 
-// NewPlan checks and completes a plan; its error names the argument, its value and what is allowed.
-func NewPlan(algorithm Algorithm, limit, windowMS, parameter int64) (Plan, error) {
-	if err := checkPlan(algorithm, limit, windowMS, parameter); err != nil {
-		return Plan{}, err
+// NewRule checks and completes a rule; its error names the argument, its value and what is allowed.
+func NewRule(algorithm Algorithm, limit, windowMS, parameter int64) (Rule, error) {
+	if err := checkRule(algorithm, limit, windowMS, parameter); err != nil {
+		return Rule{}, err
 	}
-	plan := Plan{Algorithm: algorithm, Limit: limit, Window: windowMS * millisecond}
+	rule := Rule{Algorithm: algorithm, Limit: limit, Window: windowMS * millisecond}
 	switch algorithm {
 	case SlidingWindowCounter:
-		plan.SubWindow = max(parameter, 1)
+		rule.SubWindow = max(parameter, 1)
 	case TokenBucket, LeakyBucket, GCRA:
-		plan.Burst = parameter
+		rule.Burst = parameter
 		if parameter == 0 {
-			plan.Burst = limit
+			rule.Burst = limit
 		}
-		return plan, checkBucket(plan)
+		return rule, checkBucket(rule)
 	}
-	return plan, nil
+	return rule, nil
 }
 
 // checkBucket keeps the rounding of an emission to a nanosecond below a thousandth, and sums far from overflow.
-func checkBucket(plan Plan) error {
-	if most := MaxRate * plan.Window / millisecond; plan.Limit > most {
+func checkBucket(rule Rule) error {
+	if most := MaxRate * rule.Window / millisecond; rule.Limit > most {
 		return fmt.Errorf("limit is %d in %d ms; allowed for a bucket: at most %d units a millisecond, here %d",
-			plan.Limit, plan.Window/millisecond, MaxRate, most)
+			rule.Limit, rule.Window/millisecond, MaxRate, most)
 	}
-	if fill := mulDivUp(plan.Burst, plan.Window, plan.Limit); fill > MaxFill {
+	if fill := mulDivUp(rule.Burst, rule.Window, rule.Limit); fill > MaxFill {
 		return fmt.Errorf("burst is %d; it would take more than a year to refill at %d units in %d ms: choose at most %d",
-			plan.Burst, plan.Limit, plan.Window/millisecond, mulDivDown(MaxFill, plan.Limit, plan.Window))
+			rule.Burst, rule.Limit, rule.Window/millisecond, mulDivDown(MaxFill, rule.Limit, rule.Window))
 	}
 	return nil
 }
 
-func checkPlan(algorithm Algorithm, limit, windowMS, parameter int64) error {
+func checkRule(algorithm Algorithm, limit, windowMS, parameter int64) error {
 	if err := CheckRange("limit", limit, 1, maxLimit(algorithm)); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func CheckRange(name string, value, least, most int64) error {
 }
 
 // Capacity is the most that a client may hold at once: the burst of a bucket, the limit of a window.
-func (p Plan) Capacity() int64 {
+func (p Rule) Capacity() int64 {
 	if p.Burst > 0 {
 		return p.Burst
 	}

@@ -1,6 +1,6 @@
 local cjson = require("cjson")
 local keys = require("ratelimit.keys")
-local plan = require("ratelimit.plan")
+local rules = require("ratelimit.rules")
 local shape = require("ratelimit.shape")
 
 local function read(name)
@@ -13,10 +13,10 @@ local function read(name)
   return text
 end
 
-local plans = cjson.decode((read("../../contracts/ratelimit/vectors/plans.json")))
+local vectors = cjson.decode((read("../../contracts/ratelimit/vectors/plans.json")))
 
 local function changed(case)
-  local value = cjson.decode(cjson.encode(plans.base))
+  local value = cjson.decode(cjson.encode(vectors.base))
   for key, each in pairs(case.change or {}) do
     value[key] = each ~= cjson.null and each or nil
   end
@@ -27,18 +27,18 @@ local function changed(case)
   return (text:gsub('"limits":{}', '"limits":[]'):gsub('"limit":{}', '"limit":[]'))
 end
 
-describe("a plan", function()
-  for _, case in ipairs(plans.good) do
+describe("rules", function()
+  for _, case in ipairs(vectors.good) do
     it("is taken with " .. case.name, function()
-      local parsed, problems = plan.parse(changed(case), read)
+      local parsed, problems = rules.parse(changed(case), read)
       assert.is_truthy(parsed, problems and shape.describe(problems))
     end)
   end
 
-  for _, list in ipairs({ plans.bad, plans.bad_beyond_the_schema }) do
+  for _, list in ipairs({ vectors.bad, vectors.bad_beyond_the_schema }) do
     for _, case in ipairs(list) do
       it("is refused with " .. case.name .. ", naming the place", function()
-        local parsed, problems = plan.parse(changed(case), read)
+        local parsed, problems = rules.parse(changed(case), read)
         assert.is_nil(parsed)
         assert.equal(case.path, problems[1].path)
       end)
@@ -46,12 +46,12 @@ describe("a plan", function()
   end
 
   it("lists all problems at once", function()
-    local _, problems = plan.parse(changed({ limit = { limit = -1, window = "x", algorithm = "y" } }), read)
+    local _, problems = rules.parse(changed({ limit = { limit = -1, window = "x", algorithm = "y" } }), read)
     assert.equal(3, #problems)
   end)
 
   it("says line and column of what is not JSON", function()
-    local _, problems = plan.parse('{\n  "version": 1,\n  oops\n}', read)
+    local _, problems = rules.parse('{\n  "version": 1,\n  oops\n}', read)
     assert.is_truthy(problems[1].message:find("line 3, column 3", 1, true), problems[1].message)
   end)
 
@@ -74,7 +74,7 @@ describe("a plan", function()
             holder[name] = value
           end
         end)
-        local parsed, problems = plan.parse(cjson.encode(copy), read)
+        local parsed, problems = rules.parse(cjson.encode(copy), read)
         assert.is_true(parsed ~= nil or #shape.describe(problems) > 0)
       end
     end)
@@ -82,7 +82,7 @@ describe("a plan", function()
 
   it("gives a tier without a burst its own limit as burst, never the base's", function()
     local tiers = { plain = { limit = 50 }, own = { limit = 50, burst = 7, window = "2s" } }
-    local parsed = plan.parse(changed({ limit = { limit = 100, burst = 3, tiers = tiers } }), read)
+    local parsed = rules.parse(changed({ limit = { limit = 100, burst = 3, tiers = tiers } }), read)
     local by_tier = parsed.limits[1].by_tier
     assert.equal(3, parsed.limits[1].burst)
     assert.are.same({ 50, 1e6 }, { by_tier.plain.burst, by_tier.plain.window })
@@ -94,7 +94,7 @@ describe("a plan", function()
     local stem, longest = ("n"):rep(300), keys.client("no-key", ("k"):rep(64))
     local seen = {}
     for _, name in ipairs({ "n", ("n"):rep(64), ("n"):rep(65), stem .. "a", stem .. "b" }) do
-      local parsed = plan.parse(changed({ limit = {
+      local parsed = rules.parse(changed({ limit = {
         name = name, algorithm = "sliding_window_counter", limit = 1e9, window = "1d", sub_windows = 60,
       } }), read)
       local key = keys.storage(parsed.limits[1], longest)
@@ -106,7 +106,7 @@ describe("a plan", function()
   end)
 
   it("is the example's", function()
-    local parsed, problems = plan.parse(read("examples/plan.json"), read)
+    local parsed, problems = rules.parse(read("examples/plan.json"), read)
     assert.is_truthy(parsed, problems and shape.describe(problems))
     assert.equal(1000, parsed.limits[1].by_tier.gold.limit)
     assert.equal(50, parsed.limits[1].localized.limit)

@@ -1,7 +1,7 @@
---- The plan in force: read when nginx starts, looked at again every second; a bad one never replaces a good one.
+--- The rules in force: read when nginx starts, looked at again every second; bad ones never replace good ones.
 
 local metrics = require("ratelimit.metrics")
-local plan = require("ratelimit.plan")
+local rules = require("ratelimit.rules")
 local shape = require("ratelimit.shape")
 
 local M = {}
@@ -20,20 +20,20 @@ end
 
 M.read = read
 
---- Reads and checks a file: a plan, or nil and an explanation of all problems.
+--- Reads and checks a file of rules: them, or nil and an explanation of all problems.
 function M.load(name)
   local content, err = read(name)
   if not content then
     return nil, name .. " can't be read: " .. tostring(err)
   end
-  local parsed, problems = plan.parse(content, read)
+  local parsed, problems = rules.parse(content, read)
   if not parsed then
-    return nil, name .. " is not a plan:\n" .. shape.describe(problems), content
+    return nil, name .. " holds no rules that can be enforced:\n" .. shape.describe(problems), content
   end
   return parsed, nil, content
 end
 
---- Reads the plan before the workers start; nginx does not start on a bad one.
+--- Reads the rules before the workers start; nginx does not start on bad ones.
 function M.start(name, changed)
   local parsed, err, content = M.load(name)
   if not parsed then
@@ -54,7 +54,7 @@ function M.refresh()
   local parsed, err = M.load(path)
   metrics.add(metrics.series("ratelimit_plan_reloads_total", "result", parsed and "ok" or "bad"))
   if not parsed then
-    ngx.log(ngx.ERR, "ratelimit: the plan in force stays: ", err)
+    ngx.log(ngx.ERR, "ratelimit: the rules in force stay: ", err)
     return
   end
   on_change(parsed)

@@ -1,4 +1,4 @@
---- A plan: which limits hold for which requests. Reads JSON text into checked and ready tables, or lists every problem.
+--- Rules: which limits hold for which requests. Reads JSON text into checked and ready tables, or lists every problem.
 --
 -- contracts/ratelimit/plan.schema.json describes the same for editors. Durations become microseconds.
 -- Pure but for `secret_file` and `password_file`, which `read` supplies.
@@ -103,7 +103,7 @@ local limit = object({
   },
 })
 
-local plan = object({
+local rules = object({
   ["$schema"] = { shape.any_text },
   version = { whole(1, 1), required = true },
   balancer = { text("^[%w_.%-]+$", "letters, digits, _ . and -"), default = "balancer" },
@@ -413,17 +413,17 @@ local function place(json, message)
   return ("line %d, column %d: %s"):format(lines + 1, #before:match("[^\n]*$") + 1, message:gsub(" at character %d+", ""))
 end
 
---- Checks and prepares a plan.
+--- Checks and prepares rules.
 -- @param json the text of the file
 -- @param read a function from a file's name to its content, or nil and a reason
--- @return a plan, or nil and a list of problems
+-- @return rules, or nil and a list of problems
 function M.parse(json, read)
   local problems = {}
   local value, err = cjson.decode(json)
   if value == nil then
     return nil, { { path = "", message = "is not JSON: " .. place(json, err) } }
   end
-  local checked = plan(value, "", problems)
+  local checked = rules(value, "", problems)
   if #problems == 0 then
     check(checked, problems)
   end
