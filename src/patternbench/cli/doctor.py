@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 from rich.table import Table
@@ -40,10 +41,10 @@ def doctor(install: bool, json_: bool) -> int:
 
 
 def everything() -> Iterator[tuple[str, list[Need]]]:
-    """What each system and client needs, and for which of our studies it is needed."""
+    """What each system, those of this folder too, and each client needs, and for which of our studies it is needed."""
     used = studies_using()
-    for name in systems.names():
-        yield _titled("system", name, used), bench.needs(systems.load(name).kinds())
+    for name in systems.names(Path.cwd()):
+        yield _titled("system", name, used), bench.needs(systems.load(name, Path.cwd()))
     for name in registry.names():
         spec = registry.find(name, {})
         assert not isinstance(spec, Problem)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -214,7 +214,7 @@ def described(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: Ne
 
 
 def _with_needs(launch: Launch) -> Launch:
-    return replace(launch, needs=tuple(KINDS[launch.kind].needs()))
+    return replace(launch, needs=(*KINDS[launch.kind].needs(), *launch.needs))
 
 
 def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
@@ -248,17 +248,36 @@ def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:
         return bench
 
 
-def needs(kinds: list[str]) -> list[Need]:
-    """What the kinds of component need on this machine."""
+def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = None) -> list[Need]:
+    """What the components of a system need on this machine: all, or those that some of the levels call for."""
     # Kinds that do not exist are told of with their settings.
-    components = (KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS)
-    return [need for component in components for need in component.needs()]
+    kinds = (KINDS[kind] for kind in dict.fromkeys(system.kinds(levels)) if kind in KINDS)
+    by_kind = [need for kind in kinds for need in kind.needs()]
+    own = [need for settings in _one_by_one(levels or {}) for need in _own_needs(system, settings)]
+    return list(dict.fromkeys(by_kind + own))
 
 
-def needs_problems(system: SystemFile, levels: Mapping[str, Iterable[object]]) -> list[Problem]:
+def _one_by_one(levels: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
+    """The first level of each setting, then each other level with the first ones of the rest."""
+    first = {name: values[0] for name, values in levels.items() if values}
+    yield first
+    yield from ({**first, name: value} for name, values in levels.items() for value in values[1:])
+
+
+def _own_needs(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Need]:
+    """What components need by their own settings; those that cannot be described are told of as problems."""
+    with suppress(InputError):
+        entries = system.with_settings(settings)
+        neighbours = _neighbours(system, settings, entries)
+        for entry in entries:
+            with suppress(InputError):
+                yield from _launch(entry, neighbours).needs
+
+
+def needs_problems(system: SystemFile, levels: Mapping[str, Sequence[object]]) -> list[Problem]:
     """What a system needs that this machine lacks, for the components that these levels of its settings call for."""
     message = "system `{}` cannot start: {} is missing"
-    lacking = [need for need in needs(system.kinds(levels)) if not need.met]
+    lacking = [need for need in needs(system, levels) if not need.met]
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
 
 

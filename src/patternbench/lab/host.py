@@ -298,7 +298,10 @@ class LocalHost:
         for file in launch.files:
             _write(self.folder / launch.name, file, account)
         for preparation in launch.prepare:
-            self._prepare(launch, preparation, account)
+            if preparation.makes and Path(preparation.makes).exists():
+                continue
+            prepare = self._rehearse if preparation.until_ready else self._prepare
+            prepare(launch, preparation, account)
         return self._ready(launch, account)
 
     def _ready(self, launch: Launch, account: Account) -> Process:
@@ -334,6 +337,13 @@ class LocalHost:
         if process.code or not over:
             fate = f"ended with code {process.code}" if over else f"did not end within {launch.within}"
             raise StartError(f"{program} {fate}: {process.tail() or 'it wrote nothing'}")
+
+    def _rehearse(self, launch: Launch, preparation: Preparation, account: Account) -> None:
+        """Start a component until it is ready, and let it end; raise StartError when it does not."""
+        process = self._ready(replace(launch, command=preparation.command), account)
+        process.signal(launch.stop.signal)
+        if not process.ended(launch.within.seconds):
+            raise StartError(f"{launch.name} was ready, and did not end within {launch.within} of {launch.stop.signal}")
 
     def _begun(self, launch: Launch, command: list[str]) -> Process:
         """A process of a component, which ``close`` knows from the first moment."""

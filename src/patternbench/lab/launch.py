@@ -33,10 +33,16 @@ class File:
 
 @dataclass(frozen=True)
 class Preparation:
-    """A command that is run to its end before the component starts; ``input`` is a file of it that is read in."""
+    """A command that is run to its end before the component starts; ``input`` is a file of it that is read in.
+
+    It is left out where the file that it ``makes`` is there already. ``until_ready``: it is a start of the component
+    itself, which is stopped as soon as it is ready.
+    """
 
     command: tuple[str, ...]
     input: str = ""
+    makes: str = ""
+    until_ready: bool = False
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,8 @@ def _size(value: object) -> int:
 Cpus = Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], BeforeValidator(_cpus)]
 Size = Annotated[int, BeforeValidator(_size)]
 """In bytes."""
-Words = Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+CommandLine = Annotated[Words, Field(min_length=1)]
 Text = Annotated[str, BeforeValidator(plain_text)]
 BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_below)]
 SignalName = Annotated[str, AfterValidator(_signal)]

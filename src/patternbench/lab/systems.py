@@ -213,10 +213,10 @@ class SystemFile(WrittenSystem):
 
 def load(name: str, beside: Path | None = None) -> SystemFile:
     """The system of that name: beside the study first (``systems/NAME.yaml``), then among ours."""
-    folders = [folder for folder in ((beside / "systems") if beside else None, FOLDER) if folder]
-    path = next((folder / f"{name}.yaml" for folder in folders if (folder / f"{name}.yaml").is_file()), None)
+    files = [folder / f"{name}.yaml" for folder in _folders(beside)]
+    path = next((file for file in files if file.is_file()), None)
     if path is None:
-        available = names()
+        available = names(beside)
         message = f"there is no system `{name}`"
         hint = did_you_mean(name, available)
         raise InputError(Problem(message, path="system", allowed=", ".join(available), hint=hint))
@@ -240,9 +240,14 @@ def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
     return load(system.name, beside) if isinstance(system, NamedSystem) else None
 
 
-def names() -> list[str]:
-    """The names of our own systems."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+def names(beside: Path | None = None) -> list[str]:
+    """The names of our own systems, and of those beside a study."""
+    return sorted({path.stem for folder in _folders(beside) for path in folder.glob("*.yaml")})
+
+
+def _folders(beside: Path | None) -> list[Path]:
+    """Where system files are looked for, in this order."""
+    return [beside / "systems", FOLDER] if beside else [FOLDER]
 
 
 def _several(values: object) -> list[object]:

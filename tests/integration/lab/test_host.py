@@ -146,6 +146,30 @@ def test_preparations_are_done_in_their_order_before_the_start_and_read_their_in
         assert answer.read().decode() == f"from {host.running['shop'].account.user}"
 
 
+def test_a_preparation_is_left_out_where_the_file_that_it_makes_is_there(tmp_path: Path, host: LocalHost) -> None:
+    (tmp_path / "made").touch()
+    steps = tuple(
+        Preparation(("touch", "${self.folder}/" + name), makes=str(tmp_path / name)) for name in ("made", "lacking")
+    )
+    host.launch([server("shop", prepare=steps)])
+    assert [path.name for path in host.running["shop"].folder.iterdir()] == ["lacking"]
+
+
+UNTIL_STOPPED = """
+import pathlib, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (pathlib.Path(sys.argv[1]).write_text("ended"), sys.exit()))
+print("up")
+while True: time.sleep(0.05)
+"""
+
+
+def test_a_start_before_the_first_is_stopped_as_soon_as_it_is_ready(host: LocalHost) -> None:
+    rehearsal = Preparation((sys.executable, "-u", "-c", UNTIL_STOPPED, "first"), until_ready=True)
+    host.launch([python("one", UNTIL_STOPPED, "second", ready=LogLine("^up$"), prepare=(rehearsal,))])
+    assert [path.name for path in host.running["one"].folder.iterdir()] == ["first"]
+    assert host.running["one"].process.alive
+
+
 def test_a_preparation_that_fails_is_the_cause(tmp_path: Path) -> None:
     fails = Preparation(("sh", "-c", "echo disk full >&2; exit 3"))
     with pytest.raises(StartError, match="sh ended with code 3: disk full"):

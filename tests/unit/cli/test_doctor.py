@@ -24,6 +24,22 @@ def test_doctor_names_each_system_and_each_need_of_it_once(
     assert "missing: type [it]" in said
 
 
+def test_doctor_knows_the_systems_beside_a_study_and_what_their_own_settings_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "shop.lock").write_text("gunicorn==27.0.1 --hash=sha256:00\n")
+    (tmp_path / "systems" / "own.yaml").write_text(
+        "patternbench-system: 1\nname: own\nabout: x\nendpoint: shop\n"
+        "components: [{python_app: {name: shop, app: 'shop:app', requirements: shop.lock}}]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    needs = dict(doctor.everything())["system own"]
+    assert [(need.name, need.met) for need in needs] == [("shop", False)]
+    assert needs[0].install[1][-1] == str(tmp_path / "systems" / "shop.lock")
+
+
 def test_a_shell_completes_the_verbs() -> None:
     program = Path(sys.executable).parent / "patternbench"
     asked = {"COMP_WORDS": "patternbench re", "COMP_CWORD": "1", "_PATTERNBENCH_COMPLETE": "bash_complete"}

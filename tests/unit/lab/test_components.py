@@ -29,6 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "target": {"log": "requests.tsv"},
     "envoy": {"upstream": "shop"},
     "python_app": {"app": "httpbin:app"},
+    "jvm_app": {"jar": str(Path(__file__).absolute()), "class_data_sharing": True},
     "nginx": {"upstream": "shop", "algorithm": "gcra", "store": "redis", "stores": {"redis": "redis"}},
     "redis": {},
     "postgres": {"databases": {"core": {}, "crm": {"user": "sales"}}},

@@ -12,7 +12,7 @@ from patternbench.lab.components import nginx
 
 
 def test_every_component_of_the_shop_says_what_it_needs_and_how_to_get_it() -> None:
-    needs = {need.name: need for need in bench.needs(systems.load("shop-behind-two-balancers").kinds())}
+    needs = {need.name: need for need in bench.needs(systems.load("shop-behind-two-balancers"))}
     assert needs.keys() == {"native engine", "nginx with Lua", "redis", "mariadb", "crdt-sidecar"}
     for name in needs.keys() - {"native engine"}:
         assert needs[name].install, name

@@ -115,7 +115,7 @@ def test_a_line_of_the_log_makes_a_command_without_ports_ready(tmp_path: Path) -
         (("command: sh", "memory: 512"), 8, "shop.memory", "is not a size (got 512); allowed: more than nothing, with"),
         (("command: sh", "memory: 0MB"), 8, "shop.memory", "is not a size"),
         (("command: sh", "cpu: 0"), 8, "shop.cpu", "more than 0"),
-        (("command: sh", "cpus: 1-"), 8, "shop.cpus", "is not allowed here"),
+        (("command: sh", "cpus: 1-"), 8, "shop.cpus", "names no CPUs (got '1-'); allowed: numbers and spans"),
         (("command: sh", "live: {plan: {file: a}}"), 8, "shop.live.plan.file", "is none of its files (got 'a')"),
         (("command: sh", "live: {plan: {}}"), 8, "shop.live.plan", "says not exactly one of them"),
         (("command: sh", "files: {../up: x}"), 8, "shop.files.../up", "leads out of the component's folder"),

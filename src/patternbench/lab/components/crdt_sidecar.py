@@ -11,11 +11,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import filters
+from patternbench.lab import caches, filters
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import absolute
 from patternbench.lab.ready import Announced
 from patternbench.lab.references import reference
 from patternbench.study.limiter import GOSSIP
@@ -73,8 +72,7 @@ class CrdtSidecar(Component):
 
 def binary() -> Path:
     """Where the built sidecar is: one per content of its source."""
-    home = Path(absolute(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-    return home / "patternbench" / f"crdt-sidecar-{_fingerprint()}"
+    return caches.folder() / f"crdt-sidecar-{_fingerprint()}"
 
 
 @cache

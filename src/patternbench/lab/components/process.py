@@ -10,7 +10,7 @@ from pydantic import Field
 from patternbench.lab.component import Neighbours
 from patternbench.lab.launch import Launch, Preparation
 from patternbench.lab.needs import Need
-from patternbench.lab.programs import Program, Text, Words
+from patternbench.lab.programs import CommandLine, Program, Text
 
 
 class AnyCommand(Program):
@@ -20,8 +20,8 @@ class AnyCommand(Program):
     """
 
     kind: ClassVar[str] = "process"
-    command: Words
-    prepare: list[Words] = Field(default_factory=list)
+    command: CommandLine
+    prepare: list[CommandLine] = Field(default_factory=list)
     url: str = ""
     endpoints: dict[str, Text] = Field(default_factory=dict)
 

@@ -1,58 +1,110 @@
-"""A Python web application under gunicorn, in a virtual environment of its own."""
+"""A Python web application under gunicorn or uvicorn, in a virtual environment of its own or in one of the user's."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab import caches
+from patternbench.lab.component import Neighbours
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import absolute
-from patternbench.lab.ready import Http
+from patternbench.lab.programs import Program, ReadySettings, Words
 from patternbench.lab.systems import FOLDER
+from patternbench.study.parts import misplaced
+from patternbench.study.problems import InputError, Problem
 
 LOCK = FOLDER / "httpbin.requirements.lock"
+"""The packages of an application that names none."""
+HASH = "--hash="
 
 
-class PythonApp(Component):
-    """Settings of a WSGI application: which, and how many processes and threads serve it."""
+class PythonApp(Program):
+    """Settings of an application: which (``module:name``), and how many processes and threads serve it.
+
+    gunicorn serves WSGI, uvicorn ASGI. ``requirements`` is a file of packages with hashes, the server among them;
+    ``interpreter`` is a Python that has them already. ``args`` are further words for the server.
+    """
 
     kind: ClassVar[str] = "python_app"
     app: str
+    server: Literal["gunicorn", "uvicorn"] = "gunicorn"
     workers: int = Field(default=2, ge=1, le=64)
     threads: int = Field(default=16, ge=1, le=1024)
+    requirements: str = ""
+    interpreter: str = ""
+    args: Words = ()
+    ready: ReadySettings = ReadySettings(path="/")
+
+    @model_validator(mode="after")
+    def _go_together(self) -> PythonApp:
+        if self.server == "uvicorn" and "threads" in self.model_fields_set:
+            raise misplaced("threads", "uvicorn, which serves each process by one thread", "`workers`")
+        if self.requirements and self.interpreter:
+            raise misplaced("requirements", "interpreter, which has its packages", "one of them")
+        return self
 
     @staticmethod
     def needs() -> list[Need]:
-        """A virtual environment with the application, made from its lock file."""
-        gunicorn = environment() / "bin" / "gunicorn"
-        make = (sys.executable, "-m", "venv", str(environment()))
-        fill = (str(environment() / "bin/pip"), "install", "--quiet", "--require-hashes", "-r", str(LOCK))
-        installed = str(gunicorn) if gunicorn.is_file() else None
-        return [Need("httpbin", installed, "type `patternbench doctor --install`", (make, fill))]
+        """Nothing of its kind: each has packages of its own, which it says where it is described."""
+        return []
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
-        """Gunicorn listens before its workers have loaded the application, so it is asked for an answer."""
-        command: tuple[str, ...] = (str(environment() / "bin" / "gunicorn"), "--bind", "127.0.0.1:${self.port.http}")
-        command += ("--worker-class", "gthread", "--keep-alive", "60", "--timeout", "120", "--backlog", "4096")
-        command += ("--workers", str(self.workers), "--threads", str(self.threads))
-        return Launch(
-            kind=self.kind,
-            name=name,
-            command=(*command, "--worker-tmp-dir", "${self.folder}", self.app),
-            ports={"http": 0},
-            url="http://127.0.0.1:${self.port.http}",
-            ready=Http("http"),
-        )
+        """A server listens before its workers have loaded the application, so it is asked for an answer."""
+        if self.interpreter:
+            return self._served(name, neighbours, self.program(name, "interpreter", self.interpreter, neighbours))
+        lock = self._lock(name, neighbours)
+        launch = self._served(name, neighbours, str(environment(lock) / "bin" / "python"))
+        return replace(launch, needs=(self._packages(lock),))
+
+    def _served(self, name: str, neighbours: Neighbours, python: str) -> Launch:
+        serve = self._gunicorn() if self.server == "gunicorn" else self._uvicorn()
+        return self.launch(name, neighbours, (python, "-m", self.server, *serve, *self.args, self.app))
+
+    def _gunicorn(self) -> tuple[str, ...]:
+        sizes = ("--workers", str(self.workers), "--threads", str(self.threads))
+        waits = ("--keep-alive", "60", "--timeout", "120", "--backlog", "4096")
+        return ("--bind", self._address(), "--worker-class", "gthread", *waits, *sizes, "--worker-tmp-dir", OWN_FOLDER)
+
+    def _uvicorn(self) -> tuple[str, ...]:
+        host, _, port = self._address().partition(":")
+        quiet = ("--no-access-log", "--log-level", "warning")
+        waits = ("--timeout-keep-alive", "60", "--backlog", "4096")
+        return ("--host", host, "--port", port, "--workers", str(self.workers), *waits, *quiet)
+
+    def _address(self) -> str:
+        return f"127.0.0.1:${{self.port.{next(iter(self.ports), 'http')}}}"
+
+    def _lock(self, name: str, neighbours: Neighbours) -> Path:
+        """The file of its packages; raises InputError where one of them is not pinned."""
+        if not self.requirements:
+            return LOCK
+        lock = Path(self.file(name, "requirements", self.requirements, neighbours))
+        if HASH not in lock.read_text(encoding="utf-8", errors="replace"):
+            hint = f"type `uv pip compile --generate-hashes {lock.name} -o {lock.stem}.lock`, and name that"
+            raise InputError(Problem("pins no package by its hash", f"{name}.requirements", value=str(lock), hint=hint))
+        return lock
+
+    def _packages(self, lock: Path) -> Need:
+        """A virtual environment with the packages, made from their lock file."""
+        server, python = (environment(lock) / "bin" / program for program in (self.server, "python"))
+        make = (sys.executable, "-m", "venv", str(environment(lock)))
+        fill = (str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(lock))
+        how = "type `patternbench doctor --install` in the study's folder"
+        return Need(_label(lock), str(server) if server.is_file() else None, how, (make, fill))
 
 
-def environment() -> Path:
-    """The application's virtual environment: one per content of its lock file."""
-    home = Path(absolute(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-    return home / "patternbench" / f"httpbin-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]}"
+OWN_FOLDER = "${self.folder}"
+
+
+def environment(lock: Path = LOCK) -> Path:
+    """The virtual environment of a lock file: one per content."""
+    return caches.folder() / f"{_label(lock)}-{caches.short_hash(lock.read_bytes())}"
+
+
+def _label(lock: Path) -> str:
+    return lock.name.partition(".")[0]

@@ -1,0 +1,96 @@
+"""A service for the Java virtual machine: a jar with its heap, its collector and its agents."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from patternbench.lab import caches, java
+from patternbench.lab.component import Neighbours
+from patternbench.lab.launch import Launch, Preparation
+from patternbench.lab.needs import Need
+from patternbench.lab.programs import Program, Size, Words
+from patternbench.study.problems import InputError, Problem
+
+COLLECTORS = {
+    "serial": "-XX:+UseSerialGC",
+    "parallel": "-XX:+UseParallelGC",
+    "g1": "-XX:+UseG1GC",
+    "z": "-XX:+UseZGC",
+    "shenandoah": "-XX:+UseShenandoahGC",
+}
+SAVE = ("sh", "-c", 'mkdir -p "${1%/*}" && cp "$0" "$1.$$" && mv -f "$1.$$" "$1"')
+"""Puts a file in its place at once, so that nobody ever sees half of it."""
+WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")
+"""Java archives no class data in the presence of an agent."""
+
+
+class JvmApp(Program):
+    """Settings of a jar: ``heap`` is both the first and the last size of it (bytes), so that it never grows in a round.
+
+    ``class_data_sharing``: the classes that its start loads come from an archive, which is made once per jar by a
+    start before the first. ``agents`` are jars, each with what it is told after a ``=``. ``options`` are the virtual
+    machine's own, ``args`` the application's.
+    """
+
+    kind: ClassVar[str] = "jvm_app"
+    jar: str
+    heap: Size = 0
+    collector: Literal["serial", "parallel", "g1", "z", "shenandoah"] | None = None
+    class_data_sharing: bool = False
+    agents: list[str] = Field(default_factory=list)
+    options: Words = ()
+    args: Words = ()
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """A Java."""
+        return [java.need()]
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """With class data sharing, a start before the first makes the archive where there is none yet."""
+        jar = self.file(name, "jar", self.jar, neighbours)
+        agents = tuple(f"-javaagent:{agent}" for agent in self._agents(name, neighbours))
+        archive = self._archive(name, jar) if self.class_data_sharing else ""
+        shared = (f"-XX:SharedArchiveFile={archive}",) if archive else ()
+        launch = self.launch(name, neighbours, (self._java, *agents, *shared, *self._machine(), *self._app(jar)))
+        return replace(launch, prepare=self._rehearsal(jar, archive) if archive else ())
+
+    @property
+    def _java(self) -> str:
+        return java.find() or "java"
+
+    def _machine(self) -> tuple[str, ...]:
+        """What the virtual machine is told."""
+        heap = (f"-Xms{self.heap}", f"-Xmx{self.heap}") if self.heap else ()
+        collector = (COLLECTORS[self.collector],) if self.collector else ()
+        return (*heap, *collector, *self.options)
+
+    def _app(self, jar: str) -> tuple[str, ...]:
+        return ("-jar", jar, *self.args)
+
+    def _agents(self, name: str, neighbours: Neighbours) -> list[str]:
+        """Each agent with its path made absolute."""
+        parts = [agent.partition("=") for agent in self.agents]
+        return [f"{self.file(name, 'agents', path, neighbours)}{equals}{told}" for path, equals, told in parts]
+
+    def _archive(self, name: str, jar: str) -> str:
+        """Where the archive of a jar is: Java takes it for the very file, at its place, that it was made with."""
+        if self.user:
+            message = "does not go with `user`, as the archive is kept in your own cache folder"
+            raise InputError(Problem(message, f"{name}.class_data_sharing", hint="leave one of them out"))
+        content, changed = Path(jar).read_bytes(), Path(jar).stat().st_mtime_ns
+        made_with = (jar, changed, self._java, java.version(self._java), self._machine())
+        key = caches.short_hash(content, json.dumps(made_with).encode())
+        return str(caches.folder() / "class-data" / f"{Path(jar).stem}-{key}.jsa")
+
+    def _rehearsal(self, jar: str, archive: str) -> tuple[Preparation, ...]:
+        """A start whose end writes the archive, and the archive put where every later start finds it."""
+        fresh = "${self.folder}/classes.jsa"
+        command = (*WITHOUT_AGENTS, self._java, f"-XX:ArchiveClassesAtExit={fresh}", *self._machine(), *self._app(jar))
+        start = Preparation(command, makes=archive, until_ready=True)
+        return (start, Preparation((*SAVE, fresh, archive), makes=archive))

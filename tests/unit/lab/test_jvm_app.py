@@ -1,0 +1,101 @@
+"""A jar as a component: how Java is told of it, and where the archive of its classes is kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from patternbench.lab import java
+from patternbench.lab.component import Neighbours
+from patternbench.lab.components.jvm_app import JvmApp
+from patternbench.lab.launch import Launch
+from patternbench.study.problems import InputError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two jars, and a cache and a Java of its own."""
+    for name in ("shop.jar", "agent.jar", "java/bin/java"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"made")
+    (tmp_path / "java" / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="17.0.15"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "java"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def described(folder: Path, **settings: object) -> Launch:
+    return JvmApp.model_validate({"jar": "shop.jar"} | settings).describe("shop", Neighbours(folder=folder))
+
+
+def archive(launch: Launch) -> str:
+    return next(word.partition("=")[2] for word in launch.command if word.startswith("-XX:SharedArchiveFile="))
+
+
+def test_java_is_told_its_options_before_the_jar_and_the_application_its_words_after(folder: Path) -> None:
+    launch = described(
+        folder, heap="64MiB", collector="z", agents=["agent.jar=port=1"], options="-Xss1m", args=["--a", 1]
+    )
+    agent, jar = f"-javaagent:{folder}/agent.jar=port=1", str(folder / "shop.jar")
+    machine = ("-Xms67108864", "-Xmx67108864", "-XX:+UseZGC", "-Xss1m")
+    assert launch.command == (f"{folder}/java/bin/java", agent, *machine, "-jar", jar, "--a", "1")
+    assert launch.prepare == ()
+
+
+def test_a_jar_without_anything_said_gets_what_java_itself_chooses(folder: Path) -> None:
+    assert described(folder).command[1:] == ("-jar", str(folder / "shop.jar"))
+
+
+def test_the_archive_is_made_by_a_start_without_agents_and_only_where_there_is_none(folder: Path) -> None:
+    launch = described(folder, class_data_sharing=True, agents=["agent.jar"], args="--fast")
+    start, save = launch.prepare
+    assert (start.until_ready, start.makes, save.makes) == (True, archive(launch), archive(launch))
+    assert start.command[:3] == ("env", "-u", "JAVA_TOOL_OPTIONS")
+    assert "-XX:ArchiveClassesAtExit=${self.folder}/classes.jsa" in start.command
+    assert start.command[-3:] == ("-jar", str(folder / "shop.jar"), "--fast")
+    assert not [word for word in start.command if "agent" in word]
+    assert save.command[-2:] == ("${self.folder}/classes.jsa", archive(launch))
+    assert archive(launch).startswith(f"{folder}/cache/patternbench/class-data/shop-")
+
+
+def test_a_jar_that_changes_and_a_heap_of_another_size_get_archives_of_their_own(folder: Path) -> None:
+    def where(**settings: object) -> str:
+        return archive(described(folder, class_data_sharing=True, **settings))
+
+    first = where()
+    assert where() == first
+    others = {where(heap="1GB"), where(options="-Xss1m")}
+    (folder / "shop.jar").write_bytes(b"new")
+    others.add(where())
+    os.utime(folder / "shop.jar", (1, 1))  # Java takes an archive for a jar of the same time alone
+    others.add(where())
+    assert len(others - {first}) == 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "path", "words"),
+    [
+        ({"jar": "shpo.jar"}, "shop.jar", "did you mean `shop.jar`?"),
+        ({"agents": ["agnet.jar=a"]}, "shop.agents", "did you mean `agent.jar`?"),
+        ({"class_data_sharing": True, "user": "nobody"}, "shop.class_data_sharing", "does not go with `user`"),
+    ],
+)
+def test_what_is_wrong_with_a_jar_is_told_at_its_setting(
+    folder: Path, settings: dict[str, object], path: str, words: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        described(folder, **settings)
+    (problem,) = caught.value.problems
+    assert problem.path == path
+    assert words in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("version", "met"), [("17.0.15", True), ("21", True), ("1.8.0_392", False), ("11.0.2", False), ("", False)]
+)
+def test_a_java_older_than_17_does_not_do(folder: Path, version: str, met: bool) -> None:
+    (folder / "java" / "release").write_text(f'JAVA_VERSION="{version}"\n')
+    assert java.need().met is met
+    assert java.PACKAGE in java.need().how
