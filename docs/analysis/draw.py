@@ -64,10 +64,12 @@ def main() -> None:
         "differences",
         differences_figure(compare_runs(run, made_up_run(2, 1.2), How(responses=("p95",))), "p95"),
     )
-    wish = Wish(("minimise p95",), ("failure_rate <= 5%",), given=("users", "fault"), baseline=("strategy=baseline",))
+    wish = Wish(
+        ("minimise p95",), ("failure_rate <= 5%",), conditions=("users", "fault"), baseline=("strategy=baseline",)
+    )
     found = recommend(run, wish)
-    write("wins", wins_figure(found.choices, found.given))
-    write("trade-off", trade_off_figure(found.choices[4], found.given))
+    write("wins", wins_figure(found.choices, found.conditions))
+    write("trade-off", trade_off_figure(found.choices[4], found.conditions))
 
 
 if __name__ == "__main__":

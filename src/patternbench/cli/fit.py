@@ -79,8 +79,9 @@ def fit(
 
     Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
     """
+    table = read(data)
     settings = Settings(group=group, scenario=scenario, margin=margin, level=level, seed=seed, factors=factors(data))
-    analysis = fit_formulas(read(data), formulas, settings)
+    analysis = fit_formulas(table, formulas, settings)
     _known_factors(over, analysis)
     json.fulfil(lambda: analysis_json(analysis))
     if html is not None:
