@@ -25,6 +25,7 @@ from patternbench.lab.resets import resets_of
 from patternbench.lab.running import Running
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
+from patternbench.lab.tracing import Tracing, traced
 from patternbench.study.document import Document
 from patternbench.study.faults import Fault
 from patternbench.study.load import validated
@@ -50,13 +51,14 @@ class Bench:
         self._spoilt: list[str] = []
         self._http = httpx.Client(timeout=5.0)
 
-    def change(self, topology: Topology, ways: Sequence[Way] = ()) -> None:
+    def change(self, topology: Topology, ways: Sequence[Way] = (), tracing: Tracing | None = None) -> None:
         """Have this system up for the next round, with a fault proxy on some ways, and what runs that fits kept up.
 
-        Raises StartError when a component fails: that one is down then, and is started by the next change.
+        With ``tracing`` a receiver of spans is beside it, and its components are told of it. Raises StartError when a
+        component fails: that one is down then, and is started by the next change.
         """
         self.ways = tuple(ways)
-        topology = proxied(topology, ways)
+        topology = traced(proxied(topology, ways), tracing)
         self.host.change(topology.launches, changes.every_round(topology.launches))
         self._down.clear()
         self.targets = [*(self.running[name].url for name in topology.endpoints), *topology.urls]

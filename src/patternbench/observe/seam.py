@@ -54,10 +54,16 @@ class Watched:
 
 @dataclass(frozen=True)
 class Kept:
-    """What was kept with a round: the compressed files that components wrote, by component, and an observer's own."""
+    """What was kept with a round: the compressed files that components wrote, by component, and an observer's own.
+
+    ``attempts`` is the file of its attempts. ``counting`` is the observer's own folder of the scenario's counting
+    pass, where there is one and the reader wants to know.
+    """
 
     logs: Mapping[str, Sequence[Path]]
     folder: Path
+    attempts: Path | None = None
+    counting: Path | None = None
 
 
 @dataclass(frozen=True)

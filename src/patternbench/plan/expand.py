@@ -121,7 +121,7 @@ def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:
 
 def size(study: Study) -> int:
     """The number of combinations before ``design`` leaves any out: Equation 1."""
-    shared = math.prod(count(part) for part in (study.system, study.workload, *study.faults))
+    shared = math.prod(count(part) for part in (study.system, study.workload, study.sampling, *study.faults))
     return shared * sum(count(strategy) for strategy in study.strategies)
 
 
@@ -148,11 +148,13 @@ def _named_levels(scenario: Scenario) -> Iterator[tuple[str, Level]]:
 
 
 def _scenarios(study: Study) -> Iterator[Scenario]:
-    shared = itertools.product(variants(study.system), variants(study.faults), variants(study.workload))
-    for system, faults, workload in shared:
+    shared = itertools.product(
+        variants(study.system), variants(study.faults), variants(study.workload), variants(study.sampling)
+    )
+    for system, faults, workload, sampling in shared:
         for index, strategy in enumerate(study.strategies):
             for one in variants(strategy):
-                yield Scenario(system, tuple(faults), workload, one.client.level, one, index)
+                yield Scenario(system, tuple(faults), workload, one.client.level, one, index, sampling=sampling)
 
 
 def _declared(study: Study) -> set[str]:
@@ -161,6 +163,7 @@ def _declared(study: Study) -> set[str]:
     for name, fault in by_name(study.faults).items():
         parts += [(("faults", name), fault.chosen), (("faults", name), fault.bounds)]
     parts += [(("strategy", s.kind), s.chosen) for s in study.strategies]
+    parts += [(("traces",), study.sampling)]
     return {factor_name(path) for start, node in parts for path in _varied(node, start)}
 
 

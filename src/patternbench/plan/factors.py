@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from patternbench.study.faults import Fault, by_name
+from patternbench.study.levels import Levels
 from patternbench.study.meaning import Meaning, meanings, of_part
 from patternbench.study.models import Strategy, Study
 from patternbench.study.roles import Role, Unit
 from patternbench.study.settings import Settable, is_duration
 from patternbench.study.system import System
 from patternbench.study.tree import Path
+from patternbench.study.watching import NOT_TRACED, Traces
 from patternbench.study.workloads import Workload
 
 Level = str | int | float | bool | None
@@ -22,6 +24,8 @@ SHORT_NAMES = ("workload.closed.", "workload.open.", "workload.", "strategy.", "
 STACK = ("strategy", "stack")
 """Where a stack's policies stand: their factors are called as those of a strategy alone (``retry.max_attempts``)."""
 SETTINGS = ("system", "settings")
+SAMPLE = "traces.sample"
+"""The share of requests that is traced: a pattern whose cost can be told, as a system without tracing is a level."""
 BASELINE = "baseline"
 """The strategy that is no pattern."""
 NOTHING_DECLARED = Settable()
@@ -107,6 +111,10 @@ class Declared(Protocol):
     def workload(self) -> Workload:
         """What is asked of it."""
 
+    @property
+    def sampling(self) -> Mapping[str, Levels[str]]:
+        """The share of requests that is traced, where that is a factor."""
+
 
 @dataclass(frozen=True)
 class Known:
@@ -128,6 +136,7 @@ def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settab
         if name in fields and fields[name].path[:2] == SETTINGS:
             fields[name] = Known(fields[name].path, Meaning(spec.role, spec.unit), spec.none)
     pattern, client = of_part(Study, "strategies").role, of_part(Strategy, "client")
+    fields[SAMPLE] = Known(("traces", "sample"), of_part(Traces, "sample"), NOT_TRACED)
     fields["client"] = Known(("client",), client)
     fields["strategy"] = Known(("strategy",), Meaning(pattern, Unit.TEXT), BASELINE)
     return fields

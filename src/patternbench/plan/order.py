@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.study.tree import plain
 
+OUTSIDE = -1
+"""The index and block of what is run outside the measured rounds."""
+
 
 @dataclass(frozen=True)
 class Round:
@@ -17,6 +20,11 @@ class Round:
     index: int
     block: int
     scenario: str
+
+    @property
+    def counting(self) -> bool:
+        """Whether it is a counting pass: an execution outside the measured rounds, and in no plan."""
+        return self.index == OUTSIDE
 
     def as_json(self) -> dict[str, object]:
         """The round as plain data."""
@@ -37,6 +45,11 @@ def rounds_of(scenarios: Sequence[Scenario], rounds: int, seed: int, order: str)
     return [Round(index, block, scenario.id) for index, (block, scenario) in enumerate(places)]
 
 
+def counting_passes(scenarios: Sequence[Scenario]) -> list[Round]:
+    """The counting pass of each scenario, in declared order."""
+    return [Round(OUTSIDE, OUTSIDE, scenario.id) for scenario in scenarios]
+
+
 def next_block(
     rounds: Sequence[Round], scenarios: Sequence[Scenario], kept: Collection[str], seed: int, order: str
 ) -> list[Round]:
@@ -51,7 +64,7 @@ def _shuffled(scenarios: Sequence[Scenario], seed: int, block: int) -> list[Scen
     source = random.Random(f"{seed}/{block}")
     groups: dict[str, list[Scenario]] = {}
     for scenario in scenarios:
-        groups.setdefault(content_id(plain(scenario.system)), []).append(scenario)
+        groups.setdefault(content_id([plain(scenario.system), scenario.sample]), []).append(scenario)
     order = list(groups.values())
     source.shuffle(order)
     for group in order:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from patternbench.plan.factors import Level
 from patternbench.study.configuration import Configuration
 from patternbench.study.faults import Fault, by_name, from_plain
+from patternbench.study.levels import Levels
 from patternbench.study.models import Strategy
 from patternbench.study.system import System, configured
 from patternbench.study.tree import Path, leaves, plain
@@ -31,7 +32,7 @@ class Scenario:
     """One treatment: the parts of a study, each concrete (every ``Levels`` in them holds one level), and its levels.
 
     ``levels`` is what varies in this study, by the names of the factors; ``declared`` is the place of its strategy
-    among the study's.
+    among the study's. ``sampling`` has the ``sample`` of traces where that is a factor, and is empty elsewhere.
     """
 
     system: System
@@ -41,6 +42,12 @@ class Scenario:
     strategy: Strategy
     declared: int = 0
     levels: dict[str, Level] = field(default_factory=dict)
+    sampling: dict[str, Levels[str]] = field(default_factory=dict)
+
+    @property
+    def sample(self) -> str | None:
+        """The portion of requests that is traced; None where that is no factor."""
+        return self.sampling["sample"].level if self.sampling else None
 
     @cached_property
     def id(self) -> str:
@@ -51,12 +58,14 @@ class Scenario:
     def configuration(self) -> dict[str, object]:
         """Everything that its levels complete, as plain data: what its id is made of."""
         name = {"name": self.strategy.name} if self.strategy.name else {}
+        traces = {"traces": plain(self.sampling)} if self.sampling else {}
         return {
             "system": self.system.configuration,
             "faults": {name: fault.as_plain() for name, fault in by_name(self.faults).items()},
             "workload": plain(self.workload),
             "client": self.client,
             "strategy": {self.strategy.kind: plain(self.strategy.chosen)} | name,
+            **traces,
         }
 
     def as_json(self) -> dict[str, object]:
@@ -75,7 +84,9 @@ class Scenario:
         strategy = Strategy.model_validate({"client": config.client, **config.strategy})
         faults = tuple(from_plain(name, fault) for name, fault in config.faults.items())
         workload = Workload.model_validate(config.workload)
-        return cls(configured(config.system), faults, workload, config.client, strategy, levels=levels)
+        sampling = {name: Levels.one(portion) for name, portion in config.traces.items()}
+        system = configured(config.system)
+        return cls(system, faults, workload, config.client, strategy, levels=levels, sampling=sampling)
 
     def leaves(self) -> Iterator[tuple[Path, object]]:
         """Every value of its configuration with its path; the strategy's follow the word that it is known by."""
@@ -83,7 +94,7 @@ class Scenario:
         for name, fault in by_name(self.faults).items():
             yield from leaves(fault.chosen, ("faults", name))
             yield from leaves(fault.bounds, ("faults", name))
-        yield from leaves({"workload": self.workload, "client": self.client})
+        yield from leaves({"workload": self.workload, "client": self.client, "traces": self.sampling})
         yield ("strategy",), self.strategy.known_as
         yield from leaves(self.strategy.chosen, ("strategy", self.strategy.kind))
 

@@ -26,6 +26,12 @@ def rounds(run: RunFolder) -> list[Entry]:
     return [_judged(run, entry) for entry in journal.latest(_of_plan(run))]
 
 
+def counting_passes(run: RunFolder) -> dict[str, Entry]:
+    """The last counting pass of each scenario, by its id; of status ``damaged`` where its records are."""
+    passes = journal.counting_passes(_of_plan(run))
+    return {scenario: _judged(run, entry) for scenario, entry in passes.items()}
+
+
 def lost_lines(run: RunFolder) -> list[int]:
     """The numbers of the journal's lines that cannot be read, or that tell of no round of the plan."""
     scenarios = _scenarios_of_plan(run)
@@ -60,7 +66,7 @@ def _scenarios_of_plan(run: RunFolder) -> dict[int, str]:
 
 
 def _planned(entry: Entry, scenarios: dict[int, str]) -> bool:
-    return entry.status == journal.WARM_UP or scenarios.get(entry.round) == entry.scenario
+    return entry.outside or scenarios.get(entry.round) == entry.scenario
 
 
 def _judged(run: RunFolder, entry: Entry) -> Entry:

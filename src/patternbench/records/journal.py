@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -48,9 +48,10 @@ class Started:
 class Entry:
     """What happened to one round. Times in seconds; ``started`` is Unix time.
 
-    ``file`` names its attempts, ``sha256`` is their file's; journals of before have no hash, and no faults.
-    ``starts`` are the components that were started for it, ``reset_seconds`` is how long the resets took that left
-    components up: both happen before the round, and are no part of ``seconds``.
+    ``round`` and ``block`` are -1 outside the measured rounds. ``file`` names its attempts, ``sha256`` is their file's;
+    journals of before have no hash, and no faults. ``starts`` are the components that were started for it,
+    ``reset_seconds`` is how long the resets took that left components up: both happen before the round, and are no
+    part of ``seconds``.
     """
 
     round: int
@@ -68,6 +69,16 @@ class Entry:
     faults: list[Acted] = field(default_factory=list)
     starts: list[Started] = field(default_factory=list)
     reset_seconds: float = 0.0
+
+    @property
+    def outside(self) -> bool:
+        """Whether it was run outside the measured rounds: a warm-up or a counting pass, in no summary."""
+        return self.round < 0
+
+    @property
+    def counting(self) -> bool:
+        """Whether it is a counting pass."""
+        return self.outside and self.status != WARM_UP
 
     @property
     def valid(self) -> bool:
@@ -155,8 +166,13 @@ def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
 
 def latest(entries: list[Entry]) -> list[Entry]:
     """The rounds that count: of each its last entry (a round may have been run again), in order of rounds."""
-    rounds = {entry.round: entry for entry in entries if entry.status != WARM_UP}
+    rounds = {entry.round: entry for entry in entries if not entry.outside}
     return [rounds[index] for index in sorted(rounds)]
+
+
+def counting_passes(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """The counting pass of each scenario, by its id: the last one, as it may have been run again."""
+    return {entry.scenario: entry for entry in entries if entry.counting}
 
 
 def files_of_rounds(path: Path) -> dict[int, str]:

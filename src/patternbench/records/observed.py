@@ -28,10 +28,14 @@ def keep(run: RunFolder, round_name: str) -> None:
         replace_durably(written, kept)
 
 
-def read(run: RunFolder, round_name: str, observer: Observer[Seen]) -> Seen | None:
-    """What an observer saw in a round; None when there was nothing to see. Raises ObservationError."""
-    kept = Kept(component_logs.kept_of(run, round_name), run.observed_of(round_name) / observer.name)
-    return observer.read(kept)
+def read(run: RunFolder, round_name: str, observer: Observer[Seen], counting: str = "") -> Seen | None:
+    """What an observer saw in a round; None when there was nothing to see. Raises ObservationError.
+
+    ``counting`` names the counting pass of its scenario, where there is one.
+    """
+    passed = run.observed_of(counting) / observer.name if counting else None
+    own, attempts = run.observed_of(round_name) / observer.name, run.attempts_of(round_name)
+    return observer.read(Kept(component_logs.kept_of(run, round_name), own, attempts, passed))
 
 
 def doubts(run: RunFolder, round_name: str) -> list[Doubt]:
@@ -40,11 +44,14 @@ def doubts(run: RunFolder, round_name: str) -> list[Doubt]:
     return [doubt for observer, what in seen if what is not None for doubt in observer.doubts(what)]
 
 
-def measured(run: RunFolder, round_name: str, settings: Settings) -> dict[str, float]:
-    """The responses of the observers that saw something in a round, by name. Raises ObservationError."""
+def measured(run: RunFolder, round_name: str, settings: Settings, counting: str = "") -> dict[str, float]:
+    """The responses of the observers that saw something in a round, by name. Raises ObservationError.
+
+    ``counting`` names the counting pass of its scenario, where there is one.
+    """
     values: dict[str, float] = {}
     for observer in observers():
-        what = read(run, round_name, observer)
+        what = read(run, round_name, observer, counting)
         if what is not None:
             values |= observer.measured(what, settings)
     return values

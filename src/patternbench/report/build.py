@@ -55,12 +55,16 @@ class Built:
 
 @dataclass(frozen=True)
 class Reading:
-    """One round that is to be read: its entry, the settings of its system, the objective in seconds."""
+    """One round that is to be read: its entry, the settings of its system, the objective in seconds.
+
+    ``counting`` names the counting pass of its scenario, where there is one.
+    """
 
     run: RunFolder
     entry: Entry
     settings: Settings
     objective_s: float
+    counting: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,11 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
     noted = stored.manifest(run)
     objective_s = noted.objective_s or math.inf
     entries = damage.rounds(run)
-    jobs = [Reading(run, entry, settings[entry.scenario], objective_s) for entry in entries]
+    counting = {scenario: entry.file for scenario, entry in damage.counting_passes(run).items() if entry.status == DONE}
+    jobs = [
+        Reading(run, entry, settings[entry.scenario], objective_s, counting.get(entry.scenario, ""))
+        for entry in entries
+    ]
     parts = list(_each(jobs))
     added = {PREFIX + name: derived.parse(text) for name, text in noted.derived.items()}
     rounds = pd.DataFrame(
@@ -210,7 +218,7 @@ def _measure(job: Reading) -> Part:
         return NOTHING
     frame = attempts.read(job.run.attempts_of(job.entry.file))
     metrics = round_metrics(frame, job.objective_s)
-    besides = observed.measured(job.run, job.entry.file, job.settings)
+    besides = observed.measured(job.run, job.entry.file, job.settings, job.counting)
     return Part({**metrics, **besides}, latency_curve(frame), step_metrics(frame, job.objective_s, metrics))
 
 

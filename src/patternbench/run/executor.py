@@ -148,7 +148,8 @@ class _OneRound:
             return _failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
     def _measured(self, blank: Entry) -> Entry:
-        bench = self._stage.bench(self._scenario.system, self._order.system_file, self._order.ways)
+        scenario, order = self._scenario, self._order
+        bench = self._stage.bench(scenario.system, order.system_file, order.ways, order.tracing)
         schedule = FaultSchedule(self._scenario.faults, bench)
         task = replace(self._task(bench.targets), begun=schedule.start)
         driver = self._driver(task)

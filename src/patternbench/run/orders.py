@@ -17,13 +17,14 @@ from patternbench.lab import systems
 from patternbench.lab.faults import ways
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Way
+from patternbench.lab.tracing import Tracing
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import Entry
 from patternbench.study.models import ClientAt, Lateness, Study
 from patternbench.study.system import NamedSystem
 from patternbench.study.units import Duration
-from patternbench.study.watching import Watch
+from patternbench.study.watching import Watch, counting_watch, sampled, share_of
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ class RoundOrder:
     beside: str = ""
     ways: tuple[Way, ...] = ()
     watch: Watch = field(default_factory=Watch)
+
+    @property
+    def tracing(self) -> Tracing | None:
+        """How the system is traced; None where the study asks for no traces."""
+        traces = self.watch.traces
+        return Tracing(share_of(traces.sample.level), traces.port) if traces else None
 
     @cached_property
     def treatment(self) -> Scenario:
@@ -127,7 +134,7 @@ class Orders:
             inputs=self.inputs,
             beside=str(self.beside),
             ways=tuple(ways.of_scenario(self.study, scenario.system, self._system_file)),
-            watch=study.watch,
+            watch=counting_watch(study.watch) if round_.counting else sampled(study.watch, scenario.sample),
         )
 
     @cached_property

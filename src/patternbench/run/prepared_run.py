@@ -9,7 +9,7 @@ from pathlib import Path
 
 from patternbench.drivers import choice
 from patternbench.plan.expand import Plan
-from patternbench.plan.order import Round, rounds_of
+from patternbench.plan.order import Round, counting_passes, rounds_of
 from patternbench.records import damage, stored
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
@@ -49,12 +49,22 @@ class PreparedRun:
         over = {entry.round for entry in entries if not again.wants(entry)}
         return [round_ for round_ in self.rounds if round_.index not in over]
 
+    def counting(self, again: Again = NONE_AGAIN) -> list[Round]:
+        """The counting passes that the study asks for, of which the journal holds none, and those to run again."""
+        traces = self.study.watch.traces
+        if traces is None or not traces.counting_pass:
+            return []
+        entries = damage.counting_passes(self.folder)
+        over = {scenario for scenario, entry in entries.items() if not again.wants(entry)}
+        return [round_ for round_ in counting_passes(self.plan.scenarios) if round_.scenario not in over]
+
     def execute(self, listener: Listener, again: Again = NONE_AGAIN) -> list[Entry]:
         """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""
         self.folder.lock()
         try:
             self.folder.sweep()
             coming = Growth.of(self.study, self.plan, self.folder, self.rounds).after(self.todo(again))
+            coming = chain(self.counting(again), coming)
             first = next(coming, None)
             if first:
                 self._run(chain([first], coming), listener)

@@ -13,7 +13,7 @@ from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import Entry, Journal
+from patternbench.records.journal import WARM_UP, Entry, Journal
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.executor import Executor
 from patternbench.run.orders import Orders, RoundOrder, RoundResult
@@ -48,7 +48,9 @@ class Runner:
         self._listener = listener
         self._note = note
         self._journal = Journal(folder.journal)
-        self._tries = Counter(entry.round for entry in self._journal.entries())
+        self._tries = Counter(
+            (entry.round, entry.scenario) for entry in self._journal.entries() if entry.status != WARM_UP
+        )
         self._lost_lines = bool(damage.lost_lines(folder))
         self._warm_ups = len(list(folder.attempts.glob("warm-up-*")))
         self._facts: dict[str, dict[str, object]] = {}
@@ -61,7 +63,8 @@ class Runner:
         made: list[Entry] = []
         for result in executor.map(self._ordered(todo, made)):
             self._keep(result)
-            made.append(result.entry)
+            if not result.entry.outside:
+                made.append(result.entry)
             self._listener.round_ended(result.entry)
 
     def _ordered(self, todo: Iterable[Round], made: list[Entry]) -> Iterator[RoundOrder]:
@@ -86,7 +89,7 @@ class Runner:
 
     def _name(self, round_: Round) -> str:
         """The name of a round's records: those of an earlier try of it are kept."""
-        tries = self._tries[round_.index]
+        tries = self._tries[round_.index, round_.scenario]
         while self._lost_lines and self._folder.attempts_of(_named(round_, tries)).exists():
             tries += 1  # a line of the journal that is damaged may have told of them
         return _named(round_, tries)
@@ -94,4 +97,5 @@ class Runner:
 
 def _named(round_: Round, tries: int) -> str:
     """What the records of a round are called that was tried so often before."""
-    return f"{round_.index:05d}-{tries + 1}" if tries else f"{round_.index:05d}"
+    name = f"counting-{round_.scenario}" if round_.counting else f"{round_.index:05d}"
+    return f"{name}-{tries + 1}" if tries else name

@@ -16,6 +16,7 @@ from patternbench.lab.bench import Bench
 from patternbench.lab.changes import Start
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
+from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.study.system import NamedSystem, System, Trust, UrlSystem
 
@@ -35,15 +36,21 @@ class Stage:
         self.reset_seconds = 0.0
         """How long the resets before the round took that are calls or commands."""
 
-    def bench(self, system: System, file: SystemFile | None = None, ways: tuple[Way, ...] = ()) -> Bench:
+    def bench(
+        self,
+        system: System,
+        file: SystemFile | None = None,
+        ways: tuple[Way, ...] = (),
+        tracing: Tracing | None = None,
+    ) -> Bench:
         """The system up with these settings, and reset: what was up before and fits stays up.
 
         ``file`` describes a system by name; without it, that is looked up beside the study and among ours. A fault
-        proxy stands on each of the ``ways``.
+        proxy stands on each of the ``ways``; with ``tracing`` its components send their spans to a receiver.
         """
         self.reset_seconds = 0.0
         bench = self._usable()
-        bench.change(self.topology(system, file), ways)
+        bench.change(self.topology(system, file), ways, tracing)
         self.accounts |= bench.accounts()
         self.limits |= bench.limits()
         began = time.perf_counter()

@@ -17,6 +17,7 @@ class Configuration(BaseModel):
     workload: dict[str, object] = {}
     client: str = ""
     strategy: dict[str, object] = {}
+    traces: dict[str, str] = {}
 
     @property
     def system_names(self) -> list[str]:

@@ -40,7 +40,8 @@ class Levels(tuple[T_co, ...], Generic[T_co]):
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         (item,) = get_args(source)
         items = core_schema.list_schema(handler.generate_schema(item))
-        return core_schema.no_info_wrap_validator_function(cls._validate, items)
+        as_list = core_schema.plain_serializer_function_ser_schema(list, return_schema=items)
+        return core_schema.no_info_wrap_validator_function(cls._validate, items, serialization=as_list)
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -130,6 +130,11 @@ class Study(Model):
         return Watch(series=self.series, prometheus=self.prometheus or NOTHING_ASKED.prometheus, traces=self.traces)
 
     @property
+    def sampling(self) -> dict[str, Levels[str]]:
+        """The share of requests that is traced where it is a factor; nothing else of tracing is one."""
+        return {"sample": self.traces.sample} if self.traces and self.traces.sample.varied else {}
+
+    @property
     def engine_only(self) -> bool:
         """Whether only the load engine can drive all of it."""
         stacked = any(strategy.stack for strategy in self.strategies)
@@ -139,6 +144,12 @@ class Study(Model):
     def _faults_need_their_proxy(self) -> Study:
         if self.faults and self.system.direct:
             raise misplaced("faults", "several URLs or a socket", "one `url` of http:// or https://, or no faults")
+        return self
+
+    @model_validator(mode="after")
+    def _spans_find_their_way(self) -> Study:
+        if self.traces and not self.traces.port and self.system.addresses:
+            raise misplaced("traces", self.system.about, "`traces.port`, to which that system sends its spans")
         return self
 
     @model_validator(mode="after")

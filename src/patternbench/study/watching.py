@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from patternbench.study.levels import Levels
 from patternbench.study.parts import Model, Name
+from patternbench.study.roles import Role, Unit
 from patternbench.study.system import reachable
 from patternbench.study.units import Duration, PositiveDuration
 
@@ -66,21 +68,38 @@ PrometheusChoice = Annotated[
 
 
 def _portion(value: object) -> object:
-    """A share, which a study may write in percent."""
+    """A share in percent, as text; a number is the share itself: 0.01 is ``1%``."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = f"{100 * value:.10g}%"
     match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
-    if isinstance(value, str) and match is None:
-        raise PydanticCustomError("portion", "is not a share", {"allowed": "a share such as `0.01`, or `1%`"})
-    return float(match[1]) / 100 if match else value
+    if match is None or float(match[1]) > ALL_PERCENT:
+        raise PydanticCustomError(
+            "portion", "is not a share", {"allowed": "a share from 0 to 1 such as `0.01`, or `1%`"}
+        )
+    return f"{float(match[1]):.10g}%"
 
 
-Portion = Annotated[float, Field(gt=0, le=1), BeforeValidator(_portion, json_schema_input_type=str | float)]
+ALL_PERCENT = 100
+NOT_TRACED, ALL_TRACED = "0%", "100%"
+Portion = Annotated[str, BeforeValidator(_portion, json_schema_input_type=str | float)]
+
+
+def share_of(portion: str) -> float:
+    """The share that a portion writes: 0.01 for ``1%``."""
+    return float(portion.removesuffix("%")) / ALL_PERCENT
 
 
 class Traces(Model):
-    """Which share of requests is traced, and whether each scenario has an instrumented execution of its own."""
+    """Which share of requests is traced; several levels are compared, and ``0%`` is a system without any tracing.
 
-    sample: Portion = 0.01
+    With a ``counting_pass`` each scenario is executed once more, before the measured rounds and in none of them, in
+    which every request is traced: calls are counted there. The receiver listens at ``port`` on loopback, by default
+    at any that is free: a system that already runs has to be told, and what share it traces is its own affair.
+    """
+
+    sample: Annotated[Levels[Portion], Role.PATTERN, Unit.TEXT] = Levels.one("1%")
     counting_pass: bool = False
+    port: Annotated[int, Field(ge=0, le=65535)] = 0
 
 
 class Watch(Model):
@@ -92,3 +111,16 @@ class Watch(Model):
 
 
 NOTHING_ASKED = Watch()
+
+
+def counting_watch(watch: Watch) -> Watch:
+    """What observers are asked for in a counting pass: every request is traced, and nothing else is watched."""
+    return sampled(watch.model_copy(update={"series": {}}), ALL_TRACED)
+
+
+def sampled(watch: Watch, portion: str | None) -> Watch:
+    """What observers are asked for where this portion of requests is traced; as it is where None is said."""
+    if watch.traces is None or portion is None:
+        return watch
+    traces = None if portion == NOT_TRACED else watch.traces.model_copy(update={"sample": Levels.one(portion)})
+    return watch.model_copy(update={"traces": traces})

@@ -36,6 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rabbitmq": {},
     "prometheus": {"scrape": {"shop": "/metrics", "redis.prometheus": "/metrics"}},
     "node_exporter": {},
+    "otlp_receiver": {},
     "mariadb": {"script": "nginx-ratelimit/sql/schema.sql"},
     "crdt_sidecar": {"join": "sidecar"},
     "delay_proxy": {"to": "redis", "delay": "5ms"},

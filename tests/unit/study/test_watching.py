@@ -11,7 +11,7 @@ from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.run.orders import Orders, RoundOrder
 from patternbench.study.units import Duration
-from patternbench.study.watching import PrometheusAt, Series, Traces, Watch, response_name
+from patternbench.study.watching import PrometheusAt, Series, Watch, response_name, share_of
 
 CPU = "rate(process_cpu_seconds_total[5s])"
 
@@ -54,9 +54,11 @@ def test_prometheus_is_a_component_or_a_url() -> None:
     assert study(series="{cpu: up}", prometheus="https://prometheus:9090/base").watch.prometheus == at
 
 
-@pytest.mark.parametrize(("sample", "share"), [("1%", 0.01), ("100 %", 1.0), ("0.25", 0.25)])
+@pytest.mark.parametrize(("sample", "share"), [("1%", 0.01), ("100 %", 1.0), ("0.25", 0.25), ("0.001", 0.001)])
 def test_the_share_that_is_traced_is_written_as_a_share_or_in_percent(sample: str, share: float) -> None:
-    assert study(traces=f"{{sample: {sample}}}").traces == Traces(sample=share)
+    traces = study(traces=f"{{sample: {sample}}}").traces
+    assert traces is not None
+    assert share_of(traces.sample.level) == share
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,11 @@ def test_the_share_that_is_traced_is_written_as_a_share_or_in_percent(sample: st
         ("series", "{cpu: {query: up, step: 0s}}", "series.cpu.step"),
         ("series", "{cpu: ''}", "series.cpu"),
         ("traces", "{sample: 120%}", "traces.sample"),
-        ("traces", "{sample: some}", "traces.sample: is not a share (got 'some'); allowed: a share such as"),
+        (
+            "traces",
+            "{sample: some}",
+            "traces.sample: is not a share (got 'some'); allowed: a share from 0 to 1 such as",
+        ),
         ("traces", "{pass: true}", "unknown key"),
         ("prometheus", "prometheus", "prometheus does not go with a study without `series`"),
     ],

@@ -1,0 +1,40 @@
+"""The receiver of traces: takes the spans of every component that is traced, by OTLP over HTTP."""
+
+from __future__ import annotations
+
+import sys
+from typing import ClassVar
+
+from pydantic import Field
+
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.launch import Launch
+from patternbench.lab.needs import Need
+from patternbench.lab.ready import Http
+
+
+class OtlpReceiver(Component):
+    """Settings of the receiver: its port, and how many spans of a round are kept; those beyond are counted."""
+
+    kind: ClassVar[str] = "otlp_receiver"
+    port: int = Field(default=0, ge=0, le=65535)
+    most_spans: int = Field(default=200_000, ge=1, le=10_000_000)
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """Nothing: it is a part of patternbench."""
+        return []
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """It says what it has received once it listens; each round begins empty by itself."""
+        command: tuple[str, ...] = (sys.executable, "-m", "patternbench.traces.receive")
+        command += ("--port", "${self.port.http}", "--folder", "${self.folder}")
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=(*command, "--most-spans", str(self.most_spans)),
+            ports={"http": self.port},
+            url="http://127.0.0.1:${self.port.http}",
+            ready=Http("http", "/round", below=300),
+            reset=(),
+        )

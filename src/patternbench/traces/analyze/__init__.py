@@ -1,0 +1,1 @@
+"""What spans say: pure functions of data frames."""

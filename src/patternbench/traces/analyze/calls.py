@@ -1,0 +1,195 @@
+"""The rule by which calls are counted, and by which the time of a request is shared among them.
+
+- A *database* call is the span of a client that names a database (`db.system`, `db.system.name`).
+- A *distributed* call is any other span of a client (HTTP, RPC) or of a producer of messages.
+- Of a call within a call of the same service the outer one alone counts: a search by HTTP is one database call.
+- *In-memory* calls are what the services say (`patternbench.calls.in_memory` at the span with which each begins to
+  handle something); where one does not say it, they are not known.
+
+The time of a request is that of its root. At each moment it belongs to the innermost span that is under way, in equal
+parts where several are: so the shares of types, or of services, add up to the whole (`own_times`). The time of a
+distributed call is then what is spent between its two ends, and in a callee that sends no spans.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+import pandas as pd
+
+from patternbench.traces.analyze.trees import SpanNode, TracedRequest
+from patternbench.traces.columns import PRODUCER
+
+NS_PER_S = 1_000_000_000
+
+
+class CallType(Enum):
+    """The types of calls."""
+
+    IN_MEMORY = "in_memory"
+    DATABASE = "database"
+    DISTRIBUTED = "distributed"
+
+
+REQUEST_COLUMNS = (
+    "operation",
+    "seconds",
+    "failed",
+    *(f"{kind.value}_calls" for kind in CallType),
+    *(f"{kind.value}_time" for kind in CallType),
+    "distributed_time_with_callee",
+    "services",
+    "spans",
+    "skew",
+)
+
+
+def per_request(requests: Sequence[TracedRequest]) -> pd.DataFrame:
+    """One row per request: its operation, its calls by type, and where its time went, in seconds."""
+    return pd.DataFrame([_row(request) for request in requests], columns=list(REQUEST_COLUMNS))
+
+
+def _row(request: TracedRequest) -> dict[str, object]:
+    nodes, times = list(request.root.below()), own_times(request.root)
+    by_type = dict.fromkeys(CallType, 0.0)
+    for node, time in times:
+        by_type[type_of_time(node)] += time
+    return {
+        "operation": request.operation,
+        "seconds": request.root.duration / NS_PER_S,
+        "failed": request.root.failed,
+        "in_memory_calls": _in_memory(nodes),
+        "database_calls": sum(node.leaves and bool(node.database) for node in nodes),
+        "distributed_calls": sum(node.leaves and not node.database for node in nodes),
+        **{f"{kind.value}_time": by_type[kind] / NS_PER_S for kind in CallType},
+        "distributed_time_with_callee": _with_callee(request.root) / NS_PER_S,
+        "services": len({node.service for node in nodes}),
+        "spans": len(nodes),
+        "skew": request.skew / NS_PER_S,
+    }
+
+
+def _in_memory(nodes: Sequence[SpanNode]) -> float:
+    """What the services say together; NaN where one of them does not say it."""
+    return sum((node.in_memory_calls for node in nodes if node.enters), 0.0)
+
+
+def _with_callee(root: SpanNode) -> int:
+    """Time in ns in the distributed calls that the entered service makes itself, callees included."""
+    own = _of_service(root)
+    return sum(node.duration for node in own if node.leaves and not node.database)
+
+
+def _of_service(root: SpanNode) -> Iterator[SpanNode]:
+    """What a service does while it handles something: the span with which it begins, and its own below it."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [child for child in node.children if not child.enters]
+
+
+def call_of(node: SpanNode) -> SpanNode | None:
+    """The call that a span is, or is a part of, within its service."""
+    while not node.leaves:
+        if node.enters or node.parent is None:
+            return None
+        node = node.parent
+    return node
+
+
+def type_of_time(node: SpanNode) -> CallType:
+    """What the time belongs to that is a span's own."""
+    call = call_of(node)
+    if call is None:
+        return CallType.IN_MEMORY
+    return CallType.DATABASE if call.database else CallType.DISTRIBUTED
+
+
+def own_times(root: SpanNode) -> list[tuple[SpanNode, float]]:
+    """The time in ns that is each span's own: what of a request's time belongs to it. They add up to the request's."""
+    clipped = _clipped(root)
+    sweep = _Sweep([node for node, _, _ in clipped])
+    begins = [(begin, True, number) for number, (_, begin, _) in enumerate(clipped)]
+    ends = [(end, False, number) for number, (_, _, end) in enumerate(clipped)]
+    before = root.start
+    for moment, active, number in sorted([*begins, *ends]):
+        sweep.pass_by(moment - before)
+        sweep.turn(number, active)
+        before = moment
+    return list(zip(sweep.nodes, sweep.own, strict=True))
+
+
+class _Sweep:
+    """Goes through the time of a request and gives each stretch to the innermost spans that are under way."""
+
+    def __init__(self, nodes: Sequence[SpanNode]) -> None:
+        self.nodes = nodes
+        self.own = [0.0] * len(nodes)
+        numbers = {id(node): number for number, node in enumerate(nodes)}
+        self._parents = [numbers.get(id(node.parent)) for node in nodes]
+        self._active = [False] * len(nodes)
+        self._active_children = [0] * len(nodes)
+        self._innermost: set[int] = set()
+
+    def pass_by(self, time: int) -> None:
+        """Let so much time pass."""
+        for number in self._innermost:
+            self.own[number] += time / len(self._innermost)
+
+    def turn(self, number: int, active: bool) -> None:
+        """Let a span begin or end."""
+        self._active[number] = active
+        self._settle(number)
+        parent = self._parents[number]
+        if parent is not None:
+            self._active_children[parent] += 1 if active else -1
+            self._settle(parent)
+
+    def _settle(self, number: int) -> None:
+        innermost = self._active[number] and not self._active_children[number]
+        (self._innermost.add if innermost else self._innermost.discard)(number)
+
+
+def _clipped(root: SpanNode) -> list[tuple[SpanNode, int, int]]:
+    """Each span with the part of it that lies within all spans above it; those that have none are left out."""
+    kept: list[tuple[SpanNode, int, int]] = []
+    waiting = [(root, root.start, root.end)]
+    while waiting:
+        node, begin, end = waiting.pop()
+        begin, end = max(begin, node.start), min(end, node.end)
+        if begin < end or node is root:
+            kept.append((node, begin, end))
+            waiting += [(child, begin, end) for child in node.children]
+    return kept
+
+
+def target_of(call: SpanNode) -> str:
+    """Whom a call goes to: the service that took it, else the database, queue or address that the caller knows."""
+    callee = next((node for node in call.below() if node is not call and node.service != call.service), None)
+    if callee is not None and call.kind != PRODUCER:
+        return callee.service
+    if call.database:
+        return f"{call.database} {call.schema}".strip()
+    if call.kind == PRODUCER or call.messaging:
+        return f"{call.messaging} {call.destination}".strip() or call.peer or call.name
+    return call.peer or call.name
+
+
+def whose_time(node: SpanNode) -> str:
+    """Who has the time that is a span's own: its service, or whom it calls where that one sends no spans itself.
+
+    The time of a call that another service took is spent on the way there and back.
+    """
+    call = call_of(node)
+    if call is None:
+        return node.service
+    answered = any(child.service != call.service for child in call.below())
+    return f"{call.service} → {target_of(call)}" if answered and not call.database else target_of(call)
+
+
+def mean_or_nan(values: pd.Series) -> float:
+    """The mean; NaN where there is nothing, or one is not known."""
+    return float(values.mean(skipna=False)) if len(values) else math.nan

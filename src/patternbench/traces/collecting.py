@@ -1,0 +1,70 @@
+"""Asks the receiver for the spans of a round: tells it when the round begins, and waits for the last ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from patternbench.observe.seam import ObservationError
+from patternbench.traces.records.collected import COUNTS, SPANS
+
+QUIET_S = 0.6
+"""How long nothing must have come for the round to be over: three times what an exporter holds spans back."""
+MOST_S = 15.0
+"""How long we wait at most for exporters that go on and on."""
+GLANCE_S = 0.1
+ANSWER_S = 10.0
+
+
+@contextmanager
+def collected(
+    url: str, share: float, folder: Path, clock: Callable[[], float], pause: Callable[[float], None]
+) -> Iterator[None]:
+    """Have the receiver at a URL keep what comes within, then put it into a folder. Raises ObservationError."""
+    with httpx.Client(base_url=url, timeout=ANSWER_S) as client:
+        with _explained(url):
+            client.post("/round").raise_for_status()
+        yield
+        with _explained(url):
+            _await_quiet(client, clock, pause)
+            _fetch(client, share, folder)
+
+
+def _fetch(client: httpx.Client, share: float, folder: Path) -> None:
+    """End the round at the receiver, and take from it what came."""
+    counts = client.delete("/round").raise_for_status().json()
+    folder.mkdir(parents=True)
+    with (folder / SPANS).open("wb") as file, client.stream("GET", "/round/spans") as answer:
+        for piece in answer.raise_for_status().iter_bytes():
+            file.write(piece)
+    (folder / COUNTS).write_text(json.dumps({"share": share, **counts}))
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise ObservationError(f"the receiver of traces at {url}: {error or type(error).__name__}") from None
+
+
+def _await_quiet(client: httpx.Client, clock: Callable[[], float], pause: Callable[[float], None]) -> None:
+    """Return when nothing has come for a while, or it goes on for too long."""
+    begun = quiet_since = clock()
+    before = -1
+    while clock() - begun < MOST_S:
+        came = _spans(client.get("/round").raise_for_status().json())
+        if came != before:
+            before, quiet_since = came, clock()
+        if clock() - quiet_since >= QUIET_S:
+            return
+        pause(GLANCE_S)
+
+
+def _spans(counts: Any) -> int:
+    return int(counts["spans"])

@@ -1,0 +1,60 @@
+"""The observer of traces: it collects the spans of a round and counts the calls in them."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+
+import pandas as pd
+
+from patternbench.lab.tracing import RECEIVER
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.seam import Kept, Observer, Settings, Watched
+from patternbench.observe.section import Section
+from patternbench.study.watching import share_of
+from patternbench.traces import responses
+from patternbench.traces.collecting import collected
+from patternbench.traces.records.collected import TracedRound, read
+
+
+class TraceObserver(Observer[TracedRound]):
+    """Watches a system that is traced: the bench has started a receiver, and told components of it."""
+
+    name = "traces"
+    responses = responses.RESPONSES
+    tables = MappingProxyType({"spans": attrgetter("own.spans"), "traced_requests": attrgetter("own.requests")})
+
+    def watch(self, watched: Watched) -> AbstractContextManager[object]:
+        """Have the receiver keep the spans of the round."""
+        traces = watched.watch.traces
+        if traces is None or RECEIVER not in watched.endpoints:
+            return nullcontext()
+        return collected(
+            watched.endpoints[RECEIVER], share_of(traces.sample.level), watched.folder, time.monotonic, time.sleep
+        )
+
+    def read(self, kept: Kept) -> TracedRound | None:
+        """The spans of a round, when it was traced."""
+        return read(kept)
+
+    def doubts(self, seen: TracedRound) -> list[Doubt]:
+        """Whether spans are missing."""
+        return list(responses.doubts(seen))
+
+    def measured(self, seen: TracedRound, settings: Settings) -> dict[str, float]:
+        """Calls by type and where the time goes."""
+        return responses.of_round(seen)
+
+    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
+        """The section on calls."""
+        chapter = importlib.import_module("patternbench.traces.report.chapter")
+        made: Sequence[Section] = chapter.sections(run, rounds)
+        return made
+
+
+OBSERVER = TraceObserver()

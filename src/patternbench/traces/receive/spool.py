@@ -1,0 +1,114 @@
+"""Keeps the spans of a round on disk: bounded in memory and in number, and every span that is not kept is counted.
+
+Whoever measures says when a round begins and ends. What comes outside of one (probes of readiness, what a component
+does by itself) is counted and not kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from patternbench.traces.columns import SCHEMA
+from patternbench.traces.receive.otlp import SpanBatch, SpanRow
+
+ROWS_IN_MEMORY = 5_000
+
+
+@dataclass
+class Received:
+    """What came during a round: requests and spans, and why some were not kept.
+
+    ``requests`` are those that were understood, ``refused`` counts the others by reason; ``spans`` are those of the
+    former, ``left_out`` counts those of them that were not kept.
+    """
+
+    requests: int = 0
+    spans: int = 0
+    kept: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def as_json(self) -> dict[str, object]:
+        """The counts as plain data."""
+        return {**vars(self), "refused": dict(self.refused), "left_out": dict(self.left_out)}
+
+
+class Spool:
+    """The spans of the round that is under way, in one Parquet file of a folder; at most ``most`` of them."""
+
+    def __init__(self, folder: Path, most: int) -> None:
+        self.path = folder / "spans.parquet"
+        self.received = Received()
+        self._most = most
+        self._writer: pq.ParquetWriter | None = None
+        self._rows: list[SpanRow] = []
+        self._seen: set[tuple[str, str]] = set()
+
+    @property
+    def open(self) -> bool:
+        """Whether a round is under way."""
+        return self._writer is not None
+
+    def begin(self) -> None:
+        """Begin a round: what is here of an earlier one is gone."""
+        self.end()
+        self.received, self._seen = Received(), set()
+        self._writer = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
+
+    def end(self) -> None:
+        """End the round: its file is whole."""
+        if self._writer is not None:
+            self._flush()
+            self._writer.close()
+            self._writer = None
+
+    def refuse(self, why: str) -> None:
+        """Take note of a request that could not be understood."""
+        self.received.refused[why] += 1
+
+    def take(self, batch: SpanBatch) -> Counter[str]:
+        """Take the spans of a request; how many of them are not kept, by reason."""
+        left_out = Counter(batch.refused)
+        for row in batch.rows:
+            why = self._why_not(row)
+            if why:
+                left_out[why] += 1
+            else:
+                self._keep(row)
+        self.received.requests += 1
+        self.received.spans += len(batch.rows) + batch.refused.total()
+        self.received.left_out += left_out
+        return left_out
+
+    def _why_not(self, row: SpanRow) -> str:
+        if not self.open:
+            return "outside_a_round"
+        if (row.trace_id, row.span_id) in self._seen:
+            return "duplicate"
+        return "too_many" if self.received.kept >= self._most else ""
+
+    def _keep(self, row: SpanRow) -> None:
+        self._seen.add((row.trace_id, row.span_id))
+        self._rows.append(row)
+        self.received.kept += 1
+        if len(self._rows) >= ROWS_IN_MEMORY:
+            self._flush()
+
+    def _flush(self) -> None:
+        assert self._writer is not None
+        if self._rows:
+            self._writer.write_table(table(self._rows))
+            self._rows = []
+
+
+def table(rows: Sequence[SpanRow]) -> pa.Table:
+    """Spans as a table of our columns."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
+    arrays = [pa.array(values, kind.type) for values, kind in zip(columns, SCHEMA, strict=True)]
+    return pa.table(arrays, schema=SCHEMA)

@@ -1,0 +1,32 @@
+"""Hand-made spans: times in ms from an arbitrary moment, ids in few letters."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from patternbench.traces.columns import SCHEMA
+
+BEGUN_MS = 1_700_000_000_000
+NS_PER_MS = 1_000_000
+EMPTY: dict[str, object] = {
+    "error": False,
+    "status": 0,
+    "in_memory_calls": None,
+    **dict.fromkeys(["method", "route", "path", "database", "schema", "statement", "messaging", "destination"], ""),
+    **dict.fromkeys(["peer", "linked_trace", "linked_span", "parent_id"], ""),
+}
+
+
+def span(
+    span_id: str, kind: str, service: str, times: tuple[float, float], parent: str = "", **more: object
+) -> dict[str, object]:
+    """A span of trace ``t``, from and to so many ms; ``more`` are further columns."""
+    start, end = (round((BEGUN_MS + moment) * NS_PER_MS) for moment in times)
+    own = {"trace_id": "t", "span_id": span_id, "parent_id": parent, "service": service, "kind": kind, "name": span_id}
+    return {**EMPTY, **own, "start_ns": start, "end_ns": end, **more}
+
+
+def table(*spans: dict[str, object]) -> pd.DataFrame:
+    """Spans as a table of the receiver's columns."""
+    frame = pd.DataFrame(list(spans), columns=SCHEMA.names)
+    return frame.astype({"in_memory_calls": float})

@@ -1,0 +1,261 @@
+"""The receiver takes OTLP in both encodings, bounds what it takes, and counts whatever it does not keep."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pandas as pd
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+from patternbench.traces.columns import SCHEMA
+from patternbench.traces.receive import app
+from patternbench.traces.receive.app import MOST_BYTES, Receiver
+from patternbench.traces.receive.otlp import JSON, PROTOBUF, without_literals
+from patternbench.traces.receive.spool import Spool
+
+NOW = 1_700_000_000_000_000_000
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    kept = Spool(tmp_path, most=100)
+    kept.begin()
+    yield kept
+    kept.end()
+
+
+def answers(spool: Spool, *requests: dict[str, object], path: str = "/v1/traces") -> list[httpx.Response]:
+    """What the receiver answers to each of several requests."""
+
+    async def asked() -> list[httpx.Response]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(Receiver(spool)), base_url="http://r") as client:
+            return [await client.request("POST", path, **request) for request in requests]  # type: ignore[arg-type]
+
+    return asyncio.run(asked())
+
+
+def body(content: bytes, content_type: str = PROTOBUF, **headers: str) -> dict[str, object]:
+    return {"content": content, "headers": {"content-type": content_type, **headers}}
+
+
+def export(*spans: Span, service: str = "shop") -> bytes:
+    request = ExportTraceServiceRequest()
+    resource = request.resource_spans.add()
+    resource.resource.attributes.add(key="service.name", value=AnyValue(string_value=service))
+    resource.scope_spans.add().spans.extend(spans)
+    return request.SerializeToString()
+
+
+def otlp_span(number: int = 1, **more: object) -> Span:
+    attributes = more.pop("attributes", {})
+    assert isinstance(attributes, dict)
+    pairs = [KeyValue(key=key, value=_value(value)) for key, value in attributes.items()]
+    ids = {"trace_id": number.to_bytes(16, "big"), "span_id": number.to_bytes(8, "big")}
+    times = {"start_time_unix_nano": NOW, "end_time_unix_nano": NOW + 1000}
+    return Span(**{**ids, **times, "name": "GET", "kind": Span.SPAN_KIND_SERVER, **more}, attributes=pairs)  # type: ignore[arg-type]
+
+
+def _value(value: object) -> AnyValue:
+    return AnyValue(int_value=value) if isinstance(value, int) else AnyValue(string_value=str(value))
+
+
+def kept(spool: Spool) -> pd.DataFrame:
+    spool.end()
+    return pd.read_parquet(spool.path)
+
+
+def test_a_span_in_protobuf_becomes_a_row_of_what_its_attributes_say(spool: Spool) -> None:
+    attributes = {"http.request.method": "GET", "http.route": "/orders/{id}", "http.response.status_code": 500}
+    attributes |= {"url.full": "http://ann:secret@shop:80/orders/7?token=secret", "patternbench.calls.in_memory": 52}
+    failed = Status(code=Status.STATUS_CODE_ERROR)
+    (answer,) = answers(
+        spool, body(export(otlp_span(parent_span_id=b"12345678", status=failed, attributes=attributes)))
+    )
+    assert answer.status_code == 200
+    assert not ExportTraceServiceResponse.FromString(answer.content).partial_success.rejected_spans
+    (row,) = kept(spool).to_dict("records")
+    assert list(row) == SCHEMA.names
+    told = {"service": "shop", "kind": "server", "method": "GET", "route": "/orders/{id}", "status": 500}
+    told |= {"path": "/orders/7", "error": True, "in_memory_calls": 52.0, "start_ns": NOW, "end_ns": NOW + 1000}
+    told |= {"trace_id": f"{1:032x}", "span_id": f"{1:016x}", "parent_id": b"12345678".hex(), "peer": "shop:80"}
+    assert {name: row[name] for name in told} == told
+    assert "secret" not in str(row)
+
+
+def test_json_has_its_ids_in_hex_and_its_numbers_as_text_or_not(spool: Spool) -> None:
+    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "find", "kind": 3}
+    span |= {"startTimeUnixNano": str(NOW), "endTimeUnixNano": NOW + 5, "aFieldOfTomorrow": {"a": 1}}
+    span |= {"attributes": [{"key": "db.system", "value": {"stringValue": "mariadb"}}]}
+    sent = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    (answer,) = answers(spool, body(json.dumps(sent).encode(), "application/json; charset=utf-8"))
+    assert (answer.status_code, answer.json(), answer.headers["content-type"]) == (200, {}, JSON)
+    (row,) = kept(spool).to_dict("records")
+    assert (row["trace_id"], row["span_id"]) == (span["traceId"], span["spanId"])
+    assert (row["kind"], row["database"], row["service"]) == ("client", "mariadb", "unknown_service")
+
+
+def test_a_packed_body_is_unpacked(spool: Spool) -> None:
+    (answer,) = answers(spool, body(gzip.compress(export(otlp_span())), **{"content-encoding": "gzip"}))
+    assert (answer.status_code, spool.received.kept) == (200, 1)
+
+
+HUNDRED_MB = b"\0" * 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "reason"),
+    [
+        (body(b"garbage"), 400, "bad_body"),
+        (body(b"\xff" * 1000), 400, "bad_body"),
+        (body(b"{", JSON), 400, "bad_body"),
+        (body(b"[1]", JSON), 400, "bad_body"),
+        (body(b"[" * 100_000 + b"]" * 100_000, JSON), 400, "bad_body"),
+        (body(b'{"resourceSpans": 7}', JSON), 400, "bad_body"),
+        (body(b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "no hex"}]}]}]}', JSON), 400, "bad_body"),
+        (body(HUNDRED_MB), 413, "too_large"),
+        (body(gzip.compress(HUNDRED_MB), **{"content-encoding": "gzip"}), 413, "too_large"),
+        (body(b"no gzip", **{"content-encoding": "gzip"}), 400, "bad_body"),
+        (body(gzip.compress(b"whole")[:-9], **{"content-encoding": "gzip"}), 400, "bad_body"),
+        (body(b"", **{"content-encoding": "br"}), 415, "encoding"),
+        (body(b"", "text/plain"), 415, "content_type"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_export_is_refused_and_counted_by_its_reason(
+    spool: Spool, request_: dict[str, object], status: int, reason: str
+) -> None:
+    (answer,) = answers(spool, request_)
+    assert answer.status_code == status
+    assert spool.received.refused == {reason: 1}
+    assert (spool.received.requests, spool.received.kept) == (0, 0)
+    shown = (
+        answer.json()["message"]
+        if answer.headers["content-type"] == JSON
+        else Status.FromString(answer.content).message
+    )
+    assert shown
+
+
+def test_a_body_that_is_sent_piece_by_piece_is_read_to_the_limit_and_no_further(spool: Spool) -> None:
+    messages = [{"type": "http.request", "body": b"\0" * 100_000, "more_body": True}] * 1000
+    taken = iter(messages)
+    told: list[dict[str, object]] = []
+
+    async def receive() -> dict[str, object]:
+        return next(taken)
+
+    async def send(message: dict[str, object]) -> None:
+        told.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/traces", "headers": [(b"content-type", PROTOBUF.encode())]}
+    asyncio.run(Receiver(spool)(scope, receive, send))  # type: ignore[arg-type]
+    assert told[0]["status"] == 413
+    assert 1000 - len(list(taken)) == MOST_BYTES // 100_000 + 1
+
+
+def test_other_signals_than_traces_are_refused_and_told_apart(spool: Spool) -> None:
+    (answer,) = answers(spool, body(b""), path="/v1/metrics")
+    assert (answer.status_code, spool.received.refused) == (404, {"other_signal": 1})
+
+
+@pytest.mark.parametrize(
+    ("span", "reason"),
+    [
+        (otlp_span(end_time_unix_nano=0), "never_ended"),
+        (otlp_span(end_time_unix_nano=NOW - 1), "bad_time"),
+        (otlp_span(end_time_unix_nano=2**64 - 1), "bad_time"),
+        (otlp_span(start_time_unix_nano=0), "bad_time"),
+        (otlp_span(trace_id=b"short"), "bad_id"),
+        (otlp_span(trace_id=bytes(16)), "bad_id"),
+        (otlp_span(span_id=b""), "bad_id"),
+    ],
+)
+def test_a_span_that_cannot_be_is_left_out_counted_and_told_to_its_sender(
+    spool: Spool, span: Span, reason: str
+) -> None:
+    (answer,) = answers(spool, body(export(span, otlp_span(2))))
+    told = ExportTraceServiceResponse.FromString(answer.content).partial_success
+    assert (told.rejected_spans, told.error_message) == (1, f"1 {reason.replace('_', ' ')}")
+    assert (spool.received.spans, spool.received.kept, spool.received.left_out) == (2, 1, {reason: 1})
+    assert len(kept(spool)) == 1
+
+
+def test_a_span_that_comes_twice_is_kept_once(spool: Spool) -> None:
+    answers(spool, body(export(otlp_span())), body(export(otlp_span())))
+    assert (spool.received.spans, spool.received.left_out, len(kept(spool))) == (2, {"duplicate": 1}, 1)
+
+
+def test_no_more_spans_than_asked_for_are_kept_and_those_beyond_are_counted(spool: Spool) -> None:
+    answers(spool, body(export(*(otlp_span(number) for number in range(1, 151)))))
+    assert (spool.received.left_out, len(kept(spool))) == ({"too_many": 50}, 100)
+
+
+def test_spans_are_written_while_the_round_goes_on_so_that_memory_is_bounded(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("patternbench.traces.receive.spool.ROWS_IN_MEMORY", 10)
+    answers(spool, body(export(*(otlp_span(number) for number in range(1, 26)))))
+    assert len(spool._rows) == 5
+    assert sorted(kept(spool)["span_id"]) == [f"{number:016x}" for number in range(1, 26)]
+
+
+def test_what_comes_between_rounds_is_counted_and_a_new_round_begins_empty(spool: Spool) -> None:
+    answers(spool, body(export(otlp_span(1))))
+    spool.end()
+    answers(spool, body(export(otlp_span(2))))
+    assert spool.received.left_out == {"outside_a_round": 1}
+    spool.begin()
+    answers(spool, body(export(otlp_span(3))))
+    assert (spool.received.spans, spool.received.left_out) == (1, {})
+    assert kept(spool)["span_id"].tolist() == [f"{3:016x}"]
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "READ_S", 0.01)
+    told: list[dict[str, object]] = []
+
+    async def receive() -> dict[str, object]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def send(message: dict[str, object]) -> None:
+        told.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/traces", "headers": [(b"content-type", PROTOBUF.encode())]}
+    asyncio.run(Receiver(spool)(scope, receive, send))  # type: ignore[arg-type]
+    assert (told[0]["status"], spool.received.refused) == (408, {"too_slow": 1})
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ("SELECT * FROM a WHERE b = 'O''Hara' AND c = -1.5e3", "SELECT * FROM a WHERE b = ? AND c = ?"),
+        ("select t1.a from t1 where id in (1, 2,3)", "select t1.a from t1 where id in (?)"),
+        ("insert into a values (?, ?, ?)", "insert into a values (?)"),
+        ("insert into a\n  values (%s,%s)", "insert into a values (?)"),
+        ('select "Name" from a where b = $1', 'select "Name" from a where b = $1'),
+    ],
+)
+def test_a_statement_is_kept_without_its_literals(raw: str, told: str) -> None:
+    assert without_literals(raw) == told
+
+
+def test_in_double_quotes_mysql_has_text() -> None:
+    assert without_literals('select a from b where c = "secret"', "mysql") == "select a from b where c = ?"
+
+
+def test_of_what_is_no_sql_the_operation_alone_is_kept(spool: Spool) -> None:
+    attributes = {"db.system": "redis", "db.statement": "SETEX session:17 3600 secret"}
+    answers(spool, body(export(otlp_span(attributes=attributes))))
+    assert kept(spool)["statement"].tolist() == ["SETEX"]
