@@ -73,7 +73,7 @@ class Entry:
     @property
     def outside(self) -> bool:
         """Whether it was run outside the measured rounds: a warm-up or a counting pass, in no summary."""
-        return self.round < 0
+        return self.round < 0 or self.status == WARM_UP
 
     @property
     def counting(self) -> bool:

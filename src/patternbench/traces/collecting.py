@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from patternbench.observe.seam import ObservationError
-from patternbench.traces.records.collected import COUNTS, SPANS
+from patternbench.traces.records.collected import COUNTS, SPANS, SpanCounts
 
 QUIET_S = 0.6
 """How long nothing must have come for the round to be over: three times what an exporter holds spans back."""
@@ -37,12 +35,12 @@ def collected(
 
 def _fetch(client: httpx.Client, share: float, folder: Path) -> None:
     """End the round at the receiver, and take from it what came."""
-    counts = client.delete("/round").raise_for_status().json()
+    counts = _counts(client.delete("/round"), share)
     folder.mkdir(parents=True)
     with (folder / SPANS).open("wb") as file, client.stream("GET", "/round/spans") as answer:
         for piece in answer.raise_for_status().iter_bytes():
             file.write(piece)
-    (folder / COUNTS).write_text(json.dumps({"share": share, **counts}))
+    (folder / COUNTS).write_text(counts.model_dump_json())
 
 
 @contextmanager
@@ -58,7 +56,7 @@ def _await_quiet(client: httpx.Client, clock: Callable[[], float], pause: Callab
     begun = quiet_since = clock()
     before = -1
     while clock() - begun < MOST_S:
-        came = _spans(client.get("/round").raise_for_status().json())
+        came = _counts(client.get("/round"), 1.0).spans
         if came != before:
             before, quiet_since = came, clock()
         if clock() - quiet_since >= QUIET_S:
@@ -66,5 +64,5 @@ def _await_quiet(client: httpx.Client, clock: Callable[[], float], pause: Callab
         pause(GLANCE_S)
 
 
-def _spans(counts: Any) -> int:
-    return int(counts["spans"])
+def _counts(answer: httpx.Response, share: float) -> SpanCounts:
+    return SpanCounts.model_validate({"share": share, **answer.raise_for_status().json()})

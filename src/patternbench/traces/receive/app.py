@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import orjson
 
 from patternbench.traces.receive import otlp
 from patternbench.traces.receive.otlp import JSON, PROTOBUF, BodyError
 from patternbench.traces.receive.spool import Spool
+
+
+class Scope(TypedDict):
+    """What is known of a connection before anything is read from it: the fields of ASGI that are used here."""
+
+    type: str
+    method: str
+    path: str
+    headers: Iterable[tuple[bytes, bytes]]
+
 
 Message = MutableMapping[str, object]
 Receive = Callable[[], Awaitable[Message]]
@@ -55,11 +66,11 @@ class Receiver:
         self._spool = spool
         self._reading = asyncio.Semaphore(AT_ONCE)
 
-    async def __call__(self, scope: Mapping[str, object], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             raise NotImplementedError("only HTTP is spoken here")
-        method, path = str(scope["method"]), str(scope["path"])
+        method, path = scope["method"], scope["path"]
         if path == "/round/spans":
             await _send_file(send, self._spool.path)
         elif path == "/round":
@@ -111,10 +122,8 @@ def _check(method: str, path: str, content_type: str) -> None:
         raise RefusedError(UNSUPPORTED, "content_type", f"the content type must be {PROTOBUF} or {JSON}")
 
 
-def _headers(scope: Mapping[str, object]) -> dict[str, str]:
-    pairs = scope["headers"]
-    assert isinstance(pairs, (list, tuple))
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in pairs}
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 async def _body(headers: Mapping[str, str], receive: Receive) -> bytes:
