@@ -19,7 +19,7 @@ from patternbench.records.journal import Entry, Journal
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.report.build import build, gather
 from patternbench.report.export import Wanted, export_run
-from patternbench.run import session
+from patternbench.run import prepared_run
 
 SERVICE = [sys.executable, traced_service.__file__, "${self.port.http}", "${self.folder}/db"]
 SYSTEM = {
@@ -73,11 +73,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
     (folder / "systems").mkdir()
     (folder / "systems" / "orders.yaml").write_text(json.dumps(SYSTEM))
     (folder / "study.yaml").write_text(STUDY)
-    begun = session.begin(str(folder / "study.yaml"), folder / "out", skip_unavailable=False)
+    begun = prepared_run.begin(str(folder / "study.yaml"), folder / "out", skip_unavailable=False)
     with pytest.raises(KeyboardInterrupt):
         begun.execute(Watching([], most=1))
     resumed = Watching([])
-    session.reopen(folder / "out").execute(resumed)
+    prepared_run.reopen(folder / "out").execute(resumed)
     assert [entry.outside for entry in resumed.ended] == [True] + [False] * 4
     build(begun.folder)
     return begun.folder
