@@ -14,7 +14,7 @@ from patternbench.drivers.driver import GRACE, Task, Treatment
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import From, Job, TracedJob, in_us, plain_fields, throughout, traced, with_origins
 from patternbench.study import depends
-from patternbench.study.journeys import Expect, Journey, Poll, Request, Step, Text
+from patternbench.study.journeys import Entries, Expect, Items, Journey, Poll, Request, Step, Text
 from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
 from patternbench.study.policies import CircuitBreaker, Policy, Retry
@@ -51,6 +51,7 @@ def job(task: Task) -> TracedJob:
             "warm_up_us": From(task.warm_up.us, "warm_up"),
             "duration_us": From(duration(workload, task).us, _lasting(workload)),
             "groups": From([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
+            **({"log_journeys": From(True, WORKLOAD)} if workload.tells_journeys else {}),
             **_client(task.treatment),
         }
     )
@@ -79,6 +80,7 @@ def _around(task: Task) -> Job:
         "targets": _targets(task),
         **_tls(task),
         "constants": _constants(task),
+        **_lists(task),
         **_generator(task),
         "drain_us": _drain(task),
     }
@@ -96,6 +98,20 @@ def _targets(task: Task) -> list[Job]:
 def _constants(task: Task) -> Job:
     constants = {name: From(text, _origin_of(name)) for name, text in _texts_of(task).items()}
     return {**constants, "round": str(task.number)}
+
+
+def _lists(task: Task) -> Job:
+    """The lists of entries that places stand for."""
+    lists, values = task.treatment.workload.lists or {}, _texts_of(task)
+    made = {name: _entries(entries, f"{WORKLOAD}.lists.{name}", values) for name, entries in lists.items()}
+    return {"lists": From(made, f"{WORKLOAD}.lists")} if made else {}
+
+
+def _entries(entries: Entries, origin: str, values: Mapping[str, str]) -> From:
+    # An entry is the user's own, as a JSON body is.
+    made = in_us(entries, origin, without=("count", "of"))
+    count = From(depends.whole(entries.count and entries.count.level, values), f"{origin}.count")
+    return From({**made, **_said({"count": count}), "of": From(entries.of, f"{origin}.of")}, origin)
 
 
 def _texts_of(task: Task) -> dict[str, str]:
@@ -349,7 +365,7 @@ def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Ta
 
 def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> From:
     # A JSON body is the user's own: nothing in it is a field of ours.
-    made = _said(in_us(step, origin, without=("json", "redirects", "repeat", "when")))
+    made = _said(in_us(step, origin, without=("json", "redirects", "repeat", "when", "items")))
     made |= {
         "name": From(name, f"{origin}.name"),
         "headers": From(_headers(headers, step.headers), f"{origin}.headers"),
@@ -365,6 +381,7 @@ def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task
         "json": From(step.json_, f"{origin}.json"),
         "max_redirects": From(only(step.redirects), f"{origin}.redirects"),
         "repeat": From(depends.whole(step.repeat and step.repeat.level, parameters), f"{origin}.repeat"),
+        "items": From(_items(step.items, f"{origin}.items", parameters) if step.items else None, f"{origin}.items"),
         "form": From(_texts(step.form) if step.form is not None else None, f"{origin}.form"),
         "body_file": From(_path(step.body_file, task) if step.body_file else None, f"{origin}.body_file"),
         "expect": From(
@@ -373,6 +390,11 @@ def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task
         "poll": From(_poll(step.poll, f"{origin}.poll", headers, parameters) if step.poll else None, f"{origin}.poll"),
     }
     return _said(fields)
+
+
+def _items(items: Items, origin: str, values: Mapping[str, str]) -> Job:
+    carried = From(depends.whole(items.carried.level, values), f"{origin}.carried")
+    return {"carried": carried, **_said({"failed": From(items.failed, f"{origin}.failed")})}
 
 
 def _poll(poll: Poll, origin: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> Job:
@@ -395,13 +417,18 @@ def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[s
 def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
     """What is expected, with the workload's parameters filled in; a pattern matches them as they are written."""
     literal = {name: re.escape(value) for name, value in parameters.items()}
-    made: Job = filled(rounds.in_us(expect, without=("json", "has", "body_matches")), parameters)
+    made: Job = filled(rounds.in_us(expect, without=("json", "has", "count", "body_matches")), parameters)
     made |= {"body_matches": filled(expect.body_matches, literal)} if expect.body_matches else {}
     wanted = filled(expect.json_ or {}, parameters).items()
     values = [throughout({"path": path, "equals": value}, f"{origin}.json.{path}") for path, value in wanted]
     paths = enumerate(filled(expect.has or [], parameters))
     there = [throughout({"path": path}, f"{origin}.has[{number}]") for number, path in paths]
-    return made | ({"json": values + there} if values or there else {})
+    counted = [
+        throughout({"path": path, "count": depends.whole(count, parameters)}, f"{origin}.count.{path}")
+        for path, count in (expect.count or {}).items()
+    ]
+    every = values + there + counted
+    return made | ({"json": every} if every else {})
 
 
 def _texts(values: Mapping[str, Levels[Text]]) -> dict[str, str]:
@@ -421,7 +448,7 @@ def _drain(task: Task) -> int:
 def _longest_wait(task: Task) -> int:
     workload, values = task.treatment.workload, _texts_of(task)
     senders = [crowd.group if crowd.group and crowd.group.sends else workload for crowd in crowds(workload)]
-    return max(_wait(step) for sends in senders for step in _steps(sends, values))
+    return max((_wait(step) for sends in senders for step in _steps(sends, values)), default=0)
 
 
 def _steps(sends: Population, values: Mapping[str, str]) -> Iterator[Step | Request]:

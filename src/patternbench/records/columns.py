@@ -53,6 +53,14 @@ ATTEMPTS = (
 Times are whole microseconds from the round's start.
 """
 
+OF_JOURNEYS = (
+    Column("journey", "uint32", "number of the journey in the round; attempts of one journey have the same"),
+    Column("ends_journey", "bool", "whether the journey has ended with this attempt"),
+    Column("items", "uint32", "how many items its call carries, where the study says so", nullable=True),
+    Column("failed_items", "uint32", "how many of them have failed, as the answer tells", nullable=True),
+)
+"""What attempts have besides in rounds of journeys; the file of another round has none of these columns."""
+
 IDENTITY = (
     Column("round", "int64", "place in the order of execution, from 0"),
     Column("block", "int64", "from 0"),
@@ -187,19 +195,22 @@ JSON_TYPES: dict[Kind, JsonType] = {
 }
 
 
-def row_schema(title: str, about: str, columns: Iterable[Column], *, more: bool = False) -> dict[str, object]:
+def row_schema(
+    title: str, about: str, columns: Iterable[Column], *, optional: Iterable[Column] = (), more: bool = False
+) -> dict[str, object]:
     """A table's row as JSON Schema; ``x-arrow`` is a column's Arrow type, ``x-unit`` its unit.
 
-    ``more`` says whether a file may have further columns.
+    Files have all of the ``optional`` columns, after the others, or none. ``more`` says whether one may have further.
     """
-    described = {column.name: _property(column) for column in columns}
+    always = {column.name: _property(column) for column in columns}
+    described = always | {column.name: _property(column) for column in optional}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": title,
         "description": about,
         "type": "object",
         "properties": described,
-        "required": list(described),
+        "required": list(always),
         "additionalProperties": more,
     }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from patternbench.records.columns import ATTEMPTS, ROUNDS, STEPS, row_schema
+from patternbench.records.columns import ATTEMPTS, OF_JOURNEYS, ROUNDS, STEPS, row_schema
 from patternbench.records.stored import Manifest, RunPlan, StoredPart
 
 OF_ATTEMPTS = (
     "One row per attempt on the wire, and one per call that was rejected or dropped before it reached the wire. "
-    "Times are whole microseconds from the round's start."
+    "Times are whole microseconds from the round's start. "
+    "Files of rounds of journeys have the last four columns besides."
 )
 OF_ROUNDS = (
     "One row per round. Further columns are the study's factors under their names (null where one does not apply, "
@@ -24,7 +25,7 @@ def _of_model(model: type[StoredPart]) -> dict[str, object]:
 
 
 SCHEMAS: dict[str, Callable[[], dict[str, object]]] = {
-    "attempts": partial(row_schema, "attempts", OF_ATTEMPTS, ATTEMPTS),
+    "attempts": partial(row_schema, "attempts", OF_ATTEMPTS, ATTEMPTS, optional=OF_JOURNEYS),
     "rounds": partial(row_schema, "rounds", OF_ROUNDS, ROUNDS, more=True),
     "steps": partial(row_schema, "steps", OF_STEPS, STEPS),
     "plan": partial(_of_model, RunPlan),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, GetCoreSchemaHandler, model_validator
+from pydantic import Field, GetCoreSchemaHandler, JsonValue, model_validator
 from pydantic_core import PydanticCustomError, core_schema
 
 from patternbench.study.levels import Levels
@@ -38,6 +38,8 @@ class Reference(str):
 
 
 Often = Annotated[int, Field(ge=1, le=10_000)]
+ItemCount = Annotated[int, Field(ge=1, le=1_000_000)]
+CapturedName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$", max_length=80)]
 When = dict[str, Setting | Annotated[list[Setting], Field(min_length=1)]]
 """For settings of the system, and for parameters as ``parameters.NAME``: the level, or the levels, to have."""
 
@@ -65,6 +67,7 @@ class Expect(Sparse):
     body_matches: str | None = None
     json_: Annotated[dict[str, object] | None, Field(alias="json")] = None
     has: list[str] | None = None
+    count: dict[str, Annotated[int, Field(ge=0, le=1_000_000)] | Reference] | None = None
 
 
 class Capture(OneOf):
@@ -74,6 +77,61 @@ class Capture(OneOf):
     header: str | None = None
     regex: str | None = None
     cookie: str | None = None
+    pick: Literal["first", "random", "all"] | None = None
+
+    @classmethod
+    def choices(cls) -> list[str]:
+        """Where in an answer a value may stand."""
+        return ["json_", "header", "regex", "cookie"]
+
+    @model_validator(mode="after")
+    def _picked_of_several(self) -> Capture:
+        if self.pick is not None and self.json_ is None:
+            raise misplaced("pick", self.kind, "pick with json: only a JSONPath finds several values")
+        return self
+
+
+class Each(Sparse):
+    """Take a step for each value of a captured list, as ``${item}``."""
+
+    of: CapturedName
+    at_most: Often | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: object) -> object:
+        return {"of": value} if isinstance(value, str) else value
+
+
+class Items(Sparse):
+    """How many items a call carries, and where its answer tells of those that have failed."""
+
+    carried: Levels[ItemCount | Reference]
+    failed: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_count(cls, value: object) -> object:
+        return value if isinstance(value, dict | Items) else {"carried": value}
+
+
+class Entries(Sparse):
+    """A list that places stand for: its entries are filled in one by one."""
+
+    count: Levels[Often | Reference] | None = None
+    each: CapturedName | None = None
+    at_most: Often | None = None
+    of: JsonValue
+    separator: str | None = None
+
+    @model_validator(mode="after")
+    def _so_many(self) -> Entries:
+        if (self.count is None) == (self.each is None):
+            allowed = "`count`, or `each` with the name of a captured list"
+            raise PydanticCustomError("one_of", "needs either count or each", {"allowed": allowed})
+        if self.at_most is not None and self.each is None:
+            raise misplaced("at_most", "count", "at_most with each")
+        return self
 
 
 class Poll(Sparse):
@@ -123,6 +181,14 @@ class Step(Conditional):
     capture: dict[str, Capture] | None = None
     poll: Poll | None = None
     until_expected: UntilExpected | None = None
+    each: Each | None = None
+    items: Items | None = None
+
+    @model_validator(mode="after")
+    def _often_in_one_way(self) -> Step:
+        if self.each is not None and self.repeat is not None:
+            raise misplaced("each", "repeat", "one of them: a step is taken often in one way")
+        return self
 
     @model_validator(mode="after")
     def _one_end(self) -> Step:

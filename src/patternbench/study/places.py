@@ -19,10 +19,12 @@ from patternbench.study.workloads import FILLED_IN, Group, Population, Workload
 Part = TypeVar("Part")
 PLACE = re.compile(r"(?<!\$)\$\{([^}]*)\}")
 TYPED = re.compile(r"\$\{([^}|]*)\|(?:number|json)\}")
-MADE = re.compile(r"counter:.*|random:(\d+)-(\d+)")
+MADE = re.compile(r"counter:.*|(?:random|cycle):(\d+)-(\d+)")
 """Names of values that the load engine makes."""
 UNREAD = "COLUMN"
 """Stands for the columns of a feeder that cannot be read, which is a problem of its own."""
+ITEM = "item"
+"""What stands for the present one of several values."""
 LITERAL = "$${"
 """What stands for the characters ``${`` themselves."""
 
@@ -59,7 +61,8 @@ def template_problems(
     """
     for path, group, sends in _populations(workload):
         feeder = (group and group.feeder) or workload.feeder
-        available = [*(workload.parameters or {}), *settings, *FILLED_IN, *_of_feeder(feeder, columns)]
+        named = [*(workload.parameters or {}), *(workload.lists or {}), *settings]
+        available = [*named, *FILLED_IN, *_of_feeder(feeder, columns)]
         yield from _of_headers(headers, "system.headers", available)
         yield from _of_headers((group and group.headers) or {}, f"{path}.headers", available)
         yield from _of_population(sends, path if sends is group else "workload", available)
@@ -122,7 +125,7 @@ def _of_journey(journey: Journey, path: str, available: list[str]) -> Iterator[P
     so_far = list(available)
     for number, step in enumerate(journey.steps):
         step_path = f"{path}.steps[{number}]"
-        yield from _of_request(step, step_path, so_far)
+        yield from _of_request(step, step_path, [*so_far, ITEM] if step.each else so_far)
         so_far += step.capture or ()
         if step.poll:
             yield from _of_request(step.poll, f"{step_path}.poll", so_far)

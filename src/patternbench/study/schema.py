@@ -12,6 +12,8 @@ from patternbench.study.units import Duration
 
 STEPS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Step"}}
 FILES = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
+NUMBER = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "examples": ["${size}"]}]}
+NUMBERS = {"type": "array", "minItems": 1, "uniqueItems": True, "items": NUMBER}
 SHORTHANDS: dict[str, dict[str, object]] = {
     "NamedSystem": {"type": "string", "description": "the name of a system file"},
     "Journey": {**STEPS, "description": "its steps"},
@@ -19,6 +21,8 @@ SHORTHANDS: dict[str, dict[str, object]] = {
     "WeightedUrl": {"type": "string", "description": "its URL"},
     "Series": {"type": "string", "description": "its query"},
     "PrometheusAt": {"type": "string", "description": "its URL"},
+    "Each": {"type": "string", "description": "the name of the captured list"},
+    "Items": {"anyOf": [NUMBER, NUMBERS], "description": "how many it carries, or several as levels"},
     "Feeder": {"type": "string", "description": "its file"},
 }
 """What may stand for a whole model."""

@@ -11,6 +11,7 @@ SHAPES = {
     r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$": "a share or an amount: `5%`, `20ms`, or `3`",
     r"^(/|\$\{)\S*$": "a path that begins with `/` or `${`, without spaces",
     r"^\$\{[a-z][A-Za-z0-9_.-]*\}$": "a place such as `${size}` or `${setting.size}`",
+    r"^[A-Za-z0-9_]+$": "letters, digits and `_`",
     r"^/\S*$": "a path that begins with `/`, without spaces",
     r"^/": "a path that begins with `/`",
     r"^[1-9]\d\d-[1-9]\d\d$": "a status, or a range such as `200-399`",

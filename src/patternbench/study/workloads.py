@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.study.journeys import Feeder, Journey, Parameter, Request, Step
+from patternbench.study.journeys import Entries, Feeder, Journey, Parameter, Request, Step
 from patternbench.study.levels import Levels
 from patternbench.study.parts import Count, FileName, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
 from patternbench.study.roles import Role
@@ -263,6 +263,7 @@ class Workload(OneOf, Population):
     duration: Levels[PositiveDuration] | None = None
     request: Annotated[Request | None, Role.WORLD] = None
     parameters: Annotated[dict[ParameterName, Levels[Parameter]] | None, Role.WORLD] = None
+    lists: Annotated[dict[ParameterName, Entries] | None, Role.WORLD] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -320,6 +321,19 @@ class Workload(OneOf, Population):
             raise PydanticCustomError("shares", f"the shares add up to {sum(shares):g}", {"allowed": allowed})
         if self.users is not None and not shares:
             raise misplaced("users", "groups that say their own users", "a share for every group")
+        return self
+
+    @property
+    def tells_journeys(self) -> bool:
+        """Whether its users go through journeys, so that those are worth telling of by themselves."""
+        return any(sends.journey or sends.journeys for sends in (self, *(self.groups or [])))
+
+    @model_validator(mode="after")
+    def _names_of_their_own(self) -> Workload:
+        twice = sorted(set(self.parameters or {}) & set(self.lists or {}))
+        if twice:
+            message = f"{twice[0]} is a parameter and a list"
+            raise PydanticCustomError("list_twice", message, {"allowed": "each name once"})
         return self
 
     @model_validator(mode="after")

@@ -181,6 +181,42 @@ def test_a_ramp_up_and_a_batch_become_the_engines() -> None:
     assert (closed["start_over_us"], closed["until"]) == (2_000_000, {"journeys_per_user": 1})
 
 
+VALUES = """\
+workload:
+  closed: {users: 1, journeys: 1}
+  parameters: {size: 3}
+  lists:
+    ids: {count: "${size}", of: "C${cycle:1-9}", separator: ";"}
+    images: {each: products, at_most: 5, of: {max: null, id: "${item}"}}
+  journey:
+    - path: "/products/${ids}"
+      capture: {products: {json: "$[*].id", pick: all}}
+      expect: {count: {"$[*]": "${size}", "$.x": 2}}
+      items: {carried: "${size}", failed: "$[?@.status >= 400]"}
+    - {path: "/products/${item}", each: products}
+    - {method: POST, path: /images, json: "${images|json}", each: {of: products, at_most: 2}, items: 4}
+"""
+
+
+def test_lists_values_and_items_become_the_engines() -> None:
+    job = rendered(VALUES)
+    assert job["lists"] == {
+        "ids": {"count": 3, "of": "C${cycle:1-9}", "separator": ";"},
+        "images": {"each": "products", "at_most": 5, "of": {"max": None, "id": "${item}"}},
+    }
+    bundle, one, images = job["groups"][0]["journeys"][0]["steps"]
+    assert bundle["capture"] == {"products": {"json": "$[*].id", "pick": "all"}}
+    assert bundle["expect"] == {"json": [{"path": "$[*]", "count": 3}, {"path": "$.x", "count": 2}]}
+    assert bundle["items"] == {"carried": 3, "failed": "$[?@.status >= 400]"}
+    assert (one["each"], images["each"]) == ({"of": "products"}, {"of": "products", "at_most": 2})
+    assert images["items"] == {"carried": 4}
+
+
+def test_journeys_are_told_of_in_rounds_that_have_some() -> None:
+    assert rendered(VALUES)["log_journeys"]
+    assert "log_journeys" not in rendered("workload: {open: {rate: 1, duration: 1s}}")
+
+
 DEPENDENT = """\
 system: {name: shop, settings: {architecture: [gateway, messaging]}}
 workload:
@@ -341,7 +377,9 @@ def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: 
     assert jobs.job(task(text)).origin(path) == wanted
 
 
-@pytest.mark.parametrize("text", [JOURNEY, GROUPS, TURNS, STACK, PAUSES, "workload: {closed: {users: 1, requests: 1}}"])
+@pytest.mark.parametrize(
+    "text", [JOURNEY, GROUPS, TURNS, VALUES, STACK, PAUSES, "workload: {closed: {users: 1, requests: 1}}"]
+)
 def test_every_field_that_a_study_says_has_an_origin_in_it(text: str) -> None:
     made = jobs.job(task(text))
     own = {"contract", "drain_us", "constants.round"}

@@ -123,3 +123,17 @@ def test_headers_of_systems_and_groups_are_looked_at_too() -> None:
 
 def test_columns_of_a_feeder_that_cannot_be_read_are_not_refused() -> None:
     assert not unsendable(JOURNEY + "    - {path: '/${feed.name}'}\n")
+
+
+def test_the_present_value_is_known_where_there_is_one_and_lists_everywhere() -> None:
+    journey = """\
+  closed: {users: 1, journeys: 1}
+  lists: {ids: {count: 2, of: "${item}"}}
+  journey:
+    - {path: "/${ids}/${cycle:1-9}/${setting.size}", capture: {all: {json: $, pick: all}}}
+    - {path: "/${item}", each: all}
+    - {path: "/${item}"}
+"""
+    workload = study(STUDY + journey).workload
+    (unknown,) = template_problems(workload, {}, {}, ["setting.size"])
+    assert unknown.path == "workload.journey.steps[2].path"

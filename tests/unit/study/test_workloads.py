@@ -107,6 +107,25 @@ def test_a_weight_of_zero_everywhere_is_refused() -> None:
     assert found.path == "workload"
 
 
+def test_a_step_goes_on_and_is_taken_often_in_one_way_each() -> None:
+    closed = "closed: {users: 1, journeys: 1}"
+    each = problem(closed, "journey: [{path: /, each: ids, repeat: 2}]")
+    assert "each does not go with repeat" in each.message
+    again = "until_expected: {limit: 1s}, poll: {path: /, every: 1s, limit: 1s, until: {}}"
+    assert "until_expected does not go with poll" in problem(closed, f"journey: [{{path: /, {again}}}]").message
+    picked = problem(closed, "journey: [{path: /, capture: {a: {header: X, pick: all}}}]")
+    assert "only a JSONPath finds several values" in picked.allowed
+
+
+def test_a_list_says_how_many_entries_it_has_in_one_way() -> None:
+    closed, journey = "closed: {users: 1, journeys: 1}", "journey: [{path: /}]"
+    neither = problem(closed, journey, "lists: {ids: {of: x}}")
+    assert "needs either count or each" in neither.message
+    assert problem(closed, journey, "lists: {ids: {count: 2, of: x, at_most: 3}}").allowed == "at_most with each"
+    twice = problem(closed, journey, "parameters: {ids: 1}", "lists: {ids: {count: 2, of: x}}")
+    assert twice.message == "ids is a parameter and a list"
+
+
 def test_a_step_has_one_body() -> None:
     found = problem("closed: {users: 1, requests: 1}", "journey: [{path: /, body: a, json: {b: 1}}]")
     assert (found.path, found.allowed) == ("workload.journey[0]", "one of body, json, form, body_file")
@@ -178,12 +197,13 @@ def examples() -> dict[str, Plan]:
 
 def planned(block: str) -> Plan:
     parts = {
+        "name": "name: x\n",
         "system": "system: target\n",
         "strategies": "strategies:\n  - {client: native, baseline: {}}\n",
         "workload": "workload: {open: {rate: 1, duration: 1s}}\n",
     }
     around = [text for key, text in parts.items() if f"\n{key}:" not in f"\n{block}"]
-    whole = "".join(["patternbench: 1\nname: x\n", *around, block])
+    whole = "".join(["patternbench: 1\n", *around, block])
     jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
     return expand(loads(whole, "x.yaml"))
 
@@ -197,6 +217,7 @@ def test_the_examples_of_the_documentation_are_studies() -> None:
     assert levels(plans["strategies"])["strategy"] == ["baseline", "timeout+retry+retry_budget+timeout", "hedged"]
     assert len(plans["strategies"].scenarios) == 1 + 2 * 2 + 2
     assert set(levels(plans["rounds"])) >= {"architecture", "parameters.size"}
+    assert set(levels(plans["name"])) >= {"bundle", "parameters.size"}
     assert plans["time_limit"].scenarios[0].workload.engine_only
     assert {"parameters.size", "request.query.limit"} < set(plans["derived"].factors)
 

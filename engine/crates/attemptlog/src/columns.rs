@@ -30,8 +30,17 @@ message attempts {
   required boolean warm_up;
 }";
 
-/// The same schema for readers that know Arrow; `arrow_schema.py` makes it.
+/// What rounds of journeys have besides.
+const OF_JOURNEYS: &str = "
+  required int32 journey (integer(32,false));
+  required boolean ends_journey;
+  optional int32 items (integer(32,false));
+  optional int32 failed_items (integer(32,false));
+}";
+
+/// The same schemas for readers that know Arrow; `arrow_schema.py` makes them.
 const ARROW_SCHEMA: &str = include_str!("arrow_schema.b64");
+const ARROW_SCHEMA_OF_JOURNEYS: &str = include_str!("arrow_schema_of_journeys.b64");
 
 /// The texts that stand behind the indices in rows.
 pub struct Texts {
@@ -52,14 +61,24 @@ impl Texts {
     }
 }
 
-/// A Parquet file for attempts.
-pub fn file_writer<W: Write + Send>(sink: W) -> Result<SerializedFileWriter<W>> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
-    SerializedFileWriter::new(sink, schema, Arc::new(properties()?))
+/// A Parquet file for attempts, with the columns of journeys where they are wanted.
+pub fn file_writer<W: Write + Send>(sink: W, journeys: bool) -> Result<SerializedFileWriter<W>> {
+    let with_journeys = || SCHEMA.trim_end_matches('}').to_owned() + OF_JOURNEYS;
+    let schema = parse_message_type(&if journeys {
+        with_journeys()
+    } else {
+        SCHEMA.to_owned()
+    })?;
+    SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties(journeys)?))
 }
 
 /// Numbers are stored as differences, which makes them small; names as dictionaries. The general compressor comes on top.
-fn properties() -> Result<WriterProperties> {
+fn properties(journeys: bool) -> Result<WriterProperties> {
+    let arrow = if journeys {
+        ARROW_SCHEMA_OF_JOURNEYS
+    } else {
+        ARROW_SCHEMA
+    };
     let mut builder = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_statistics_enabled(EnabledStatistics::None)
@@ -68,14 +87,14 @@ fn properties() -> Result<WriterProperties> {
         .set_encoding(Encoding::DELTA_BINARY_PACKED)
         .set_key_value_metadata(Some(vec![KeyValue::new(
             "ARROW:schema".to_owned(),
-            ARROW_SCHEMA.trim().to_owned(),
+            arrow.trim().to_owned(),
         )]));
     for name in ["group", "step", "outcome"] {
         builder = builder
             .set_column_dictionary_enabled(name.into(), true)
             .set_column_encoding(name.into(), Encoding::PLAIN);
     }
-    for name in ["success", "warm_up"] {
+    for name in ["success", "warm_up", "ends_journey"] {
         builder = builder.set_column_encoding(name.into(), Encoding::PLAIN);
     }
     Ok(builder.build())
@@ -97,6 +116,7 @@ pub fn write<W: Write + Send>(
     rows: &[Row],
     texts: &Texts,
     scratch: &mut Scratch,
+    journeys: bool,
 ) -> Result<()> {
     let mut group = Group {
         writer: file.next_row_group()?,
@@ -118,6 +138,12 @@ pub fn write<W: Write + Send>(
     group.flag(|row| row.success)?;
     group.optional_narrow(|row| (row.bytes != Row::NO_BYTES).then_some(row.bytes as i32))?;
     group.flag(|row| row.warm_up)?;
+    if journeys {
+        group.narrow(|row| row.journey as i32)?;
+        group.flag(|row| row.ends_journey)?;
+        group.optional_narrow(|row| (row.items > 0).then_some(row.items as i32))?;
+        group.optional_narrow(|row| (row.items > 0).then_some(row.failed_items as i32))?;
+    }
     group.writer.close()?;
     Ok(())
 }

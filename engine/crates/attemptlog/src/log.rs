@@ -30,6 +30,8 @@ pub struct Settings {
     pub groups: Vec<String>,
     /// Names of steps, by index.
     pub steps: Vec<String>,
+    /// Whether the file tells journeys and items.
+    pub journeys: bool,
     /// Who else sees the rows.
     pub observer: Option<Box<dyn Observer>>,
 }
@@ -155,6 +157,7 @@ impl AttemptLog {
 struct Worker {
     file: Option<SerializedFileWriter<BufWriter<File>>>,
     texts: Texts,
+    journeys: bool,
     tally: Tally,
     observer: Option<Box<dyn Observer>>,
     group: Vec<Row>,
@@ -168,15 +171,17 @@ impl Worker {
             file,
             groups,
             steps,
+            journeys,
             observer,
         } = settings;
-        let file = file.map(open).transpose()?;
+        let file = file.map(|path| open(path, journeys)).transpose()?;
         let tally = Tally::new(groups.len(), steps.len());
         let texts = Texts::new(&groups, &steps);
         let scratch = Scratch::default();
         Ok(Self {
             file,
             texts,
+            journeys,
             tally,
             observer,
             group: Vec::new(),
@@ -226,7 +231,7 @@ impl Worker {
 
     fn write_group(&mut self) -> Result<(), LogError> {
         if let Some(file) = &mut self.file {
-            write(file, &self.group, &self.texts, &mut self.scratch).map_err(unwritable)?;
+            write(file, &self.group, &self.texts, &mut self.scratch, self.journeys).map_err(unwritable)?;
         }
         self.group.clear();
         Ok(())
@@ -252,10 +257,10 @@ impl Worker {
     }
 }
 
-fn open(path: PathBuf) -> Result<SerializedFileWriter<BufWriter<File>>, LogError> {
+fn open(path: PathBuf, journeys: bool) -> Result<SerializedFileWriter<BufWriter<File>>, LogError> {
     let file = File::create(&path)
         .map_err(|error| LogError(format!("{} can't be created: {error}", path.display())))?;
-    file_writer(BufWriter::with_capacity(256 * 1024, file)).map_err(unwritable)
+    file_writer(BufWriter::with_capacity(256 * 1024, file), journeys).map_err(unwritable)
 }
 
 fn unwritable(error: parquet::errors::ParquetError) -> LogError {

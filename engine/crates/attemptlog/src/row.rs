@@ -92,6 +92,15 @@ pub struct Row {
     pub call_success: bool,
     /// How many redirects were followed before this answer. Not written to the file.
     pub redirects: u8,
+    /// The journey that it belongs to, by its number in the round. This and what follows is written where
+    /// [`crate::Settings::journeys`] says so.
+    pub journey: u32,
+    /// Whether the journey ends with it.
+    pub ends_journey: bool,
+    /// How many items its call carries, and how many of them the answer says have failed; 0 where no items are told of.
+    pub items: u32,
+    /// See `items`.
+    pub failed_items: u32,
 }
 
 impl Row {

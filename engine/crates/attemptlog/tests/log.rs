@@ -43,6 +43,10 @@ fn row(index: u32) -> Row {
         call_response_us: end - start,
         call_success: !failed,
         redirects: 0,
+        journey: 0,
+        ends_journey: false,
+        items: 0,
+        failed_items: 0,
     }
 }
 
@@ -51,6 +55,7 @@ fn log(file: Option<&Path>, rows: u32) -> patternbench_attemptlog::Written {
         file: file.map(Path::to_path_buf),
         groups: vec!["all".to_owned()],
         steps: vec!["look".to_owned(), "buy".to_owned()],
+        journeys: false,
         observer: None,
     };
     let mut log = AttemptLog::start(settings).unwrap();
@@ -153,6 +158,7 @@ fn a_folder_that_is_not_there_is_named() {
         file: Some("/no/such/folder/a.parquet".into()),
         groups: vec![],
         steps: vec![],
+        journeys: false,
         observer: None,
     };
     assert!(
@@ -170,6 +176,7 @@ fn a_disk_that_is_full_ends_the_log_with_a_message() {
         file: Some("/dev/full".into()),
         groups: vec!["all".to_owned()],
         steps: vec!["look".to_owned(), "buy".to_owned()],
+        journeys: false,
         observer: None,
     };
     let mut log = AttemptLog::start(settings).unwrap();

@@ -92,6 +92,7 @@ pub fn command(
         file: parsed.log_attempts.then(|| out.join("attempts.parquet")),
         groups: groups.clone(),
         steps: steps.clone(),
+        journeys: parsed.log_journeys,
         observer: Some(Box::new(Progress::new(progress))),
     };
     let before = process_cpu();

@@ -120,6 +120,10 @@ mod tests {
             call_response_us: 5000,
             call_success: status == 200,
             redirects: 0,
+            journey: 0,
+            ends_journey: false,
+            items: 0,
+            failed_items: 0,
         }
     }
 

@@ -16,6 +16,30 @@ pub struct Names {
     pub counters: Vec<String>,
     /// What templates want to be more than a text, by its place among the columns or the captured values.
     pub typed: Vec<(Typed, Kind)>,
+    /// Lists of entries that are filled in one by one.
+    pub lists: Vec<(String, Listing)>,
+    /// Whether `${item}` is known: in the entries of a list, and in a step for each of several values.
+    pub item: bool,
+}
+
+/// A list whose entries are filled in one by one.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// How many there are.
+    pub entries: Entries,
+    /// An entry: a text or any JSON, with `${item}`.
+    pub of: serde_json::Value,
+    /// What stands between entries that are not JSON.
+    pub separator: String,
+}
+
+/// How many entries a list has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entries {
+    /// So many; `${item}` is the number of the entry, from 0.
+    Count(u64),
+    /// One for each value of a list that was captured under this name, but so many at most.
+    Each(String, usize),
 }
 
 /// A value that is known only later and must then be of a kind.
@@ -45,10 +69,13 @@ pub enum Kind {
     Number,
     /// Any JSON: a number, true or false, null, an object, a list, or a text with its quotes.
     Json,
+    /// A list in JSON.
+    List,
 }
 
 impl Kind {
-    const ALL: [Self; 2] = [Self::Number, Self::Json];
+    /// Those that a place may say.
+    const SAID: [Self; 2] = [Self::Number, Self::Json];
 
     /// As it is written after the bar.
     #[must_use]
@@ -56,6 +83,7 @@ impl Kind {
         match self {
             Self::Number => "number",
             Self::Json => "json",
+            Self::List => "list",
         }
     }
 
@@ -63,7 +91,11 @@ impl Kind {
     #[must_use]
     pub fn fits(self, text: &str) -> bool {
         let value: Result<serde_json::Value, _> = serde_json::from_str(text);
-        value.is_ok_and(|value| self == Self::Json || value.is_number())
+        value.is_ok_and(|value| match self {
+            Self::Number => value.is_number(),
+            Self::Json => true,
+            Self::List => value.is_array(),
+        })
     }
 
     /// What is wrong with a text that is none.
@@ -72,6 +104,7 @@ impl Kind {
         let what = match self {
             Self::Number => "no number",
             Self::Json => "no JSON",
+            Self::List => "no list",
         };
         format!("{text:?} is {what}")
     }
@@ -83,12 +116,33 @@ enum Piece {
     User,
     Call,
     Counter(usize),
+    /// A counter that goes round a range: the counter, the lowest number, how many there are.
+    Cycle(usize, u64, u64),
     Random(u64, u64),
+    /// The present entry of a list.
+    Item,
+    List(Box<Filled>),
     Uuid,
     Column(usize),
     Captured(usize),
     /// A value of JSON, without quotes around it.
     Typed(Box<Piece>, Kind),
+}
+
+/// A list as a template has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Filled {
+    entries: Known,
+    of: Template,
+    /// What stands between the entries; none where they are a list in JSON.
+    separator: Option<String>,
+}
+
+/// How many entries there are, or where the list of them was captured and how many are taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Known {
+    Count(u64),
+    Captured(usize, usize),
 }
 
 /// A text with places to fill in.
@@ -122,6 +176,8 @@ pub struct Values<'a, R> {
     pub columns: &'a [String],
     /// What this user has captured.
     pub captured: &'a [String],
+    /// The present one of several values.
+    pub item: &'a str,
     /// Where random values come from.
     pub random: &'a mut R,
 }
@@ -238,7 +294,13 @@ impl Piece {
                 number(values.counters[*index], into);
                 values.counters[*index] += 1;
             }
+            Self::Cycle(index, low, span) => {
+                number(low + values.counters[*index] % span, into);
+                values.counters[*index] += 1;
+            }
             Self::Random(low, high) => number(within(*low, *high, values.random), into),
+            Self::Item => escape(values.item, place, into),
+            Self::List(list) => list.render(place, values, into),
             Self::Uuid => uuid(values.random, into),
             Self::Column(index) => escape(&values.columns[*index], place, into),
             Self::Captured(index) => escape(&values.captured[*index], place, into),
@@ -250,6 +312,46 @@ impl Piece {
             }
         }
     }
+}
+
+impl Filled {
+    fn render<R: Rng>(&self, place: Place, values: &mut Values<'_, R>, into: &mut String) {
+        let items = match self.entries {
+            Known::Count(count) => (0..count).map(|number| number.to_string()).collect(),
+            Known::Captured(index, most) => elements(&values.captured[index], most),
+        };
+        let place = self.separator.as_ref().map_or(Place::Json, |_| place);
+        into.push_str(if self.separator.is_none() { "[" } else { "" });
+        for (number, item) in items.iter().enumerate() {
+            match &self.separator {
+                _ if number == 0 => {}
+                Some(separator) => escape(separator, place, into),
+                None => into.push(','),
+            }
+            let mut entry = Values {
+                user: values.user,
+                call: values.call,
+                counters: &mut *values.counters,
+                columns: values.columns,
+                captured: values.captured,
+                item,
+                random: &mut *values.random,
+            };
+            self.of.render(place, &mut entry, into);
+        }
+        into.push_str(if self.separator.is_none() { "]" } else { "" });
+    }
+}
+
+/// The first values of a list in JSON, texts as they are and others as JSON; none of what is no list.
+#[must_use]
+pub fn elements(list: &str, most: usize) -> Vec<String> {
+    let values: Vec<serde_json::Value> = serde_json::from_str(list).unwrap_or_default();
+    let text = |value: serde_json::Value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    values.into_iter().take(most).map(text).collect()
 }
 
 /// What stands before the entries of a list or an object.
@@ -270,6 +372,10 @@ fn typed(text: &str, names: &mut Names) -> Result<Option<Piece>, String> {
     let Some((name, kind)) = kind_of(text) else {
         return Ok(None);
     };
+    if let Some(list) = listing(name, names).filter(|_| kind == Kind::Json) {
+        let of = |names: &mut Names| Template::json(&list.of, names);
+        return filled(&list, None, of, names).map(Some);
+    }
     let misfit = |text: &str| format!("{}: ${{{name}|{}}} can't be sent", kind.misfit(text), kind.name());
     Ok(Some(match named(name, names)? {
         Piece::Text(constant) if kind.fits(&constant) => Piece::Text(constant),
@@ -294,16 +400,91 @@ fn kind_of(text: &str) -> Option<(&str, Kind)> {
         .strip_suffix('}')
         .filter(|inside| !inside.contains('}'))?;
     let (name, kind) = inside.rsplit_once('|')?;
-    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind.trim())?;
+    let kind = Kind::SAID.into_iter().find(|known| known.name() == kind.trim())?;
     Some((name.trim(), kind))
 }
 
+/// The list of a name.
+fn listing(name: &str, names: &Names) -> Option<Listing> {
+    let mut lists = names.lists.iter();
+    lists
+        .find(|(other, _)| other == name)
+        .map(|(_, list)| list.clone())
+}
+
+/// A list as a text: its entries with the separator between them.
+fn joined(name: &str, list: &Listing, names: &mut Names) -> Result<Piece, String> {
+    let serde_json::Value::String(text) = &list.of else {
+        return Err(format!(
+            "the entries of {name} are JSON: write \"${{{name}|json}}\" as all of a string in a JSON body"
+        ));
+    };
+    let of = |names: &mut Names| Template::parse(text, names);
+    filled(list, Some(list.separator.clone()), of, names)
+}
+
+/// A list with its entries parsed, in which `${item}` is known and no other list.
+fn filled(
+    list: &Listing,
+    separator: Option<String>,
+    parse: impl FnOnce(&mut Names) -> Result<Template, String>,
+    names: &mut Names,
+) -> Result<Piece, String> {
+    let entries = match &list.entries {
+        Entries::Count(count) => Known::Count(*count),
+        Entries::Each(name, most) => Known::Captured(captured_list(name, names)?, *most),
+    };
+    let (lists, item) = (
+        std::mem::take(&mut names.lists),
+        std::mem::replace(&mut names.item, true),
+    );
+    let of = parse(names);
+    (names.lists, names.item) = (lists, item);
+    let list = Filled {
+        entries,
+        of: of?,
+        separator,
+    };
+    Ok(Piece::List(Box::new(list)))
+}
+
+/// The place of a captured value that must be a list.
+///
+/// # Errors
+/// When no step before captures it, in a sentence.
+pub fn captured_list(name: &str, names: &mut Names) -> Result<usize, String> {
+    let Some(place) = names.captured.iter().position(|known| known == name) else {
+        let captured = names.captured.join(", ");
+        return Err(format!(
+            "no step before captures {name}; captured here: {captured}"
+        ));
+    };
+    names.typed.push((Typed::Captured(place), Kind::List));
+    Ok(place)
+}
+
 fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
+    if name == "item" && names.item {
+        return Ok(Piece::Item);
+    }
     if let Some((_, value)) = names.constants.iter().find(|(known, _)| known == name) {
         return Ok(Piece::Text(value.clone()));
     }
     if let Some(range) = name.strip_prefix("random:") {
         return range_of(range).ok_or_else(|| format!("${{{name}}} is no range: write ${{random:1-100}}"));
+    }
+    if let Some(range) = name.strip_prefix("cycle:") {
+        return match range_of(range) {
+            Some(Piece::Random(low, high)) if high - low < u64::MAX => Ok(Piece::Cycle(
+                counter_of(&format!(":{range}"), names),
+                low,
+                high - low + 1,
+            )),
+            _ => Err(format!("${{{name}}} is no range: write ${{cycle:1-100}}")),
+        };
+    }
+    if let Some(list) = listing(name, names) {
+        return joined(name, &list, names);
     }
     if let Some(counter) = name.strip_prefix("counter:") {
         return Ok(Piece::Counter(counter_of(counter, names)));
@@ -328,7 +509,17 @@ fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
 }
 
 fn known(names: &Names) -> String {
-    let fixed = ["user", "call", "uuid", "random:1-100", "counter:NAME"].map(str::to_owned);
+    let fixed = [
+        "user",
+        "call",
+        "uuid",
+        "random:1-100",
+        "cycle:1-100",
+        "counter:NAME",
+    ]
+    .map(str::to_owned);
+    let item = names.item.then(|| "item".to_owned());
+    let lists = names.lists.iter().map(|(name, _)| name.clone());
     let columns = names.columns.iter().map(|column| format!("feed.{column}"));
     let constants = names.constants.iter().map(|(name, _)| name.clone());
     fixed
@@ -336,6 +527,8 @@ fn known(names: &Names) -> String {
         .chain(constants)
         .chain(columns)
         .chain(names.captured.clone())
+        .chain(lists)
+        .chain(item)
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -439,6 +632,8 @@ mod tests {
             captured: texts(&["id"]),
             counters: Vec::new(),
             typed: Vec::new(),
+            lists: Vec::new(),
+            item: false,
         }
     }
 
@@ -464,6 +659,7 @@ mod tests {
             counters: &mut counters,
             columns: &columns,
             captured: &captured,
+            item: "",
             random: &mut random,
         };
         let mut into = String::new();

@@ -175,6 +175,7 @@ impl Round {
             step_names: vec![STEP.to_owned()],
             counters: 0,
             log_attempts: false,
+            log_journeys: false,
             trace: 0,
             tick: TICK,
             ends_without_sockets: true,
@@ -192,6 +193,8 @@ impl Round {
             captures: Vec::new(),
             poll: None,
             until_expected: None,
+            each: None,
+            items: None,
             pause: 0,
             expected: Expected {
                 to_head_request: self.request.method == Method::Head,

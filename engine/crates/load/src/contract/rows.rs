@@ -91,6 +91,10 @@ mod tests {
             call_response_us: 0,
             call_success: false,
             redirects: 0,
+            journey: 0,
+            ends_journey: false,
+            items: 0,
+            failed_items: 0,
         }
     }
 

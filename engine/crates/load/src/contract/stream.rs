@@ -46,6 +46,7 @@ fn drive_round(round: Round, audience: &impl Audience) -> Result<String, String>
         file: None,
         groups: job.groups.iter().map(|group| group.name.clone()).collect(),
         steps: job.step_names.clone(),
+        journeys: false,
         observer: Some(Box::new(stream)),
     };
     let before = process_cpu();

@@ -25,6 +25,8 @@ struct JsonExpectation {
     text: String,
     path: JsonPath,
     equals: Option<Value>,
+    /// How many values there must be.
+    count: Option<usize>,
 }
 
 impl Default for Expectation {
@@ -50,10 +52,44 @@ pub struct Capture {
 }
 
 enum Source {
-    Json(JsonPath),
+    Json(JsonPath, Pick),
     Header(String),
     Regex(Regex),
     Cookie(String),
+}
+
+/// Which of several values is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pick {
+    First,
+    Random,
+    /// All of them, as a list in JSON.
+    All,
+}
+
+/// What a call carries, for whoever counts more than calls.
+pub struct Items {
+    /// How many.
+    pub carried: u32,
+    /// Where the answer tells of those that have failed.
+    failed: Option<JsonPath>,
+}
+
+impl Items {
+    /// How much of the body has to be kept to count those that have failed.
+    pub fn body_needed(&self) -> usize {
+        self.failed.as_ref().map_or(0, |_| KEPT_BODY)
+    }
+
+    /// How many have failed, as the answer tells; none where that can't be read.
+    pub fn failed(&self, answer: &Kept<'_>) -> Option<u32> {
+        let Some(path) = &self.failed else {
+            return Some(0);
+        };
+        let body = serde_json::from_slice(answer.body).ok()?;
+        let count = path.query(&body).len();
+        Some(u32::try_from(count).unwrap_or(u32::MAX).min(self.carried))
+    }
 }
 
 /// An answer as far as it was kept.
@@ -145,6 +181,9 @@ impl Expectation {
 
 impl JsonExpectation {
     fn holds(&self, body: &Value) -> bool {
+        if let Some(count) = self.count {
+            return self.path.query(body).len() == count;
+        }
         match (self.path.query(body).first(), &self.equals) {
             (Some(found), Some(wanted)) => found == wanted,
             (found, None) => found.is_some(),
@@ -157,6 +196,10 @@ impl JsonExpectation {
             return None;
         }
         let path = &self.text;
+        if let Some(count) = self.count {
+            let times = self.path.query(body).len();
+            return Some(format!("{path} is there {times} times, not {count}"));
+        }
         Some(match (self.path.query(body).first(), &self.equals) {
             (Some(found), Some(wanted)) => format!("{path} is {found}, not {wanted}"),
             _ => format!("{path} is not in the body"),
@@ -167,7 +210,7 @@ impl JsonExpectation {
 impl Capture {
     /// How much of the body has to be kept to find it.
     pub fn body_needed(&self) -> usize {
-        if matches!(self.source, Source::Json(_) | Source::Regex(_)) {
+        if matches!(self.source, Source::Json(..) | Source::Regex(_)) {
             KEPT_BODY
         } else {
             0
@@ -183,15 +226,16 @@ impl Capture {
     }
 
     /// The value, when the answer has it, and it is of the kinds that bodies want.
-    pub fn find(&self, answer: &Kept<'_>) -> Option<String> {
-        self.found(answer)
+    /// `draw` decides where one of several is picked.
+    pub fn find(&self, answer: &Kept<'_>, draw: u64) -> Option<String> {
+        self.found(answer, draw)
             .filter(|value| self.kinds.iter().all(|kind| kind.fits(value)))
     }
 
     /// Why the answer has no such value, in a sentence; `None` where it has one.
-    pub fn missed(&self, answer: &Kept<'_>) -> Option<String> {
+    pub fn missed(&self, answer: &Kept<'_>, draw: u64) -> Option<String> {
         let name = &self.name;
-        match self.found(answer) {
+        match self.found(answer, draw) {
             None => Some(format!("nothing to capture as {name}")),
             Some(value) => {
                 let kind = self.kinds.iter().find(|kind| !kind.fits(&value))?;
@@ -200,9 +244,12 @@ impl Capture {
         }
     }
 
-    fn found(&self, answer: &Kept<'_>) -> Option<String> {
+    fn found(&self, answer: &Kept<'_>, draw: u64) -> Option<String> {
         match &self.source {
-            Source::Json(path) => json_text(path.query(&serde_json::from_slice(answer.body).ok()?).first()?),
+            Source::Json(path, pick) => {
+                let body = serde_json::from_slice(answer.body).ok()?;
+                picked(&path.query(&body).all(), *pick, mixed(draw, self.place))
+            }
             Source::Regex(regex) => {
                 let text = String::from_utf8_lossy(answer.body);
                 let captures = regex.captures(&text)?;
@@ -215,6 +262,23 @@ impl Capture {
             Source::Cookie(name) => jar::value(answer.head, name),
         }
     }
+}
+
+/// What is picked of the values that a path finds.
+fn picked(values: &[&Value], pick: Pick, draw: u64) -> Option<String> {
+    match pick {
+        Pick::First => json_text(values.first()?),
+        Pick::Random => json_text(values.get((draw % values.len().max(1) as u64) as usize)?),
+        Pick::All => serde_json::to_string(values).ok(),
+    }
+}
+
+/// A number of its own for each capture of a call, by the finaliser of SplitMix64 (Steele and others, 2014).
+fn mixed(draw: u64, place: usize) -> u64 {
+    let mut bits = draw.wrapping_add((place as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
 }
 
 fn json_text(value: &Value) -> Option<String> {
@@ -251,12 +315,17 @@ pub fn expectation(node: &Node<'_>) -> Option<Expectation> {
 }
 
 fn json_expectation(node: &Node<'_>) -> Option<JsonExpectation> {
-    let object = node.object(&["path", "equals"])?;
+    let object = node.object(&["path", "equals", "count"])?;
+    if let (Some(node), Some(_)) = (object.get("count"), object.get("equals")) {
+        node.wrong("either equals or count", "one thing is expected of a path");
+    }
+    let count = object.maybe("count", |node| node.whole(0..=1_000_000));
     let node = object.require("path")?;
     Some(JsonExpectation {
         text: node.text()?.to_owned(),
         path: json_path(&node)?,
         equals: object.get("equals").map(|node| node.value.clone()),
+        count: count?.and_then(|count| usize::try_from(count).ok()),
     })
 }
 
@@ -293,6 +362,17 @@ fn json_path(node: &Node<'_>) -> Option<JsonPath> {
     }
 }
 
+/// What a call carries.
+pub fn items(node: &Node<'_>) -> Option<Items> {
+    let object = node.object(&["carried", "failed"])?;
+    let carried = object.need("carried", |node| node.whole(1..=1_000_000));
+    let failed = object.maybe("failed", json_path);
+    Some(Items {
+        carried: u32::try_from(carried?).ok()?,
+        failed: failed?,
+    })
+}
+
 /// The captures of a step, whose names later steps may use.
 pub fn captures(node: &Node<'_>, names: &mut Names) -> Option<Vec<Capture>> {
     all(node
@@ -301,10 +381,46 @@ pub fn captures(node: &Node<'_>, names: &mut Names) -> Option<Vec<Capture>> {
         .map(|(name, node)| capture(&name, &node, names)))
 }
 
+/// Where a captured value stands in an answer.
+fn source(node: &Node<'_>) -> Option<Source> {
+    const PLACES: [&str; 4] = ["json", "header", "regex", "cookie"];
+    let fields = [&PLACES[..], &["pick"]].concat();
+    let object = node.object(&fields)?;
+    let given: Vec<_> = PLACES
+        .into_iter()
+        .filter_map(|key| Some((key, object.get(key)?)))
+        .collect();
+    let [(kind, place)] = &given[..] else {
+        // What is there under another name has been told already.
+        let mut names = node.value.as_object().into_iter().flat_map(|map| map.keys());
+        if names.all(|name| fields.contains(&name.as_str())) {
+            let allowed = format!("an object with one of {}", PLACES.join(", "));
+            node.wrong(allowed, "exactly one must be chosen");
+        }
+        return None;
+    };
+    if let Some(pick) = object.get("pick").filter(|_| *kind != "json") {
+        pick.wrong("pick with json", "only a JSONPath finds several values");
+    }
+    let known = [
+        ("first", Pick::First),
+        ("random", Pick::Random),
+        ("all", Pick::All),
+    ];
+    let pick = object.or("pick", Pick::First, |node| node.one_of(&known))?;
+    Some(match *kind {
+        "json" => Source::Json(json_path(place)?, pick),
+        "header" => Source::Header(place.text()?.to_owned()),
+        "regex" => Source::Regex(regex(place)?),
+        _ => Source::Cookie(place.text()?.to_owned()),
+    })
+}
+
 fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let taken =
-        ["user", "call", "uuid"].contains(&name) || names.constants.iter().any(|(known, _)| known == name);
+    let taken = ["user", "call", "uuid"].contains(&name)
+        || names.constants.iter().any(|(known, _)| known == name)
+        || names.lists.iter().any(|(known, _)| known == name);
     if name.is_empty() || !name.bytes().all(plain) || taken {
         node.wrong(
             "letters, digits and _, and no name that means something else",
@@ -312,12 +428,7 @@ fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
         );
         return None;
     }
-    let source = match node.choice(&["json", "header", "regex", "cookie"])? {
-        ("json", node) => Source::Json(json_path(&node)?),
-        ("header", node) => Source::Header(node.text()?.to_owned()),
-        ("regex", node) => Source::Regex(regex(&node)?),
-        (_, node) => Source::Cookie(node.text()?.to_owned()),
-    };
+    let source = source(node)?;
     let known = names.captured.iter().position(|known| known == name);
     let place = known.unwrap_or_else(|| {
         names.captured.push(name.to_owned());

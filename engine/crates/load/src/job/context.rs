@@ -1,6 +1,7 @@
 //! What reading a job carries along.
 
 use super::fields::Node;
+use crate::template::Listing;
 use patternbench_wire::{Target, read_text};
 use std::path::Path;
 
@@ -15,6 +16,8 @@ pub struct Context<'a> {
     pub step_names: Vec<String>,
     /// Names and values that templates may use.
     pub constants: Vec<(String, String)>,
+    /// Lists that templates may use, by their names.
+    pub lists: Vec<(String, Listing)>,
     /// Names of counters so far.
     pub counters: Vec<String>,
     /// Whether a policy looks into the heads of answers.

@@ -1,11 +1,11 @@
 //! What users do: journeys of steps.
 
-use super::answer::{Capture, Expectation, captures, expectation};
+use super::answer::{Capture, Expectation, Items, captures, expectation, items};
 use super::context::Context;
 use super::feeder::Feeder;
 use super::fields::{Node, Object, all, few, positive_time, time};
 use super::request::{StepRequest, request};
-use crate::template::{Kind, Names, Typed};
+use crate::template::{Kind, Names, Typed, captured_list};
 use crate::units::Nanos;
 use patternbench_wire::Expected;
 
@@ -16,6 +16,9 @@ const MOST_REPEATS: u64 = 10_000;
 const MOST_ATTEMPTS: u64 = 10_000;
 /// The pause before such an attempt, in nanoseconds, unless a step says otherwise.
 const REPEAT_EVERY: Nanos = 100_000_000;
+
+/// How many values a step may be taken for.
+const MOST_VALUES: u64 = 10_000;
 
 /// How many redirects may be followed.
 const MOST_REDIRECTS: u64 = 20;
@@ -54,6 +57,10 @@ pub struct Step {
     pub poll: Option<Poll>,
     /// Whether the call goes on with the same request until its answer is as expected.
     pub until_expected: Option<Repeat>,
+    /// The captured list for each of whose values it is taken; once where there is none.
+    pub each: Option<Each>,
+    /// What it carries, where that is told of.
+    pub items: Option<Items>,
     /// The pause before it, after the step before.
     pub pause: Nanos,
     /// What is to be kept of its answer.
@@ -85,6 +92,15 @@ pub struct Repeat {
     pub limit: Nanos,
     /// How many attempts there are at most.
     pub attempts: u16,
+}
+
+/// A captured list, by its place among the captured values, and how many of its values count.
+#[derive(Debug, Clone, Copy)]
+pub struct Each {
+    /// The place.
+    pub list: usize,
+    /// So many at most.
+    pub at_most: usize,
 }
 
 impl Journey {
@@ -129,6 +145,8 @@ fn journey(node: &Node<'_>, context: &mut Context<'_>, feeder: &Feeder) -> Optio
         captured: Vec::new(),
         counters: std::mem::take(&mut context.counters),
         typed: Vec::new(),
+        lists: context.lists.clone(),
+        item: false,
     };
     let nodes = object.need("steps", few).unwrap_or_default();
     let steps: Vec<_> = nodes
@@ -184,7 +202,7 @@ fn feeder_fits(node: &Node<'_>, feeder: &Feeder, typed: &[(Typed, Kind)]) -> Opt
     fits
 }
 
-const STEP: [&str; 17] = [
+const STEP: [&str; 19] = [
     "name",
     "method",
     "path",
@@ -200,6 +218,8 @@ const STEP: [&str; 17] = [
     "capture",
     "poll",
     "until_expected",
+    "each",
+    "items",
     "pause_us",
     "repeat",
 ];
@@ -217,19 +237,28 @@ fn step(
     let pause = object.or("pause_us", 0, time);
     let repeat = object.or("repeat", 1, |node| node.whole(1..=MOST_REPEATS));
     let expect = object.or("expect", Expectation::default(), expectation);
+    let each = object.maybe("each", |node| each(node, names));
+    if let (Some(node), Some(_)) = (object.get("each"), object.get("repeat")) {
+        node.wrong("either each or repeat", "a step is taken often in one way");
+    }
+    let items = object.maybe("items", items);
+    names.item = matches!(each, Some(Some(_)));
     let request = request(&object, context, names);
     let captures = object.or("capture", Vec::new(), |node| captures(node, names));
     let poll = object.maybe("poll", |node| poll(node, context, names, cookies));
+    names.item = false;
     let until_expected = object.maybe("until_expected", until_expected);
     if let (Some(node), Some(_)) = (object.get("until_expected"), object.get("poll")) {
         node.wrong("either until_expected or poll", "a call goes on in one way");
     }
     let (request, expect, captures, max_redirects) = (request?, expect?, captures?, max_redirects?);
+    let items = items?;
     let follows = max_redirects > 0;
     let needed = captures
         .iter()
         .map(Capture::body_needed)
-        .fold(expect.body_needed(), usize::max);
+        .fold(expect.body_needed(), usize::max)
+        .max(items.as_ref().map_or(0, Items::body_needed));
     let expected = Expected {
         to_head_request: request.is_head(),
         keep_head: cookies || follows || !captures.is_empty() || context.keep_heads,
@@ -247,10 +276,24 @@ fn step(
         captures,
         poll,
         until_expected: until_expected?,
+        each: each?,
+        items,
         pause: pause?,
         expected,
     };
     Some((step, usize::try_from(repeat?).ok()?))
+}
+
+fn each(node: &Node<'_>, names: &mut Names) -> Option<Each> {
+    let object = node.object(&["of", "at_most"])?;
+    let at_most = object.or("at_most", MOST_VALUES, |node| node.whole(1..=MOST_VALUES));
+    let of = object.require("of")?;
+    let list = captured_list(of.text()?, names);
+    let list = list.map_err(|message| of.wrong("the name of a list that a step before captures", message));
+    Some(Each {
+        list: list.ok()?,
+        at_most: usize::try_from(at_most?).ok()?,
+    })
 }
 
 fn until_expected(node: &Node<'_>) -> Option<Repeat> {

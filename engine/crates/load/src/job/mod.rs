@@ -5,13 +5,14 @@ mod context;
 mod feeder;
 pub mod fields;
 mod journey;
+mod lists;
 pub(crate) mod policies;
 pub(crate) mod request;
 mod workload;
 
-pub use answer::{Capture, Expectation, Kept};
+pub use answer::{Capture, Expectation, Items, Kept};
 pub use feeder::Feeder;
-pub use journey::{Journey, Poll, Repeat, Step};
+pub use journey::{Each, Journey, Poll, Repeat, Step};
 pub use request::{Filled, StepRequest};
 pub use workload::{Arrivals, Closed, Late, Open, Pace, Turn, Until, Workload};
 
@@ -60,6 +61,8 @@ pub struct Job {
     pub counters: usize,
     /// Whether every attempt is written to a file.
     pub log_attempts: bool,
+    /// Whether that file tells journeys and items.
+    pub log_journeys: bool,
     /// How many attempts are told one by one.
     pub trace: usize,
     /// How often somebody is told how the round is going.
@@ -133,7 +136,7 @@ impl Job {
     }
 }
 
-const JOB: [&str; 17] = [
+const JOB: [&str; 19] = [
     "lateness",
     "core",
     "priority",
@@ -149,8 +152,10 @@ const JOB: [&str; 17] = [
     "rejected_pause_us",
     "groups",
     "log_attempts",
+    "log_journeys",
     "trace",
     "constants",
+    "lists",
 ];
 
 fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
@@ -167,8 +172,10 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let duration = object.maybe("duration_us", positive_time);
     let drain = object.or("drain_us", 30_000_000_000, time);
     let log_attempts = object.or("log_attempts", true, Node::flag);
+    let log_journeys = object.or("log_journeys", false, Node::flag);
     let trace = object.or("trace", 0, |node| node.whole(0..=MOST_TRACED));
     let constants = object.or("constants", Vec::new(), constants);
+    let lists = object.or("lists", Vec::new(), lists::lists);
     let lateness = object.or("lateness", Lateness::default(), lateness);
     let core = object.maybe("core", |node| node.whole(0..=1 << 20));
     let priority = object.or("priority", true, Node::flag);
@@ -181,6 +188,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         folder,
         step_names: Vec::new(),
         constants: constants.clone().unwrap_or_default(),
+        lists: lists.clone().unwrap_or_default(),
         counters: Vec::new(),
         targets: targets.clone().unwrap_or_default(),
     };
@@ -190,6 +198,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     must_end(node, duration, &groups);
     contract?;
     constants?;
+    lists?;
     tls?;
     Some(Job {
         lateness: lateness?,
@@ -207,6 +216,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         groups,
         step_names: context.step_names,
         log_attempts: log_attempts?,
+        log_journeys: log_journeys?,
         trace: usize::try_from(trace?).ok()?,
         tick: TICK,
         ends_without_sockets: false,

@@ -186,6 +186,7 @@ fn fixed(parts: &Parts, target: &Target) -> Vec<u8> {
         counters: &mut [],
         columns: &[],
         captured: &[],
+        item: "",
         random: &mut random,
     };
     parts.fill(target, &mut values).render(target, None)

@@ -1,7 +1,7 @@
 //! Answers, as they come in over connections.
 
 use super::runner::Runner;
-use super::session::{group_of, step_of};
+use super::session::{draw, group_of, step_of};
 use super::verdict::{Ended, Verdict, judge_answer, judge_first, judge_poll};
 use super::wires::{Attempt, Key};
 use super::world::World;
@@ -51,7 +51,7 @@ impl<W: World> Runner<W> {
                 let why = refusal.to_string();
                 (self.refuse(refusal), Some(why))
             }
-            None => (self.examine(job, attempt, key, answer, now), None),
+            None => (self.examine_all(job, attempt, key, answer, now), None),
         };
         self.trace_answer(job, attempt, key, (answer, verdict), refused, now);
         self.listen(attempt, key, answer);
@@ -76,6 +76,26 @@ impl<W: World> Runner<W> {
         }
     }
 
+    /// What an answer means, and how many of the items that its call carries have failed.
+    fn examine_all(&mut self, job: &Job, attempt: Attempt, key: Key, answer: Answer, now: Nanos) -> Verdict {
+        let verdict = self.examine(job, attempt, key, answer, now);
+        let Some(items) = &step_of(job, &self.sessions[attempt.session]).items else {
+            return verdict;
+        };
+        let failed = self.wires.parser(key).and_then(|parser| {
+            items.failed(&Kept {
+                status: answer.status,
+                head: parser.head(),
+                body: parser.body(),
+            })
+        });
+        self.sessions[attempt.session].failed_items = failed.unwrap_or(0);
+        match verdict {
+            Verdict::Good if failed.is_none() => Verdict::Unexpected,
+            verdict => verdict,
+        }
+    }
+
     /// What an answer means, as far as the step looks into it.
     pub(super) fn examine(
         &mut self,
@@ -87,7 +107,7 @@ impl<W: World> Runner<W> {
     ) -> Verdict {
         let session = &mut self.sessions[attempt.session];
         let step = step_of(job, session);
-        let polling = session.polls(step);
+        let (polling, draw) = (session.polls(step), draw(job, session));
         let memory = session.memory.as_deref_mut();
         if memory.is_none() && step.expected.keep_body == 0 {
             return if step.expect.allows(answer.status) {
@@ -110,7 +130,7 @@ impl<W: World> Runner<W> {
         let too_late = |poll: &Poll| now + poll.every > session.intended.saturating_add(poll.limit);
         match &step.poll {
             Some(poll) if polling => judge_poll(poll, &kept, too_late(poll)),
-            poll => match (judge_first(step, &kept, memory), poll) {
+            poll => match (judge_first(step, &kept, memory, draw), poll) {
                 (Verdict::Good, Some(poll)) if too_late(poll) => Verdict::Unexpected,
                 (Verdict::Good, Some(_)) => Verdict::Again,
                 (verdict, _) => verdict,

@@ -53,10 +53,12 @@ impl<W: World> Runner<W> {
     fn drop_arrival(&mut self, job: &Job, group: usize, journey: usize, due: Nanos, user: u32) {
         let call = self.groups[group].next_call(user);
         let moment = (due / 1000) as i64;
+        self.begun_journeys = self.begun_journeys.wrapping_add(1);
+        let step = &job.groups[group].journeys[journey].steps[0];
         self.log.push(Row {
             user,
             group: group as u16,
-            step: job.groups[group].journeys[journey].steps[0].name,
+            step: step.name,
             call,
             attempt: 0,
             status: 0,
@@ -72,6 +74,10 @@ impl<W: World> Runner<W> {
             call_response_us: 0,
             call_success: false,
             redirects: 0,
+            journey: self.begun_journeys,
+            ends_journey: job.log_journeys,
+            items: step.items.as_ref().map_or(0, |items| items.carried),
+            failed_items: 0,
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Attempts: sent over a connection, watched, ended and logged.
 
 use super::runner::Runner;
-use super::session::{Session, group_of, journey_of, microseconds, step_of};
+use super::session::{Session, ends_journey, group_of, journey_of, microseconds, step_of};
 use super::timers::Alarm;
 use super::trace::keeping;
 use super::verdict::{Ended, Verdict, judge};
@@ -116,6 +116,7 @@ impl<W: World> Runner<W> {
             counters: &mut self.counters,
             columns,
             captured: &memory.captured,
+            item: memory.present(),
             random: &mut self.random,
         };
         let traced = self.trace.is_some();
@@ -196,7 +197,7 @@ impl<W: World> Runner<W> {
             success,
             now,
         );
-        self.log_attempt(step, attempt, ended, now, again.is_none());
+        self.log_attempt(job, step, attempt, ended, now, again.is_none());
         self.sessions[index].wire = kept;
         match again {
             Some(at) => self.ask_again(job, index, at, now),
@@ -204,9 +205,20 @@ impl<W: World> Runner<W> {
         }
     }
 
-    fn log_attempt(&mut self, step: &Step, attempt: Attempt, ended: Ended, now: Nanos, ends: bool) {
+    fn log_attempt(
+        &mut self,
+        job: &Job,
+        step: &Step,
+        attempt: Attempt,
+        ended: Ended,
+        now: Nanos,
+        ends: bool,
+    ) {
         self.last_end = now;
-        let row = self.row(step, attempt, ended, now, ends);
+        let mut row = self.row(step, attempt, ended, now, ends);
+        let session = &self.sessions[attempt.session];
+        let over = ends && !matches!(ended, Ended::Abandoned);
+        row.ends_journey = job.log_journeys && over && ends_journey(job, session, row.success);
         self.log.push(row);
     }
 
@@ -244,6 +256,10 @@ impl<W: World> Runner<W> {
             },
             call_success: success,
             redirects: attempt.hops,
+            journey: session.number,
+            ends_journey: false,
+            items: step.items.as_ref().map_or(0, |items| items.carried),
+            failed_items: session.failed_items,
         }
     }
 
@@ -257,7 +273,7 @@ impl<W: World> Runner<W> {
                 self.last_end = now;
                 self.hold(attempt.session, row);
             } else {
-                self.log_attempt(step, attempt, Ended::Abandoned, now, true);
+                self.log_attempt(job, step, attempt, Ended::Abandoned, now, true);
             }
         }
         self.abandon_guarded(job, now);

@@ -5,7 +5,7 @@
 
 use super::guarded::Guarded;
 use super::runner::Runner;
-use super::session::{microseconds, step_of};
+use super::session::{ends_journey, microseconds, step_of};
 use super::timers::Alarm;
 use super::verdict::{Ended, Verdict, judge};
 use super::wires::{Attempt, Key};
@@ -267,7 +267,8 @@ impl<W: World> Runner<W> {
         self.call_ended(job, index, good, rejected, now);
     }
 
-    /// Logs the row that ends a call: that of its last attempt, or one that says why it had none.
+    /// Logs the row that ends a call: that of its last attempt, or one that says why it had none. Where the time is over
+    /// (`unsent` is dropped) its journey has not ended.
     fn log_end(&mut self, job: &Job, index: usize, good: bool, unsent: Outcome, now: Nanos) {
         let intended_us = microseconds(self.sessions[index].intended);
         let held = self.guarded(index).and_then(|guarded| guarded.held.take());
@@ -280,6 +281,8 @@ impl<W: World> Runner<W> {
             // A good answer that was to be asked again, and then could not.
             (row.success, row.outcome) = (false, Outcome::ExpectationFailed);
         }
+        let over = unsent != Outcome::Dropped;
+        row.ends_journey = job.log_journeys && over && ends_journey(job, &self.sessions[index], good);
         self.log.push(row);
     }
 
@@ -305,6 +308,13 @@ impl<W: World> Runner<W> {
             call_response_us: 0,
             call_success: false,
             redirects: 0,
+            journey: session.number,
+            ends_journey: false,
+            items: step_of(job, session)
+                .items
+                .as_ref()
+                .map_or(0, |items| items.carried),
+            failed_items: 0,
         }
     }
 

@@ -47,6 +47,8 @@ pub struct Runner<W: World> {
     pub abandoned: u64,
     /// Journeys that ended, of those that began after the warm-up.
     pub journeys: u64,
+    /// The number of the latest journey.
+    pub begun_journeys: u32,
     pub refused: Vec<(Refusal, u64)>,
     pub tls_reason: Option<String>,
     /// The attempts that are told one by one, where the job asks for that.
@@ -88,6 +90,7 @@ impl<W: World> Runner<W> {
             measured_failures: [0; Failure::ALL.len()],
             abandoned: 0,
             journeys: 0,
+            begun_journeys: 0,
             refused: Vec::new(),
             tls_reason: None,
             trace: Trace::new(job.trace),

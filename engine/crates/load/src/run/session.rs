@@ -4,7 +4,8 @@ use super::guarded::Guarded;
 use super::spread::Spread;
 use super::wires::Key;
 use crate::jar::Jar;
-use crate::job::{Closed, Feeder, Group, Job, Journey, Step, Until, Workload};
+use crate::job::{Closed, Each, Feeder, Group, Job, Journey, Step, Until, Workload};
+use crate::template::elements;
 use crate::units::Nanos;
 use rand_core::Rng;
 use rand_pcg::Pcg64;
@@ -95,6 +96,10 @@ pub struct Session {
     /// Whether a journey begins with the next call, and whether it began after the warm-up.
     pub fresh: bool,
     pub measured: bool,
+    /// The number of the present journey in the round.
+    pub number: u32,
+    /// How many items of the present call have failed, as its latest answer tells.
+    pub failed_items: u32,
     /// Journeys that ended, of those that began after the warm-up.
     pub journeys: u64,
     /// Whether the present call asks again and again.
@@ -114,6 +119,16 @@ pub struct Memory {
     pub captured: Vec<String>,
     pub jar: Jar,
     pub line: usize,
+    /// The values that the present step is taken for, and which of them is next.
+    pub items: Vec<String>,
+    pub item: usize,
+}
+
+impl Memory {
+    /// The value that the present call is for.
+    pub fn present(&self) -> &str {
+        self.items.get(self.item).map_or("", String::as_str)
+    }
 }
 
 impl Session {
@@ -133,6 +148,8 @@ impl Session {
             paced: 0,
             fresh: true,
             measured: false,
+            number: 0,
+            failed_items: 0,
             journeys: 0,
             again: false,
             wire: None,
@@ -167,6 +184,56 @@ pub fn step_of<'j>(job: &'j Job, session: &Session) -> &'j Step {
     let journey = journey_of(job, session);
     // A session stands before or in a step of its journey until it ends.
     &journey.steps[journey.order[session.step]]
+}
+
+/// Whether a session's journey ends with its present call.
+pub fn ends_journey(job: &Job, session: &Session, success: bool) -> bool {
+    let journey = journey_of(job, session);
+    !success && journey.stop_on_failure || !has_next(journey, session)
+}
+
+fn has_next(journey: &Journey, session: &Session) -> bool {
+    let memory = session.memory.as_deref();
+    let comes = |step: &Step| step.each.is_none_or(|each| !values(memory, each).is_empty());
+    let mut later = (session.step + 1..).map_while(|place| journey.step(place));
+    memory.is_some_and(|memory| memory.item + 1 < memory.items.len()) || later.any(comes)
+}
+
+/// Moves a session to the next call of its journey; false where there is none.
+pub fn advance(journey: &Journey, session: &mut Session) -> bool {
+    if let Some(memory) = session.memory.as_deref_mut() {
+        memory.item += 1;
+        if memory.item < memory.items.len() {
+            return true;
+        }
+        memory.items.clear();
+    }
+    loop {
+        session.step += 1;
+        match journey.step(session.step) {
+            None => return false,
+            Some(Step { each: None, .. }) => return true,
+            Some(Step { each: Some(each), .. }) => {
+                let items = values(session.memory.as_deref(), *each);
+                if let Some(memory) = session.memory.as_deref_mut().filter(|_| !items.is_empty()) {
+                    (memory.items, memory.item) = (items, 0);
+                    return true;
+                }
+            }
+        }
+    }
+}
+
+/// The values that a step is taken for.
+fn values(memory: Option<&Memory>, each: Each) -> Vec<String> {
+    memory.map_or_else(Vec::new, |memory| {
+        elements(&memory.captured[each.list], each.at_most)
+    })
+}
+
+/// What decides which of several values the present call of a session picks.
+pub fn draw(job: &Job, session: &Session) -> u64 {
+    job.seed.rotate_left(17) ^ (u64::from(session.user) << 32 | u64::from(session.call))
 }
 
 pub fn microseconds(nanos: Nanos) -> i64 {

@@ -1,7 +1,7 @@
 //! Tells attempts one by one while they end.
 
 use super::runner::Runner;
-use super::session::step_of;
+use super::session::{draw, step_of};
 use super::trace::{Heard, captured, missed, shown};
 use super::verdict::{Ended, Verdict, judge};
 use super::wires::{Attempt, Key, Wire};
@@ -52,9 +52,9 @@ impl<W: World> Runner<W> {
             status: Some(answer.status),
             outcome: outcome.name(),
             success,
-            missed: refused.or_else(|| missed(step, &kept, verdict, polling)),
+            missed: refused.or_else(|| missed(step, &kept, verdict, (polling, draw(job, session)))),
             captured: if success && !polling {
-                captured(step, &kept)
+                captured(step, &kept, draw(job, session))
             } else {
                 Map::new()
             },

@@ -76,16 +76,29 @@ pub struct Heard {
 }
 
 /// What of an answer was not as expected, or, where the call asks again, what it waits for.
-pub fn missed(step: &Step, kept: &Kept<'_>, verdict: Verdict, polling: bool) -> Option<String> {
+pub fn missed(
+    step: &Step,
+    kept: &Kept<'_>,
+    verdict: Verdict,
+    (polling, draw): (bool, u64),
+) -> Option<String> {
     match (&step.poll, polling) {
         (Some(poll), true) => missed_by_poll(poll, kept),
         (poll, _) => step
             .expect
             .missed(kept)
-            .or_else(|| step.captures.iter().find_map(|capture| capture.missed(kept)))
+            .or_else(|| {
+                step.captures
+                    .iter()
+                    .find_map(|capture| capture.missed(kept, draw))
+            })
             .or_else(|| {
                 let late = poll.is_some() && verdict == Verdict::Unexpected;
                 late.then(|| "the limit of `poll` was over before it could begin".to_owned())
+            })
+            .or_else(|| {
+                let unread = step.items.is_some() && verdict == Verdict::Unexpected;
+                unread.then(|| "the items that have failed can't be read".to_owned())
             }),
     }
 }
@@ -95,10 +108,10 @@ fn missed_by_poll(poll: &Poll, kept: &Kept<'_>) -> Option<String> {
     poll.expect.missed(kept).or_else(awaited)
 }
 
-pub fn captured(step: &Step, kept: &Kept<'_>) -> Map<String, Value> {
+pub fn captured(step: &Step, kept: &Kept<'_>, draw: u64) -> Map<String, Value> {
     let values = step.captures.iter();
     values
-        .filter_map(|capture| Some((capture.name.clone(), Value::from(capture.find(kept)?))))
+        .filter_map(|capture| Some((capture.name.clone(), Value::from(capture.find(kept, draw)?))))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::guarded::Guarded;
 use super::runner::Runner;
-use super::session::{Session, group_of, journey_of, step_of};
+use super::session::{Session, advance, ends_journey, group_of, journey_of, step_of};
 use super::timers::Alarm;
 use super::wires::Key;
 use super::world::World;
@@ -46,9 +46,12 @@ impl<W: World> Runner<W> {
         let group = &mut self.groups[session.group];
         session.step = 0;
         session.fresh = true;
+        self.begun_journeys = self.begun_journeys.wrapping_add(1);
+        session.number = self.begun_journeys;
         session.journey = journey.unwrap_or_else(|| group.journeys.next());
         if let Some(memory) = &mut session.memory {
             let group_job = &job.groups[session.group];
+            memory.items.clear();
             memory.captured.clear();
             memory
                 .captured
@@ -89,6 +92,7 @@ impl<W: World> Runner<W> {
         let group = &mut self.groups[session.group];
         session.intended = intended;
         session.attempts = 0;
+        session.failed_items = 0;
         if std::mem::take(&mut session.fresh) {
             session.measured = intended >= self.warm_up;
         }
@@ -200,13 +204,10 @@ impl<W: World> Runner<W> {
             (Some(now), 0)
         };
         session.call = session.call.wrapping_add(1);
-        session.step += 1;
         let journey = journey_of(job, session);
-        if let Some(step) = journey
-            .step(session.step)
-            .filter(|_| success || !journey.stop_on_failure)
-        {
-            let at = next_step(job, session, now + step.pause + rest);
+        if (success || !journey.stop_on_failure) && advance(journey, session) {
+            let pause = step_of(job, session).pause + rest;
+            let at = next_step(job, session, now + pause);
             return self.go_on_at(job, index, moment, at);
         }
         if !session.is_user {
@@ -276,10 +277,4 @@ fn turn(job: &Job, session: &Session, now: Nanos) -> Option<Nanos> {
     };
     let at = session.paced + pace.every;
     Some(if pace.late == Late::Shift { at.max(now) } else { at })
-}
-
-/// Whether a journey ends with its present call.
-fn ends_journey(job: &Job, session: &Session, success: bool) -> bool {
-    let journey = journey_of(job, session);
-    journey.step(session.step + 1).is_none() || !success && journey.stop_on_failure
 }

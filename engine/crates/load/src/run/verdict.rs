@@ -48,14 +48,14 @@ pub fn judge_answer(expect: &Expectation, kept: &Kept<'_>) -> Verdict {
 }
 
 /// The first answer of a call: as expected, and everything found that later steps want to know.
-pub fn judge_first(step: &Step, kept: &Kept<'_>, memory: &mut Memory) -> Verdict {
+pub fn judge_first(step: &Step, kept: &Kept<'_>, memory: &mut Memory, draw: u64) -> Verdict {
     let verdict = judge_answer(&step.expect, kept);
     if verdict != Verdict::Good {
         return verdict;
     }
     let mut verdict = Verdict::Good;
     for capture in &step.captures {
-        match capture.find(kept) {
+        match capture.find(kept, draw) {
             Some(value) => memory.captured[capture.place] = value,
             None => verdict = Verdict::Unexpected,
         }

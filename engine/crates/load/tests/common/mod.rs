@@ -175,6 +175,15 @@ pub struct Attempt {
     pub success: bool,
     pub bytes: Option<u32>,
     pub warm_up: bool,
+    pub journey: Option<u32>,
+    pub ends_journey: Option<bool>,
+    pub items: Option<u32>,
+    pub failed_items: Option<u32>,
+}
+
+/// A value of a column that only rounds of journeys have.
+fn column<T>(row: &Row, place: usize, read: fn(&Row, usize) -> parquet::errors::Result<T>) -> Option<T> {
+    (row.len() > place).then(|| read(row, place).ok()).flatten()
 }
 
 impl Attempt {
@@ -194,6 +203,10 @@ impl Attempt {
             success: row.get_bool(11).unwrap(),
             bytes: row.get_uint(12).ok(),
             warm_up: row.get_bool(13).unwrap(),
+            journey: column(row, 14, Row::get_uint),
+            ends_journey: column(row, 15, Row::get_bool),
+            items: column(row, 16, Row::get_uint),
+            failed_items: column(row, 17, Row::get_uint),
         }
     }
 }

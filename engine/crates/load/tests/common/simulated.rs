@@ -143,6 +143,7 @@ pub fn simulate(job: &Value, service: Service) -> (Vec<Row>, Finished) {
         file: None,
         groups: job.groups.iter().map(|group| group.name.clone()).collect(),
         steps: job.step_names.clone(),
+        journeys: false,
         observer: Some(Box::new(rows.clone())),
     };
     let log = AttemptLog::start(settings).unwrap();

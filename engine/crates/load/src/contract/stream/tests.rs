@@ -122,6 +122,7 @@ fn crowded(job: Job) -> Finished {
         file: None,
         groups: vec!["all".to_owned()],
         steps: vec!["request".to_owned()],
+        journeys: false,
         observer: None,
     };
     let log = AttemptLog::start(settings).unwrap();
