@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -15,8 +16,10 @@ from patternbench.cli.terminal import Plain
 from patternbench.drivers import choice
 from patternbench.plan import estimate, fraction
 from patternbench.plan.expand import Plan, size
+from patternbench.plan.order import rounds_of
 from patternbench.records.inputs import Inputs
 from patternbench.run import inspection, preflight
+from patternbench.run.changeovers import Changeovers, Starts, counted
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
 from patternbench.study.files import read_text
@@ -46,9 +49,9 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
     for sentence in inspection.warnings_of(parse_study(text, study_file)):
         output.note(sentence)
     if json_:
-        output.as_json(expanded.as_json() | described_part(study, expanded))
+        output.as_json(expanded.as_json() | described_part(study, expanded) | _starts_part(study, expanded, inputs))
     else:
-        show(study, expanded, everything)
+        show(study, expanded, inputs, everything)
 
 
 def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> None:
@@ -76,21 +79,54 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
     return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *aliases]}
 
 
-def _guess(study: Study, expanded: Plan, rounds: int) -> float:
-    """How many seconds so many rounds will take; the load engine warms up at the beginning of each."""
+def starts_of(study: Study, expanded: Plan, inputs: Inputs, rounds: int) -> list[Starts]:
+    """What is started before each of so many rounds of every scenario, as long as all goes well."""
+    changeovers = Changeovers(study, inputs)
+    scenarios = {scenario.id: scenario for scenario in expanded.scenarios}
+    order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=changeovers.group)
+    return changeovers.starts(scenarios[round_.scenario] for round_ in order)
+
+
+def _starts_part(study: Study, expanded: Plan, inputs: Inputs) -> dict[str, dict[str, int]]:
+    """How often each component is started in the fewest rounds."""
+    return {"starts": counted(starts_of(study, expanded, inputs, fewest(study.rounds)))}
+
+
+def _guess(study: Study, expanded: Plan, inputs: Inputs, rounds: int) -> str:
+    """How long so many rounds will take; the load engine warms up at the beginning of each."""
     clients = {scenario.client for scenario in expanded.scenarios}
     warm_up_s = {client: study.warm_up.seconds for client in clients if choice.by_engine(study, client)}
-    return estimate.seconds(expanded.scenarios, rounds, warm_up_s)
+    changeovers = sum(1 for starts in starts_of(study, expanded, inputs, rounds) if starts)
+    return output.seconds(estimate.seconds(expanded.scenarios, rounds, warm_up_s, changeovers))
 
 
-def show(study: Study, expanded: Plan, everything: bool) -> None:
+def _starts_sentence(starts: Sequence[Starts]) -> str:
+    """How often components are started, and how often each of those that are started again."""
+    counts = counted(starts)
+    again = ", ".join(f"{name} {count} times" for name, count in counts.items() if count > 1)
+    rest = f": {again}, the others once" if again else ", each component once"
+    return f"components are started before {sum(map(bool, starts))} of {len(starts)} rounds{rest}"
+
+
+def _sentences(study: Study, expanded: Plan, inputs: Inputs) -> Iterator[str]:
+    """What is to be known of a plan besides its factors and scenarios."""
+    starts = starts_of(study, expanded, inputs, fewest(study.rounds))
+    if any(starts):
+        yield _starts_sentence(starts)
+    yield from (f"! {sentence}" for sentence in described_part(study, expanded).get("aliasing", []))
+    yield from (f"! left out: {sentence}" for sentence in expanded.left_out)
+    for client, words in inspection.commands(study.clients).items():
+        yield f"! the study starts a command of its author as client {client}: {' '.join(words)}"
+
+
+def show(study: Study, expanded: Plan, inputs: Inputs, everything: bool) -> None:
     """Print a plan for people."""
     console = Plain()
     count = len(expanded.scenarios)
     least, most = fewest(study.rounds), largest(study.rounds)
-    guess = output.seconds(_guess(study, expanded, least))
+    guess = _guess(study, expanded, inputs, least)
     if most > least:
-        guess += f" to {output.seconds(_guess(study, expanded, most))}"
+        guess += f" to {_guess(study, expanded, inputs, most)}"
     rounds, total = (
         (str(least), str(count * least))
         if most == least
@@ -99,12 +135,8 @@ def show(study: Study, expanded: Plan, everything: bool) -> None:
     title = f": {count} scenarios x {rounds} rounds = {total} rounds"
     console.print(Text.assemble((study.name, "bold"), title))
     console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
-    for sentence in described_part(study, expanded).get("aliasing", []):
-        console.print(f"! {sentence}")
-    for sentence in expanded.left_out:
-        console.print(f"! left out: {sentence}")
-    for client, words in inspection.commands(study.clients).items():
-        console.print(f"! the study starts a command of its author as client {client}: {' '.join(words)}")
+    for sentence in _sentences(study, expanded, inputs):
+        console.print(sentence)
     factors = Table("factor", "role", "unit", "levels", box=None)
     for factor in expanded.factors.values():
         factors.add_row(factor.name, factor.role.value, factor.unit.value, ", ".join(map(str, factor.levels)))

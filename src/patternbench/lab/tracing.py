@@ -14,6 +14,7 @@ from patternbench.lab.components.otlp_receiver import OtlpReceiver
 from patternbench.lab.launch import Launch
 from patternbench.lab.references import reference
 from patternbench.lab.topology import Topology
+from patternbench.study.watching import Watch, share_of
 
 RECEIVER = "otlp-receiver"
 """The name of the receiver among the components."""
@@ -30,6 +31,12 @@ class Tracing:
 
     share: float
     port: int = 0
+
+
+def tracing_of(watch: Watch) -> Tracing | None:
+    """How a system is traced of which observers are asked this; None where it is no traces."""
+    traces = watch.traces
+    return Tracing(share_of(traces.sample.level), traces.port) if traces else None
 
 
 def traced(topology: Topology, tracing: Tracing | None) -> Topology:

@@ -16,18 +16,23 @@ CAPACITY_PER_S = 600.0
 """What such a service answers per second at most: a guess too."""
 OVERHEAD_S = 0.1
 """What lies between two rounds on a system that stays up."""
+CHANGEOVER_S = 1.0
+"""What lies in addition between two rounds before which components are started, side by side: a guess too."""
 UNKNOWN_S = 30.0
 """What a schedule lasts whose length only its file knows: a guess."""
 LARGEST_FAULT = 0.99
 
 
-def seconds(scenarios: tuple[Scenario, ...], rounds: int, warm_up_s: Mapping[str, float]) -> float:
+def seconds(
+    scenarios: tuple[Scenario, ...], rounds: int, warm_up_s: Mapping[str, float], changeovers: int = 0
+) -> float:
     """A guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off.
 
     `warm_up_s` has what each of a client's rounds begins with, unmeasured; a client that it lacks warms up once.
+    `changeovers` is how many rounds components are started for.
     """
     durations_s = (round_seconds(one) + warm_up_s.get(one.client, 0.0) + OVERHEAD_S for one in scenarios)
-    return sum(durations_s) * rounds
+    return sum(durations_s) * rounds + changeovers * CHANGEOVER_S
 
 
 def round_seconds(scenario: Scenario) -> float:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.study.models import Order
 from patternbench.study.tree import plain
 
 OUTSIDE = -1
 """The index and block of what is run outside the measured rounds."""
+Group = Callable[[Scenario], str]
+"""Tells by a text which scenarios stay together within a block."""
+
+
+def by_system(scenario: Scenario) -> str:
+    """The group of all scenarios of one system with the same settings, traced alike."""
+    return content_id([plain(scenario.system), scenario.sample])
 
 
 @dataclass(frozen=True)
@@ -31,17 +39,21 @@ class Round:
         return {"index": self.index, "block": self.block, "scenario": self.scenario}
 
 
-def rounds_of(scenarios: Sequence[Scenario], rounds: int, seed: int, order: str) -> list[Round]:
+def rounds_of(
+    scenarios: Sequence[Scenario], rounds: int, seed: int, order: Order, *, group: Group = by_system
+) -> list[Round]:
     """Every round of a run in the order of execution.
 
     ``shuffled``: block after block, each holding every scenario once, shuffled by the seed so that drift of the machine
-    falls on all scenarios alike; scenarios of one system stay together within a block, since changing it restarts it.
+    falls on all scenarios alike; scenarios of one ``group`` stay together within a block, as between them nothing has
+    to be started (a split plot). ``fully_shuffled``: the same, without groups (complete randomization of each block).
     ``declared``: scenario after scenario, all rounds of one in a row, as the paper's tool does.
     """
     if order == "declared":
         places = [(block, scenario) for scenario in scenarios for block in range(rounds)]
     else:
-        places = [(block, scenario) for block in range(rounds) for scenario in _shuffled(scenarios, seed, block)]
+        blocks = (_block(scenarios, seed, block, order, group) for block in range(rounds))
+        places = [(block, scenario) for block, ordered in enumerate(blocks) for scenario in ordered]
     return [Round(index, block, scenario.id) for index, (block, scenario) in enumerate(places)]
 
 
@@ -51,22 +63,31 @@ def counting_passes(scenarios: Sequence[Scenario]) -> list[Round]:
 
 
 def next_block(
-    rounds: Sequence[Round], scenarios: Sequence[Scenario], kept: Collection[str], seed: int, order: str
+    rounds: Sequence[Round],
+    scenarios: Sequence[Scenario],
+    kept: Collection[str],
+    seed: int,
+    order: Order,
+    *,
+    group: Group = by_system,
 ) -> list[Round]:
     """The block that follows ``rounds``: a round of each ``kept`` scenario (by id), in the whole block's order."""
     block = max((round_.block for round_ in rounds), default=-1) + 1
-    ordered = scenarios if order == "declared" else _shuffled(scenarios, seed, block)
+    ordered = _block(scenarios, seed, block, order, group)
     ids = [scenario.id for scenario in ordered if scenario.id in kept]
     return [Round(len(rounds) + number, block, scenario) for number, scenario in enumerate(ids)]
 
 
-def _shuffled(scenarios: Sequence[Scenario], seed: int, block: int) -> list[Scenario]:
+def _block(scenarios: Sequence[Scenario], seed: int, block: int, order: Order, group: Group) -> list[Scenario]:
+    """The scenarios in the order of one block."""
+    if order == "declared":
+        return list(scenarios)
     source = random.Random(f"{seed}/{block}")
     groups: dict[str, list[Scenario]] = {}
     for scenario in scenarios:
-        groups.setdefault(content_id([plain(scenario.system), scenario.sample]), []).append(scenario)
-    order = list(groups.values())
-    source.shuffle(order)
-    for group in order:
-        source.shuffle(group)
-    return [scenario for group in order for scenario in group]
+        groups.setdefault(group(scenario) if order == "shuffled" else scenario.id, []).append(scenario)
+    shuffled = list(groups.values())
+    source.shuffle(shuffled)
+    for together in shuffled:
+        source.shuffle(together)
+    return [scenario for together in shuffled for scenario in together]

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from patternbench.records.folder import RunFolder, read_json, write_json
+from patternbench.records.journal import Started
 from patternbench.study.configuration import Configuration
 from patternbench.study.load import dotted
 from patternbench.study.problems import InputError, Problem
@@ -93,13 +94,29 @@ class KeptFile(StoredPart):
     copied_to: Annotated[str, Field(alias="copy")]
 
 
+class ComponentStarts(StoredPart):
+    """How often a component was started for the rounds of a run, how many seconds that took, and how often for what.
+
+    The journal has each start with its round.
+    """
+
+    count: int = 0
+    seconds: float = 0.0
+    reasons: dict[str, int] = {}
+
+    def and_another(self, start: Started) -> ComponentStarts:
+        """These, and one more."""
+        reasons = {**self.reasons, start.why: self.reasons.get(start.why, 0) + 1}
+        return ComponentStarts(count=self.count + 1, seconds=self.seconds + start.seconds, reasons=reasons)
+
+
 class Manifest(StoredPart):
     """``manifest.json``: what was measured, by what, on what.
 
     ``rounds`` is what the study asks for, ``objective_s`` its objective in seconds, ``started`` a time in UTC,
     ``left_out`` why each client was left out. ``clients`` has what each says of itself, ``accounts`` who a component
-    ran as, ``limits`` what it was limited to, ``generator`` what the load engine had of the machine: they are known
-    once the run has gone on.
+    ran as, ``limits`` what it was limited to, ``generator`` what the load engine had of the machine, ``starts``
+    how often each component was started and why: they are known once the run has gone on.
     """
 
     manifest: Literal[1]
@@ -124,6 +141,7 @@ class Manifest(StoredPart):
     accounts: dict[str, str] = {}
     limits: dict[str, str] = {}
     generator: dict[str, object] = {}
+    starts: dict[str, ComponentStarts] = {}
 
     def with_more(self, part: str, more: Mapping[str, object]) -> Manifest:
         """The same manifest with more in one of its parts."""

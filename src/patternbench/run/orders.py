@@ -17,14 +17,14 @@ from patternbench.lab import systems
 from patternbench.lab.faults import ways
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Way
-from patternbench.lab.tracing import Tracing
+from patternbench.lab.tracing import Tracing, tracing_of
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import Entry
 from patternbench.study.models import ClientAt, Lateness, Study
 from patternbench.study.system import NamedSystem
 from patternbench.study.units import Duration
-from patternbench.study.watching import Watch, counting_watch, sampled, share_of
+from patternbench.study.watching import Watch, counting_watch, sampled
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class RoundOrder:
     @property
     def tracing(self) -> Tracing | None:
         """How the system is traced; None where the study asks for no traces."""
-        traces = self.watch.traces
-        return Tracing(share_of(traces.sample.level), traces.port) if traces else None
+        return tracing_of(self.watch)
 
     @cached_property
     def treatment(self) -> Scenario:

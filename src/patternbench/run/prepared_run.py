@@ -17,6 +17,7 @@ from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
 from patternbench.records.stored import RunPlan
 from patternbench.run import inspection, preflight
+from patternbench.run.changeovers import Changeovers
 from patternbench.run.executor import LocalExecutor
 from patternbench.run.manifest import manifest
 from patternbench.run.orders import Orders
@@ -63,7 +64,8 @@ class PreparedRun:
         self.folder.lock()
         try:
             self.folder.sweep()
-            coming = Growth.of(self.study, self.plan, self.folder, self.rounds).after(self.todo(again))
+            group = Changeovers(self.study, self.inputs).group
+            coming = Growth.of(self.study, self.plan, self.folder, self.rounds, group).after(self.todo(again))
             coming = chain(self.counting(again), coming)
             first = next(coming, None)
             if first:
@@ -108,7 +110,8 @@ def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> 
     """A run whose drivers have said that they can do every round."""
     inputs = Inputs(beside)
     plan, cast = _examined(study, inputs, skip_unavailable)
-    rounds = rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order)
+    group = Changeovers(study, inputs).group
+    rounds = rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order, group=group)
     return PreparedRun(study, plan, rounds, cast, RunFolder(out), inputs)
 
 

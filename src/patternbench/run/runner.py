@@ -15,6 +15,7 @@ from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import WARM_UP, Entry, Journal
 from patternbench.records.load_summaries import LoadProgress
+from patternbench.records.stored import ComponentStarts
 from patternbench.run.executor import Executor
 from patternbench.run.orders import Orders, RoundOrder, RoundResult
 from patternbench.run.stopping_early import stops
@@ -54,6 +55,9 @@ class Runner:
         self._lost_lines = bool(damage.lost_lines(folder))
         self._warm_ups = len(list(folder.attempts.glob("warm-up-*")))
         self._facts: dict[str, dict[str, object]] = {}
+        self._starts: dict[str, ComponentStarts] = {}
+        for entry in self._journal.entries():
+            self._count_starts(entry)
 
     def run(self, todo: Iterable[Round], executor: Executor) -> None:
         """Have rounds run in their order, up to where going on is useless.
@@ -82,10 +86,17 @@ class Runner:
             if facts != self._facts.get(part):
                 self._note(part, facts)
         self._facts = result.facts
+        if result.entry.starts:
+            self._count_starts(result.entry)
+            self._note("starts", {**self._starts})
         for warm_up in result.warm_ups:
             self._journal.append(warm_up)
             self._warm_ups += 1
         self._journal.append(result.entry)
+
+    def _count_starts(self, entry: Entry) -> None:
+        for start in entry.starts:
+            self._starts[start.component] = self._starts.get(start.component, ComponentStarts()).and_another(start)
 
     def _name(self, round_: Round) -> str:
         """The name of a round's records: those of an earlier try of it are kept."""

@@ -10,15 +10,14 @@ from types import TracebackType
 
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec
-from patternbench.lab import bench as lab
-from patternbench.lab import systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.changes import Start
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology, Way
+from patternbench.lab.topology import Way
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
-from patternbench.study.system import NamedSystem, System, Trust, UrlSystem
+from patternbench.run.changeovers import topology_of
+from patternbench.study.system import System
 
 
 class Stage:
@@ -50,7 +49,7 @@ class Stage:
         """
         self.reset_seconds = 0.0
         bench = self._usable()
-        bench.change(self.topology(system, file), ways, tracing)
+        bench.change(topology_of(system, self.inputs, file), ways, tracing)
         self.accounts |= bench.accounts()
         self.limits |= bench.limits()
         began = time.perf_counter()
@@ -98,21 +97,6 @@ class Stage:
         """What each client that is up says of itself."""
         for name, client in self._clients.items():
             yield name, client.description
-
-    def topology(self, system: System, file: SystemFile | None = None) -> Topology:
-        """What a host is to launch for a concrete system."""
-        if isinstance(system, NamedSystem):
-            named = file or systems.load(system.name, self.inputs.beside)
-            return lab.of_file(named, system.setting_levels)
-        if isinstance(system, UrlSystem):
-            return lab.of_url(system.url.level, self._trust(system.trust))
-        return lab.direct([endpoint.url for endpoint in system.endpoints()])
-
-    def _trust(self, trust: Trust) -> dict[str, object]:
-        """Whom the fault proxy is to trust, as its settings."""
-        settings: dict[str, object] = {"ca": str(self.inputs.path(trust.ca)) if trust.ca else None}
-        settings |= {"verify": trust.verify, "server_name": trust.server_name}
-        return {name: value for name, value in settings.items() if value is not None}
 
     def _close_bench(self) -> None:
         if self._bench:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from patternbench.analyze.metrics import round_metrics
 from patternbench.analyze.stopping.rule import StoppingRule, next_block
 from patternbench.plan.expand import Plan
-from patternbench.plan.order import Round
+from patternbench.plan.order import Group, Round
 from patternbench.plan.order import next_block as following
 from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
@@ -46,12 +46,13 @@ class Growth:
     folder: RunFolder
     rounds: list[Round]
     rule: StoppingRule | None
+    group: Group
     _values: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, study: Study, plan: Plan, folder: RunFolder, rounds: list[Round]) -> Growth:
+    def of(cls, study: Study, plan: Plan, folder: RunFolder, rounds: list[Round], group: Group) -> Growth:
         """The growth that the study asks for; none where it names a number of rounds."""
-        return cls(study, plan, folder, rounds, rule_of(study))
+        return cls(study, plan, folder, rounds, rule_of(study), group)
 
     def after(self, todo: Iterable[Round]) -> Iterator[Round]:
         """What is to do, then block after block; a block is decided on when the one before has been run."""
@@ -64,7 +65,7 @@ class Growth:
         if self.rule is None:
             return []
         kept = set(open_scenarios(self.rounds, self._measured(self.rule), self.rule))
-        return following(self.rounds, self.plan.scenarios, kept, self.study.seed, self.study.order)
+        return following(self.rounds, self.plan.scenarios, kept, self.study.seed, self.study.order, group=self.group)
 
     def _store(self, block: list[Round]) -> None:
         self.rounds += block

@@ -76,6 +76,10 @@ class ClientAt(OneOf):
     command: Annotated[list[str], Field(min_length=1)] | None = None
 
 
+Order = Literal["shuffled", "fully_shuffled", "declared"]
+"""The order of execution (``plan/order.py``)."""
+
+
 class ResponseObjective(Model):
     """What counts as good: a successful call slower than this is throughput, but no goodput."""
 
@@ -113,7 +117,7 @@ class Study(Model):
     models: list[str] = Field(default_factory=list)
     recommend: DeclaredWish | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 1
-    order: Literal["shuffled", "declared"] = "shuffled"
+    order: Order = "shuffled"
     time_limit: PositiveDuration = Duration.parse("2m")
     warm_up: Duration = Duration.parse("2s")
     objective: ResponseObjective | None = None

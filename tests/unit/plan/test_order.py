@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 from hypothesis import given
@@ -13,7 +14,11 @@ from hypothesis import strategies as st
 from tests.support.studies import EXAMPLE, ROOT, changed, study
 
 from patternbench.plan.expand import expand
-from patternbench.plan.order import next_block, rounds_of
+from patternbench.plan.order import Round, next_block, rounds_of
+from patternbench.plan.scenarios import Scenario
+from patternbench.records.inputs import Inputs
+from patternbench.run.changeovers import Changeovers
+from patternbench.study.load import load
 
 SCENARIOS = expand(study()).scenarios
 
@@ -100,3 +105,48 @@ def test_a_further_block_in_declared_order_keeps_that_order() -> None:
 def test_a_round_as_plain_data_holds_its_place_and_its_scenario() -> None:
     place = rounds_of(SCENARIOS, 2, 7, "shuffled")[-1]
     assert place.as_json() == {"index": len(SCENARIOS) * 2 - 1, "block": 1, "scenario": place.scenario}
+
+
+def settings(*levels: int) -> Sequence[Scenario]:
+    """Scenarios of two systems, each with these levels of a setting."""
+    system = f"{{name: target, settings: {{workers: [1, 2], seed: {list(levels)}}}}}"
+    return expand(study(changed(EXAMPLE, system=system))).scenarios
+
+
+def sequence(scenarios: Sequence[Scenario], factor: str, rounds: list[Round]) -> list[object]:
+    levels = {scenario.id: scenario.levels[factor] for scenario in scenarios}
+    return [levels[round_.scenario] for round_ in rounds]
+
+
+def changes(levels: Sequence[object]) -> int:
+    return sum(before != after for before, after in pairwise(levels))
+
+
+def test_scenarios_of_one_group_stay_together_and_are_shuffled_in_it() -> None:
+    scenarios = settings(1, 2, 3)
+    rounds = rounds_of(scenarios, 1, 7, "shuffled", group=lambda scenario: str(scenario.levels["workers"]))
+    assert changes(sequence(scenarios, "workers", rounds)) == 1
+    assert changes(sequence(scenarios, "seed", rounds)) > 5
+    alone = rounds_of(scenarios, 1, 7, "shuffled")
+    systems = list(zip(*(sequence(scenarios, name, alone) for name in ("workers", "seed")), strict=True))
+    assert changes(systems) == 5
+
+
+def test_a_full_shuffle_knows_no_groups() -> None:
+    scenarios = settings(1, 2, 3)
+    rounds = rounds_of(scenarios, 2, 7, "fully_shuffled", group=lambda _: "one")
+    assert rounds == rounds_of(scenarios, 2, 7, "fully_shuffled")
+    assert changes(sequence(scenarios, "workers", rounds)) > 20
+    assert sorted((r.block, r.scenario) for r in rounds) == sorted((b, s.id) for b in (0, 1) for s in scenarios)
+    assert next_block(rounds[: len(scenarios)], scenarios, [s.id for s in scenarios], 7, "fully_shuffled") == [
+        Round(round_.index, 1, round_.scenario) for round_ in rounds[len(scenarios) :]
+    ]
+
+
+def test_the_orders_of_studies_of_several_systems_are_golden() -> None:
+    path = ROOT / "studies" / "rate-limiting-quick.yaml"
+    scenarios = expand(load(path)).scenarios
+    number = {scenario.id: place for place, scenario in enumerate(scenarios)}
+    group = Changeovers(load(path), Inputs(path.parent)).group
+    rounds = rounds_of(scenarios, 1, load(path).seed, "shuffled", group=group)
+    assert [number[round_.scenario] for round_ in rounds[:8]] == [19, 37, 41, 32, 5, 29, 4, 1]

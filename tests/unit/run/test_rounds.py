@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from patternbench.observe.seam import ObservationError
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records.folder import RunFolder, write_json
-from patternbench.records.journal import Entry, read
+from patternbench.records.journal import Entry, Started, read
 from patternbench.run import executor, observing
 from patternbench.run.executor import Executor, LocalExecutor
 from patternbench.run.orders import Orders, RoundOrder, RoundResult
@@ -119,6 +120,20 @@ def test_journal_progress_and_manifest_stay_with_the_coordinator(tmp_path: Path)
     assert files == [*warm, ("done", "00002")]
     assert listener.told == ["started", "ended 0", "started", "ended 1", "started", "ended 2"]
     assert noted == {"accounts": {"redis": "redis"}}
+
+
+class Starting(Elsewhere):
+    """An executor that starts a component for each round."""
+
+    def result(self, order: RoundOrder) -> RoundResult:
+        entry = super().result(order).entry
+        return RoundResult(replace(entry, starts=[Started("shop", f"reason {order.index % 2}", 0.5)]))
+
+
+def test_the_manifest_sums_up_the_starts_of_components(tmp_path: Path) -> None:
+    _, _, noted = rounds(tmp_path / "run", 3, Starting().of)
+    reasons = {"reason 0": 2, "reason 1": 1}
+    assert noted["starts"]["shop"].as_json() == {"count": 3, "seconds": 1.5, "reasons": reasons}
 
 
 def test_an_order_is_given_when_the_journal_has_what_came_before(tmp_path: Path) -> None:
