@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
@@ -16,6 +16,9 @@ from patternbench.analyze.units import UNITS, Seconds, duration_text, level_text
 LOAD, FAULT, WORLD, CLIENT, PATTERN = ROLES = ("load", "fault", "world", "client", "pattern")
 DURATION, PERCENT, RATE, COUNT, TEXT = MEASURED_IN = ("duration", "percent", "rate", "count", "text")
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(us|ms|s|m|h)$")
+
+
+NO_UNITS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,13 @@ class FactorTable:
     """What is known of factors by their names, in the order of variation; empty for a table that is no run's."""
 
     traits: Mapping[str, Trait] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    """The units of the responses that observers measure, by the responses' names."""
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, object]]) -> FactorTable:
+    def of(cls, rows: Iterable[Mapping[str, object]], units: Mapping[str, str] = NO_UNITS) -> FactorTable:
         """The table from plain rows with the fields of `FactorRow`; raises ValueError where one lacks a field."""
-        return cls.of_rows(FactorRow.model_validate(row) for row in rows)
+        return replace(cls.of_rows(FactorRow.model_validate(row) for row in rows), units=units)
 
     @classmethod
     def of_rows(cls, rows: Iterable[FactorRow]) -> FactorTable:
@@ -70,6 +75,10 @@ class FactorTable:
         """The level of each pattern at which it is none, for those that have one."""
         return {name: self.traits[name].none for name in self.patterns if self.traits[name].none is not None}
 
+    def unit(self, response: str) -> str:
+        """The unit of a response that an observer measures; empty for any other."""
+        return self.units.get(response, "")
+
     def is_duration(self, name: str) -> bool:
         """Whether a column holds durations, in seconds."""
         return name in self.traits and self.traits[name].unit == DURATION
@@ -91,7 +100,7 @@ class FactorTable:
         """Write what a row holds in a column, a response or a factor."""
         if not isinstance(value, float):
             return str(value)
-        return self.text(name, value) if self.is_duration(name) else quantity(name, value)
+        return self.text(name, value) if self.is_duration(name) else quantity(name, value, self.unit(name))
 
     def read(self, name: str, text: str) -> float:
         """Read a level as a number; durations may carry their unit. Raises ValueError for anything else."""

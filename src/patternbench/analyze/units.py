@@ -46,27 +46,31 @@ def signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{number(value)}"
 
 
-def unit_of(response: str, largest: float) -> tuple[str, float]:
+def unit_of(response: str, largest: float, declared: str = "") -> tuple[str, float]:
     """Return the unit to show a response in, empty when unknown, and the factor to it from the table's values.
 
-    Times are shown in milliseconds while the `largest` stays below 2 s.
+    `declared` is the unit of a response whose name is not among those above: one that an observer measures. Times are
+    shown in milliseconds while the `largest` stays below 2 s.
     """
-    if response in SECONDS:
+    if response in SECONDS or declared == "s":
         return ("ms", 1000.0) if abs(largest) < _LONGEST_IN_MS else ("s", 1.0)
-    return _OTHER.get(response, ""), 1.0
+    return _OTHER.get(response, declared), 1.0
 
 
-def quantity(response: str, value: float) -> str:
+def quantity(response: str, value: float, declared: str = "") -> str:
     """Write a response's value with its unit: `12.5 ms`, `0.5 %`, `1,200/s`, or the bare number."""
-    unit, factor = unit_of(response, value)
-    return f"{number(value * factor)}{unit if unit == '/s' else f' {unit}' if unit else ''}"
+    unit, factor = unit_of(response, value, declared)
+    return f"{number(value * factor)}{_behind(unit)}"
 
 
-def span(response: str, low: float, high: float, between: str = "to") -> str:
+def span(response: str, low: float, high: float, declared: str = "", between: str = "to") -> str:
     """Write two ends of a response in one unit: `102 to 137 ms`."""
-    unit, factor = unit_of(response, max(abs(low), abs(high)))
-    tail = unit if unit in ("", "/s") else f" {unit}"
-    return f"{number(low * factor)} {between} {number(high * factor)}{tail}"
+    unit, factor = unit_of(response, max(abs(low), abs(high)), declared)
+    return f"{number(low * factor)} {between} {number(high * factor)}{_behind(unit)}"
+
+
+def _behind(unit: str) -> str:
+    return unit if unit in ("", "/s", "×") else f" {unit}"
 
 
 def apart(text: str) -> str:
@@ -74,9 +78,9 @@ def apart(text: str) -> str:
     return text.replace(" %", " points")
 
 
-def titled(response: str, largest: float) -> tuple[str, float]:
+def titled(response: str, largest: float, declared: str = "") -> tuple[str, float]:
     """Return an axis title with its unit, `p95 (ms)`, and the factor to that unit."""
-    unit, factor = unit_of(response, largest)
+    unit, factor = unit_of(response, largest, declared)
     return (f"{response} ({unit})" if unit else response), factor
 
 

@@ -152,7 +152,7 @@ def _print_table(comparison: Comparison, console: Console) -> None:
 
 
 def _cells(d: Difference) -> tuple[str, ...]:
-    means = (quantity(d.response, middle) for middle in d.centres)
+    means = (quantity(d.response, middle, d.unit) for middle in d.centres)
     p = "" if d.p_adjusted is None else p_value(d.p_adjusted)
     return (d.scenario, d.response, *means, change(d), interval(d), p, d.size, d.verdict)
 

@@ -16,6 +16,7 @@ from patternbench.analyze.problems import DataError, DataProblem, did_you_mean
 from patternbench.analyze.rounds import label
 from patternbench.analyze.units import quantity, span
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
+from patternbench.report.labels import units_of_observers
 from patternbench.study.files import read_bytes
 
 FORMAT = "patternbench/predictions/1"
@@ -92,11 +93,12 @@ def prediction_json(one: Prediction) -> dict[str, object]:
 
 
 def _print(one: Prediction, console: Console) -> None:
+    unit = units_of_observers().get(one.response, "")
     how = "" if one.method == "normal" else ", from the residuals on unseen scenarios"
     console.print(
-        f"{one.response} at {label(one.at)}: {quantity(one.response, one.estimate)}, one observation between "
-        f"{span(one.response, one.low, one.high, 'and')} ({one.level:.0%}{how}); the mean between "
-        f"{span(one.response, one.mean_low, one.mean_high, 'and')}.",
+        f"{one.response} at {label(one.at)}: {quantity(one.response, one.estimate, unit)}, one observation between "
+        f"{span(one.response, one.low, one.high, unit, 'and')} ({one.level:.0%}{how}); the mean between "
+        f"{span(one.response, one.mean_low, one.mean_high, unit, 'and')}.",
         highlight=False,
         markup=False,
     )

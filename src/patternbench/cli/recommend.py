@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from rich.console import Console
 from patternbench.analyze.recommend.recommend_json import recommendation_json
 from patternbench.analyze.recommend.recommendation import Choice, Recommendation, Wish, flips_in_words
 from patternbench.analyze.recommend.recommendation import recommend as choose
-from patternbench.analyze.units import quantity
 from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
@@ -104,14 +104,14 @@ def print_recommendation(recommendation: Recommendation, console: Console) -> No
     limits = f", subject to {' and '.join(one.text for one in recommendation.limits)}" if recommendation.limits else ""
     console.print(f"To {recommendation.objectives[0].words}{limits}:", highlight=False, markup=False)
     for choice in recommendation.choices:
-        _print_choice(choice, console)
+        _print_choice(choice, recommendation.quantity, console)
     for sentence in flips_in_words(recommendation.flips):
         console.print(f"  {sentence}", highlight=False, markup=False)
     for note in recommendation.notes:
         console.print(f"  ! {note.text}", highlight=False, markup=False)
 
 
-def _print_choice(choice: Choice, console: Console) -> None:
+def _print_choice(choice: Choice, quantity: Callable[[str, float], str], console: Console) -> None:
     console.print(f"- {choice.text}", highlight=False, markup=False)
     if choice.chosen is not None:
         means = ", ".join(f"{name} {quantity(name, value)}" for name, value in choice.chosen.means.items())

@@ -21,6 +21,7 @@ from patternbench.cli.terminal import Plain, printable
 from patternbench.records import tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
+from patternbench.report.labels import units_of_observers
 from patternbench.report.sections.wish import factors_of_run
 
 Options = TypeVar("Options")
@@ -63,10 +64,10 @@ def read(path: Path) -> pd.DataFrame:
 def factors(*paths: Path) -> FactorTable:
     """What is known of the factors of runs; nothing of tables that no run wrote.
 
-    An older run's table of rounds says nothing of them: its plan does.
+    An older run's table of rounds says nothing of them: its plan does. Responses of observers have their units.
     """
     rows = [row for path in paths for row in tables.factors_of(path) or factors_of_run(RunFolder(path))]
-    return FactorTable.of(rows)
+    return FactorTable.of(rows, units_of_observers())
 
 
 def console() -> Plain:

@@ -132,6 +132,12 @@ _LONGEST_IN_MS = 2.0
 _MOST_DIGITS = 7
 
 
+def units_of_observers() -> dict[str, str]:
+    """The unit of each response that an observer measures, as its values stand in the records."""
+    in_records = {kind: name.strip() for kind, (name, _) in _UNITS.items()} | {"time": "s"}
+    return {response.name: in_records[response.kind] for response in responses()}
+
+
 def unit(kind: str, largest: float) -> tuple[str, float]:
     """Choose the unit to show values of a kind in, and the factor from the records' unit to it.
 

@@ -359,3 +359,39 @@ def _check(tab, page: Path) -> None:
     assert errors == []
     assert asked == [page.as_uri()]
     tab.close()
+
+
+def with_deviations(path: Path, worse: float = 0.0) -> str:
+    """Rounds in which an observer measured a percentage, 2 % without retries and 3 % with them."""
+    table = pd.read_parquet(rounds(path))
+    base = table["strategy"].map({"baseline": 2.0, "retry": 3.0}) + worse
+    table["throttling_deviation"] = base + np.random.default_rng(2).normal(0, 0.01, len(table))
+    table.loc[0, "throttling_deviation"] = 0.0
+    table.to_parquet(path)
+    return str(path)
+
+
+def test_a_comparison_writes_an_observers_percentage_with_its_unit_and_its_change_in_points(tmp_path: Path) -> None:
+    a, b = with_deviations(tmp_path / "a.parquet"), with_deviations(tmp_path / "b.parquet", worse=1.0)
+    printed = run(compare, a, b, "--response", "throttling_deviation").output
+    (row,) = (line for line in printed.splitlines() if "retry, users=80" in line and "│" in line)
+    assert [cell.strip() for cell in row.split("│")][3:5] == ["3 %", "4 %"]
+    (row,) = (line for line in printed.splitlines() if "baseline, users=10" in line and "│" in line)
+    assert [cell.strip() for cell in row.split("│")][3:7] == ["1.8 %", "2.7 %", "0.9 points", "0.134 to 1.67 points"]
+
+
+def test_a_model_and_its_predictions_write_an_observers_percentage_with_its_unit(tmp_path: Path) -> None:
+    data, saved = with_deviations(tmp_path / "a.parquet"), str(tmp_path / "models.json")
+    printed = run(fit, data, "--formula", "throttling_deviation ~ strategy + users", "--save", saved).output
+    assert "raises throttling_deviation by 1.1 points (0.893 to 1.3 points)" in printed
+    assert "It misses by 0.118 % on average" in printed
+    told = run(predict, saved, "--at", "strategy=retry,users=10").output
+    assert "users=10: 2.95 %, one observation between 2.68 and 3.17 %" in told
+
+
+def test_a_recommendation_writes_an_observers_percentage_with_its_unit(tmp_path: Path) -> None:
+    data = with_deviations(tmp_path / "a.parquet")
+    asked = ("--objective", "minimise throttling_deviation", "--baseline", "strategy=retry")
+    printed = run(recommend, data, *asked).output
+    assert "    throttling_deviation 1.8 %\n" in printed
+    assert "throttling_deviation from 3 % to 1.8 % (change -1.65 to -0.747 points)" in printed

@@ -46,7 +46,7 @@ class Difference:
     differences of the comparison, and `verdict` (higher, lower or undecided) rests on it. `centres` are the middles of
     both sides between which the told change lies. `delta` is Cliff's (-1 to 1). `detectable` is the smallest change, in
     percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is the noise floor
-    of side A in the same unit.
+    of side A in the same unit. `unit` is that of a response that an observer measures, empty for any other.
     """
 
     scenario: str
@@ -66,6 +66,7 @@ class Difference:
     detectable: float | None
     floor: float | None
     verdict: str
+    unit: str = ""
 
     @property
     def size(self) -> str:
@@ -235,7 +236,11 @@ def _comparison(
     how: How,
     notes: list[Note],
 ) -> Comparison:
-    raw = [difference(a, b, response, how.level) for a, b in pairs for response in columns.responses]
+    raw = [
+        replace(difference(a, b, response, how.level), unit=how.factors.unit(response))
+        for a, b in pairs
+        for response in columns.responses
+    ]
     floors = {response: _floor(every, response) for response in columns.responses}
     return Comparison(judged(raw, how.level), floors, how.level, (*notes, *_interval_notes(raw)))
 

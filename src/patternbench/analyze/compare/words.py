@@ -21,13 +21,13 @@ def sentences(comparison: Comparison, response: str) -> list[str]:
 
 
 def _floor_words(of_it: Sequence[Difference], floor: float) -> str:
-    size = amount(of_it[0].response, floor, any(d.in_percent for d in of_it))
+    size = amount(of_it[0].response, floor, any(d.in_percent for d in of_it), of_it[0].unit)
     return f"The noise floor is {size}: the middle scenario differs by less from itself 95 times in 100."
 
 
-def amount(response: str, size: float, in_percent: bool) -> str:
+def amount(response: str, size: float, in_percent: bool, unit: str = "") -> str:
     """Write the size of a difference: in percent, or in the response's unit (of a share in points)."""
-    return f"{number(size)} %" if in_percent else _points(quantity(response, size))
+    return f"{number(size)} %" if in_percent else _points(quantity(response, size, unit))
 
 
 def by_chance(comparison: Comparison) -> list[str]:
@@ -72,12 +72,12 @@ def _unshown(undecided: Sequence[Difference], total: int) -> list[str]:
 
 def detectable(d: Difference) -> str:
     """Write the smallest change that these rounds would typically find."""
-    return "" if d.detectable is None else amount(d.response, d.detectable, d.in_percent)
+    return "" if d.detectable is None else amount(d.response, d.detectable, d.in_percent, d.unit)
 
 
 def change(d: Difference) -> str:
     """Write a change: in percent, or in the response's unit where that would speak of numbers near zero."""
-    return f"{signed(d.relative or 0.0)} %" if d.in_percent else _points(quantity(d.response, d.difference))
+    return f"{signed(d.relative or 0.0)} %" if d.in_percent else _points(quantity(d.response, d.difference, d.unit))
 
 
 def interval(d: Difference) -> str:
@@ -87,7 +87,7 @@ def interval(d: Difference) -> str:
         return "no interval"
     if d.in_percent:
         return f"{signed(ends.low)} to {signed(ends.high)} %"
-    return _points(span(d.response, ends.low, ends.high))
+    return _points(span(d.response, ends.low, ends.high, d.unit))
 
 
 def _points(text: str) -> str:

@@ -81,6 +81,11 @@ class ModelResult:
     margin: float | None = None
 
     @property
+    def unit(self) -> str:
+        """The unit of its response where an observer measures that; empty for any other."""
+        return self.fit.design.factors.unit(self.fit.response)
+
+    @property
     def remedy(self) -> Remedy | None:
         """The remedy whose standard errors replace the plain ones, or None."""
         return next((one for one in self.remedies if one.inference is not None), None)

@@ -119,12 +119,13 @@ def _sentence(result: ModelResult, subject: str, change: float, low: float, high
         change, low, high = (float(np.power(base, v) - 1) * 100 for v in (change, low, high))
     name = "" if base is not None else target
     tail = " %" if base is not None else ""
-    interval = f"between {apart(span(name, low, high, 'and'))}{tail}"
+    unit = result.fit.design.factors.unit(name)
+    interval = f"between {apart(span(name, low, high, unit, 'and'))}{tail}"
     if low <= 0 <= high:
         return f"{subject}: {_not_shown(result, target, change_share(result, low, high, base))} ({interval})."
     verb = "raises" if change > 0 else "cuts"
     least, most = sorted((abs(low), abs(high)))
-    size = f"{apart(quantity(name, abs(change)))}{tail} ({apart(span(name, least, most))}{tail})"
+    size = f"{apart(quantity(name, abs(change), unit))}{tail} ({apart(span(name, least, most, unit))}{tail})"
     return f"{subject} {verb} {target} by {size}{_share_of_mean(result, change, base)}."
 
 
@@ -168,8 +169,9 @@ def headline(result: ModelResult) -> str:
     seen, left_out = (one.mape if kind == "MAPE" else one.mae for one in (errors, unseen))
     if seen is None or left_out is None:
         return text
+    unit = result.fit.design.factors.unit(target)
     seen_text, unseen_text = (
-        f"{value:.3g} %" if kind == "MAPE" else quantity(target, value) for value in (seen, left_out)
+        f"{value:.3g} %" if kind == "MAPE" else quantity(target, value, unit) for value in (seen, left_out)
     )
     return (
         f"{text} It misses by {seen_text} on average on the rows it was fitted on, "

@@ -8,7 +8,7 @@ choice where it is in it: a pattern that shows no gain is not worth having.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 
@@ -53,7 +53,7 @@ from patternbench.analyze.rounds import (
     scenarios,
     varying,
 )
-from patternbench.analyze.units import SHARES, level_text, quantity, signed, span
+from patternbench.analyze.units import apart, level_text, quantity, signed, span
 
 RESAMPLES = 2000
 _NAMED = 3
@@ -88,6 +88,7 @@ class Against:
     relative_interval: Interval
     interval: Interval
     means: tuple[float, float]
+    unit: str = ""
 
     @property
     def words(self) -> str:
@@ -97,8 +98,8 @@ class Against:
             tail = "" if low is None or high is None else f" ({signed(low)} to {signed(high)} %)"
             return f"{self.response} {signed(self.relative)} %{tail}"
         low, high = self.interval.low, self.interval.high
-        tail = "" if low is None or high is None else f" (change {_points(self.response, low, high)})"
-        start, end = (quantity(self.response, one) for one in self.means)
+        tail = "" if low is None or high is None else f" (change {apart(span(self.response, low, high, self.unit))})"
+        start, end = (quantity(self.response, one, self.unit) for one in self.means)
         return f"{self.response} from {start} to {end}{tail}"
 
 
@@ -144,6 +145,12 @@ class Recommendation:
     choices: tuple[Choice, ...]
     flips: tuple[Flip, ...]
     notes: tuple[Note, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
+    """The units of the responses that observers measure, by the responses' names."""
+
+    def quantity(self, response: str, value: float) -> str:
+        """Write a response's value with its unit."""
+        return quantity(response, value, self.units.get(response, ""))
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,8 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     places = _in_order(_places(usable, conditions), conditions)
     choices = chooser.all_of(places, np.random.default_rng(wish.seed))
     notes += _unknown_notes(columns, wish)
-    return Recommendation(objectives, limits, conditions, choices, flips(choices, conditions), tuple(notes))
+    flipped, units = flips(choices, conditions), wish.factors.units
+    return Recommendation(objectives, limits, conditions, choices, flipped, tuple(notes), units)
 
 
 def _unknown_notes(columns: ColumnRoles, wish: Wish) -> list[Note]:
@@ -372,7 +380,7 @@ class _Chooser:
         base = max(bases, key=lambda c: alike(c.scenario, chosen.scenario), default=None)
         if base is None or base is chosen:
             return ()
-        return tuple(against_one(base.scenario, chosen.scenario, r, self.level) for r in self._responses())
+        return tuple(self._of_two(base.scenario, chosen.scenario, response) for response in self._responses())
 
     def _words(self, choice: Choice) -> str:
         where = f"At {label(choice.conditions)}: " if choice.conditions else ""
@@ -399,8 +407,11 @@ class _Chooser:
         if choice.chosen is None or choice.runner_up is None:
             return f", the only one that keeps {' and '.join(one.text for one in self.limits)}" if self.limits else ""
         rival = choice.runner_up.scenario
-        lead = against_one(rival, choice.chosen.scenario, self.objectives[0].response, self.level)
+        lead = self._of_two(rival, choice.chosen.scenario, self.objectives[0].response)
         return f": {lead.words} against the next, {configuration(rival, self.conditions)}"
+
+    def _of_two(self, base: ScenarioRounds, chosen: ScenarioRounds, response: str) -> Against:
+        return replace(against_one(base, chosen, response, self.level), unit=self.factors.unit(response))
 
 
 def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:
@@ -440,11 +451,6 @@ def listed(names: Sequence[str]) -> str:
     """Name the first few, and count the rest: `a, b, c and 2 more`."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
-
-
-def _points(response: str, low: float, high: float) -> str:
-    text = span(response, low, high)
-    return text.replace(" %", " points") if response in SHARES else text
 
 
 def configuration(scenario: ScenarioRounds, conditions: Sequence[str]) -> str:

@@ -78,7 +78,7 @@ def _leading(recommendation: Recommendation) -> str:
 
 def _trade_offs(recommendation: Recommendation) -> Iterator[PageFigure]:
     for i, choice in enumerate(recommendation.choices):
-        drawn = figures.trade_off_figure(choice, recommendation.conditions)
+        drawn = figures.trade_off_figure(choice, recommendation.conditions, recommendation.units)
         if drawn is not None:
             chosen = (
                 configuration(choice.chosen.scenario, recommendation.conditions)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
 from patternbench.analyze.compare.comparison import Comparison, Difference, Interval
 from patternbench.analyze.compare.words import ranked
+from patternbench.analyze.factors import NO_UNITS
 from patternbench.analyze.recommend.recommendation import Choice, configuration
 from patternbench.analyze.rounds import label
 from patternbench.analyze.units import titled, unit_of
@@ -52,7 +53,7 @@ def _unit(chosen: Sequence[Difference]) -> tuple[str, float]:
     """The unit of a figure's changes and the factor to it."""
     if chosen[0].in_percent:
         return "%", 1.0
-    unit, factor = unit_of(chosen[0].response, max(abs(d.difference) for d in chosen))
+    unit, factor = unit_of(chosen[0].response, max(abs(d.difference) for d in chosen), chosen[0].unit)
     return unit.replace("%", "points"), factor
 
 
@@ -70,7 +71,7 @@ def _row(d: Difference, factor: float) -> dict[str, object]:
     }
 
 
-def trade_off_figure(choice: Choice, conditions: tuple[str, ...]) -> Spec | None:
+def trade_off_figure(choice: Choice, conditions: tuple[str, ...], units: Mapping[str, str] = NO_UNITS) -> Spec | None:
     """Draw the first two responses of every configuration, the Pareto front joined and the choice ringed."""
     names = list(choice.candidates[0].means)
     if len(names) < 2:  # noqa: PLR2004 - a trade-off has two sides
@@ -81,7 +82,7 @@ def trade_off_figure(choice: Choice, conditions: tuple[str, ...]) -> Spec | None
         return None
     titles = {}
     for axis, name in (("x", x), ("y", y)):
-        titles[axis], factor = titled(name, float(table[axis].abs().max()))
+        titles[axis], factor = titled(name, float(table[axis].abs().max()), units.get(name, ""))
         table[axis] *= factor
     base = alt.Chart(table).encode(
         x=alt.X("x:Q", title=titles["x"], scale=alt.Scale(zero=False)),

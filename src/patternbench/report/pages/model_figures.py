@@ -40,7 +40,7 @@ def effects_figure(result: ModelResult) -> Spec | None:
     if not rows:
         return None
     table = pd.DataFrame(rows)
-    title, factor = titled(result.fit.response, float(table[["low", "high"]].abs().to_numpy().max()))
+    title, factor = titled(result.fit.response, float(table[["low", "high"]].abs().to_numpy().max()), result.unit)
     table[["estimate", "low", "high"]] *= factor
     base = alt.Chart(table).encode(y=alt.Y("change:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)))
     bars = base.mark_rule(strokeWidth=2.5, color=COLOURS[0]).encode(
@@ -173,7 +173,7 @@ def _row_table(result: ModelResult, seed: int) -> pd.DataFrame:
 def observed_over_fitted(result: ModelResult, seed: int = 1) -> Spec:
     """Draw measured against fitted values."""
     chosen = shown_rows(result.fit.summary.n, SHOWN, seed)
-    unit, factor = titled(result.fit.response, float(np.abs(result.fit.y).max()))
+    unit, factor = titled(result.fit.response, float(np.abs(result.fit.y).max()), result.unit)
     columns = {"fitted": result.fit.fitted[chosen], "measured": result.fit.y[chosen]}
     return _against_line((pd.DataFrame(columns) * factor).round(6), "fitted", "measured", unit)
 
@@ -189,7 +189,7 @@ def interaction_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | 
     numeric = sorted(factors, key=lambda name: name in result.fit.design.levels)
     x, colour = numeric[0], numeric[-1]
     means = _cell_means(result, x, colour)
-    title, factor = titled(result.fit.response, float(means["mean"].abs().max()))
+    title, factor = titled(result.fit.response, float(means["mean"].abs().max()), result.unit)
     means[["mean", "low", "high"]] *= factor
     return _interaction(means.rename(columns={x: "x", colour: "line"}), x, colour, f"mean {title}", result)
 
@@ -243,7 +243,7 @@ def surface_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None
         return None
     x, y = sorted(weight, key=lambda name: -weight[name])[:2]
     grid = _surface(result, {name: design.columns.index(name) for name in (x, y)})
-    title, factor = titled(result.fit.response, float(grid["response"].abs().max()))
+    title, factor = titled(result.fit.response, float(grid["response"].abs().max()), result.unit)
     grid["response"] *= factor
     colour = alt.Color("response:Q", title=title, scale=alt.Scale(scheme="viridis"))
     cells = (
@@ -288,7 +288,7 @@ def models_figure(models: Sequence[ModelResult], over: Sequence[str]) -> Spec | 
     values = np.linspace(*axis, _LINE_STEPS)
     places = [{x: float(value), **level} for level in _panels(models, panel) for value in values]
     rows = [_expected(model, f"model {i}", places) for i, model in enumerate(models, start=1)]
-    return _model_lines(pd.concat(rows, ignore_index=True), x, panel, models[0].fit.response)
+    return _model_lines(pd.concat(rows, ignore_index=True), x, panel, models[0])
 
 
 def _panels(models: Sequence[ModelResult], panel: str | None) -> list[dict[str, object]]:
@@ -305,8 +305,8 @@ def _expected(model: ModelResult, name: str, places: Sequence[Mapping[str, objec
     return expected.assign(x=np.array([at[x] for at in places], dtype=float), panel=texts, model=name)
 
 
-def _model_lines(table: pd.DataFrame, x: str, panel: str | None, response: str) -> Spec:
-    title, factor = titled(response, float(table["expected"].abs().max()))
+def _model_lines(table: pd.DataFrame, x: str, panel: str | None, first: ModelResult) -> Spec:
+    title, factor = titled(first.fit.response, float(table["expected"].abs().max()), first.unit)
     table[["expected", "low", "high"]] *= factor
     legend = alt.Legend(symbolOpacity=1, symbolType="stroke", symbolStrokeWidth=3)
     colour = alt.Color("model:N", title=None, scale=alt.Scale(range=COLOURS), legend=legend)

@@ -54,8 +54,8 @@ def _number(value: float | None) -> str:
     return "" if value is None else number(value)
 
 
-def _quantity(value: float | None, response: str) -> str:
-    return "" if value is None else quantity(response, value)
+def _quantity(value: float | None, response: str, unit: str = "") -> str:
+    return "" if value is None else quantity(response, value, unit)
 
 
 def _p_value(value: float | None) -> str:

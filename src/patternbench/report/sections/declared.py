@@ -18,7 +18,7 @@ from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateR
 from patternbench.analyze.models.linear import Coefficient
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.analyze.problems import DataError
-from patternbench.analyze.recommend.objectives import parse_limit
+from patternbench.analyze.recommend.objectives import Constraint, parse_limit
 from patternbench.analyze.recommend.recommendation import (
     Against,
     Choice,
@@ -206,20 +206,26 @@ def _test_row(test: Test) -> dict[str, str]:
 
 def _errors(result: ModelResult) -> pd.DataFrame:
     target = undo_log(result.fit.response)[0]
+    unit = result.fit.design.factors.unit(target)
     kinds = {
         "on the rows it was fitted on": result.errors,
         f"on {result.cross_validation.unit} it has not seen": result.cross_validation.errors,
     }
     return pd.DataFrame(
         [
-            {"": name, "MAPE (%)": _known("", e.mape), "MAE": _known(target, e.mae), "RMSE": _known(target, e.rmse)}
+            {
+                "": name,
+                "MAPE (%)": _known("", e.mape),
+                "MAE": _known(target, e.mae, unit),
+                "RMSE": _known(target, e.rmse, unit),
+            }
             for name, e in kinds.items()
         ]
     )
 
 
-def _known(response: str, value: float | None) -> str:
-    return "none" if value is None else quantity(response, value)
+def _known(response: str, value: float | None, unit: str = "") -> str:
+    return "none" if value is None else quantity(response, value, unit)
 
 
 def _odd_rows(result: ModelResult) -> list[Table]:
@@ -227,7 +233,7 @@ def _odd_rows(result: ModelResult) -> list[Table]:
         {
             "row": str(row.row),
             "why": "; ".join(row.why),
-            "fitted": quantity(result.fit.response, row.fitted),
+            "fitted": quantity(result.fit.response, row.fitted, result.unit),
             "values": ", ".join(f"{n} {result.fit.design.factors.held(n, value)}" for n, value in row.values.items()),
         }
         for row in result.suspicious
@@ -316,28 +322,23 @@ def _nearest(choice: Choice, recommendation: Recommendation, factors: Factors) -
     limit = recommendation.limits[0]
     sign = 1 if limit.at_most else -1
     nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
-    value = _with_unit(limit.response, nearest.means[limit.response])
+    value = recommendation.quantity(limit.response, nearest.means[limit.response])
     return f"; measured nearest: {plainly(nearest.scenario, recommendation.conditions, factors)} with {value}"
 
 
 def _limits(recommendation: Recommendation) -> str:
-    return " and ".join(
-        f"{_title(one.response)} {'at most' if one.at_most else 'at least'} {_with_unit(one.response, one.bound)}"
-        for one in recommendation.limits
-    )
+    return " and ".join(_limit(one, recommendation) for one in recommendation.limits)
+
+
+def _limit(limit: Constraint, recommendation: Recommendation) -> str:
+    bound = recommendation.quantity(limit.response, limit.bound)
+    return f"{_title(limit.response)} {'at most' if limit.at_most else 'at least'} {bound}"
 
 
 def _title(response: str) -> str:
     """A response as findings call it, within a sentence."""
     title = RESPONSES[response].title if response in RESPONSES else response
     return title if title[1:2].isdigit() else title[:1].lower() + title[1:]
-
-
-def _with_unit(response: str, value: float) -> str:
-    """A value of a response: of one of an observer, which analyses know no unit of, in percent where it says so."""
-    text = quantity(response, value)
-    in_percent = response in RESPONSES and RESPONSES[response].kind == "percent"
-    return f"{text} %" if in_percent and not text.endswith("%") else text
 
 
 def _aim(recommendation: Recommendation, study: Study) -> str:
@@ -417,7 +418,7 @@ def _choice_row(choice: Choice, recommendation: Recommendation) -> dict[str, str
     where = {"condition": label(choice.conditions)} if choice.conditions else {}
     if choice.chosen is None:
         return {**where, "choose": "nothing keeps the limits"}
-    cells = {name: _with_unit(name, value) for name, value in choice.chosen.means.items()}
+    cells = {name: recommendation.quantity(name, value) for name, value in choice.chosen.means.items()}
     against = {f"{one.response} against the baseline": _change(one) for one in choice.against_baseline}
     name = configuration(choice.chosen.scenario, recommendation.conditions)
     return {**where, "choose": name, "verdict": _how_surely(choice), **cells, **against}
@@ -434,6 +435,6 @@ def _choice_figures(recommendation: Recommendation) -> list[Figure]:
         "Shares of redrawn blocks: a picture of the spread. What is clear is decided by tests.",
     )
     last = next((choice for choice in reversed(recommendation.choices) if choice.chosen), recommendation.choices[-1])
-    spec = comparison_section_figures.trade_off_figure(last, recommendation.conditions)
+    spec = comparison_section_figures.trade_off_figure(last, recommendation.conditions, recommendation.units)
     caption = "Each point is a configuration; the line joins those that no other beats on both; ringed: the choice."
     return [wins, Figure(f"Trade-off at {label(last.conditions)}", spec, caption)] if spec else [wins]

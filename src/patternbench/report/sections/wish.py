@@ -13,6 +13,7 @@ from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors
 from patternbench.records import stored, tables
 from patternbench.records.folder import RunFolder
+from patternbench.report.labels import units_of_observers
 from patternbench.study.files import read_text
 from patternbench.study.load import loads
 from patternbench.study.models import Study
@@ -34,7 +35,7 @@ def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Wish:
 
 def known_of(factors: Factors) -> FactorTable:
     """What analyses know of a run's factors."""
-    return FactorTable.of(factor.as_json() for factor in factors.values())
+    return FactorTable.of((factor.as_json() for factor in factors.values()), units_of_observers())
 
 
 def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
