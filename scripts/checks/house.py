@@ -23,6 +23,8 @@ PRONOUNS = {"place", "found", "each", "given", "known"}
 """Words that name nothing: what a value is stays unsaid."""
 SAME_NAME_MODULES = 3
 """From so many modules of one name on, a name says nothing about where one is."""
+LOOKED_FOR = {"__init__", "observer"}
+"""Modules that are looked for by their name: of a package, and of an observer (observe/registry.py)."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def module_names(modules: Modules) -> Iterator[Site]:
     """Modules whose name at least two others have."""
     counts = Counter(path.stem for path in modules)
     for path in modules:
-        if path.stem != "__init__" and counts[path.stem] >= SAME_NAME_MODULES:
+        if path.stem not in LOOKED_FOR and counts[path.stem] >= SAME_NAME_MODULES:
             yield Site(path, 1, path.stem)
 
 

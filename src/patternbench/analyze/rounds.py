@@ -20,6 +20,8 @@ BOOKKEEPING = (
     *("round", "block", "scenario", "status", "cause", "warnings"),
     *("started", "seconds", "generator_cpu_s", "valid"),
 )
+#: How the names of responses begin that a study chooses: those it derives, and series of a monitoring system.
+CHOSEN = (PREFIX, "series.")
 #: What is compared when nobody says what to compare: what callers get, and how fast those are who get it.
 USUAL = ("success_rate", "goodput", "time_to_success", "call_success_p50", "call_success_p95", "call_success_p99")
 #: What stands in for them in tables that know no successful calls.
@@ -90,7 +92,7 @@ def _numeric_rest(table: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
 def _is_factor(name: str, responses: Sequence[str], factor_table: FactorTable) -> bool:
     if factor_table:
         return name in factor_table and name not in responses
-    return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses} and not name.startswith(PREFIX)
+    return name not in {*BOOKKEEPING, *SECONDS, *RESPONSES, *responses} and not name.startswith(CHOSEN)
 
 
 def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[DataProblem]:

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 import patternbench
 from patternbench.observe.response import Response
 from patternbench.observe.seam import Aim, Observer
+from patternbench.study.problems import Problem
+from patternbench.study.watching import Watch
 
 MODULE = "observer"
 
@@ -35,5 +37,15 @@ def aim_of(columns: Collection[str]) -> Aim | None:
 
 
 def responses() -> list[Response]:
-    """The responses of all observers."""
+    """The responses of all observers that are the same for every study."""
     return [response for observer in observers() for response in observer.responses]
+
+
+def responses_of(watch: Watch) -> list[Response]:
+    """The responses of all observers, for a study that asks for this."""
+    return [response for observer in observers() for response in observer.responses_of(watch)]
+
+
+def problems_of(watch: Watch) -> list[Problem]:
+    """What is wrong with what a study asks observers for, as far as that is known before its system is up."""
+    return [problem for observer in observers() for problem in observer.problems(watch)]

@@ -15,6 +15,7 @@ kept for every observer (``Kept.logs``); an endpoint of the system that it empti
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -27,6 +28,7 @@ import pandas as pd
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.response import Response
 from patternbench.observe.section import Section
+from patternbench.study.problems import Problem
 from patternbench.study.watching import Watch
 
 Seen = TypeVar("Seen")
@@ -39,17 +41,32 @@ class ObservationError(Exception):
     """What an observer keeps of a round is damaged, or could not be had: which file, or whom it asked, and why."""
 
 
+@dataclass
+class LoadTimes:
+    """When the load of a round was, in seconds of Unix time; told once it is over, before the watch ends.
+
+    ``began`` is the round's start, from which the times of its attempts count; ``measured_from`` the end of its
+    warm-up.
+    """
+
+    began: float = math.nan
+    measured_from: float = math.nan
+    ended: float = math.nan
+
+
 @dataclass(frozen=True)
 class Watched:
     """A round that is about to be measured, with its system up.
 
     ``endpoints`` are the URLs of the components by name. ``folder`` is the observer's own: it does not exist yet, and
     what is in it when the watch ends is kept with the round. ``watch`` is what the study asks observers for.
+    ``load`` says when the load was, once it is over.
     """
 
     endpoints: Mapping[str, str]
     folder: Path
     watch: Watch = field(default_factory=Watch)
+    load: LoadTimes = field(default_factory=LoadTimes)
 
 
 @dataclass(frozen=True)
@@ -89,6 +106,14 @@ class Observer(ABC, Generic[Seen]):
     """What the configurations of a run in which it saw something are for."""
     tables: ClassVar[Mapping[str, Callable[[object], pd.DataFrame]]] = {}
     """The tables that ``export`` writes of what it has seen in a round, by name."""
+
+    def problems(self, watch: Watch) -> Sequence[Problem]:
+        """What is wrong with what a study asks for, as far as that is known before its system is up."""
+        return ()
+
+    def responses_of(self, watch: Watch) -> Sequence[Response]:
+        """The columns that it adds to the table of rounds of a study that asks for this."""
+        return self.responses
 
     def watch(self, watched: Watched) -> AbstractContextManager[object]:
         """Watch from before the load until after it; raise ObservationError when that is not possible."""

@@ -11,7 +11,7 @@ from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.models.formula_text import parse_formula
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
 from patternbench.analyze.stopping.rule import StoppingRule, parse_rule
-from patternbench.observe.registry import responses
+from patternbench.observe.registry import responses_of
 from patternbench.plan.expand import Plan
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
@@ -51,16 +51,16 @@ def _derived_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
     for name, text in study.derived.items():
         path = f"derived.{name}"
         wrong = list(_said(path, partial(derived.parse, text)))
-        yield from wrong or _unknown(derived.names(derived.parse(text)), [*_measured(), *factors], path, KNOWN)
+        yield from wrong or _unknown(derived.names(derived.parse(text)), [*_measured(study), *factors], path, KNOWN)
 
 
-def _measured() -> list[str]:
-    """The responses of every run: of its attempts, and of its observers."""
-    return [*RESPONSES, *(response.name for response in responses())]
+def _measured(study: Study) -> list[str]:
+    """The responses of every round: of its attempts, and of its observers."""
+    return [*RESPONSES, *(response.name for response in responses_of(study.watch))]
 
 
 def _responses(study: Study) -> list[str]:
-    return [*_measured(), *(derived.PREFIX + name for name in study.derived)]
+    return [*_measured(study), *(derived.PREFIX + name for name in study.derived)]
 
 
 def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:

@@ -173,6 +173,7 @@ class _OneRound:
         with observing.watched(self._folder, blank.file, endpoints, watch) as observation, schedule:
             measured = driver.drive(task, self._folder.attempts_of(blank.file))
             seconds, use = time.perf_counter() - begun, Meter.read().since(before)
+            observation.load_over(measured.began_ns, measured.measured_from_ns)
         acted = [_acted(done, measured.began_ns) for done in schedule.acted]
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds, faults=acted)
         cause = self._cause(measured)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from pathlib import Path
 
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.registry import observers
-from patternbench.observe.seam import Watched
+from patternbench.observe.seam import LoadTimes, Watched
 from patternbench.records import component_logs, observed
 from patternbench.records.folder import RunFolder
 from patternbench.study.watching import NOTHING_ASKED, Watch
+
+NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,15 @@ class Observation:
 
     run: RunFolder
     round_name: str
+    load: LoadTimes
+
+    def load_over(self, began_ns: int, measured_from_ns: int) -> None:
+        """Tell the observers when the load was, by the monotonic clock, now that it is over."""
+        unix_ns = time.time_ns() - time.monotonic_ns()
+        self.load.began, self.load.measured_from = (
+            (unix_ns + moment) / NS_PER_S for moment in (began_ns, measured_from_ns)
+        )
+        self.load.ended = time.time()
 
     def keep(self, logs: Mapping[str, Sequence[Path]]) -> list[Doubt]:
         """Keep it with the files that components wrote, and say which doubts it raises.
@@ -41,11 +53,11 @@ def watched(
 
     ``watch`` is what the study asks them for. Raises ObservationError when one cannot.
     """
-    draft = observed.draft(run, round_name)
+    draft, load = observed.draft(run, round_name), LoadTimes()
     with ExitStack() as watches:
         for observer in observers():
-            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name, watch)))
-        yield Observation(run, round_name)
+            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name, watch, load)))
+        yield Observation(run, round_name, load)
 
 
 def derive(run: RunFolder) -> None:

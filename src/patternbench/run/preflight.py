@@ -26,7 +26,7 @@ from patternbench.plan.expand import Plan, expand
 from patternbench.plan.factors import with_levels
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
-from patternbench.run import evidence, inspection
+from patternbench.run import evidence, inspection, watch_problems
 from patternbench.run.stage import Stage
 from patternbench.study import depends, places
 from patternbench.study.levels import only
@@ -94,7 +94,7 @@ def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
     problems += _template_problems(study, plan, inputs)
     if isinstance(study.system, NamedSystem):
         problems += _setting_problems(systems.load(study.system.name, inputs.beside), study.system, plan)
-    return problems + _fault_problems(study, plan, inputs)
+    return problems + _fault_problems(study, plan, inputs) + watch_problems.described(study, plan, inputs)
 
 
 def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from patternbench.drivers import choice
+from patternbench.observe.registry import problems_of
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round, counting_passes, rounds_of
 from patternbench.records import damage, stored
@@ -147,6 +148,7 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
         problems += preflight.described_problems(study, plan, inputs)
         problems += preflight.system_problems(study, inputs)
         preflight.check_urls(study, inputs)
+    problems += problems_of(study.watch)
     by_engine = {scenario.client for scenario in plan.scenarios if choice.by_engine(study, scenario.client)}
     there = [scenario for scenario in plan.scenarios if scenario.client in by_engine | cast.clients.keys()]
     problems += preflight.inexpressible(study, there, inputs, problems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -36,7 +36,16 @@ def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[Plann
     order = [name for name in names if name in set(spans["scenario"])]
     table = Table("When each fault began and ended", _table(spans, names))
     words = [_WORDS, *_left_out(len(order))]
-    return [Section("faults", "Faults over time", words, [table], [_figure(run, entries, spans, order, names)])]
+    return [Section("faults", "Faults over time", words, [table], [_figure(run, entries, order, names)])]
+
+
+def bands(entries: Iterable[Entry], names: Mapping[str, str]) -> list[picture.Band]:
+    """From when to when faults acted within rounds, medians over rounds; ``names`` are those of the scenarios."""
+    rows = pd.DataFrame([row for entry in entries for row in _rows(entry)])
+    if rows.empty:
+        return []
+    acted = _spans(rows)[_BAND].itertuples(index=False, name=None)
+    return [picture.Band(names[scenario], fault, began, ended) for scenario, fault, began, ended in acted]
 
 
 def _rows(entry: Entry) -> list[dict[str, object]]:
@@ -92,19 +101,12 @@ def _left_out(count: int) -> list[str]:
     return [more] if count > MOST_SCENARIOS else []
 
 
-def _figure(
-    run: RunFolder, entries: Sequence[Entry], spans: pd.DataFrame, order: Sequence[str], names: Mapping[str, str]
-) -> Figure:
+def _figure(run: RunFolder, entries: Sequence[Entry], order: Sequence[str], names: Mapping[str, str]) -> Figure:
     shown = order[:MOST_SCENARIOS]
     mine = [entry for entry in entries if entry.scenario in shown]
     width = width_for(max(entry.seconds for entry in mine))
     steps = {names[name]: _steps(run, [entry for entry in mine if entry.scenario == name], width) for name in shown}
-    bands = [
-        picture.Band(names[scenario], fault, began, ended)
-        for scenario, fault, began, ended in spans[_BAND].itertuples(index=False, name=None)
-        if scenario in shown
-    ]
-    return Figure("What happened when", picture.spec(steps, bands), _CAPTION.format(width=width))
+    return Figure("What happened when", picture.spec(steps, bands(mine, names)), _CAPTION.format(width=width))
 
 
 def _steps(run: RunFolder, entries: Sequence[Entry], width: float) -> pd.DataFrame:

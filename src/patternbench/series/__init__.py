@@ -1,0 +1,1 @@
+"""Series of a monitoring system: what Prometheus says of a round, kept with it."""

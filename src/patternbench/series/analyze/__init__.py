@@ -1,0 +1,1 @@
+"""What series come to: pure functions of data frames."""

@@ -1,0 +1,137 @@
+"""Asks for the series of a round when its load is over."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from patternbench.observe.seam import LoadTimes, ObservationError
+from patternbench.series.api import AnsweredSeries, ApiError, InstantValue, PrometheusApi
+from patternbench.series.records.kept import Asked, AskedSeries, ScrapedTarget, SeenSeries
+from patternbench.study.watching import Series
+
+MOST_LABEL_SETS = 100
+"""How many label sets of a series are kept: labels such as a user's id make as many as there are users."""
+SETTLES_WITHIN_S = 2.5
+"""How long the last scrape of a round is waited for. One that takes longer is not part of the round."""
+GLANCE_S = 0.1
+LAST_SCRAPE = "min(timestamp(up))"
+Labels = Mapping[str, str]
+Values = dict[str, list[tuple[float, float]]]
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Asks one Prometheus. ``shared``: it also watches what is not part of the system. ``clock`` is Unix time."""
+
+    prometheus: PrometheusApi
+    shared: bool
+    clock: Callable[[], float] = time.time
+    pause: Callable[[float], None] = time.sleep
+
+    def check(self, asked: Mapping[str, Series]) -> None:
+        """Raise ObservationError naming every query that cannot be answered."""
+        told = [f"series `{name}`: {why}" for name, why in problems(self.prometheus, asked).items()]
+        if told:
+            raise ObservationError("; ".join(told))
+
+    def series(self, asked: Mapping[str, Series], load: LoadTimes) -> SeenSeries:
+        """The series of a round whose load is over; raises ObservationError."""
+        try:
+            self._await_last_scrape(load.ended)
+            values = {name: self._values(series, load) for name, series in asked.items()}
+            targets = list(self._targets(values, load))
+        except ApiError as error:
+            raise ObservationError(f"the series cannot be had: {error}") from None
+        kept = {name: dict(list(lines.items())[:MOST_LABEL_SETS]) for name, lines in values.items()}
+        told = Asked(
+            prometheus=self.prometheus.url,
+            measured_from_s=load.measured_from - load.began,
+            length_s=load.ended - load.began,
+            series={name: _asked(asked[name], len(values[name]), len(kept[name])) for name in asked},
+            targets=targets,
+        )
+        return SeenSeries(told, _table(kept, load.began))
+
+    def _await_last_scrape(self, ended: float) -> None:
+        """Return once every target has been scraped after the round's end: what was scraped in it is there then."""
+        deadline = self.clock() + SETTLES_WITHIN_S
+        while self.clock() < deadline:
+            last = self.prometheus.at(LAST_SCRAPE, self.clock())
+            if not last or last[0].value[1] >= ended:
+                return
+            self.pause(GLANCE_S)
+
+    def _values(self, series: Series, load: LoadTimes) -> Values:
+        values: Values = {}
+        for line in self.prometheus.over(series.query, load.began, load.ended, series.step.seconds):
+            values.setdefault(_text(line), []).extend(line.values)
+        return values
+
+    def _targets(self, values: Mapping[str, Values], load: LoadTimes) -> Iterator[ScrapedTarget]:
+        """How often each target was scraped in the round; of a shared Prometheus those that the series name."""
+        window = f"{max(1, round((load.ended - load.began) * 1000))}ms"
+        scrapes = _by_target(self.prometheus.at(f"count_over_time(up[{window}])", load.ended))
+        good = _by_target(self.prometheus.at(f"sum_over_time(up[{window}])", load.ended))
+        instances = {_labels(text).get("instance") for lines in values.values() for text in lines}
+        for (job, instance), number in scrapes.items():
+            if not self.shared or instance in instances:
+                failed = number - good.get((job, instance), 0)
+                yield ScrapedTarget(job=job, instance=instance, scrapes=number, failed=failed)
+
+
+def problems(prometheus: PrometheusApi, asked: Mapping[str, Series]) -> dict[str, str]:
+    """Why queries cannot be answered, by the name of the series."""
+    refused = {name: _why_not(prometheus, series.query) for name, series in asked.items()}
+    return {name: why for name, why in refused.items() if why}
+
+
+def _why_not(prometheus: PrometheusApi, query: str) -> str:
+    try:
+        prometheus.check(query)
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+def _asked(series: Series, label_sets: int, kept: int) -> AskedSeries:
+    return AskedSeries(
+        query=series.query,
+        unit=series.unit,
+        title=series.title,
+        better=series.better,
+        step_s=series.step.seconds,
+        label_sets=label_sets,
+        left_out=label_sets - kept,
+    )
+
+
+def _text(line: AnsweredSeries) -> str:
+    """The labels of a series as text; its metric's name is that of the query."""
+    labels = {name: value for name, value in line.metric.items() if name != "__name__"}
+    return json.dumps(labels, sort_keys=True, ensure_ascii=False)
+
+
+def _labels(text: str) -> Labels:
+    labels: Labels = json.loads(text)
+    return labels
+
+
+def _by_target(samples: Iterable[InstantValue]) -> dict[tuple[str, str], int]:
+    return {
+        (sample.metric.get("job", ""), sample.metric.get("instance", "")): round(sample.value[1]) for sample in samples
+    }
+
+
+def _table(values: Mapping[str, Values], began: float) -> pd.DataFrame:
+    rows = [
+        (name, labels, moment - began, value)
+        for name, lines in values.items()
+        for labels, points in lines.items()
+        for moment, value in points
+    ]
+    return pd.DataFrame(rows, columns=["series", "labels", "second", "value"])

@@ -1,0 +1,110 @@
+"""The observer of series: it asks Prometheus for the values of a study's queries over the time of each round."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+
+import httpx
+import pandas as pd
+
+from patternbench.drivers.rounds import resolved
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.response import Better, Response
+from patternbench.observe.seam import Kept, ObservationError, Observer, Settings, Watched
+from patternbench.observe.section import Section
+from patternbench.series import api, asking
+from patternbench.series.analyze.summaries import only_ones, summaries
+from patternbench.series.api import PrometheusApi
+from patternbench.series.asking import Asker
+from patternbench.series.gaps import doubts_of
+from patternbench.series.records import kept as files
+from patternbench.series.records.kept import SeenSeries
+from patternbench.study.problems import Problem
+from patternbench.study.watching import SUMMARIES, PrometheusAt, Series, Watch, response_name
+
+WORDS = {"mean": "Mean", "max": "Greatest value", "last": "Last value"}
+
+
+class SeriesObserver(Observer[SeenSeries]):
+    """Asks when the load is over, once the last scrape of the round is there."""
+
+    name = "series"
+    tables = MappingProxyType({"series": attrgetter("samples")})
+
+    def problems(self, watch: Watch) -> list[Problem]:
+        """What a Prometheus that already runs says against the queries."""
+        if not watch.series or not isinstance(watch.prometheus, PrometheusAt):
+            return []
+        headers = {name: resolved(text) for name, text in watch.prometheus.headers.items()}
+        with api.client(at_loopback=False) as http:
+            refused = asking.problems(PrometheusApi(watch.prometheus.url, headers, http), watch.series)
+        return [Problem(why, f"series.{name}", value=watch.series[name].query) for name, why in refused.items()]
+
+    def responses_of(self, watch: Watch) -> list[Response]:
+        """The summaries of each series."""
+        return [_response(name, series, summary) for name, series in watch.series.items() for summary in SUMMARIES]
+
+    @contextmanager
+    def watch(self, watched: Watched) -> Iterator[None]:
+        """Have every query checked before the load, and ask when it is over."""
+        asked = watched.watch.series
+        if not asked:
+            yield
+            return
+        with api.client(at_loopback=isinstance(watched.watch.prometheus, str)) as http:
+            asker = _asker(watched, http)
+            asker.check(asked)
+            yield
+            files.write(watched.folder, asker.series(asked, watched.load))
+
+    def read(self, kept: Kept) -> SeenSeries | None:
+        """The series of a round, when a study asked for any."""
+        return files.read(kept.folder)
+
+    def doubts(self, seen: SeenSeries) -> list[Doubt]:
+        """Whether there are values, of all that was asked for, and from targets that were there."""
+        return list(doubts_of(seen))
+
+    def measured(self, seen: SeenSeries, settings: Settings) -> Mapping[str, float]:
+        """The summaries of each series of one label set; of several it is not one number."""
+        nothing = {response_name(name, summary): math.nan for name in seen.asked.series for summary in SUMMARIES}
+        table = only_ones(summaries(seen.samples, seen.asked.measured_from_s))
+        values = {
+            response_name(str(name), summary): float(value)
+            for summary in SUMMARIES
+            for name, value in zip(table["series"], table[summary], strict=True)
+        }
+        return nothing | values
+
+    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
+        """The section on series."""
+        # Loaded when it is needed: the pictures need a drawing library.
+        section = importlib.import_module("patternbench.series.report.series_section")
+        made: Sequence[Section] = section.sections(run, rounds)
+        return made
+
+
+def _asker(watched: Watched, http: httpx.Client) -> Asker:
+    """Who asks; raises ObservationError where the system has no such component."""
+    where = watched.watch.prometheus
+    if isinstance(where, PrometheusAt):
+        headers = {name: resolved(text) for name, text in where.headers.items()}
+        return Asker(PrometheusApi(where.url, headers, http), shared=True)
+    if where not in watched.endpoints:
+        raise ObservationError(f"the system has no component `{where}` that could answer for the series")
+    return Asker(PrometheusApi(watched.endpoints[where], {}, http), shared=False)
+
+
+def _response(name: str, series: Series, summary: str) -> Response:
+    title = f"{WORDS[summary]} of {series.title or name}"
+    meaning = f"{WORDS[summary].lower()} of `{series.query}` in the measured part of a round"
+    return Response(response_name(name, summary), title, "count", Better(series.better), meaning)
+
+
+OBSERVER = SeriesObserver()

@@ -1,0 +1,1 @@
+"""What is kept of the series of a round."""

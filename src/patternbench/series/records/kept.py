@@ -1,0 +1,93 @@
+"""The files that are kept of the series of a round: the samples as Parquet, and what was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ValidationError
+
+from patternbench.observe.seam import ObservationError
+
+SAMPLES, ASKED = "samples.parquet", "asked.json"
+SCHEMA = pa.schema(
+    [
+        pa.field("series", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("labels", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("second", pa.float64(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+    ]
+)
+"""One row per value: its series, its labels as JSON, when (seconds from the round's start), what."""
+
+
+class AskedSeries(BaseModel):
+    """A query and its words; how many label sets it gave, and how many of these were left out."""
+
+    query: str
+    unit: str
+    title: str
+    better: str
+    step_s: float
+    label_sets: int
+    left_out: int
+
+
+class ScrapedTarget(BaseModel):
+    """Something that Prometheus scraped: how often in the round, and how often in vain."""
+
+    job: str
+    instance: str
+    scrapes: int
+    failed: int
+
+
+class Asked(BaseModel):
+    """What was asked of Prometheus in a round: times are seconds from the round's start."""
+
+    prometheus: str
+    measured_from_s: float
+    length_s: float
+    series: dict[str, AskedSeries]
+    targets: list[ScrapedTarget]
+
+
+@dataclass(frozen=True)
+class SeenSeries:
+    """The series of a round: what was asked, and the samples (``SCHEMA``)."""
+
+    asked: Asked
+    samples: pd.DataFrame
+
+
+def write(folder: Path, seen: SeenSeries) -> None:
+    """Keep the series of a round in a folder that does not exist yet; raises OSError."""
+    folder.mkdir(parents=True)
+    table = pa.Table.from_pandas(seen.samples, schema=SCHEMA, preserve_index=False)
+    pq.write_table(table, folder / SAMPLES, compression="zstd")
+    (folder / ASKED).write_text(seen.asked.model_dump_json(indent=1), encoding="utf-8")
+
+
+def read(folder: Path) -> SeenSeries | None:
+    """What was kept in a folder; None when nothing was asked. Raises ObservationError for damaged files."""
+    if not folder.is_dir():
+        return None
+    return SeenSeries(_asked(folder / ASKED), _samples(folder / SAMPLES))
+
+
+def _asked(file: Path) -> Asked:
+    try:
+        return Asked.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        raise ObservationError(f"{file.parent.name}/{file.name} cannot be read") from None
+
+
+def _samples(file: Path) -> pd.DataFrame:
+    try:
+        table: pd.DataFrame = pq.read_table(file).cast(SCHEMA).to_pandas()
+        return table.astype({"series": str, "labels": str})
+    except (OSError, pa.ArrowInvalid, ValueError):
+        raise ObservationError(f"{file.parent.name}/{file.name} cannot be read") from None

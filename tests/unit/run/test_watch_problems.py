@@ -1,0 +1,75 @@
+"""Series that nobody could answer, and what names them, are told before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.studies import study
+
+from patternbench.plan.expand import expand
+from patternbench.records.inputs import Inputs
+from patternbench.run import evidence, watch_problems
+from patternbench.study.problems import InputError
+
+SYSTEM = """\
+patternbench-system: 1
+name: watched
+about: a target, and a Prometheus that only some scenarios have
+settings:
+  watch: {default: true, about: whether it is watched}
+components:
+  - target: {name: shop}
+  - node_exporter: {}
+  - prometheus: {name: monitor, when: {watch: true}, scrape: {node_exporter: /metrics}}
+endpoint: shop
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Inputs:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "watched.yaml").write_text(SYSTEM)
+    return Inputs(tmp_path)
+
+
+def told(inputs: Inputs, **changes: str) -> list[str]:
+    asked = study(**{"series": "{cpu: up}", **changes})
+    return [str(problem) for problem in watch_problems.described(asked, expand(asked), inputs)]
+
+
+def test_series_of_a_system_without_prometheus_are_refused_with_what_to_do(inputs: Inputs) -> None:
+    (one,) = told(inputs, system="target")
+    assert one.startswith("series: no component of the system is called `prometheus`")
+    assert "`prometheus: URL`" in one
+    (url,) = told(inputs, system="{url: 'http://localhost:1'}")
+    assert "allowed: envoy" in url
+
+
+def test_a_component_that_only_some_scenarios_have_is_missed_in_the_others(inputs: Inputs) -> None:
+    assert told(inputs, system="watched", prometheus="monitor") == []
+    varied = "{name: watched, settings: {watch: [true, false]}}"
+    (missed,) = told(inputs, system=varied, prometheus="monitor")
+    assert missed.startswith("prometheus: no component of the system is called `monitor`")
+    (misspelt,) = told(inputs, system="watched", prometheus="montior")
+    assert "did you mean `monitor`?" in misspelt
+
+
+def test_a_prometheus_that_already_runs_needs_no_component(inputs: Inputs) -> None:
+    assert told(inputs, system="target", prometheus="http://localhost:9090") == []
+
+
+def test_models_and_wishes_may_name_the_summaries_of_the_studys_own_series_alone() -> None:
+    names = {
+        "models": "['series.cpu.mean ~ users']",
+        "derived": "{per_call: series.cpu.max / goodput}",
+        "recommend": "{objectives: [min series.cpu.last]}",
+    }
+    asked = study(series="{cpu: up}", **names)
+    evidence.check(asked, expand(asked))
+    other = study(series="{memory: up}", **names)
+    with pytest.raises(InputError) as raised:
+        evidence.check(other, expand(other))
+    problems = [str(problem) for problem in raised.value.problems]
+    assert len(problems) == 3
+    assert all("`series.cpu." in problem and "series.memory." in problem for problem in problems)

@@ -1,0 +1,190 @@
+"""How Prometheus is asked for the series of a round: by a made-up Prometheus that answers from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+
+from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
+from patternbench.series import api
+from patternbench.series.api import PrometheusApi
+from patternbench.series.asking import LAST_SCRAPE, MOST_LABEL_SETS, Asker
+from patternbench.series.observer import OBSERVER
+from patternbench.series.records import kept
+from patternbench.series.records.kept import SeenSeries
+from patternbench.study.units import Duration
+from patternbench.study.watching import PrometheusAt, Series, Watch
+
+BEGAN = 1_000_000.0
+LOAD = LoadTimes(BEGAN, BEGAN + 1, BEGAN + 4)
+Fields = Mapping[str, str]
+
+
+def line(value: str = "2", **labels: str) -> dict[str, object]:
+    return {"metric": labels, "values": [[BEGAN + second, value] for second in range(5)]}
+
+
+def sample(value: object, **labels: str) -> dict[str, object]:
+    return {"metric": labels, "value": [BEGAN, str(value)]}
+
+
+class MadeUp:
+    """Answers queries of both kinds; remembers what it was asked, and with which headers."""
+
+    def __init__(self, lines: Mapping[str, list[dict[str, object]]], samples: Mapping[str, list[dict[str, object]]]):
+        self.lines, self.samples = lines, samples
+        self.asked: list[tuple[str, Fields]] = []
+        self.headers: list[str] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        fields = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
+        what = request.url.path.rpartition("/")[2]
+        self.asked.append((what, fields))
+        self.headers.append(request.headers.get("X-Scope-OrgID", ""))
+        if fields["query"].startswith("bad"):
+            return httpx.Response(400, json={"status": "error", "error": f"parse error in {fields['query']}"})
+        answers = self.lines if what == "query_range" else self.samples
+        text = fields["query"].partition("[")[0]
+        return httpx.Response(200, json={"status": "success", "data": {"result": answers.get(text, [])}})
+
+    def times(self, what: str) -> list[tuple[float, float]]:
+        return [(float(f["start"]) - BEGAN, float(f["end"]) - BEGAN) for asked, f in self.asked if asked == what]
+
+
+UP = {
+    LAST_SCRAPE: [sample(BEGAN + 10)],
+    "count_over_time(up": [sample(4, job="shop", instance="one"), sample(4, job="else", instance="two")],
+    "sum_over_time(up": [sample(3, job="shop", instance="one"), sample(4, job="else", instance="two")],
+}
+
+
+def asker(prometheus: Callable[[httpx.Request], httpx.Response], *, shared: bool = False, clock: float = 0) -> Asker:
+    http = httpx.Client(transport=httpx.MockTransport(prometheus))
+    ticks = iter(range(10_000))
+    at = PrometheusApi("http://prometheus/base/", {"X-Scope-OrgID": "shop"}, http)
+    return Asker(at, shared, clock=lambda: BEGAN + 4 + clock + 0.1 * next(ticks), pause=lambda _: None)
+
+
+def asked_of(prometheus: MadeUp, query: str = "cpu", *, shared: bool = False) -> SeenSeries:
+    return asker(prometheus, shared=shared).series({"cpu": Series(query=query)}, LOAD)
+
+
+def test_the_values_of_a_query_are_kept_with_their_time_from_the_rounds_start() -> None:
+    seen = asked_of(MadeUp({"cpu": [line(__name__="cpu", mode="user")]}, UP))
+    assert seen.samples["second"].tolist() == [0, 1, 2, 3, 4]
+    assert set(seen.samples["labels"]) == {'{"mode": "user"}'}
+    assert (seen.asked.measured_from_s, seen.asked.length_s) == (1.0, 4.0)
+
+
+def test_values_that_are_no_finite_number_are_kept_as_prometheus_writes_them() -> None:
+    values = asked_of(MadeUp({"cpu": [line("NaN", mode="a"), line("+Inf", mode="b")]}, UP)).samples["value"]
+    assert values.isna().sum() == 5
+    assert (values == float("inf")).sum() == 5
+
+
+def test_label_sets_that_multiply_are_bounded_and_counted() -> None:
+    many = [line(user=str(number)) for number in range(MOST_LABEL_SETS + 7)]
+    seen = asked_of(MadeUp({"cpu": many}, UP))
+    assert seen.samples["labels"].nunique() == MOST_LABEL_SETS
+    assert (seen.asked.series["cpu"].label_sets, seen.asked.series["cpu"].left_out) == (MOST_LABEL_SETS + 7, 7)
+
+
+def test_a_long_round_is_asked_for_in_parts_that_leave_no_step_out_and_take_none_twice() -> None:
+    prometheus = MadeUp({}, UP)
+    load = LoadTimes(BEGAN, BEGAN, BEGAN + 25_000)
+    asker(prometheus, clock=25_000).series({"cpu": Series(query="cpu", step=Duration.parse("1s"))}, load)
+    assert prometheus.times("query_range") == [(0, 9_999), (10_000, 19_999), (20_000, 25_000)]
+
+
+def test_the_last_scrape_of_a_round_is_waited_for_but_not_for_ever() -> None:
+    late = MadeUp({}, UP | {LAST_SCRAPE: [sample(BEGAN)]})
+    asked_of(late)
+    waited = sum(fields["query"] == LAST_SCRAPE for _, fields in late.asked)
+    assert 5 < waited < 100
+    there = MadeUp({}, UP)
+    asked_of(there)
+    assert sum(fields["query"] == LAST_SCRAPE for _, fields in there.asked) == 1
+
+
+def test_a_target_of_our_own_that_was_down_is_told_whatever_the_queries_are_about() -> None:
+    targets = asked_of(MadeUp({"cpu": [line()]}, UP)).asked.targets
+    assert [(target.instance, target.scrapes, target.failed) for target in targets] == [("one", 4, 1), ("two", 4, 0)]
+
+
+def test_of_a_shared_prometheus_only_the_targets_of_the_series_matter() -> None:
+    targets = asked_of(MadeUp({"cpu": [line(instance="two")]}, UP), shared=True).asked.targets
+    assert [target.instance for target in targets] == ["two"]
+
+
+def test_every_query_that_cannot_be_answered_is_named_before_the_load() -> None:
+    queries = {"good": Series(query="up"), "one": Series(query="bad("), "two": Series(query="bad)")}
+    with pytest.raises(ObservationError) as raised:
+        asker(MadeUp({}, UP)).check(queries)
+    assert str(raised.value) == "series `one`: parse error in bad(; series `two`: parse error in bad)"
+
+
+def test_headers_go_with_every_query() -> None:
+    prometheus = MadeUp({}, UP)
+    asked_of(prometheus)
+    assert set(prometheus.headers) == {"shop"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (httpx.Response(200, text="<html>a login page</html>"), "does not answer as Prometheus does: <html>a login"),
+        (httpx.Response(502, text="bad gateway"), "answers 502: bad gateway"),
+        (httpx.Response(200, json={"status": "success", "data": {"result": [{"metric": 1}]}}), "does not answer as"),
+    ],
+)
+def test_what_is_no_prometheus_is_told_as_such(answer: httpx.Response, said: str) -> None:
+    with pytest.raises(ObservationError) as raised:
+        asker(lambda _: answer).series({"cpu": Series(query="cpu")}, LOAD)
+    assert said in str(raised.value)
+
+
+def test_an_answer_that_is_too_large_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "MOST_BYTES", 50)
+    with pytest.raises(ObservationError, match="more than 50 bytes; aggregate in the query"):
+        asked_of(MadeUp({"cpu": [line()]}, UP))
+
+
+def test_what_is_kept_is_read_back_and_what_is_damaged_is_told_with_its_file(tmp_path: Path) -> None:
+    seen = asked_of(MadeUp({"cpu": [line()]}, UP))
+    kept.write(tmp_path / "series", seen)
+    read = OBSERVER.read(Kept({}, tmp_path / "series"))
+    assert read is not None
+    assert read.asked == seen.asked
+    assert read.samples.to_dict() == seen.samples.to_dict()
+    assert OBSERVER.read(Kept({}, tmp_path / "nothing")) is None
+    for name in (kept.SAMPLES, kept.ASKED):
+        (tmp_path / "series" / name).write_bytes(b"PAR1")
+        with pytest.raises(ObservationError, match=name):
+            kept.read(tmp_path / "series")
+        kept.write(tmp_path / name, seen)
+        (tmp_path / name).rename(tmp_path / f"{name}.whole")
+        (tmp_path / "series" / name).write_bytes((tmp_path / f"{name}.whole" / name).read_bytes())
+
+
+def test_a_system_without_the_component_that_is_to_answer_is_told_before_the_load(tmp_path: Path) -> None:
+    watched = Watched({"shop": "http://localhost"}, tmp_path / "series", Watch(series={"cpu": Series(query="up")}))
+    with pytest.raises(ObservationError, match="no component `prometheus`"), OBSERVER.watch(watched):
+        raise AssertionError("load was put on")
+
+
+def test_a_study_without_series_asks_nobody(tmp_path: Path) -> None:
+    with OBSERVER.watch(Watched({}, tmp_path / "series")):
+        pass
+    assert not (tmp_path / "series").exists()
+
+
+def test_what_a_prometheus_that_already_runs_says_against_a_query_is_a_problem_of_the_study() -> None:
+    nobody = Watch(series={"cpu": Series(query="up")}, prometheus=PrometheusAt(url="http://127.0.0.1:1"))
+    (problem,) = OBSERVER.problems(nobody)
+    assert (problem.path, problem.value) == ("series.cpu", "up")
+    assert problem.message.startswith("http://127.0.0.1:1 does not answer: ")
+    assert OBSERVER.problems(Watch(series={"cpu": Series(query="up")})) == [], "our own is asked once it is up"
