@@ -201,6 +201,7 @@ class Program(Component):
             limits=ResourceLimits(self.cpus, self.memory, self.cpu or 0.0),
             user=self.user,
             cwd=str(self.directory(name, neighbours)),
+            reset=(),  # only its author knows what it keeps
             traced=True,
         )
 

@@ -1,0 +1,105 @@
+"""Between rounds a system that keeps logs is as after a start, whatever of it stays up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.integration.lab.test_accounts import said
+from tests.integration.lab.test_host import until
+from tests.integration.lab.test_rate_limiting import LIMIT, SENT, asked
+
+from patternbench.lab import bench, systems
+from patternbench.lab.bench import Bench
+from patternbench.lab.processes import StartError
+from patternbench.lab.systems import FOLDER
+from patternbench.lab.topology import Topology
+
+SETTINGS = {"service_time": "fixed:1ms", "store_timeout": "1s", "when_store_fails": "closed", "window": "1h"}
+
+
+@pytest.fixture
+def up(folder: Path) -> Iterator[Bench]:
+    with Bench(folder / "up") as one:
+        yield one
+
+
+def shop(folder: Path, **resets: str) -> Topology:
+    """The shop behind two balancers, in which components say how they are reset."""
+    text = (FOLDER / "shop-behind-two-balancers.yaml").read_text().replace("- redis: {", "- redis: {name: redis, ")
+    for name, reset in resets.items():
+        text = text.replace(f"{{name: {name}, ", f"{{name: {name}, reset: {reset}, ")
+    (folder / "systems").mkdir(exist_ok=True)
+    (folder / "systems" / "shop-behind-two-balancers.yaml").write_text(text)
+    return bench.of_file(systems.load("shop-behind-two-balancers", folder), SETTINGS | {"limit": LIMIT})
+
+
+def processes(one: Bench) -> dict[str, int]:
+    return {name: running.process.pid for name, running in one.running.items()}
+
+
+def told_redis(one: Bench, line: str) -> str:
+    """What Redis answers to a line."""
+    url = one.running["redis"].url
+    return said(url, f"AUTH {urlsplit(url).password}", line)[1]
+
+
+def next_round(one: Bench, topology: Topology) -> dict[str, str]:
+    """What is started, and why, for a round after another one."""
+    one.finished_logs()
+    one.change(topology)
+    return {start.component: start.why for start in one.started}
+
+
+def test_what_says_nothing_is_started_anew_for_every_round(up: Bench, folder: Path) -> None:
+    topology = shop(folder)
+    up.change(topology)
+    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    before = processes(up)
+    assert next_round(up, topology) == {
+        "shop": "its system keeps a log, and nothing else resets it",
+        "redis": "its system keeps a log, and nothing else resets it",
+        "balancer-1": "its log belongs to one round",
+        "balancer-2": "its log belongs to one round",
+    }
+    assert not set(before.values()) & set(processes(up).values())
+    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+
+
+def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_counters(up: Bench, folder: Path) -> None:
+    topology = shop(folder, redis="flush", shop="none")
+    up.change(topology)
+    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    before = processes(up)
+    assert next_round(up, topology).keys() == {"balancer-1", "balancer-2"}
+    assert up.reset() == ["redis"]
+    assert told_redis(up, "DBSIZE") == ":0"
+    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    assert {name: processes(up)[name] for name in ("redis", "shop")} == {
+        name: before[name] for name in ("redis", "shop")
+    }
+
+
+def test_a_flush_that_redis_refuses_is_told(up: Bench, folder: Path) -> None:
+    topology = shop(folder, redis="flush")
+    up.change(topology)
+    assert told_redis(up, "CONFIG SET requirepass another") == "+OK"
+    next_round(up, topology)
+    with pytest.raises(StartError, match=r"redis could not be reset: redis-cli ended with code 1: .*(AUTH|WRONGPASS)"):
+        up.reset()
+
+
+def test_a_reload_keeps_what_a_balancer_has_counted_so_none_of_its_settings_is_live(up: Bench, folder: Path) -> None:
+    shop(folder)
+    system = systems.load("shop-behind-two-balancers", folder)
+    topology = bench.of_file(system, SETTINGS | {"limit": LIMIT, "store": "memory"})
+    assert not any(launch.live for launch in topology.launches)
+    up.change(topology)
+    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    for name in ("balancer-1", "balancer-2"):
+        log = up.running[name].folder / "error.log"
+        up.running[name].process.signal("SIGHUP")
+        until(lambda log=log: "exited with code 0" in log.read_text())  # type: ignore[misc]
+    assert asked(up) == {429: SENT}
