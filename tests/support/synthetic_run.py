@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from tests.support.factors import factors
 
+from patternbench.analyze.failures import CAUSES
 from patternbench.analyze.metrics import CURVE, RESPONSES
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.model import RunReport
@@ -159,7 +160,8 @@ def _named(
     found["TotalContentionTime"] = found["TotalSuccessTime"] + found["TotalErrorTime"]
     found |= {f"call_success_{name}": 0.98 * found[name] for name in times}
     found["ContentionRate"] = found["TotalContentionTime"] / execution
-    return {name: found[name] for name in RESPONSES}
+    found |= {**dict.fromkeys(CAUSES, 0.0), "bad_status_rate": found["failure_rate"] - found["rejected_rate"]}
+    return {name: found.get(name, np.nan) for name in RESPONSES}
 
 
 def _with_troubles(rounds: pd.DataFrame) -> pd.DataFrame:

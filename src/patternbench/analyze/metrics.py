@@ -16,6 +16,8 @@ rules:
   run from the intended start of the first attempt, so waiting that the generator caused is not hidden (no
   coordinated omission).
 
+- **Failures by cause** are shares of all calls by what ended them (`failures`).
+- **Journeys** and **items** are summed up in rounds that tell of them (`journeys`).
 - **Time to a success** is the time that users spent, from their first intended start to their last end, over the
   number of successful calls. It includes failed calls and the pauses after rejected ones, so a pattern that fails
   fast does not look fast by it; and the think time, which is the same for all.
@@ -33,6 +35,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+from patternbench.analyze.failures import CAUSES, failures_by_cause
+from patternbench.analyze.journeys import ITEMS, JOURNEYS, journey_times, of_items, of_journeys
 
 TABLE_2 = (
     "SuccessfulCalls",
@@ -71,6 +76,11 @@ RESPONSES = (
     "success_rate",
     "goodput",
     "time_to_success",
+    *CAUSES,
+    *JOURNEYS,
+    *(f"journey_{name}" for name in QUANTILES),
+    *(f"journey_success_{name}" for name in QUANTILES),
+    *ITEMS,
 )
 """Every key of `round_metrics`, in order."""
 
@@ -95,6 +105,8 @@ class _Calls:
     rejected: _Bools
     on_wire: _Bools
     seconds: _Floats
+    last: _Ints
+    """The position of the row that decided it."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +130,8 @@ def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[s
     """
     users, calls, wire, _ = _parts(attempts)
     per_user = _totals(users, calls, wire)
-    span = _span(attempts, _measured(attempts))
+    measured = _measured(attempts)
+    span = _span(attempts, measured)
     return {
         **_table_2(per_user, span),
         **_quantiles("success_", wire.seconds[wire.success]),
@@ -127,6 +140,21 @@ def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[s
         **_quantiles("call_success_", calls.seconds[calls.success]),
         **_shares(calls, len(wire.seconds), span, objective_s),
         "time_to_success": _over(per_user["TotalExecutionTime"].sum(), per_user["SuccessfulCalls"].sum()),
+        **failures_by_cause(attempts[measured], calls.last, calls.success),
+        **_journeys(attempts, measured, calls, span),
+    }
+
+
+def _journeys(attempts: pd.DataFrame, measured: _Bools, calls: _Calls, span: float) -> dict[str, float]:
+    """Give what journeys and items came to, without the journeys that touch the warm-up."""
+    rows, warm = attempts[measured], attempts["warm_up"].to_numpy(bool)
+    early = attempts["journey"].to_numpy(np.int64)[warm] if "journey" in attempts else np.array([], dtype=np.int64)
+    times, unfinished = journey_times(rows, early, calls.last, calls.success)
+    return {
+        **of_journeys(times, unfinished, span),
+        **_quantiles("journey_", times.seconds),
+        **_quantiles("journey_success_", times.seconds[times.good]),
+        **of_items(rows, calls.last, calls.success, span),
     }
 
 
@@ -277,6 +305,7 @@ def _calls(rows: pd.DataFrame, call: _Ints, call_user: _Ints) -> _Calls:
         rejected=(rows["outcome"] == "rejected").to_numpy(bool)[last],
         on_wire=attempt[last] > 0,
         seconds=span * _MICRO,
+        last=last,
     )
 
 

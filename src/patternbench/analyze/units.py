@@ -14,16 +14,25 @@ SECONDS = frozenset(
         *("TotalExecutionTime", "TotalContentionTime", "time_to_success"),
         *(
             f"{kind}{tail}"
-            for kind in ("", "success_", "error_", "call_success_")
+            for kind in ("", "success_", "error_", "call_success_", "journey_", "journey_success_")
             for tail in ("p50", "p90", "p95", "p99", "p999", "max")
         ),
     ]
 )
-#: Responses in percent of calls. They live near zero or a hundred, so their differences are told in points.
-SHARES = frozenset(["failure_rate", "success_rate", "rejected_rate"])
+#: Responses in percent of calls, journeys or items. They live near zero or a hundred: differences are told in points.
+SHARES = frozenset(
+    [
+        *("failure_rate", "success_rate", "rejected_rate", "journey_failure_rate", "item_failure_rate"),
+        *("limited_rate", "bad_status_rate", "unexpected_rate", "timeout_rate", "connection_error_rate"),
+        *("dropped_rate", "unanswered_rate"),
+    ]
+)
 #: How many seconds a unit of time holds.
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_OTHER = {**dict.fromkeys(SHARES, "%"), "goodput": "/s", "Throughput": "/s"}
+_OTHER = {
+    **dict.fromkeys(SHARES, "%"),
+    **dict.fromkeys(("goodput", "Throughput", "journeys_per_s", "items_per_s"), "/s"),
+}
 _SMALL = 1e-4
 _LARGE = 1e6
 _LONGEST_IN_MS = 2.0

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -103,10 +103,14 @@ TIMES = {
     "call_success_": "the response times of calls that ended in success",
 }
 """Kinds of time by the prefix of their columns."""
+TIMES_OF_JOURNEYS = {
+    "journey_": "the times of journeys that ended, from the first intended start to the last end",
+    "journey_success_": "the times of journeys all of whose calls succeeded",
+}
 
 
-def _quantiles() -> Iterator[Column]:
-    for prefix, times in TIMES.items():
+def _quantiles(kinds: Mapping[str, str]) -> Iterator[Column]:
+    for prefix, times in kinds.items():
         for name, quantile in QUANTILES.items():
             yield Column(prefix + name, "float64", f"{quantile} of {times}", "s")
 
@@ -115,7 +119,7 @@ RESPONSES = tuple(
     replace(column, nullable=True)
     for column in (
         *TABLE_2,
-        *_quantiles(),
+        *_quantiles(TIMES),
         Column("amplification", "float64", "attempts / calls"),
         Column("rejected_calls", "float64", "calls that the client's own pattern rejected"),
         Column("rejected_rate", "float64", "rejected calls of all calls", "%"),
@@ -128,6 +132,21 @@ RESPONSES = tuple(
             "time that users spent, failed calls and pauses included, per successful call",
             "s",
         ),
+        Column("limited_rate", "float64", "calls that ended with a status 429 of all calls", "%"),
+        Column("bad_status_rate", "float64", "calls that ended with another unexpected status of all calls", "%"),
+        Column("unexpected_rate", "float64", "calls whose answer was not as expected of all calls", "%"),
+        Column("timeout_rate", "float64", "calls that ended with a timeout of all calls", "%"),
+        Column("connection_error_rate", "float64", "calls that ended with a failed connection of all calls", "%"),
+        Column("dropped_rate", "float64", "calls that the workload never sent of all calls", "%"),
+        Column("unanswered_rate", "float64", "calls that had no answer when the round was over of all calls", "%"),
+        Column("journeys", "float64", "journeys that ended, in rounds that tell of journeys"),
+        Column("unfinished_journeys", "float64", "journeys that the end of the load cut off"),
+        Column("journeys_per_s", "float64", "good journeys per second", "1/s"),
+        Column("journey_failure_rate", "float64", "journeys with a failed call of those that ended", "%"),
+        *_quantiles(TIMES_OF_JOURNEYS),
+        Column("items", "float64", "items that calls carried, where the study says so"),
+        Column("items_per_s", "float64", "items per second that did not fail", "1/s"),
+        Column("item_failure_rate", "float64", "failed items of all items", "%"),
     )
 )
 """What a round measured; null where it is undefined, as in a round that failed."""

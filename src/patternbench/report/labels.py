@@ -111,6 +111,31 @@ _LISTED = (
         for kind, noun, better in (("success", "successful attempts", _L), ("error", "failed attempts", _N))
         for name, title in _QUANTILES.items()
     ),
+    Response("limited_rate", "Failed by a limit", "percent", _L, "share of calls that ended with a status 429"),
+    Response("bad_status_rate", "Failed by status", "percent", _L, "share of calls that ended with another status"),
+    Response(
+        "unexpected_rate", "Not as expected", "percent", _L, "share of calls with an answer that lacked something"
+    ),
+    Response("timeout_rate", "Timed out", "percent", _L, "share of calls that ended with a timeout"),
+    Response("connection_error_rate", "Failed to connect", "percent", _L, "share of calls whose connection failed"),
+    Response("dropped_rate", "Never sent", "percent", _L, "share of calls that the workload dropped"),
+    Response("unanswered_rate", "Unanswered", "percent", _L, "share of calls without an answer at the round's end"),
+    Response("journeys", "Journeys", "count", _N, "journeys of a round that ended"),
+    Response("unfinished_journeys", "Unfinished journeys", "count", _N, "journeys that the end of the load cut off"),
+    Response("journeys_per_s", "Journeys per second", "rate", _H, "journeys all of whose calls succeeded"),
+    Response("journey_failure_rate", "Failed journeys", "percent", _L, "share of journeys with a failed call"),
+    *(
+        Response(
+            f"journey_{kind}{name}", f"{title} of {noun}", "time", _L, "from the first intended start to the last end"
+        )
+        for kind, noun in (("", "journeys"), ("success_", "good journeys"))
+        for name, title in _QUANTILES.items()
+    ),
+    Response("items", "Items", "count", _N, "items that calls of a round carried"),
+    Response("items_per_s", "Items per second", "rate", _H, "items that did not fail, per second"),
+    Response(
+        "item_failure_rate", "Failed items", "percent", _L, "share of items that failed, alone or with their call"
+    ),
 )
 RESPONSES: Mapping[str, Response] = {response.name: response for response in (*_LISTED, *responses())}
 """Every response that the report can show, those asked for most first, those of observers last."""

@@ -119,18 +119,18 @@ class Entries(Sparse):
     """A list that places stand for: its entries are filled in one by one."""
 
     count: Levels[Often | Reference] | None = None
-    each: CapturedName | None = None
+    for_each: CapturedName | None = None
     at_most: Often | None = None
     of: JsonValue
     separator: str | None = None
 
     @model_validator(mode="after")
     def _so_many(self) -> Entries:
-        if (self.count is None) == (self.each is None):
-            allowed = "`count`, or `each` with the name of a captured list"
-            raise PydanticCustomError("one_of", "needs either count or each", {"allowed": allowed})
-        if self.at_most is not None and self.each is None:
-            raise misplaced("at_most", "count", "at_most with each")
+        if (self.count is None) == (self.for_each is None):
+            allowed = "`count`, or `for_each` with the name of a captured list"
+            raise PydanticCustomError("one_of", "needs either count or for_each", {"allowed": allowed})
+        if self.at_most is not None and self.for_each is None:
+            raise misplaced("at_most", "count", "at_most with for_each")
         return self
 
 
@@ -181,13 +181,13 @@ class Step(Conditional):
     capture: dict[str, Capture] | None = None
     poll: Poll | None = None
     until_expected: UntilExpected | None = None
-    each: Each | None = None
+    for_each: Each | None = None
     items: Items | None = None
 
     @model_validator(mode="after")
     def _often_in_one_way(self) -> Step:
-        if self.each is not None and self.repeat is not None:
-            raise misplaced("each", "repeat", "one of them: a step is taken often in one way")
+        if self.for_each is not None and self.repeat is not None:
+            raise misplaced("for_each", "repeat", "one of them: a step is taken often in one way")
         return self
 
     @model_validator(mode="after")

@@ -125,7 +125,7 @@ def _of_journey(journey: Journey, path: str, available: list[str]) -> Iterator[P
     so_far = list(available)
     for number, step in enumerate(journey.steps):
         step_path = f"{path}.steps[{number}]"
-        yield from _of_request(step, step_path, [*so_far, ITEM] if step.each else so_far)
+        yield from _of_request(step, step_path, [*so_far, ITEM] if step.for_each else so_far)
         so_far += step.capture or ()
         if step.poll:
             yield from _of_request(step.poll, f"{step_path}.poll", so_far)

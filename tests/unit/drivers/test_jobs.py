@@ -187,14 +187,14 @@ workload:
   parameters: {size: 3}
   lists:
     ids: {count: "${size}", of: "C${cycle:1-9}", separator: ";"}
-    images: {each: products, at_most: 5, of: {max: null, id: "${item}"}}
+    images: {for_each: products, at_most: 5, of: {max: null, id: "${item}"}}
   journey:
     - path: "/products/${ids}"
       capture: {products: {json: "$[*].id", pick: all}}
       expect: {count: {"$[*]": "${size}", "$.x": 2}}
       items: {carried: "${size}", failed: "$[?@.status >= 400]"}
-    - {path: "/products/${item}", each: products}
-    - {method: POST, path: /images, json: "${images|json}", each: {of: products, at_most: 2}, items: 4}
+    - {path: "/products/${item}", for_each: products}
+    - {method: POST, path: /images, json: "${images|json}", for_each: {of: products, at_most: 2}, items: 4}
 """
 
 
@@ -202,13 +202,13 @@ def test_lists_values_and_items_become_the_engines() -> None:
     job = rendered(VALUES)
     assert job["lists"] == {
         "ids": {"count": 3, "of": "C${cycle:1-9}", "separator": ";"},
-        "images": {"each": "products", "at_most": 5, "of": {"max": None, "id": "${item}"}},
+        "images": {"for_each": "products", "at_most": 5, "of": {"max": None, "id": "${item}"}},
     }
     bundle, one, images = job["groups"][0]["journeys"][0]["steps"]
     assert bundle["capture"] == {"products": {"json": "$[*].id", "pick": "all"}}
     assert bundle["expect"] == {"json": [{"path": "$[*]", "count": 3}, {"path": "$.x", "count": 2}]}
     assert bundle["items"] == {"carried": 3, "failed": "$[?@.status >= 400]"}
-    assert (one["each"], images["each"]) == ({"of": "products"}, {"of": "products", "at_most": 2})
+    assert (one["for_each"], images["for_each"]) == ({"of": "products"}, {"of": "products", "at_most": 2})
     assert images["items"] == {"carried": 4}
 
 

@@ -131,7 +131,7 @@ def test_the_present_value_is_known_where_there_is_one_and_lists_everywhere() ->
   lists: {ids: {count: 2, of: "${item}"}}
   journey:
     - {path: "/${ids}/${cycle:1-9}/${setting.size}", capture: {all: {json: $, pick: all}}}
-    - {path: "/${item}", each: all}
+    - {path: "/${item}", for_each: all}
     - {path: "/${item}"}
 """
     workload = study(STUDY + journey).workload

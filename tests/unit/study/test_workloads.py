@@ -109,8 +109,8 @@ def test_a_weight_of_zero_everywhere_is_refused() -> None:
 
 def test_a_step_goes_on_and_is_taken_often_in_one_way_each() -> None:
     closed = "closed: {users: 1, journeys: 1}"
-    each = problem(closed, "journey: [{path: /, each: ids, repeat: 2}]")
-    assert "each does not go with repeat" in each.message
+    each = problem(closed, "journey: [{path: /, for_each: ids, repeat: 2}]")
+    assert "for_each does not go with repeat" in each.message
     again = "until_expected: {limit: 1s}, poll: {path: /, every: 1s, limit: 1s, until: {}}"
     assert "until_expected does not go with poll" in problem(closed, f"journey: [{{path: /, {again}}}]").message
     picked = problem(closed, "journey: [{path: /, capture: {a: {header: X, pick: all}}}]")
@@ -120,8 +120,8 @@ def test_a_step_goes_on_and_is_taken_often_in_one_way_each() -> None:
 def test_a_list_says_how_many_entries_it_has_in_one_way() -> None:
     closed, journey = "closed: {users: 1, journeys: 1}", "journey: [{path: /}]"
     neither = problem(closed, journey, "lists: {ids: {of: x}}")
-    assert "needs either count or each" in neither.message
-    assert problem(closed, journey, "lists: {ids: {count: 2, of: x, at_most: 3}}").allowed == "at_most with each"
+    assert "needs either count or for_each" in neither.message
+    assert problem(closed, journey, "lists: {ids: {count: 2, of: x, at_most: 3}}").allowed == "at_most with for_each"
     twice = problem(closed, journey, "parameters: {ids: 1}", "lists: {ids: {count: 2, of: x}}")
     assert twice.message == "ids is a parameter and a list"
 

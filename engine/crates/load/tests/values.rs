@@ -48,12 +48,12 @@ fn a_step_is_taken_for_each_value_of_a_captured_list_and_left_out_for_an_empty_o
     });
     let steps = json!([
         {"path": "/all", "capture": {"ids": {"json": "$.items[*].id", "pick": "all"}, "none": {"json": "$.none"}}},
-        {"name": "none", "path": "/none/${item}", "each": {"of": "none"}},
-        {"name": "one", "path": "/one", "query": {"id": "${item}"}, "each": {"of": "ids", "at_most": 2}},
+        {"name": "none", "path": "/none/${item}", "for_each": {"of": "none"}},
+        {"name": "one", "path": "/one", "query": {"id": "${item}"}, "for_each": {"of": "ids", "at_most": 2}},
         {"name": "some", "method": "POST", "path": "/some", "json": "${wanted|json}"},
     ]);
     let lists =
-        json!({"lists": {"wanted": {"each": "ids", "of": {"id": "${item|json}", "text": "${item}"}}}});
+        json!({"lists": {"wanted": {"for_each": "ids", "of": {"id": "${item|json}", "text": "${item}"}}}});
     let (outcome, seen) = walked(&server, steps, lists);
     let paths: Vec<&str> = seen.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["/all", "/one?id=7", "/one?id=a%2Fb", "/some"]);
@@ -76,7 +76,7 @@ fn a_journey_that_ends_with_a_step_for_nobody_ends_with_the_call_before_it() {
     let server = Server::start(|_| ok(r#"{"ids": []}"#));
     let steps = json!([
         {"path": "/all", "capture": {"ids": {"json": "$.ids"}}},
-        {"path": "/one/${item}", "each": {"of": "ids"}},
+        {"path": "/one/${item}", "for_each": {"of": "ids"}},
     ]);
     let (outcome, seen) = walked(&server, steps, json!({}));
     assert_eq!((seen.len(), &outcome.summary["journeys"]), (1, &json!(1)));
@@ -87,7 +87,7 @@ fn what_is_no_list_is_a_failed_expectation_of_the_call_that_captures_it() {
     let server = Server::start(|_| ok(r#"{"ids": 5}"#));
     let steps = json!([
         {"path": "/all", "capture": {"ids": {"json": "$.ids"}}},
-        {"path": "/one/${item}", "each": {"of": "ids"}},
+        {"path": "/one/${item}", "for_each": {"of": "ids"}},
     ]);
     let (outcome, seen) = walked(&server, steps, json!({"trace": 5}));
     assert_eq!((seen.len(), outcome.with("expectation_failed").len()), (1, 1));
@@ -236,13 +236,13 @@ fn a_log_without_journeys_has_no_columns_for_them() {
 #[test]
 fn what_is_wrong_with_lists_and_values_is_told_where_it_stands() {
     let lists = json!({"lists": {
-        "none": {"of": "x"}, "both": {"count": 1, "each": "ids", "of": "x"}, "many": {"count": 10_001, "of": "x"}, "bundle": {"count": 2, "of": {}},
+        "none": {"of": "x"}, "both": {"count": 1, "for_each": "ids", "of": "x"}, "many": {"count": 10_001, "of": "x"}, "bundle": {"count": 2, "of": {}},
     }});
     let steps = json!([
         {"path": "/${item}"},
-        {"path": "/", "each": {"of": "ids"}},
+        {"path": "/", "for_each": {"of": "ids"}},
         {"path": "/", "capture": {"ids": {"json": "$", "pick": "some"}, "h": {"header": "X", "pick": "all"}, "two": {"header": "X", "cookie": "X"}}},
-        {"path": "/", "each": {"of": "h"}, "repeat": 2},
+        {"path": "/", "for_each": {"of": "h"}, "repeat": 2},
         {"path": "/", "expect": {"json": [{"path": "$", "equals": 1, "count": 1}]}, "items": {"carried": 0}},
     ]);
     let found = wrong_paths(&with(job(URL, ONCE(), steps), lists));
@@ -252,11 +252,11 @@ fn what_is_wrong_with_lists_and_values_is_told_where_it_stands() {
         "lists.both".to_owned(),
         "lists.many.count".to_owned(),
         step(0, "path"),
-        step(1, "each.of"),
+        step(1, "for_each.of"),
         step(2, "capture.ids.pick"),
         step(2, "capture.h.pick"),
         step(2, "capture.two"),
-        step(3, "each"),
+        step(3, "for_each"),
         step(4, "expect.json[0].count"),
         step(4, "items.carried"),
     ];

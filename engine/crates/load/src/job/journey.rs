@@ -218,7 +218,7 @@ const STEP: [&str; 19] = [
     "capture",
     "poll",
     "until_expected",
-    "each",
+    "for_each",
     "items",
     "pause_us",
     "repeat",
@@ -237,9 +237,9 @@ fn step(
     let pause = object.or("pause_us", 0, time);
     let repeat = object.or("repeat", 1, |node| node.whole(1..=MOST_REPEATS));
     let expect = object.or("expect", Expectation::default(), expectation);
-    let each = object.maybe("each", |node| each(node, names));
-    if let (Some(node), Some(_)) = (object.get("each"), object.get("repeat")) {
-        node.wrong("either each or repeat", "a step is taken often in one way");
+    let each = object.maybe("for_each", |node| each(node, names));
+    if let (Some(node), Some(_)) = (object.get("for_each"), object.get("repeat")) {
+        node.wrong("either for_each or repeat", "a step is taken often in one way");
     }
     let items = object.maybe("items", items);
     names.item = matches!(each, Some(Some(_)));

@@ -13,10 +13,10 @@ pub fn lists(node: &Node<'_>) -> Option<Vec<(String, Listing)>> {
 }
 
 fn list(node: &Node<'_>) -> Option<Listing> {
-    let object = node.object(&["count", "each", "at_most", "of", "separator"])?;
+    let object = node.object(&["count", "for_each", "at_most", "of", "separator"])?;
     let count = object.maybe("count", |node| node.whole(0..=MOST_ENTRIES));
     let at_most = object.or("at_most", MOST_ENTRIES, |node| node.whole(1..=MOST_ENTRIES));
-    let each = object.maybe("each", |node| node.text().map(str::to_owned));
+    let each = object.maybe("for_each", |node| node.text().map(str::to_owned));
     let separator = object.or("separator", ",".to_owned(), |node| node.text().map(str::to_owned));
     let of = object.require("of").map(|node| node.value.clone());
     let at_most = usize::try_from(at_most?).ok()?;
@@ -25,7 +25,7 @@ fn list(node: &Node<'_>) -> Option<Listing> {
         (None, Some(name)) => Entries::Each(name, at_most),
         _ => {
             node.wrong(
-                "either count, or each: the name of a captured list",
+                "either count, or for_each: the name of a captured list",
                 "how many entries there are is said in one way",
             );
             return None;
