@@ -17,7 +17,9 @@ const routes = [
   [/^\/items\/(\d+)$/, (match) => item(Number(match[1]))],
 ];
 
+let answered = 0;
 const server = http.createServer(async (request, response) => {
+  answered += 1;
   const path = new URL(request.url, "http://shop").pathname;
   const found = routes.map(([pattern, answer]) => [path.match(pattern), answer]).find(([match]) => match);
   try {
@@ -33,7 +35,9 @@ server.on("error", (error) => {
   process.exit(1);
 });
 server.listen(port, "127.0.0.1", () => console.log(`listening on ${port}`));
-process.on("SIGINT", () => {
-  console.log("closing the till");
-  process.exit(0);
-});
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    console.log(`closing the till by ${signal} after ${answered} answers`);
+    process.exit(0);
+  });
+}

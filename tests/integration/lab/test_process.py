@@ -72,7 +72,7 @@ def test_a_command_runs_in_its_folder_and_its_files_lie_in_another(up: Bench) ->
 def test_a_command_ends_by_the_signal_that_it_asks_for_and_nothing_is_left(tmp_path: Path) -> None:
     with bench.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs"):
         pass
-    assert "closing the till" in (tmp_path / "logs" / "shop-2.log").read_text()
+    assert "closing the till by SIGINT" in (tmp_path / "logs" / "shop-2.log").read_text()
     assert left_behind(str(tmp_path)) == []
 
 
