@@ -5,6 +5,7 @@ There is one file per kind in ``lab/components/``; all of them look alike.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,6 +66,15 @@ class Neighbours:
 
 
 NOT_IN_USE = "is not among the components in use"
+
+
+def existing_file(folder: Path, file: str, setting: str) -> str:
+    """A file that a setting names, absolute; raises InputError, at the path of that setting, when there is none."""
+    path = Path(os.path.normpath(folder.absolute() / file))
+    if not path.is_file():
+        hint = did_you_mean(path.name, (sibling.name for sibling in path.parent.glob("*")))
+        raise InputError(Problem("there is no such file", setting, value=str(path), hint=hint))
+    return str(path)
 
 
 class Component(BaseModel, ABC):

@@ -139,6 +139,7 @@ class Launch:
     while it runs. ``reset`` is carried out between rounds, in its order: an empty one says that there is nothing to
     reset, none that nobody has said how.
     ``traced`` says that it can tell a receiver of traces of its spans, by the standard environment variables.
+    ``contained`` says that its processes run in containers of another program, where no signal of ours reaches them.
     ``origin`` is where its author has described it: a file and a line.
     """
 
@@ -167,4 +168,5 @@ class Launch:
     within: Duration = PATIENCE
     limits: ResourceLimits = NO_LIMITS
     traced: bool = False
+    contained: bool = False
     origin: str = ""

@@ -63,7 +63,7 @@ class Process:
 
         ``piped``: its standard output is read as ``lines``, which somebody must do; else it goes to the log.
         """
-        guarded = [engine.binary(), "guard", "--grace", str(grace), "--", *command]
+        guarded = [engine.binary(), "guard", "--grace", f"{grace.us}us", "--", *command]
         folder.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.log = folder / f"{name}.log"

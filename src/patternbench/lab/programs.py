@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from patternbench.lab.calls import Call
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, Neighbours, existing_file
 from patternbench.lab.launch import File, Launch, Live, LiveCall, LiveFile, ResourceLimits, Stop
 from patternbench.lab.ready import Http, LogLine, Port, Ready
 from patternbench.study.parts import misplaced
@@ -214,11 +214,7 @@ class Program(Component):
 
     def file(self, name: str, field: str, path: str, neighbours: Neighbours) -> str:
         """A file that a setting names, absolute; raises InputError, at that setting, when there is none."""
-        file = Path(os.path.normpath(self.directory(name, neighbours) / path))
-        if not file.is_file():
-            hint = did_you_mean(file.name, (entry.name for entry in file.parent.glob("*")))
-            raise InputError(Problem("there is no such file", f"{name}.{field}", value=str(file), hint=hint))
-        return str(file)
+        return existing_file(self.directory(name, neighbours), path, f"{name}.{field}")
 
     def program(self, name: str, field: str, word: str, neighbours: Neighbours) -> str:
         """A program by its absolute path: one with a slash counts from the folder, any other is looked for on PATH.

@@ -256,6 +256,13 @@ def test_a_component_that_is_finished_has_written_its_last(host: LocalHost) -> N
     assert (host.running["one"].folder / "last").read_text() == "words"
 
 
+def test_a_grace_of_whole_minutes_is_one_for_the_guard_too(host: LocalHost) -> None:
+    stop = Stop("SIGQUIT", Duration.parse("60s"))
+    host.launch([python("one", LAST_WORDS, ready=LogLine("up"), stop=stop)])
+    host.finish("one")
+    assert (host.running["one"].folder / "last").read_text() == "words"
+
+
 def test_one_that_does_not_finish_in_its_time_is_told(host: LocalHost) -> None:
     stop = Stop("SIGURG", Duration.parse("200ms"))
     host.launch([python("one", f"print('up'); {FOREVER}", ready=LogLine("up"), stop=stop)])

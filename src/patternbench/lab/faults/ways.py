@@ -81,6 +81,7 @@ def problems(faults: Sequence[Fault], topology: Topology) -> Iterator[Problem]:
         path = f"faults[{number}].where"
         if fault.chosen.spot is Spot.COMPONENT:
             yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
+            yield from _out_of_reach(fault, topology, path)
         elif not ways_of(fault, topology.ways()):
             yield from _unknown(fault, [*map(str, topology.ways())], "way", path)
         else:
@@ -92,6 +93,14 @@ def _unknown(fault: Fault, there: list[str], what: str, path: str) -> Iterator[P
         message = f"there is no such {what} in the system"
         hint = did_you_mean(fault.where, there)
         yield Problem(message, path, value=fault.where, allowed=", ".join(there) or "none", hint=hint)
+
+
+def _out_of_reach(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
+    contained = [launch.name for launch in topology.launches if launch.contained]
+    if fault.where in contained:
+        message = f"{fault.kind} acts on processes of ours, and those of {fault.where} run in containers"
+        ways = [str(way) for way in topology.ways() if way.producer == fault.where]
+        yield Problem(message, path, value=fault.where, allowed=f"a fault on a way: {', '.join(ways) or 'none'}")
 
 
 def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:

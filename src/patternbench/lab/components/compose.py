@@ -1,0 +1,66 @@
+"""A Compose project of a user's own as a component: up with the system, down with its volumes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from patternbench.lab import compose
+from patternbench.lab.component import Component, Neighbours, existing_file
+from patternbench.lab.launch import Launch, Stop
+from patternbench.lab.needs import Need
+from patternbench.lab.programs import Text
+from patternbench.lab.ready import Announced
+from patternbench.study.units import Duration, PositiveDuration
+
+GRACE = Duration.parse("60s")
+"""How long a project may take to go down: containers that do not end by themselves take 10s of it."""
+ContainerPort = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Compose(Component):
+    """Settings of a project: its file, and the ports of the services that are called from outside it.
+
+    ``services`` has for each service the port of its container, which the file must publish; the first one is the
+    project's URL, each is an endpoint by its name. ``ready`` is a path that the first one answers. ``env`` is what the
+    file may name (``${TAG}``), ``profiles`` are those that are used.
+    """
+
+    kind: ClassVar[str] = "compose"
+    file: str
+    services: Annotated[dict[str, ContainerPort], Field(min_length=1)]
+    profiles: list[str] = Field(default_factory=list)
+    env: dict[str, Text] = Field(default_factory=dict)
+    ready: str = Field(default="", pattern=r"^(/.*)?$")
+    within: PositiveDuration = Duration.parse("300s")
+
+    @staticmethod
+    def needs() -> list[Need]:
+        """A program that speaks Compose."""
+        return [compose.need()]
+
+    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+        """A process of ours keeps the project up; the engine's own processes are not the component's."""
+        urls = {service: f"http://${{self.said.{service}}}" for service in self.services}
+        return Launch(
+            kind=self.kind,
+            name=name,
+            command=(sys.executable, "-m", compose.__name__, *self._told(name, neighbours)),
+            env=self.env,
+            url=next(iter(urls.values())),
+            endpoints=urls,
+            ready=Announced(compose.READY),
+            within=self.within,
+            stop=Stop(grace=GRACE),
+            contained=True,
+        )
+
+    def _told(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
+        services = [word for service, port in self.services.items() for word in ("--service", f"{service}:{port}")]
+        profiles = [word for profile in self.profiles for word in ("--profile", profile)]
+        file = existing_file(neighbours.folder, self.file, f"{name}.file")
+        where = ("--name", name, "--folder", "${self.folder}", "--file", file)
+        seconds = ("--within", str(max(1, round(self.within.seconds))))
+        return (*where, *services, *profiles, *seconds, *(("--ready", self.ready) if self.ready else ()))

@@ -1,0 +1,222 @@
+"""A Compose project as a system, with a stand-in for its engine: which orders it gets, and what comes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.integration.run.conftest import left_behind
+from tests.support.studies import ROOT
+
+from patternbench.lab import bench, compose, systems
+from patternbench.lab.faults.schedule import FaultSchedule
+from patternbench.lab.processes import StartError
+from patternbench.lab.systems import SystemFile
+from patternbench.lab.topology import EDGE, Way
+from patternbench.study.faults import Fault
+
+ENGINES = ("docker", "docker-compose", "podman-compose")
+SYSTEM = """\
+patternbench-system: 1
+name: shop
+about: a shop in containers
+settings: {tag: {default: v1, about: of the image}}
+components:
+  - compose:
+      name: shop
+      file: ../compose.yaml
+      services: {web: 80, admin: 9000}
+      profiles: [demo]
+      env: {TAG: "${tag}"}
+      ready: /
+endpoint: shop
+"""
+AS_JSON = json.dumps(
+    {
+        "name": "x",
+        "services": {
+            "web": {"image": "shop:v1", "ports": [{"mode": "ingress", "target": 80, "protocol": "tcp"}]},
+            "admin": {"ports": [{"target": 9000, "published": "9000"}]},
+            "db": {"image": "postgres"},
+        },
+    }
+)
+AS_YAML = "services:\n  web:\n    ports: ['80']\n  admin:\n    ports: ['127.0.0.1:9000:9000/tcp']\n  db: {}\n"
+
+
+class Installed:
+    """A machine on which one engine is installed, and what that was told."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        (folder / "printed").write_text(AS_YAML if name == "podman-compose" else AS_JSON)
+        (folder / "compose.yaml").write_text("services: {}\n")
+        (folder / "systems").mkdir()
+        (folder / "systems" / "shop.yaml").write_text(SYSTEM)
+        program = folder / "bin" / name
+        program.parent.mkdir()
+        program.write_text(f"#!{sys.executable}\n" + (ROOT / "tests/support/compose_stand_in.py").read_text())
+        program.chmod(0o755)
+        if name == "docker":
+            (folder / "docker" / "cli-plugins").mkdir(parents=True)
+            (folder / "docker" / "cli-plugins" / "docker-compose").touch(0o755)
+
+    @property
+    def system(self) -> SystemFile:
+        return systems.load("shop", self.folder)
+
+    def orders(self) -> list[list[str]]:
+        """The words of each order since the beginning."""
+        return [json.loads(line) for line in (self.folder / "orders.jsonl").read_text().splitlines()]
+
+    def downs(self) -> int:
+        """How often the project was taken down."""
+        return sum("down" in order for order in self.orders())
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Installed]:
+    def install(name: str) -> Installed:
+        found = Installed(tmp_path, name)
+        system_path = [
+            path for path in os.environ["PATH"].split(":") if not any(Path(path, one).exists() for one in ENGINES)
+        ]
+        monkeypatch.setenv("PATH", ":".join([str(tmp_path / "bin"), *system_path]))
+        monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+        monkeypatch.setenv("STAND_IN", str(tmp_path))
+        monkeypatch.setattr(compose, "PLUGINS", ())
+        return found
+
+    return install
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_project_is_up_while_its_system_is_and_goes_down_with_its_volumes(
+    name: str, install: Callable[[str], Installed]
+) -> None:
+    installed = install(name)
+    with bench.named(installed.system, {}, installed.folder / "logs") as up:
+        assert httpx.get(f"{up.endpoint}/compose.yaml").text == "services: {}\n"
+        log = installed.folder / "logs" / "shop.log"
+        until(lambda: "web-1  | open for business" in log.read_text())
+        port = (installed.folder / "port").read_text()
+        assert {name: url.rpartition(":")[2] for name, url in up.endpoints().items()} == dict.fromkeys(
+            ("system", "shop", "shop.web", "shop.admin"), port
+        )
+    project = compose.project_name("shop", str(installed.folder / "logs" / "shop"))
+    head = ["docker", "compose"] if name == "docker" else [name]
+    head += ["-f", str(installed.folder / "compose.yaml"), "-p", project, "--profile", "demo"]
+    config = ["config"] if name == "podman-compose" else ["config", "--format", "json"]
+    down = ["down", "--volumes", "--remove-orphans", "--timeout", "10"]
+    expected = [
+        config,
+        down,
+        ["up", "--detach", "--wait", "--wait-timeout", "300", "--remove-orphans"],
+        ["port", "web", "80"],
+        ["port", "admin", "9000"],
+        ["logs", "--follow", "--no-color"],
+        down,
+    ]
+    assert installed.orders() == [[*head, *words] for words in expected]
+    assert left_behind(str(installed.folder)) == []
+
+
+def until(reached: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Return once something is so; fail when it is not within a time."""
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+STARTS = """
+import sys
+from pathlib import Path
+from patternbench.lab import bench, systems
+folder = Path(sys.argv[1])
+up = bench.named(systems.load("shop", folder), {}, folder / "logs")
+print("up", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_project_goes_down_when_we_are_killed(install: Callable[[str], Installed]) -> None:
+    installed = install("docker-compose")
+    with subprocess.Popen([sys.executable, "-c", STARTS, installed.folder], stdin=-1, stdout=-1) as ours:
+        assert ours.stdout is not None
+        assert ours.stdout.readline() == b"up\n"
+        ours.send_signal(signal.SIGKILL)
+    until(lambda: left_behind(str(installed.folder)) == [])
+    assert installed.downs() == 2, "before, and after"
+
+
+@pytest.mark.parametrize(
+    ("broken", "words", "downs"),
+    [
+        ({"fails": "up"}, r"`docker-compose up` ended with code 1", 2),
+        ({"fails": "config"}, r"no space left for config \| `docker-compose config` ended with code 1", 1),
+        ({"printed": "[1, 2]"}, r"what docker-compose prints of the project cannot be read", 1),
+        ({"printed": "services: {db: {}}"}, r"there is no service `web`; there are db", 1),
+        (
+            {"printed": "services: {web: {ports: ['80:8080']}}"},
+            r"service web publishes no port 80; it publishes 8080",
+            1,
+        ),
+    ],
+)
+def test_why_a_project_does_not_come_up_is_told_with_its_line_and_nothing_is_left(
+    install: Callable[[str], Installed], broken: dict[str, str], words: str, downs: int
+) -> None:
+    installed = install("docker-compose")
+    for file, text in broken.items():
+        (installed.folder / file).write_text(text)
+    with pytest.raises(
+        StartError, match=rf"^{installed.folder}/systems/shop\.yaml:6: shop ended with code 1: .*{words}"
+    ):
+        bench.named(installed.system, {}, installed.folder / "logs")
+    assert installed.downs() == downs
+    assert left_behind(str(installed.folder)) == []
+
+
+def test_a_project_whose_containers_have_ended_is_told_to_be_dead(install: Callable[[str], Installed]) -> None:
+    installed = install("podman-compose")
+    with bench.named(installed.system, {}, installed.folder / "logs") as up:
+        (installed.folder / "gone").touch()
+        assert up.running["shop"].process.ended(10)
+        (dead,) = up.dead()
+    assert dead.startswith("shop ended with code 1: ")
+    assert dead.endswith("all containers have ended")
+
+
+def test_a_fault_at_the_edge_acts_on_the_way_to_the_published_port(install: Callable[[str], Installed]) -> None:
+    installed = install("docker")
+    fault = Fault.model_validate({"abort": {"percentage": 100, "status": 503}})
+    with bench.named(installed.system, {}, installed.folder / "logs", [Way(EDGE, "shop")]) as up:
+        assert up.endpoint != up.running["shop"].url
+        assert httpx.get(up.endpoint).status_code == 200
+        with FaultSchedule([fault], up):
+            assert httpx.get(up.endpoint).status_code == 503
+        assert httpx.get(up.endpoint).status_code == 200
+
+
+def test_a_machine_without_an_engine_is_told_what_to_install(install: Callable[[str], Installed]) -> None:
+    installed = install("docker-compose")
+    (installed.folder / "bin" / "docker-compose").unlink()
+    (problem,) = bench.needs_problems(installed.system, {})
+    assert problem.message == "system `shop` cannot start: docker compose or podman-compose is missing"
+    assert "https://docs.docker.com/compose/install" in problem.hint
+
+
+def test_docker_without_its_plugin_is_no_engine(install: Callable[[str], Installed]) -> None:
+    installed = install("docker")
+    assert compose.need().met
+    (installed.folder / "docker" / "cli-plugins" / "docker-compose").unlink()
+    assert not compose.need().met
