@@ -63,7 +63,7 @@ def need() -> Need:
     """A program that speaks Compose."""
     engine = find()
     how = "install Docker with its Compose plugin (https://docs.docker.com/compose/install), or podman-compose"
-    return Need("docker compose or podman-compose", engine and engine.words[0], how)
+    return Need("docker compose or podman-compose", engine.words[0] if engine else None, how)
 
 
 def _plugin_folders() -> list[Path]:
