@@ -6,6 +6,7 @@ import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 import org.springframework.http.HttpMethod;
 import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.config.annotation.web.configurers.AbstractHttpConfigurer;
@@ -14,6 +15,7 @@ import org.springframework.security.config.annotation.web.configurers.oauth2.ser
 import org.springframework.security.config.http.SessionCreationPolicy;
 import org.springframework.security.oauth2.jwt.JwtDecoder;
 import org.springframework.security.web.SecurityFilterChain;
+import org.springframework.security.web.util.matcher.RequestMatcher;
 import org.springframework.web.servlet.HandlerExceptionResolver;
 
 /** Who may come in: whoever carries a token that this insurance has signed. */
@@ -34,15 +36,29 @@ public class SecurityConfiguration {
   SecurityFilterChain securityFilterChain(
       HttpSecurity http,
       AccessRules rules,
+      Environment environment,
       @Qualifier("handlerExceptionResolver") HandlerExceptionResolver problems)
       throws Exception {
     return http.csrf(AbstractHttpConfigurer::disable) // tokens come in a header, not in a cookie
         .requestCache(AbstractHttpConfigurer::disable)
         .logout(AbstractHttpConfigurer::disable)
         .sessionManagement(s -> s.sessionCreationPolicy(SessionCreationPolicy.STATELESS))
-        .authorizeHttpRequests(requests -> authorize(requests, rules))
+        .authorizeHttpRequests(
+            requests -> {
+              requests.requestMatchers(administration(environment)).permitAll();
+              authorize(requests, rules);
+            })
         .oauth2ResourceServer(server -> checkTokens(server, problems))
         .build();
+  }
+
+  /** Whoever reaches the actuator's own port, where it has one, runs this service: no token there. */
+  private static RequestMatcher administration(Environment environment) {
+    return request -> {
+      Integer own = environment.getProperty("local.management.port", Integer.class);
+      Integer service = environment.getProperty("local.server.port", Integer.class);
+      return own != null && !own.equals(service) && own == request.getLocalPort();
+    };
   }
 
   private static void authorize(
