@@ -167,14 +167,17 @@ class Program(Component):
 
     ``folder`` counts from the system file's own. ``env`` is added to the environment of patternbench, and ``PORT`` is
     the first of ``ports`` where it does not say otherwise. ``files`` are written below ``${self.folder}``: texts, or
-    trees that become JSON. ``ports`` are wanted by name, 0 for any that is free. ``cpus`` is the set of CPUs that it
-    runs on, ``memory`` (bytes) and ``cpu`` (CPU seconds per second) what it may take of them.
+    trees that become JSON. ``ports`` are wanted by name, 0 for any that is free; ``secrets`` are passwords, by name,
+    that the host makes; ``endpoints`` are what others may name of it besides its URL. ``cpus`` is the set of CPUs that
+    it runs on, ``memory`` (bytes) and ``cpu`` (CPU seconds per second) what it may take of them.
     """
 
     folder: str = "."
     env: dict[str, Text] = Field(default_factory=dict)
     files: dict[BelowFolder, str | dict[str, object] | list[object]] = Field(default_factory=dict)
     ports: dict[PortName, PortNumber] = Field(default_factory=lambda: {"http": 0})
+    secrets: list[PortName] = Field(default_factory=list)
+    endpoints: dict[str, Text] = Field(default_factory=dict)
     ready: ReadySettings = ReadySettings.model_construct()
     within: PositiveDuration = Duration.parse("60s")
     stop: StopSettings = StopSettings()
@@ -193,6 +196,8 @@ class Program(Component):
             files=tuple(File(path, content) for path, content in self.files.items()),
             env=self._port_variable() | self.env,
             ports=self.ports,
+            secrets=tuple(self.secrets),
+            endpoints=self.endpoints,
             url=f"http://127.0.0.1:${{self.port.{self._first_port()}}}" if self.ports else "",
             ready=self.ready.within_ports(self.ports, f"{name}.ready"),
             within=self.within,

@@ -75,8 +75,11 @@ def test_all_that_a_command_may_say_reaches_its_launch(tmp_path: Path) -> None:
         "live: {limit: {call: {method: PUT, url: '${self.url}'}}, plan: {file: hello.txt, signal: SIGHUP}}",
         "user: nobody",
         "url: tcp://127.0.0.1:1",
-        "endpoints: {admin: 'http://127.0.0.1:${self.port.admin}'}",
+        "endpoints: {admin: 'http://127.0.0.1:${self.port.admin}', token: '${self.secret.token}'}",
+        "secrets: [token]",
     )
+    assert shop.secrets == ("token",)
+    assert shop.endpoints == {"admin": "http://127.0.0.1:${self.port.admin}", "token": "${self.secret.token}"}
     assert shop.prepare == (Preparation(("make", "shop")), Preparation(("sh", "-c", "exit 0")))
     assert shop.env == {"WORKERS": "4", "FAST": "true", "PORT": ""}
     assert shop.files == (File("conf/shop.json", {"stock": [1, 2]}), File("hello.txt", "hello"))

@@ -10,20 +10,16 @@ from pydantic import Field
 from patternbench.lab.component import Neighbours
 from patternbench.lab.launch import Launch, Preparation
 from patternbench.lab.needs import Need
-from patternbench.lab.programs import CommandLine, Program, Text
+from patternbench.lab.programs import CommandLine, Program
 
 
 class AnyCommand(Program):
-    """Settings of a command: what is run, and before it to its end; where others reach it.
-
-    ``url`` is by default that of its first port, by HTTP; ``endpoints`` are further addresses by name.
-    """
+    """Settings of a command: what is run, and before it to its end; ``url`` is by default its first port, by HTTP."""
 
     kind: ClassVar[str] = "process"
     command: CommandLine
     prepare: list[CommandLine] = Field(default_factory=list)
     url: str = ""
-    endpoints: dict[str, Text] = Field(default_factory=dict)
 
     @staticmethod
     def needs() -> list[Need]:
@@ -34,7 +30,7 @@ class AnyCommand(Program):
         """As it would be started by hand in its folder."""
         launch = self.launch(name, neighbours, self._command(name, neighbours))
         prepare = tuple(Preparation(words) for words in self.prepare)
-        return replace(launch, prepare=prepare, url=self.url or launch.url, endpoints=self.endpoints)
+        return replace(launch, prepare=prepare, url=self.url or launch.url)
 
     def _command(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
         """The command with its program found, unless a preparation may be what makes that."""
