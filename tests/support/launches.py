@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from patternbench.lab.launch import Launch
-from patternbench.lab.references import SELF, part_of, producer_of, resolved
+from patternbench.lab.references import SELF, address_of, part_of, reached, resolved
 
 OWN = {"folder": "/own", "user": "ann", "secret.password": "hidden"}
 
@@ -17,9 +17,9 @@ def settled(launch: Launch, urls: Mapping[str, str]) -> Launch:
     def value(name: str, what: str) -> str | None:
         if name == SELF:
             return own[what]
-        endpoint, _, part = what.partition(".")
-        producer = producer_of(launch, name)
-        url = urls[producer if endpoint == "url" else f"{producer}.{endpoint}"]
+        producer, asked = reached(launch, name, what)
+        endpoint, _, part = asked.partition(".")
+        url = urls[address_of(producer, endpoint)]
         return part_of(url, part) if part else url
 
     return resolved(launch, value)

@@ -21,6 +21,7 @@ from patternbench.lab.launch import Launch, ResourceLimits
 from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
 from patternbench.lab.programs import Program
+from patternbench.lab.references import URL
 from patternbench.lab.resets import resets_of
 from patternbench.lab.running import Running
 from patternbench.lab.systems import SystemFile
@@ -232,14 +233,15 @@ def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
     """A system with a fault proxy on some of its ways; raises InputError for one that is none of its."""
     for way in ways:
         neighbours = Neighbours([launch.name for launch in topology.launches])
-        proxy = FaultProxy(to=way.producer).describe(proxy_name(way), neighbours)
+        proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), neighbours)
         topology = topology.through(way, _with_needs(proxy))
     return topology
 
 
 def proxy_name(way: Way) -> str:
-    """The name of the fault proxy on a way: ``balancer-1-to-shop``."""
-    return f"{way.consumer}-to-{way.producer}"
+    """The name of the fault proxy on a way: ``balancer-1-to-shop``, ``balancer-1-to-shop-at-admin``."""
+    name = f"{way.consumer}-to-{way.producer}"
+    return name if way.endpoint == URL else f"{name}-at-{way.endpoint}"
 
 
 def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:

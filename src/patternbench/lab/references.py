@@ -17,6 +17,8 @@ from urllib.parse import SplitResult, urlsplit
 from patternbench.lab.launch import Launch
 
 SELF = "self"
+URL = "url"
+"""What the address of a component goes by that is none of its endpoints."""
 REFERENCE = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.([\w.-]+)\}")
 PARTS: Mapping[str, Callable[[SplitResult], str | None]] = {
     "scheme": lambda url: url.scheme,
@@ -36,14 +38,17 @@ Value = Callable[[str, str], str | None]
 Node = TypeVar("Node")
 
 
-def reference(name: str, what: str = "url") -> str:
+def reference(name: str, what: str = URL) -> str:
     """A reference to something of a component."""
     return f"${{{name}.{what}}}"
 
 
-def behind(name: str, port: str) -> str:
-    """The URL of a proxy in front of a component: that component's, but for the address, which is the proxy's port."""
-    scheme, login, path = (reference(name, f"url.{part}") for part in ("scheme", "login", "path"))
+def behind(name: str, port: str, endpoint: str = URL) -> str:
+    """The URL of a proxy in front of a component: that component's, but for the address, which is the proxy's port.
+
+    ``endpoint`` is the one of its addresses that the proxy stands in front of.
+    """
+    scheme, login, path = (reference(name, f"{endpoint}.{part}") for part in ("scheme", "login", "path"))
     return f"{scheme}://{login}127.0.0.1:{reference(SELF, f'port.{port}')}{path}"
 
 
@@ -58,20 +63,41 @@ def part_of(url: str, name: str) -> str | None:
     return PARTS[name](urlsplit(url))
 
 
-def producer_of(launch: Launch, name: str) -> str:
-    """The component that a launch really reaches when it refers to one: itself, or what stands on the way to it."""
-    return launch.via.get(name, name)
+def address_of(name: str, endpoint: str) -> str:
+    """What a component's address goes by: the component's name, or ``shop.admin`` for one of its endpoints."""
+    return name if endpoint == URL else f"{name}.{endpoint}"
+
+
+def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
+    """Whom a launch asks, and for what, when it refers to something of a component.
+
+    That is the component itself, or the URL of what stands on the way to that one of its addresses.
+    """
+    endpoint, dot, part = what.partition(".")
+    proxy = launch.via.get(address_of(name, endpoint))
+    return (proxy, f"{URL}{dot}{part}") if proxy else (name, what)
 
 
 def referred(launch: Launch) -> list[str]:
     """The components that a launch refers to, each once, in the order of first mention; itself left out."""
-    names = dict.fromkeys(name for text in _texts(launch) for name, _ in REFERENCE.findall(text))
-    return [name for name in names if name != SELF]
+    return list(dict.fromkeys(name for name, _ in _references(launch)))
+
+
+def addresses(launch: Launch) -> list[tuple[str, str]]:
+    """The components that a launch refers to, each with the endpoint that it asks for; ``url`` is the component's."""
+    return list(dict.fromkeys((name, what.partition(".")[0]) for name, what in _references(launch)))
 
 
 def producers(launch: Launch) -> list[str]:
     """The components that must be ready before a launch starts."""
-    return list(dict.fromkeys([*(producer_of(launch, name) for name in referred(launch)), *launch.after]))
+    names = [reached(launch, name, what)[0] for name, what in _references(launch)]
+    return list(dict.fromkeys([*names, *launch.after]))
+
+
+def _references(launch: Launch) -> Iterator[tuple[str, str]]:
+    """What a launch refers to of other components, in the order of mention."""
+    for text in _texts(launch):
+        yield from ((name, what) for name, what in REFERENCE.findall(text) if name != SELF)
 
 
 def resolved(node: Node, value: Value) -> Node:

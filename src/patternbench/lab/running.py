@@ -10,7 +10,7 @@ from patternbench.lab.accounts import Account
 from patternbench.lab.calls import Call
 from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, Restart
 from patternbench.lab.processes import Process, StartError
-from patternbench.lab.references import SELF, Value, part_of, producer_of, reference, resolved
+from patternbench.lab.references import SELF, Value, part_of, reached, reference, resolved
 
 CHANGE = "change"
 """The fact that counts how often live files have changed."""
@@ -83,7 +83,10 @@ def value_of(launch: Launch, own: Callable[[str], str | None], producing: Mappin
 
     def value(name: str, what: str) -> str | None:
         try:
-            return own(what) if name == SELF else producing[producer_of(launch, name)].address(what)
+            if name == SELF:
+                return own(what)
+            producer, asked = reached(launch, name, what)
+            return producing[producer].address(asked)
         except KeyError:
             raise StartError(f"{launch.name} refers to {reference(name, what)}, which there is not") from None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from patternbench.lab.launch import Launch
-from patternbench.lab.references import producers, referred
+from patternbench.lab.references import URL, address_of, addresses, producers
 from patternbench.study.problems import InputError, Problem, did_you_mean
 
 EDGE = "edge"
@@ -16,10 +16,14 @@ EDGE = "edge"
 
 @dataclass(frozen=True, order=True)
 class Way:
-    """The way from a component to another one that it calls; the way of load begins at the edge."""
+    """The way from a component to another one that it calls; the way of load begins at the edge.
+
+    ``endpoint`` is the address that it calls there: the URL, or one of its endpoints.
+    """
 
     consumer: str
     producer: str
+    endpoint: str = URL
 
     def __str__(self) -> str:
         return f"{self.consumer} -> {self.producer}"
@@ -34,9 +38,9 @@ class Topology:
     urls: tuple[str, ...] = ()
 
     def ways(self) -> list[Way]:
-        """Every way there is: from the edge to each endpoint, and from each component to those that it refers to."""
+        """Every way there is: from the edge to each endpoint, and from each component to what it refers to."""
         edge = [Way(EDGE, name) for name in self.endpoints]
-        return edge + [Way(launch.name, name) for launch in self.launches for name in referred(launch)]
+        return edge + [Way(launch.name, *address) for launch in self.launches for address in addresses(launch)]
 
     def through(self, way: Way, proxy: Launch) -> Topology:
         """The same system with a proxy on a way; raises InputError when there is no such way."""
@@ -84,7 +88,9 @@ def _sorted(launches: Sequence[Launch]) -> list[Launch]:
 
 
 def _through(launch: Launch, way: Way, proxy: str) -> Launch:
-    return replace(launch, via={**launch.via, way.producer: proxy}) if launch.name == way.consumer else launch
+    if launch.name != way.consumer:
+        return launch
+    return replace(launch, via={**launch.via, address_of(way.producer, way.endpoint): proxy})
 
 
 def _unknown_producers(launches: Sequence[Launch], names: Collection[str]) -> Iterator[Problem]:
@@ -108,4 +114,4 @@ def _circle(launches: Sequence[Launch]) -> Iterator[Problem]:
 
 
 def _listed(ways: Sequence[Way]) -> str:
-    return ", ".join(f"`{way}`" for way in ways) or "none"
+    return ", ".join(dict.fromkeys(f"`{way}`" for way in ways)) or "none"

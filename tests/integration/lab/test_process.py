@@ -18,7 +18,10 @@ from tests.support.studies import ROOT
 
 from patternbench.lab import bench, cgroups, systems
 from patternbench.lab.bench import Bench
+from patternbench.lab.faults.schedule import FaultSchedule
+from patternbench.lab.faults.ways import needed
 from patternbench.lab.processes import StartError
+from patternbench.study.faults import Fault
 
 SHOP = ROOT / "tests/data/node-shop"
 SYSTEM = """\
@@ -74,6 +77,20 @@ def test_a_command_ends_by_the_signal_that_it_asks_for_and_nothing_is_left(tmp_p
         pass
     assert "closing the till by SIGINT" in (tmp_path / "logs" / "shop-2.log").read_text()
     assert left_behind(str(tmp_path)) == []
+
+
+def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: Path) -> None:
+    stock = 'ready: {path: /health, status: 200}, endpoints: {items: "http://127.0.0.1:${self.port.http}"}}'
+    text = SYSTEM.replace("ready: {path: /health, status: 200}}", stock).replace("${stock.url}", "${stock.items}")
+    fault = Fault.model_validate({"abort": {"percentage": 100, "status": 500}, "where": "shop-1 -> stock"})
+    system = written(tmp_path, text)
+    ways = needed([fault], bench.of_file(system, {}))
+    with bench.named(system, {}, tmp_path / "logs", ways) as up:
+        assert [httpx.get(f"{url}/items/7").status_code for url in up.targets] == [200, 200]
+        with FaultSchedule([fault], up):
+            answers = [httpx.get(f"{url}/items/7").text for url in up.targets]
+    assert '"left":3' not in answers[0]
+    assert '"left":3' in answers[1]
 
 
 def failing(folder: Path, *lines: str) -> str:

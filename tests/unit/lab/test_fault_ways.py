@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.launches import settled
 
 from patternbench.lab import bench, systems
 from patternbench.lab.bench import proxied, proxy_name
 from patternbench.lab.faults.ways import needed, problems, proxies_of, ways_of
+from patternbench.lab.launch import Launch
+from patternbench.lab.ready import Port
 from patternbench.lab.topology import EDGE, Topology, Way
 from patternbench.study.faults import Fault
 
@@ -90,6 +94,48 @@ def test_a_proxy_stands_on_its_way_and_on_no_other() -> None:
     assert proxies_of(faults({"stall": {"percentage": 5}, "where": "balancer-1 -> redis"})[0], [way]) == [
         "balancer-1-to-redis"
     ]
+
+
+SEVERAL = Topology(
+    (
+        Launch("process", "shop", ("run", "${db.core.user}", "${db.url}", "${db.core}"), Port("http"), url="http://a"),
+        Launch("mariadb", "db", ("run",), Port("mysql"), url="mariadb://b", endpoints={"core": "mariadb://c"}),
+    ),
+    ("shop",),
+)
+
+
+def test_a_fault_on_a_way_acts_at_every_address_that_is_called_there() -> None:
+    (stall,) = faults({"stall": {"percentage": 5}, "where": "shop -> db"})
+    ways = needed([stall], SEVERAL)
+    assert ways == [Way("shop", "db", "core"), Way("shop", "db")]
+    assert list(dict.fromkeys(map(str, ways))) == ["shop -> db"]
+    assert proxies_of(stall, ways) == ["shop-to-db-at-core", "shop-to-db"]
+
+
+def test_a_proxy_stands_in_front_of_the_address_that_is_called_and_of_no_other() -> None:
+    found = {launch.name: launch for launch in proxied(SEVERAL, [Way("shop", "db", "core")]).launches}
+    proxy, shop = found["shop-to-db-at-core"], found["shop"]
+    assert "${db.core.address}" in proxy.command
+    assert proxy.url == "${db.core.scheme}://${db.core.login}127.0.0.1:${self.port.way}${db.core.path}"
+    urls = {"shop-to-db-at-core": "mariadb://core@proxy/core", "db": "mariadb://own@db/own"}
+    assert settled(shop, urls).command == ("run", "core", "mariadb://own@db/own", "mariadb://core@proxy/core")
+
+
+def test_an_endpoint_of_a_proxy_is_never_taken_for_one_of_what_is_behind_it() -> None:
+    shop, db = SEVERAL.launches
+    asks = replace(shop, command=("run", "${db.url}", "${db.admin}"))
+    here = Topology((asks, replace(db, endpoints={"admin": "http://admin"})), ("shop",))
+    found = {launch.name: launch for launch in proxied(here, [Way("shop", "db")]).launches}
+    urls = {"shop-to-db": "mariadb://proxy", "shop-to-db.admin": "tcp://wrong", "db.admin": "http://admin"}
+    assert settled(found["shop"], urls).command == ("run", "mariadb://proxy", "http://admin")
+
+
+def test_a_fault_on_a_way_of_gossip_is_refused_since_datagrams_pass_by_its_proxy() -> None:
+    fault = {"stall": {"percentage": 5}, "where": "sidecar-2 -> sidecar-1"}
+    crdt = bench.of_file(systems.load(SHOP), {"store": "crdt"})
+    (problem,) = problems(faults(fault), crdt)
+    assert problem.message == "on this way members gossip by datagrams too, which no fault proxy holds"
 
 
 def test_a_proxy_at_the_edge_is_where_load_goes() -> None:

@@ -9,14 +9,18 @@ from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Announced
-from patternbench.lab.references import behind, reference
+from patternbench.lab.references import URL, behind, reference
 
 
 class FaultProxy(Component):
-    """Settings of the proxy: which component is behind it. Without a fault it passes everything on."""
+    """Settings of the proxy: which component is behind it, and at which of its addresses.
+
+    Without a fault it passes everything on.
+    """
 
     kind: ClassVar[str] = "fault_proxy"
     to: str
+    endpoint: str = URL
 
     @staticmethod
     def needs() -> list[Need]:
@@ -24,15 +28,15 @@ class FaultProxy(Component):
         return [engine.need()]
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
-        """Its URL is that of the component behind it, but for the port."""
+        """Its URL is that address of the component behind it, but for the port."""
         neighbours.named(self.to, f"{name}.to")
         ports = ("--listen", "127.0.0.1:${self.port.way}", "--admin", "127.0.0.1:${self.port.admin}")
         return Launch(
             kind=self.kind,
             name=name,
-            command=(engine.path(), "fault-proxy", *ports, "--to", reference(self.to, "url.address")),
+            command=(engine.path(), "fault-proxy", *ports, "--to", reference(self.to, f"{self.endpoint}.address")),
             ports={"way": 0, "admin": 0},
-            url=behind(self.to, "way"),
+            url=behind(self.to, "way", self.endpoint),
             endpoints={"admin": "tcp://127.0.0.1:${self.port.admin}"},
             ready=Announced("listening"),
         )

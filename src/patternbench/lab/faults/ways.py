@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from patternbench.lab import bench, envoy
 from patternbench.lab.bench import proxy_name
 from patternbench.lab.components.envoy import Envoy
-from patternbench.lab.references import REFERENCE
+from patternbench.lab.references import REFERENCE, SELF, URL
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import EDGE, Topology, Way
 from patternbench.study.faults import Fault
@@ -19,6 +19,8 @@ from patternbench.study.system import System, UrlSystem
 
 BY_ENVOY = ("abort", "delay")
 """The kinds that Envoy acts at the edge, where it can act their levels exactly."""
+NOT_TCP = ("gossip",)
+"""What is not spoken by TCP alone."""
 ONLY_HTTP = ("abort",)
 """The kinds that answer in the service's place, and so have to speak its protocol."""
 
@@ -83,9 +85,10 @@ def problems(faults: Sequence[Fault], topology: Topology) -> Iterator[Problem]:
             yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
             yield from _out_of_reach(fault, topology, path)
         elif not ways_of(fault, topology.ways()):
-            yield from _unknown(fault, [*map(str, topology.ways())], "way", path)
+            yield from _unknown(fault, list(dict.fromkeys(map(str, topology.ways()))), "way", path)
         else:
             yield from _not_http(fault, topology, path)
+            yield from _not_tcp(fault, topology, path)
 
 
 def _unknown(fault: Fault, there: list[str], what: str, path: str) -> Iterator[Problem]:
@@ -99,19 +102,31 @@ def _out_of_reach(fault: Fault, topology: Topology, path: str) -> Iterator[Probl
     contained = [launch.name for launch in topology.launches if launch.contained]
     if fault.where in contained:
         message = f"{fault.kind} acts on processes of ours, and those of {fault.where} run in containers"
-        ways = [str(way) for way in topology.ways() if way.producer == fault.where]
+        ways = dict.fromkeys(str(way) for way in topology.ways() if way.producer == fault.where)
         yield Problem(message, path, value=fault.where, allowed=f"a fault on a way: {', '.join(ways) or 'none'}")
 
 
 def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
-    others = [way for way in ways_of(fault, topology.ways()) if not _speaks_http(way.producer, topology)]
+    others = [way for way in ways_of(fault, topology.ways()) if _scheme(way, topology) != "http"]
     if fault.kind in ONLY_HTTP and others:
         message = f"{fault.kind} answers in place of {others[0].producer}, and can do so in HTTP alone"
         yield Problem(message, path, value=fault.where, allowed="delay, reset, stall, refuse, slow, partition")
 
 
-def _speaks_http(name: str, topology: Topology) -> bool:
-    """Whether a component is reached by plain HTTP; a proxy is reached as what is behind it."""
-    url = next(launch.url for launch in topology.launches if launch.name == name)
+def _not_tcp(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
+    """A proxy passes streams on: members that gossip also send each other datagrams, past it."""
+    if any(_scheme(way, topology) in NOT_TCP for way in ways_of(fault, topology.ways())):
+        message = "on this way members gossip by datagrams too, which no fault proxy holds"
+        yield Problem(message, path, value=fault.where, allowed="a fault of a component: crash, freeze, cpu")
+
+
+def _scheme(way: Way, topology: Topology) -> str:
+    """What is spoken on a way; a proxy is reached as what is behind it. Nothing where that is not known."""
+    launch = next((launch for launch in topology.launches if launch.name == way.producer), None)
+    if launch is None:
+        return ""
+    url = launch.url if way.endpoint == URL else launch.endpoints.get(way.endpoint, "")
     behind = REFERENCE.match(url)
-    return _speaks_http(behind[1], topology) if behind else url.startswith("http://")
+    if behind and behind[1] != SELF:
+        return _scheme(Way(way.producer, behind[1], behind[2].partition(".")[0]), topology)
+    return url.partition("://")[0]
