@@ -24,6 +24,10 @@ class Nothing:
     def refused_limits(self) -> dict[str, str]:
         return {}
 
+    def carried_over(self) -> dict[str, tuple[str, ...]]:
+        """None."""
+        return {}
+
     def own_answers(self) -> int:
         """None."""
         return 0

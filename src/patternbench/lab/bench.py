@@ -76,6 +76,12 @@ class Bench:
         """
         return self.host.reset(but={start.component for start in self.started})
 
+    def carried_over(self) -> dict[str, tuple[str, ...]]:
+        """The stores that stayed up with what the round before left in them, and what could reset each, by its name."""
+        started = {start.component for start in self.started}
+        stayed = {name: running.declared for name, running in self.running.items() if name not in started}
+        return {name: launch.offers for name, launch in stayed.items() if launch.offers and launch.reset is None}
+
     @property
     def running(self) -> Mapping[str, Running]:
         """What is up, by name."""
@@ -225,7 +231,7 @@ def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
     component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
     launch = component.describe(name, neighbours)
     if RESET not in fields:
-        return launch
+        return replace(launch, offers=tuple(component.resets()))
     return replace(launch, reset=resets_of(fields[RESET], component.resets(), f"{name}.{RESET}"))
 
 

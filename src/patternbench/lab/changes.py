@@ -29,7 +29,9 @@ def fixed(launch: Launch) -> Launch:
     """
     live_files = {part.path for part in launch.live if isinstance(part, LiveFile)}
     files = tuple(File(file.path, "") if file.path in live_files else file for file in launch.files)
-    return replace(launch, files=files, live=tuple(map(_without_content, launch.live)), reset=None, origin="")
+    return replace(
+        launch, files=files, live=tuple(map(_without_content, launch.live)), reset=None, offers=(), origin=""
+    )
 
 
 def _without_content(part: Live) -> Live:

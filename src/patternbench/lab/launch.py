@@ -137,7 +137,7 @@ class Launch:
     the system user to run as, where root starts it. ``log`` is a folder, below its own, of what it writes in a round.
     It must be ready ``within`` a time. ``faults`` says where its faults are begun and ended, ``live`` what may change
     while it runs. ``reset`` is carried out between rounds, in its order: an empty one says that there is nothing to
-    reset, none that nobody has said how.
+    reset, none that nobody has said how. ``offers`` are the words by which a system file could have said it.
     ``traced`` says that it can tell a receiver of traces of its spans, by the standard environment variables.
     ``contained`` says that its processes run in containers of another program, where no signal of ours reaches them.
     ``origin`` is where its author has described it: a file and a line.
@@ -161,6 +161,7 @@ class Launch:
     faults: tuple[FaultAdmin, ...] = ()
     live: tuple[Live, ...] = ()
     reset: tuple[Reset, ...] | None = None
+    offers: tuple[str, ...] = ()
     user: str = ""
     cwd: str = ""
     log: str = ""

@@ -115,6 +115,13 @@ def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
     ]
 
 
+def of_carried_over(stores: Mapping[str, Sequence[str]]) -> list[Doubt]:
+    """The doubts about stores that began a round with what the one before left, with the resets that each offers."""
+    text = "{} began the round with what the rounds before had left in it"
+    remedy = "say `reset: {}` at its entry in the system file, or `reset: none` where that does not matter"
+    return [Doubt("carried_over", text.format(name), remedy.format(words[0])) for name, words in stores.items()]
+
+
 def of_machine(use: Use) -> list[Doubt]:
     """The doubts about the machine, from how its CPU time was used in the round."""
     doubts = []

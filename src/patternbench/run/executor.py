@@ -180,7 +180,7 @@ class _OneRound:
         if cause:
             return replace(entry, cause=cause)
         round_doubts = self._load_doubts(measured, use, seconds)
-        round_doubts += doubts.of_limits(bench.refused_limits())
+        round_doubts += doubts.of_limits(bench.refused_limits()) + doubts.of_carried_over(bench.carried_over())
         round_doubts += self._fault_doubts(acted, measured, bench.own_answers() - own)
         round_doubts += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))

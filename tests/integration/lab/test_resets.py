@@ -103,3 +103,19 @@ def test_a_reload_keeps_what_a_balancer_has_counted_so_none_of_its_settings_is_l
         up.running[name].process.signal("SIGHUP")
         until(lambda log=log: "exited with code 0" in log.read_text())  # type: ignore[misc]
     assert asked(up) == {429: SENT}
+
+
+@pytest.mark.parametrize(
+    ("reset", "left"), [("", {"redis": ("flush",)}), (", reset: flush", {}), (", reset: none", {})]
+)
+def test_a_store_that_stays_up_and_says_no_reset_carries_over_what_rounds_leave_in_it(
+    up: Bench, folder: Path, reset: str, left: dict[str, tuple[str, ...]]
+) -> None:
+    (folder / "systems").mkdir()
+    system = "patternbench-system: 1\nname: own\nabout: a store and a target\ncomponents:\n  - target: {}\n"
+    (folder / "systems" / "own.yaml").write_text(f"{system}  - redis: {{name: redis{reset}}}\nendpoint: target\n")
+    topology = bench.of_file(systems.load("own", folder), {})
+    up.change(topology)
+    assert up.carried_over() == {}, "it was just started"
+    up.change(topology)
+    assert up.carried_over() == left

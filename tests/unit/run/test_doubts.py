@@ -99,6 +99,7 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         *doubts.of_machine(Use(1.0, 1.0, 0.1)),
         *doubts.of_machine(Use(1.0, 0.1, 0.0)),
         *doubts.of_absence("connection refused"),
+        *doubts.of_carried_over({"db": ("truncate",)}),
         *faulted(CRASH, (9_000_000, None)),
         *faulted(DELAY, (2_000_000, 900.0)),
     ]
@@ -112,6 +113,7 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         "cpu_stolen",
         "machine_shared",
         "target_gone",
+        "carried_over",
         "fault_never_began",
         "fault_late",
         "fault_inexact",
@@ -163,3 +165,11 @@ def test_a_fault_that_began_late_is_told_of() -> None:
 
 def test_a_delay_of_another_length_than_its_level_is_told_of() -> None:
     assert of_faults(DELAY, (-10, 201.0)) == ["fault_inexact"]
+
+
+def test_a_store_that_begins_with_what_was_left_in_it_is_doubted_with_its_own_reset_as_the_remedy() -> None:
+    (doubt,) = doubts.of_carried_over({"db": ("truncate",)})
+    assert doubt.message == "db began the round with what the rounds before had left in it"
+    assert doubt.remedy.startswith("say `reset: truncate` at its entry in the system file, or `reset: none`")
+    assert not doubt.invalidates
+    assert doubts.of_carried_over({}) == []
