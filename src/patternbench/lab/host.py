@@ -26,7 +26,7 @@ from patternbench.lab.accounts import Account
 from patternbench.lab.calls import Call
 from patternbench.lab.cgroups import Limiter
 from patternbench.lab.changes import AS_PLANNED, Start
-from patternbench.lab.launch import NO_LIMITS, ErrorLog, File, Launch, LiveFile, Preparation
+from patternbench.lab.launch import NO_LIMITS, ErrorLog, File, Launch, LiveFile, Preparation, Renewal
 from patternbench.lab.processes import Process, StartError, bound_to
 from patternbench.lab.ready import Starting, announcements
 from patternbench.lab.references import producers, resolved
@@ -232,10 +232,14 @@ class LocalHost:
         """A component that stays up, once what is live of it is as a launch says, and acts."""
         running.declared = launch
         if running.changed_files(producing):
-            running.count_change()
-            self._rewrite(running, running.changed_files(producing), producing)
+            self._renew(running, producing)
         self._tell(running, producing)
         return running
+
+    def _renew(self, running: Running, producing: Mapping[str, Running]) -> None:
+        """Count a change of a component's live files, and write those that are not as before then."""
+        running.count_change()
+        self._rewrite(running, running.changed_files(producing), producing)
 
     def _rewrite(self, running: Running, files: list[File], producing: Mapping[str, Running]) -> None:
         """Replace live files of a component, have it read them, and return when they act."""
@@ -288,6 +292,8 @@ class LocalHost:
         for reset in resolved(running.resets, running.value(self.running)):
             if isinstance(reset, Call):
                 calls.make(reset, self._http)
+            elif isinstance(reset, Renewal):
+                self._renew(running, self.running)
             else:
                 self._carry_out(running.launch, reset, running.account)
         running.calls.clear()

@@ -93,7 +93,12 @@ class Restart:
     """A reset by starting the component anew, as the first time: in an empty folder."""
 
 
-Reset = Call | Preparation | Restart
+@dataclass(frozen=True)
+class Renewal:
+    """A reset by writing the live files again, as a change of them would: what the component keeps by them is new."""
+
+
+Reset = Call | Preparation | Renewal | Restart
 """What brings a component's state back to that of its start: a call, a command that is run to its end, a restart."""
 
 

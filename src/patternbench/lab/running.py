@@ -8,7 +8,7 @@ from pathlib import Path
 
 from patternbench.lab.accounts import Account
 from patternbench.lab.calls import Call
-from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, Restart
+from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, Renewal, Restart
 from patternbench.lab.processes import Process, StartError
 from patternbench.lab.references import SELF, Value, part_of, reached, reference, resolved
 
@@ -48,7 +48,7 @@ class Running:
         return self.facts[what] if what in self.facts else self.address(what)
 
     @property
-    def resets(self) -> tuple[Call | Preparation, ...]:
+    def resets(self) -> tuple[Call | Preparation | Renewal, ...]:
         """Its resets that leave it up."""
         return tuple(reset for reset in self.declared.reset or () if not isinstance(reset, Restart))
 

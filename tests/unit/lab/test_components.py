@@ -28,6 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "process": {"command": "sh -c 'exec sleep ${self.port.http}'", "env": {"SHOP": "${shop.url}"}},
     "target": {"log": "requests.tsv"},
     "envoy": {"upstream": "shop"},
+    "gateway": {"routes": [{"to": "shop"}]},
     "python_app": {"app": "httpbin:app"},
     "compose": {"file": str(Path(__file__).absolute()), "services": {"web": 80}},
     "jvm_app": {"jar": str(Path(__file__).absolute()), "class_data_sharing": True},

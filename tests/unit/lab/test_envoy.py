@@ -11,6 +11,7 @@ from tests.support.launches import settled
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.envoy import Envoy, bootstrap
 from patternbench.lab.envoy import fraction, inject, is_exact, runtime
+from patternbench.lab.envoy_config import UpstreamTls
 from patternbench.study.faults import Fault
 from patternbench.study.units import Duration
 
@@ -51,7 +52,8 @@ def test_the_proxy_adds_no_limit_timeout_or_retry_of_its_own() -> None:
 
 
 def test_a_remote_https_service_is_reached_by_its_name() -> None:
-    static = bootstrap("https://api.example.test", 1, 2, {"sni": "api.example.test"})["static_resources"]
+    url = "https://api.example.test"
+    static = bootstrap(url, 1, 2, UpstreamTls().transport(url, "envoy"))["static_resources"]
     cluster = static["clusters"][0]
     assert cluster["transport_socket"]["typed_config"]["sni"] == "api.example.test"
     address = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]["address"]

@@ -1,0 +1,150 @@
+"""What a gateway tells Envoy, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from patternbench.lab import bench
+from patternbench.lab.component import Neighbours
+from patternbench.lab.components.gateway import Gateway
+from patternbench.lab.gateway_config import CLUSTERS, ROUTES
+from patternbench.lab.launch import Launch
+from patternbench.study.problems import InputError
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "lab" / "gateway.json"
+URLS = {"shop-1": "http://127.0.0.1:9001", "shop-2": "http://127.0.0.1:9002", "stock": "http://127.0.0.1:9003"}
+NEIGHBOURS = Neighbours(list(URLS), {"shop": ["shop-1", "shop-2"]})
+EVERYTHING: dict[str, object] = {
+    "routes": [
+        {"prefix": "/stock", "to": "stock", "rewrite": "/", "limit": {}, "timeout": "0ms"},
+        {"prefix": "/pay", "to": "https://pay.example.test", "retries": {"num_retries": 1, "retry_on": ["reset"]}},
+        {"to": "shops"},
+    ],
+    "clusters": {
+        "shops": {
+            "to": "shop",
+            "balancing": "weighted",
+            "weights": "80:20",
+            "connect_timeout": "250ms",
+            "idle_timeout": "4s",
+            "circuit_breakers": {"max_requests": 10, "max_retries": "none"},
+            "outlier_detection": {"consecutive_5xx": 5, "base_ejection_time": "10s"},
+        }
+    },
+    "limit": {
+        "max_tokens": 100,
+        "tokens_per_fill": 50,
+        "fill_interval": "6s",
+        "per": "X-Api-Key",
+        "values": {"gold": {"max_tokens": 1000}},
+    },
+    "retries": {"num_retries": 2, "retry_on": "5xx,retriable-status-codes", "retriable_status_codes": [409]},
+    "timeout": "1500ms",
+}
+
+
+def described(**settings: object) -> Launch:
+    return Gateway.model_validate(settings).describe("edge", NEIGHBOURS)
+
+
+def files(launch: Launch) -> dict[str, object]:
+    own = {"envoy.json": "", CLUSTERS: "", ROUTES: ""}
+    return own | {file.path: file.content for file in launch.files}
+
+
+def resource(path: str, **settings: object) -> dict[str, object]:
+    """The first resource of a file."""
+    written = json.loads(json.dumps(files(described(**{"routes": [{"to": "shop"}], **settings}))[path]))
+    first: dict[str, object] = written["resources"][0]
+    return first
+
+
+def test_the_configuration_of_a_gateway_that_says_everything_is_golden() -> None:
+    written = json.dumps(files(described(**EVERYTHING)), indent=1) + "\n"
+    assert written == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_what_is_not_said_is_off() -> None:
+    cluster, routes = resource(CLUSTERS), resource(ROUTES)
+    told = json.dumps([cluster, routes])
+    assert "retry_policy" not in told
+    assert "token_bucket" not in told
+    assert json.dumps(cluster).count("1000000") == 6
+    assert '"timeout": "0.000000s"' in json.dumps(routes)
+
+
+def test_the_word_none_switches_a_limit_and_a_threshold_off() -> None:
+    limit = {"max_tokens": "none"}
+    assert resource(ROUTES, limit=limit) == resource(ROUTES)
+    off = {"consecutive_5xx": "none"}
+    clusters = {"shop": {"to": "shop", "outlier_detection": off, "circuit_breakers": {"max_requests": "none"}}}
+    assert resource(CLUSTERS, clusters=clusters) == resource(CLUSTERS)
+
+
+def test_one_host_alone_needs_no_weights_of_its_own() -> None:
+    clusters = {"stock": {"to": "stock", "balancing": "weighted", "weights": [80, 20]}}
+    assert '"load_balancing_weight": 1}' in json.dumps(resource(CLUSTERS, routes=[{"to": "stock"}], clusters=clusters))
+
+
+def test_a_gateway_stays_up_when_anything_but_its_clusters_and_workers_changes() -> None:
+    def why(**settings: object) -> dict[str, str]:
+        return bench.changes.starts({"edge": before}, [described(**{**EVERYTHING, **settings})])
+
+    before = described(**EVERYTHING)
+    assert why(limit={"max_tokens": 1}, timeout="1s", retries={}) == {}
+    assert why(workers=2) == {"edge": "its command changed"}
+    assert why(routes=[{"to": "shops"}]) == {"edge": "its files changed"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"routes": [{"to": "shops"}]}, "edge.routes[0].to: is not among the components in use"),
+        ({"routes": [{"to": "http://a.test/base"}]}, "edge.routes[0].to: has a path"),
+        (
+            {"routes": [{"to": "shop"}, {"prefix": "/a", "to": "shop"}]},
+            "edge.routes[1].prefix: no request gets here, as the route before it to `/` takes it (got '/a'); "
+            "put the longer prefix first",
+        ),
+        ({"clusters": {"shop": {"to": ["stock", "https://a.test"]}}}, "edge.clusters.shop.to: mixes http and https"),
+        (
+            {"clusters": {"shop": {"to": "shop", "balancing": "weighted", "weights": "1:2:3"}}},
+            "edge.clusters.shop.weights: does not go with its upstreams (got [1, 2, 3]); "
+            "allowed: 2 weights, one for each upstream",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_its_place(settings: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        described(**{"routes": [{"to": "shop"}], **settings})
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"limit": {"fill_interval": "20ms"}}, "is too short for Envoy"),
+        ({"limit": {"values": {"gold": {}}}}, "has values of no header"),
+        ({"retries": {"retry_on": "5xx,always"}}, "Envoy does not retry on always"),
+        ({"retries": {"base_interval": "1s"}}, "waits no longer than at first"),
+        ({"clusters": {"shop": {"to": "shop", "balancing": "weighted"}}}, "has no weights to go by"),
+        ({"clusters": {"shop": {"to": "shop", "weights": "0:0"}}}, "has nothing but zeros"),
+        ({"clusters": {"shop": {"to": "shop", "balance": "random"}}}, "edge.clusters.shop.balance: unknown key"),
+        ({"routes": []}, "edge.routes"),
+    ],
+)
+def test_a_setting_that_envoy_would_not_take_is_refused(settings: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        bench.described([("edge", "gateway", {"routes": [{"to": "shop"}], **settings})], ["edge"], NEIGHBOURS)
+    assert told in str(refused.value)
+
+
+def test_an_upstream_of_another_machine_is_called_by_its_own_name() -> None:
+    told = json.dumps(files(described(routes=[{"to": "https://pay.example.test:8443"}])))
+    assert '"hostname": "pay.example.test:8443"' in told
+    assert '"auto_host_rewrite": true' in told
+    assert '"sni": "pay.example.test"' in told
+    assert "auto_host_rewrite" not in json.dumps(files(described(routes=[{"to": "shop"}])))
