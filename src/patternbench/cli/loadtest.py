@@ -1,7 +1,9 @@
-"""`patternbench loadtest`: smoothing, status codes, linearity and knee of a request log."""
+"""`patternbench loadtest`: smoothing, status codes, linearity and knee of a request log, or of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -9,17 +11,29 @@ from rich.table import Table
 
 from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_test, in_words
 from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.rounds import label
 from patternbench.analyze.units import number
 from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, seed_option
+from patternbench.plan.factors import Level
+from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read_table
+from patternbench.report import load_tests
 
 FORMAT = "patternbench/loadtest/1"
 _JMETER = Columns()
 
 
-@click.command(epilog="Example: patternbench loadtest results.csv --load allThreads")
+@dataclass(frozen=True)
+class OneOfRun:
+    """A load test of a run: the levels of the factors that are not its load."""
+
+    at: dict[str, Level]
+    load_test: LoadTest
+
+
+@click.command(epilog="Examples: patternbench loadtest results.csv --load allThreads; patternbench loadtest runs/first")
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--load", default=_JMETER.load, show_default=True, help="Column of the load level.")
+@click.option("--load", help=f"Column of the load level [default: {_JMETER.load}]; of a run, a factor.")
 @click.option("--time", default=_JMETER.time, show_default=True, help="Column of the time of sending.")
 @click.option("--response", default=_JMETER.response, show_default=True, help="Column of the response time.")
 @click.option("--status", default=_JMETER.status, show_default=True, help="Column of the status code.")
@@ -35,7 +49,7 @@ _JMETER = Columns()
 def loadtest(
     *,
     data: Path,
-    load: str,
+    load: str | None,
     time: str,
     response: str,
     status: str,
@@ -44,27 +58,50 @@ def loadtest(
     json: JsonWish,
     html: Path | None,
 ) -> None:
-    """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet)."""
-    columns = Columns(load=load, time=time, response=response, status=status)
-    load_test = analyze_load_test(read_table(data), columns, window, seed)
-    json.fulfil(lambda: loadtest_json(load_test))
+    """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet), or a run's folder.
+
+    Of a run every attempt is a request, and the load is the one factor that its load varies, or that --load names.
+    There is a load test for each combination of the other factors' levels.
+    """
+    if data.is_dir():
+        tests = _of_run(data, load, window, seed)
+        json.fulfil(lambda: loadtests_json(tests))
+    else:
+        columns = Columns(load=load or _JMETER.load, time=time, response=response, status=status)
+        tests = [OneOfRun({}, analyze_load_test(read_table(data), columns, window, seed))]
+        json.fulfil(lambda: {"format": FORMAT, **loadtest_json(tests[0].load_test)})
     if html is not None:
-        _write_html(html, load_test)
+        _write_html(html, tests)
     if not json.printed:
-        _print(load_test)
+        for one in tests:
+            _print(one)
 
 
-def _write_html(path: Path, load_test: LoadTest) -> None:
-    from patternbench.report.pages.load_test import load_test_html  # noqa: PLC0415 - slow to import
+def _of_run(folder: Path, load: str | None, window: int | None, seed: int) -> list[OneOfRun]:
+    run = RunFolder(folder)
+    run.check()
+    parts = load_tests.requests_of(run, load)
+    columns = load_tests.COLUMNS
+    return [OneOfRun(dict(part.levels), analyze_load_test(part.requests, columns, window, seed)) for part in parts]
 
-    path.write_text(load_test_html(load_test), encoding="utf-8")
+
+def _write_html(path: Path, tests: Sequence[OneOfRun]) -> None:
+    from patternbench.report.pages.load_test import load_tests_html  # noqa: PLC0415 - slow to import
+
+    named = {label(one.at) if one.at else "": one.load_test for one in tests}
+    path.write_text(load_tests_html(named), encoding="utf-8")
+
+
+def loadtests_json(tests: Sequence[OneOfRun]) -> dict[str, object]:
+    """Lay out the load tests of a run (keys: docs/analysis.md)."""
+    laid_out = [{"at": one.at, **loadtest_json(one.load_test)} for one in tests]
+    return plain({"format": FORMAT, "tests": laid_out})
 
 
 def loadtest_json(load_test: LoadTest) -> dict[str, object]:
     """Lay out a load test (keys: docs/analysis.md)."""
     return plain(
         {
-            "format": FORMAT,
             "in_words": list(in_words(load_test)),
             "levels": load_test.levels.to_dict("records"),
             "status_percent": {f"{load:g}": dict(row) for load, row in load_test.shares.iterrows()},
@@ -85,7 +122,10 @@ def loadtest_json(load_test: LoadTest) -> dict[str, object]:
     )
 
 
-def _print(load_test: LoadTest) -> None:
+def _print(one: OneOfRun) -> None:
+    load_test = one.load_test
+    if one.at:
+        console().print(f"\n{label(one.at)}", highlight=False, markup=False)
     for sentence in (*in_words(load_test), *(f"! {note.text}" for note in load_test.notes)):
         console().print(sentence, highlight=False, markup=False)
     table = Table()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import altair as alt
 import pandas as pd
 
@@ -10,13 +12,15 @@ from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 from patternbench.report.pages.models import PageFigure, PageSection, environment, page_html
 
 
-def load_test_html(load_test: LoadTest, title: str = "Load test") -> str:
-    """Return a self-contained page on a load test."""
-    return page_html(title, (load_test_section(load_test),))
+def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test") -> str:
+    """Return a self-contained page on load tests, by what tells them apart (nothing where there is one)."""
+    sections = (load_test_section(one, name, number) for number, (name, one) in enumerate(tests.items()))
+    return page_html(title, tuple(sections))
 
 
-def load_test_section(load_test: LoadTest) -> PageSection:
-    """Return the section: words, the table of levels, then the pictures."""
+def load_test_section(load_test: LoadTest, name: str = "", number: int = 0) -> PageSection:
+    """Return the section: words, the table of levels, then the pictures; ``number`` tells it from others of a page."""
+    tail = f"-{number}" if number else ""
     html = (
         environment()
         .get_template("load_test_section.html.j2")
@@ -25,16 +29,17 @@ def load_test_section(load_test: LoadTest) -> PageSection:
     widest = max(load_test.smoothed, key=lambda s: s.window)
     figures = (
         PageFigure(
-            "load-line", _line(load_test), "Mean response time over load; dashed: the knee, where there is one."
+            f"load-line{tail}", _line(load_test), "Mean response time over load; dashed: the knee, where there is one."
         ),
-        PageFigure("load-status", _statuses(load_test), "Share of status codes at each load."),
+        PageFigure(f"load-status{tail}", _statuses(load_test), "Share of status codes at each load."),
         PageFigure(
-            "load-smooth",
+            f"load-smooth{tail}",
             _smoothed(load_test),
             f"Smoothed response time, each load from its own start. {widest.note}",
         ),
     )
-    return PageSection("load-test", "Response time under load", html, figures)
+    title = f"Response time under load: {name}" if name else "Response time under load"
+    return PageSection(f"load-test{tail}", title, html, figures)
 
 
 def _line(load_test: LoadTest) -> Spec:
