@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.study.models import Order
@@ -57,9 +58,10 @@ def rounds_of(
     return [Round(index, block, scenario.id) for index, (block, scenario) in enumerate(places)]
 
 
-def counting_passes(scenarios: Sequence[Scenario]) -> list[Round]:
-    """The counting pass of each scenario, in declared order."""
-    return [Round(OUTSIDE, OUTSIDE, scenario.id) for scenario in scenarios]
+def counting_passes(scenarios: Sequence[Scenario], group: Group = by_system) -> list[Round]:
+    """The counting pass of each scenario, in declared order but for those of one group, which stay together."""
+    ordered = chain.from_iterable(_groups(scenarios, group))
+    return [Round(OUTSIDE, OUTSIDE, scenario.id) for scenario in ordered]
 
 
 def next_block(
@@ -83,11 +85,21 @@ def _block(scenarios: Sequence[Scenario], seed: int, block: int, order: Order, g
     if order == "declared":
         return list(scenarios)
     source = random.Random(f"{seed}/{block}")
-    groups: dict[str, list[Scenario]] = {}
-    for scenario in scenarios:
-        groups.setdefault(group(scenario) if order == "shuffled" else scenario.id, []).append(scenario)
-    shuffled = list(groups.values())
+    shuffled = _groups(scenarios, group if order == "shuffled" else _alone)
     source.shuffle(shuffled)
     for together in shuffled:
         source.shuffle(together)
     return [scenario for together in shuffled for scenario in together]
+
+
+def _groups(scenarios: Sequence[Scenario], group: Group) -> list[list[Scenario]]:
+    """The scenarios of each group, in the order of first mention."""
+    groups: dict[str, list[Scenario]] = {}
+    for scenario in scenarios:
+        groups.setdefault(group(scenario), []).append(scenario)
+    return list(groups.values())
+
+
+def _alone(scenario: Scenario) -> str:
+    """A group of its own for each scenario."""
+    return scenario.id

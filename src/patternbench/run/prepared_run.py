@@ -58,7 +58,8 @@ class PreparedRun:
             return []
         entries = damage.counting_passes(self.folder)
         over = {scenario for scenario, entry in entries.items() if not again.wants(entry)}
-        return [round_ for round_ in counting_passes(self.plan.scenarios) if round_.scenario not in over]
+        passes = counting_passes(self.plan.scenarios, Changeovers(self.study, self.inputs).group)
+        return [round_ for round_ in passes if round_.scenario not in over]
 
     def execute(self, listener: Listener, again: Again = NONE_AGAIN) -> list[Entry]:
         """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""

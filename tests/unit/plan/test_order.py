@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.studies import EXAMPLE, ROOT, changed, study
 
 from patternbench.plan.expand import expand
-from patternbench.plan.order import Round, next_block, rounds_of
+from patternbench.plan.order import Round, counting_passes, next_block, rounds_of
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
 from patternbench.run.changeovers import Changeovers
@@ -130,6 +130,14 @@ def test_scenarios_of_one_group_stay_together_and_are_shuffled_in_it() -> None:
     alone = rounds_of(scenarios, 1, 7, "shuffled")
     systems = list(zip(*(sequence(scenarios, name, alone) for name in ("workers", "seed")), strict=True))
     assert changes(systems) == 5
+
+
+def test_counting_passes_of_one_group_stay_together_in_declared_order() -> None:
+    scenarios = settings(1, 2, 3)
+    passes = counting_passes(scenarios, group=lambda scenario: str(scenario.levels["seed"]))
+    assert sorted(pass_.scenario for pass_ in passes) == sorted(scenario.id for scenario in scenarios)
+    assert changes(sequence(scenarios, "seed", passes)) == 2
+    assert [pass_.scenario for pass_ in counting_passes(scenarios)] == [scenario.id for scenario in scenarios]
 
 
 def test_a_full_shuffle_knows_no_groups() -> None:
