@@ -63,8 +63,11 @@ def make(call: Call, client: httpx.Client) -> None:
 
 
 def client() -> httpx.Client:
-    """Makes calls as they are written: no proxy of the environment, no redirect followed."""
-    return httpx.Client(timeout=WITHIN_S, trust_env=False)
+    """Makes calls as they are written: no proxy of the environment, no redirect followed.
+
+    No connection stays open, which would keep a worker of the measured service busy, or be stale after a restart.
+    """
+    return httpx.Client(timeout=WITHIN_S, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 def _headers(call: Call) -> dict[str, str]:

@@ -193,6 +193,13 @@ def test_a_run_without_a_finished_round_still_has_a_report(small: RunReport) -> 
     assert "failed rounds" in printed(broken)
 
 
+def test_a_run_none_of_whose_rounds_ever_began_still_has_a_report(small: RunReport) -> None:
+    unmeasured = small.rounds.drop(columns=[name for name in RESPONSES if name in small.rounds])
+    broken = replace(small, rounds=unmeasured.assign(status="failed", cause="the shop did not come up"))
+    assert "the shop did not come up" in render(broken)
+    assert "failed rounds" in printed(broken)
+
+
 def test_a_run_of_one_scenario_and_one_round_says_what_it_lacks() -> None:
     single = synthetic_run(rounds=1, users=[50], client=["native"], fault=[0], strategy=["baseline"])
     page = render(single)
