@@ -66,7 +66,8 @@ def median_table(
         for values in np.split(rounds[response].to_numpy(float)[order], starts)[1:]
     ]
     measured = pd.DataFrame.from_records(rows, columns=["response", "median", "low", "high", "rounds", "coverage"])
-    return pd.concat([pd.concat([keys] * len(responses), ignore_index=True), measured], axis=1)
+    repeated = pd.concat([keys] * len(responses), ignore_index=True) if responses else keys[:0]
+    return pd.concat([repeated, measured], axis=1)
 
 
 @lru_cache(maxsize=1024)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.request import urlopen
 
+import psutil
 import pytest
 from tests.integration.run.conftest import left_behind
 
@@ -35,6 +36,8 @@ def read(*_):
         state["read"] += 1
 
 class Service(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
     def answer(self, status=200):
         body = json.dumps(state).encode()
         self.send_response(status)
@@ -118,6 +121,13 @@ def test_a_live_call_is_made_after_the_start_and_again_when_its_content_changes(
     after, url = state(host), host.running["shop"].url
     assert after["calls"] == [f"limit 5 at {url}", f"limit 6 at {url}"]
     assert (after["pid"], reasons(host)) == (before, {})
+
+
+def test_a_live_call_leaves_no_connection_open_that_would_keep_the_service_busy(host: LocalHost) -> None:
+    host.change([limited(5)])
+    port = host.running["shop"].launch.ports["http"]
+    remote = [connection.raddr for connection in psutil.Process().net_connections("tcp")]
+    assert port not in [address.port for address in remote if address]
 
 
 def test_a_live_file_is_replaced_and_acts_when_the_change_returns(host: LocalHost) -> None:
