@@ -9,18 +9,18 @@ The comparison and the recommendation use a small made-up run (seeded), the mode
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import vl_convert
 
 from patternbench.analyze.compare.comparison import How, compare_runs
 from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.observe.section import Spec
 from patternbench.records.tables import read_table
 from patternbench.report.pages.comparison_figures import differences_figure, trade_off_figure, wins_figure
 from patternbench.report.pages.model_figures import effects_figure, residuals_over_fitted
+from patternbench.report.svg import draw
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "studies" / "published" / "elmalki-zdun-2021-table2.csv"
@@ -48,10 +48,10 @@ def made_up_run(seed: int, slower: float = 1.0) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["block", "strategy", "delay", "users", "fault", "p95", "failure_rate"])
 
 
-def write(name: str, spec: dict[str, Any] | None) -> None:
+def write(name: str, spec: Spec | None) -> None:
     """Write one picture."""
     assert spec is not None
-    (HERE / f"{name}.svg").write_text(vl_convert.vegalite_to_svg({**spec, "background": "white"}))
+    (HERE / f"{name}.svg").write_text(draw(spec))
 
 
 def main() -> None:

@@ -3,14 +3,10 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
-import jinja2
 import numpy as np
 import pandas as pd
-import vl_convert
-from markupsafe import Markup
 
 from patternbench.analyze.compare.words import amount
 from patternbench.analyze.intervals import median_table
@@ -22,7 +18,6 @@ from patternbench.records.folder import write_text
 from patternbench.report.csv import noise_tables
 from patternbench.report.figures.scenarios import (
     axis_title,
-    config,
     distribution,
     drift,
     figure_responses,
@@ -34,6 +29,7 @@ from patternbench.report.figures.scenarios import (
 from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level_text, number, shown
 from patternbench.report.layout import Layout, item, layout
 from patternbench.report.model import RunReport, doubted, warnings
+from patternbench.report.page import bare, rendered
 from patternbench.report.sections.findings import Findings, change_text, changes, findings, headlines, interval_text
 from patternbench.report.sections.measured import measured
 
@@ -64,29 +60,7 @@ def render(report: RunReport) -> str:
     """Make the whole page; it refers to nothing outside itself."""
     arrangement = layout(report)
     comparisons = findings(report, arrangement)
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            **_words(report, arrangement, comparisons),
-            data=_embedded(_data(report, arrangement)),
-            library=Markup(_library().replace("</script", "<\\/script")),
-        )
-    )
-
-
-@cache
-def _library() -> str:
-    """Give Vega, Vega-Lite and Vega-Embed as one script; made once, for it takes a moment."""
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub forgets the default
-
-
-def _environment() -> jinja2.Environment:
-    loader = jinja2.PackageLoader("patternbench.report", "templates")
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.trim_blocks = environment.lstrip_blocks = True
-    environment.filters |= {"shown": shown, "number": number, "title": factor_title, "level": level_text}
-    return environment
+    return rendered("report.html.j2", _data(report, arrangement), **_words(report, arrangement, comparisons))
 
 
 def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dict[str, object]:
@@ -284,7 +258,6 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
     """Gather what the page's script draws from; every number in it is shown or drawn."""
     responses = figure_responses(report)
     return {
-        "themes": {theme: config(theme) for theme in ("light", "dark")},
         "scenarios": json.loads(arrangement.scenarios.to_json(orient="records")),
         "names": list(_names(arrangement).values()),
         "responses": [_response(report, arrangement, response) for response in responses],
@@ -296,13 +269,8 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
         "drifts": _drifts(report),
         "levels": _levels(report),
         "detail": _details(report),
-        "sections": [[_bare(figure.spec) for figure in section.figures] for section in report.sections],
+        "sections": [[bare(figure.spec) for figure in section.figures] for section in report.sections],
     }
-
-
-def _bare(spec: Mapping[str, object]) -> dict[str, object]:
-    """Leave out what the page gives itself: the theme, and the address of the schema."""
-    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
 def _response(report: RunReport, arrangement: Layout, response: Response) -> dict[str, object]:
@@ -379,9 +347,3 @@ def _details(report: RunReport) -> dict[str, object]:
 def _rounded(values: Sequence[float]) -> list[float | None]:
     """Keep four significant digits, so that the page stays light; None for what is undefined."""
     return [None if value != value else float(f"{value:.{_DIGITS}g}") for value in values]  # noqa: PLR0124
-
-
-def _embedded(data: Mapping[str, object]) -> Markup:
-    """Write data as JSON that cannot end the script element that holds it."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=str)
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from tests.support.factors import factors
+from tests.support.synthetic_run import synthetic_run
 
 from patternbench.cli.compare import compare
 from patternbench.cli.fit import fit
@@ -17,6 +19,7 @@ from patternbench.cli.loadtest import loadtest
 from patternbench.cli.predict import predict
 from patternbench.cli.recommend import recommend
 from patternbench.records import tables
+from patternbench.report.html import render
 
 ROOT = Path(__file__).parents[3]
 TABLE = str(ROOT / "studies" / "published" / "elmalki-zdun-2021-table2.csv")
@@ -171,8 +174,8 @@ def test_the_interaction_and_the_surface_are_drawn_over_the_factors_one_names(tm
     page = tmp_path / "fit.html"
     formula = ("--formula", "total_time ~ inmem_time + db_time + dist_time + size")
     run(fit, TABLE, *formula, "--over", "db_time,size", "--html", str(page))
-    specs = json.loads(page.read_text().split('id="specs">')[1].split("</script>")[0])
-    surface = specs["model-1-surface"]
+    data = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])
+    surface = data["figures"]["model-1-surface"]
     titles = {surface["encoding"][axis]["title"] for axis in ("x", "y")}
     assert titles == {"db_time", "size"}
 
@@ -306,8 +309,33 @@ def test_pages_are_self_contained_and_light(tmp_path: Path) -> None:
     for page in pages.values():
         text = page.read_text()
         assert len(text) < 10_000_000
-        assert "<link" not in text
-        assert 'src="http' not in text
+        own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+        assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)""", own)
+
+
+NASTY = "</script><script>alert(1)</script><!--"
+
+
+def test_what_a_table_says_cannot_break_a_page(tmp_path: Path) -> None:
+    table = pd.read_parquet(rounds(tmp_path / "a.parquet"))
+    table["strategy"] = table["strategy"].replace("retry", NASTY)
+    table.to_parquet(tmp_path / "a.parquet")
+    page = tmp_path / "compare.html"
+    run(compare, str(tmp_path / "a.parquet"), "--baseline", "strategy=baseline", "--html", str(page))
+    text = page.read_text()
+    assert "alert(1)" in text
+    assert "<script>alert" not in text
+    figures = json.loads(text.split('id="data">')[1].split("</script>")[0])["figures"]
+    assert NASTY in json.dumps(figures, ensure_ascii=False)
+
+
+def test_a_report_and_the_pages_of_analyses_are_of_one_family(tmp_path: Path) -> None:
+    page = tmp_path / "fit.html"
+    run(fit, TABLE, "--formula", MODEL_1, "--html", str(page))
+    pages = [page.read_text(), render(synthetic_run(rounds=2))]
+    for part in (r"<style>.*?</style>", r"<header.*?<h1>", r"const page = \(\(\) => .*?\n\}\)\(\);"):
+        shared = {re.sub("patternbench (report|analysis)", "", re.search(part, text, re.DOTALL)[0]) for text in pages}
+        assert len(shared) == 1
 
 
 @pytest.mark.browser
@@ -352,10 +380,10 @@ def _check(tab, page: Path) -> None:
     tab.on("pageerror", lambda e: errors.append(str(e)))
     tab.on("request", lambda r: asked.append(r.url))
     tab.goto(page.as_uri())
-    tab.wait_for_function("document.body.dataset.drawn !== undefined", timeout=60_000)
+    tab.wait_for_function("document.documentElement.dataset.ready", timeout=60_000)
     plots = tab.locator(".plot")
     assert plots.count() > 0
-    assert all(plots.nth(i).locator("svg").count() == 1 for i in range(plots.count()))
+    assert all(plots.nth(i).locator("svg.marks").count() == 1 for i in range(plots.count()))
     assert errors == []
     assert asked == [page.as_uri()]
     tab.close()

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import altair as alt
 import pandas as pd
-import vl_convert
 
 from patternbench.analyze.load.rate_search import Capacity, RateObjective, RateStep
+from patternbench.report.svg import draw
 
 
 def write_svg(path: Path, steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> None:
     """Draw the rounds of a search into an SVG file."""
-    path.write_text(vl_convert.vegalite_to_svg(figure(steps, capacity, objective).to_dict()), encoding="utf-8")
+    path.write_text(draw(figure(steps, capacity, objective).to_dict()), encoding="utf-8")
 
 
 def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> alt.LayerChart:

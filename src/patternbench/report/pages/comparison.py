@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from markupsafe import Markup
+
 from patternbench.analyze.compare.comparison import Comparison
 from patternbench.analyze.compare.gate import Verdict
 from patternbench.analyze.compare.words import by_chance, ranked, sentences
 from patternbench.analyze.recommend.recommendation import Recommendation, configuration, flips_in_words
 from patternbench.analyze.rounds import label
+from patternbench.report.page import PageFigure, PageSection, page_html, section_html
 from patternbench.report.pages import comparison_figures as figures
-from patternbench.report.pages.models import PageFigure, PageSection, environment, page_html
 
 
 def comparison_html(
@@ -28,16 +30,13 @@ def comparison_sections(comparison: Comparison, verdicts: Sequence[Verdict] = ()
 
 def _response_section(comparison: Comparison, response: str, verdicts: Sequence[Verdict], i: int) -> PageSection:
     of_it = [d for d in comparison.differences if d.response == response]
-    html = (
-        environment()
-        .get_template("comparison_section.html.j2")
-        .render(
-            sentences=[*(by_chance(comparison) if i == 0 else ()), *sentences(comparison, response)],
-            verdicts=[v for v in verdicts if v.condition.response == response],
-            differences=ranked(of_it),
-            notes=comparison.notes if i == 0 else (),
-            level=comparison.level,
-        )
+    html = section_html(
+        "comparison_section.html.j2",
+        sentences=[*(by_chance(comparison) if i == 0 else ()), *sentences(comparison, response)],
+        verdicts=[v for v in verdicts if v.condition.response == response],
+        differences=ranked(of_it),
+        notes=comparison.notes if i == 0 else (),
+        level=comparison.level,
     )
     drawn = figures.differences_figure(comparison, response)
     caption = "Change with its interval; grey: how far A's rounds differ from themselves 95 times in 100." + _left_out(
@@ -60,16 +59,16 @@ def recommendation_html(recommendation: Recommendation, title: str = "Recommenda
 
 def recommendation_sections(recommendation: Recommendation) -> tuple[PageSection, ...]:
     """Return the section that says what to choose, and one with the trade-off under every given condition."""
-    html = environment().get_template("recommendation_section.html.j2")
     caption = "How often each configuration comes first when blocks are drawn again. What is clear is decided by tests."
     wins = PageFigure(
         "recommendation-wins", figures.wins_figure(recommendation.choices, recommendation.conditions), caption
     )
-    words = html.render(recommendation=recommendation, flips=flips_in_words(recommendation.flips))
+    flips = flips_in_words(recommendation.flips)
+    words = section_html("recommendation_section.html.j2", recommendation=recommendation, flips=flips)
     first = PageSection("recommendation", f"To {recommendation.objectives[0].words}", words, (wins,))
     drawn = tuple(_trade_offs(recommendation))
     title = f"Trade-offs: each point is a configuration, the line joins the Pareto front{_leading(recommendation)}"
-    return (first, PageSection("trade-offs", title, "", drawn)) if drawn else (first,)
+    return (first, PageSection("trade-offs", title, Markup(), drawn)) if drawn else (first,)
 
 
 def _leading(recommendation: Recommendation) -> str:

@@ -8,8 +8,8 @@ import altair as alt
 import pandas as pd
 
 from patternbench.analyze.load.loadtest import LoadTest, in_words
+from patternbench.report.page import PageFigure, PageSection, page_html, section_html
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
-from patternbench.report.pages.models import PageFigure, PageSection, environment, page_html
 
 
 def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test") -> str:
@@ -21,11 +21,7 @@ def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test") -> 
 def load_test_section(load_test: LoadTest, name: str = "", number: int = 0) -> PageSection:
     """Return the section: words, the table of levels, then the pictures; ``number`` tells it from others of a page."""
     tail = f"-{number}" if number else ""
-    html = (
-        environment()
-        .get_template("load_test_section.html.j2")
-        .render(sentences=in_words(load_test), load_test=load_test)
-    )
+    html = section_html("load_test_section.html.j2", sentences=in_words(load_test), load_test=load_test)
     widest = max(load_test.smoothed, key=lambda s: s.window)
     figures = (
         PageFigure(

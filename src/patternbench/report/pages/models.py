@@ -3,63 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 
-import jinja2
-import vl_convert
-
-from patternbench.analyze.compare.words import change, detectable, interval
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult
 from patternbench.analyze.models.influence import thresholds
-from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
-from patternbench.analyze.units import number, quantity, signed
+from patternbench.analyze.models.words import doubts, effects, headline, preferred, statistics
+from patternbench.report.page import PageFigure, PageSection, page_html, section_html
 from patternbench.report.pages import model_figures as figures
-
-Spec = dict[str, object]
-
-
-@dataclass(frozen=True)
-class PageFigure:
-    """A Vega-Lite spec with the words under it; `name` is unique on a page."""
-
-    name: str
-    spec: Spec
-    caption: str
-
-
-@dataclass(frozen=True)
-class PageSection:
-    """A part of a page: its anchor, its title, its HTML without figures, and its figures in order."""
-
-    anchor: str
-    title: str
-    html: str
-    figures: tuple[PageFigure, ...]
-
-
-@cache
-def environment() -> jinja2.Environment:
-    """Return the templates of analyses, with the filters that write numbers."""
-    folder = jinja2.PackageLoader("patternbench.report", "templates")
-    made = jinja2.Environment(
-        loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    made.filters.update(number=_number, p_value=_p_value, quantity=_quantity, signed=signed)
-    made.filters.update(change=change, interval=interval, detectable=detectable)
-    return made
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else number(value)
-
-
-def _quantity(value: float | None, response: str, unit: str = "") -> str:
-    return "" if value is None else quantity(response, value, unit)
-
-
-def _p_value(value: float | None) -> str:
-    return "not tested" if value is None else p_value(value)
 
 
 def models_html(analysis: Analysis, title: str = "Models", over: Sequence[str] = ()) -> str:
@@ -80,24 +29,11 @@ def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[PageSection]:
             caption = f"What each model expects of {response}, its other factors at their means and reference levels."
             anchor = f"side-by-side-{nth}"
             listed = [f"Model {i}: {model.fit.design.parsed.text}" for i, model in enumerate(models, start=1)]
-            html = environment().get_template("side_by_side.html.j2").render(listed=listed)
+            html = section_html("side_by_side.html.j2", listed=listed)
             sections.append(
                 PageSection(anchor, f"{response}, model beside model", html, (PageFigure(anchor, drawn, caption),))
             )
     return sections
-
-
-def page_html(title: str, sections: Sequence[PageSection], about: Sequence[str] = ()) -> str:
-    """Return one self-contained page of `sections`, the drawing library inlined."""
-    specs = {figure.name: figure.spec for section in sections for figure in section.figures}
-    template = environment().get_template("analysis_page.html.j2")
-    return template.render(
-        title=title,
-        about=about,
-        sections=sections,
-        specs=specs,
-        bundle=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
-    )
 
 
 def model_sections(analysis: Analysis, over: Sequence[str] = ()) -> tuple[PageSection, ...]:
@@ -110,20 +46,17 @@ def model_sections(analysis: Analysis, over: Sequence[str] = ()) -> tuple[PageSe
 def model_section(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> PageSection:
     """Return the section of one model."""
     coefficients, kind = preferred(result)
-    html = (
-        environment()
-        .get_template("model_section.html.j2")
-        .render(
-            result=result,
-            headline=headline(result),
-            effects=effects(result),
-            doubts=doubts(result),
-            statistics=statistics(result),
-            coefficients=coefficients,
-            kind=kind,
-            references={name: levels[0] for name, levels in result.fit.design.levels.items()},
-            limits=thresholds(result.fit),
-        )
+    html = section_html(
+        "model_section.html.j2",
+        result=result,
+        headline=headline(result),
+        effects=effects(result),
+        doubts=doubts(result),
+        statistics=statistics(result),
+        coefficients=coefficients,
+        kind=kind,
+        references={name: levels[0] for name, levels in result.fit.design.levels.items()},
+        limits=thresholds(result.fit),
     )
     return PageSection(
         anchor, f"{result.fit.response} by {_right(result).replace('`', '')}", html, model_figures(result, anchor, over)
@@ -175,7 +108,7 @@ def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
 
 def multivariate_section(result: MultivariateResult, anchor: str) -> PageSection:
     """Return the section on several responses together."""
-    html = environment().get_template("multivariate_section.html.j2").render(result=result)
+    html = section_html("multivariate_section.html.j2", result=result)
     drawn: tuple[PageFigure, ...] = ()
     if result.quantiles is not None:
         caption = f"Chi-square quantiles: on the line when the residuals are jointly normal. {result.quantiles.rule}"

@@ -1,57 +1,5 @@
-"use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const root = document.documentElement;
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const NARROW = 760;
-  const plots = new Map(); // element -> how to make its specification; drawn again when the theme or the width changes
-
-  // ---- theme: the reader's choice of this visit, else the system's ----
-  let theme = dark.matches ? "dark" : "light";
-  const button = document.getElementById("theme");
-  function setTheme(name) {
-    theme = name;
-    root.dataset.theme = name;
-    button.textContent = name === "dark" ? "Light" : "Dark";
-    redraw();
-  }
-  button.addEventListener("click", () => setTheme(theme === "dark" ? "light" : "dark"));
-  dark.addEventListener("change", (event) => setTheme(event.matches ? "dark" : "light"));
-
-  // ---- drawing ----
-  async function draw(element) {
-    const spec = plots.get(element)();
-    const options = {
-      mode: "vega-lite", renderer: "svg", config: themed(element), tooltip: { theme },
-      actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
-    };
-    const result = await vegaEmbed(element, spec, options);
-    element.dataset.drawn = theme;
-    return result;
-  }
-  // Where there is little room, legends stand under each other.
-  function themed(element) {
-    const config = copy(data.themes[theme]);
-    if (room(element) < NARROW) config.legend.layout = { top: { direction: "vertical", anchor: "start", margin: 4 } };
-    return config;
-  }
-  function plot(element, spec) {
-    plots.set(element, spec);
-    return draw(element);
-  }
-  function redraw() {
-    for (const element of plots.keys()) draw(element);
-  }
-  let width = window.innerWidth;
-  let timer = 0;
-  window.addEventListener("resize", () => {
-    if (window.innerWidth === width) return;
-    width = window.innerWidth;
-    clearTimeout(timer);
-    timer = setTimeout(redraw, 200);
-  });
-  const copy = (value) => JSON.parse(JSON.stringify(value));
-  const room = (element) => Math.max(240, element.clientWidth || document.querySelector("main").clientWidth - 40);
+  const { NARROW, copy, data, draw, plot, plots, room, root } = page;
 
   // ---- the grids ----
   function rowsOf(response) {
@@ -268,14 +216,8 @@
     download("scenarios.csv", [["scenario", ...data.levels.titles, ...data.detail.titles], ...rows]);
   });
 
-  // ---- on paper: light, and a figure that is dark on the screen is drawn again ----
-  window.addEventListener("beforeprint", () => { if (theme === "dark") { setTheme("light"); button.dataset.back = "dark"; } });
-  window.addEventListener("afterprint", () => { if (button.dataset.back) { setTheme(button.dataset.back); delete button.dataset.back; } });
-
   // ---- everything, once ----
   async function start() {
-    root.dataset.theme = theme;
-    button.textContent = theme === "dark" ? "Light" : "Dark";
     showList();
     const drift = document.getElementById("plot-drift");
     if (data.drifts.length) {

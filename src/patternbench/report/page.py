@@ -1,0 +1,99 @@
+"""What every page is made of: one dialect of templates, one style sheet, one way to put words and data into a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from patternbench.analyze.compare.words import change, detectable, interval
+from patternbench.analyze.models.words import p_value
+from patternbench.analyze.units import number, quantity, signed
+from patternbench.observe.section import Spec
+from patternbench.report.figures.scenarios import config
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A Vega-Lite spec with the words under it; `name` is unique on a page."""
+
+    name: str
+    spec: Spec
+    caption: str
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """A part of a page: its anchor, its title, its HTML without figures, and its figures in order."""
+
+    anchor: str
+    title: str
+    html: Markup
+    figures: tuple[PageFigure, ...]
+
+
+def rendered(template: str, data: Mapping[str, object], **words: object) -> str:
+    """Make a whole page, which refers to nothing outside itself; `data` is what its script draws from."""
+    embedded = _embedded({"themes": {theme: config(theme) for theme in ("light", "dark")}, **data})
+    return environment().get_template(template).render(**words, data=embedded, library=_library())
+
+
+def page_html(title: str, sections: Sequence[PageSection], about: Sequence[str] = ()) -> str:
+    """Return one self-contained page of `sections`."""
+    figures = {figure.name: bare(figure.spec) for section in sections for figure in section.figures}
+    return rendered("sections.html.j2", {"figures": figures}, title=title, about=about, sections=sections)
+
+
+def section_html(template: str, **words: object) -> Markup:
+    """Fill the template of a section: what comes from outside is escaped in it."""
+    return Markup(environment().get_template(template).render(**words))
+
+
+def bare(spec: Spec) -> Spec:
+    """Leave out what a page gives itself: the theme, and the address of the schema."""
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the templates, with the filters that write numbers."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("patternbench.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters.update(number=_number, p_value=_p_value, quantity=_quantity, signed=signed)
+    made.filters.update(change=change, interval=interval, detectable=detectable)
+    return made
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else number(value)
+
+
+def _quantity(value: float | None, response: str, unit: str = "") -> str:
+    return "" if value is None else quantity(response, value, unit)
+
+
+def _p_value(value: float | None) -> str:
+    return "not tested" if value is None else p_value(value)
+
+
+@cache
+def _library() -> Markup:
+    """Give Vega, Vega-Lite and Vega-Embed as one script; made once, for it takes a moment."""
+    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub forgets the default
+    return Markup(bundle.replace("</script", "<\\/script"))
+
+
+def _embedded(data: Mapping[str, object]) -> Markup:
+    """Write data as JSON that cannot end the script element that holds it."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=str)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
