@@ -6,7 +6,7 @@ import pandas as pd
 
 from patternbench.traces.columns import SCHEMA
 
-BEGUN_MS = 1_700_000_000_000
+BEGUN_NS = 1_700_000_000_000_000_000
 NS_PER_MS = 1_000_000
 EMPTY: dict[str, object] = {
     "error": False,
@@ -21,7 +21,7 @@ def span(
     span_id: str, kind: str, service: str, times: tuple[float, float], parent: str = "", **more: object
 ) -> dict[str, object]:
     """A span of trace ``t``, from and to so many ms; ``more`` are further columns."""
-    start, end = (round((BEGUN_MS + moment) * NS_PER_MS) for moment in times)
+    start, end = (BEGUN_NS + round(moment * NS_PER_MS) for moment in times)
     own = {"trace_id": "t", "span_id": span_id, "parent_id": parent, "service": service, "kind": kind, "name": span_id}
     return {**EMPTY, **own, "start_ns": start, "end_ns": end, **more}
 

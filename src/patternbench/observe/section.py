@@ -29,8 +29,21 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A picture of a section that is drawn by itself: its title, one SVG element, how to read it.
+
+    It takes its colours from the page (``var(--text, #1c2430)``), so that it fits the light theme and the dark one, and
+    has its own where it stands alone.
+    """
+
+    title: str
+    svg: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
-    """A further section of the report: plain words first, then tables, then pictures.
+    """A further section of the report: plain words first, then drawings, tables and pictures.
 
     `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files. `choice` is what it
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
@@ -42,3 +55,4 @@ class Section:
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     choice: Sequence[str] = ()
+    drawings: Sequence[Drawing] = ()

@@ -51,7 +51,12 @@ def _grid(report: RunReport, arrangement: Layout, name: str) -> str:
 
 
 def _of_sections(report: RunReport) -> dict[str, str]:
-    return {
+    drawings = {
+        f"{section.anchor}-drawing-{number}": drawing.svg
+        for section in report.sections
+        for number, drawing in enumerate(section.drawings, start=1)
+    }
+    return drawings | {
         f"{section.anchor}-{number}": draw(figure.spec)
         for section in report.sections
         for number, figure in enumerate(section.figures, start=1)

@@ -172,7 +172,7 @@ def target_of(call: SpanNode) -> str:
     if callee is not None and call.kind != PRODUCER:
         return callee.service
     if call.database:
-        return f"{call.database} {call.schema}".strip()
+        return f"{call.database} {call.schema or call.peer}".strip()
     if call.kind == PRODUCER or call.messaging:
         return f"{call.messaging} {call.destination}".strip() or call.peer or call.name
     return call.peer or call.name

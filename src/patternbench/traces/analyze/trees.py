@@ -9,7 +9,7 @@ otherwise (a timer, a heartbeat) is background work and no request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -21,6 +21,8 @@ ENTERING, LEAVING = (SERVER, CONSUMER), (CLIENT, PRODUCER)
 OVERHANG, OVERHANG_NS = 0.1, 20_000_000
 """By how much the span of a server may end after that of its caller, whose answer it has sent by then: the greater of
 a part of its own duration and a time in ns (a busy machine lets it wait)."""
+DEEPEST = 300
+"""Spans that stand one below another in a request, at most."""
 IDENTIFIER = re.compile(r"^(\d+|[0-9a-fA-F-]{8,}|.*\d{3,}.*)$")
 
 
@@ -167,13 +169,18 @@ def _linked(rows: Sequence[Row]) -> tuple[list[SpanNode], bool]:
     orphans = [node for _, parent, node in rows if parent and node.parent is None]
     rooted = any(not parent for _, parent, _ in rows)
     lost = bool(orphans) and (rooted or any(node.kind not in ENTERING for node in orphans))
-    return list(nodes.values()), lost or _circular(nodes)
+    return list(nodes.values()), lost or not _sound(nodes.values())
 
 
-def _circular(nodes: dict[str, SpanNode]) -> bool:
-    """Whether some span is reached from no root: its ancestors are a circle, which nobody sends but a bad client."""
-    roots = [node for node in nodes.values() if node.parent is None]
-    return sum(1 for root in roots for _ in root.below()) < len(nodes)
+def _sound(nodes: Collection[SpanNode]) -> bool:
+    """Whether each span is reached from a root, not too far down: only a bad client sends circles and wells."""
+    waiting = [(node, 1) for node in nodes if node.parent is None]
+    reached = deepest = 0
+    while waiting:
+        node, depth = waiting.pop()
+        reached, deepest = reached + 1, max(deepest, depth)
+        waiting += [(child, depth + 1) for child in node.children]
+    return reached == len(nodes) and deepest <= DEEPEST
 
 
 def _set_clocks(root: SpanNode) -> int:

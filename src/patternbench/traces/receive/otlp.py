@@ -186,7 +186,8 @@ def _value(pair: KeyValue) -> Attribute:
 
 
 def _text(value: Attribute) -> str:
-    return "" if value is None else str(value)[:LONGEST_TEXT]
+    text = "" if value is None else str(value)[:LONGEST_TEXT]
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _first(attributes: Attributes, *names: str) -> str:

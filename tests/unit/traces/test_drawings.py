@@ -1,0 +1,122 @@
+"""The drawings of calls: whole, whatever components are called, and nothing of them outside the picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from tests.support.spans import span, table
+
+from patternbench.observe.section import Drawing, Section
+from patternbench.report import html, svg
+from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
+from patternbench.traces.analyze.sequence import steps, typical
+from patternbench.traces.analyze.trees import forest
+from patternbench.traces.records.collected import SpanCounts, SpanRecords, TracedRound
+from patternbench.traces.report.chapter import TracedScenario, section
+from patternbench.traces.report.sequence_diagram import MOST_ROWS, sequence_diagram
+from patternbench.traces.report.service_graph import service_graph
+
+HOSTILE = '<script>alert("x")</script>&\x00\n' + "very long " * 30
+SQL = {"database": "mariadb", "schema": "core", "statement": "SELECT a FROM line WHERE id = ?"}
+
+
+def edge(caller: str, callee: str, per_request: float = 1, errors: float = 0) -> ServiceEdge:
+    return ServiceEdge(caller, callee, CalleeKind.SERVICE, 10, per_request, errors, 0.001, 0.002)
+
+
+def texts(drawing: str) -> list[str]:
+    return [node.text or "" for node in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [edge(EDGE, "a")],
+        [edge(EDGE, "a"), edge("a", "a")],
+        [edge(EDGE, "a"), edge("a", "b"), edge("b", "a")],
+        [edge(EDGE, "a"), edge("a", "b"), edge("b", "c"), edge("a", "c"), edge("c", "b"), edge(EDGE, "c")],
+        [edge(EDGE, HOSTILE), edge(HOSTILE, "b", errors=0.5)],
+        [edge(EDGE, "a"), *(edge("a", f"service-{number}") for number in range(20))],
+        [edge("x", "y")],
+    ],
+)
+def test_a_service_graph_is_drawn_whole_with_circles_and_whatever_names(edges: list[ServiceEdge]) -> None:
+    drawing = service_graph(edges, 10.0)
+    root = ElementTree.fromstring(drawing)
+    assert "<script" not in drawing
+    width, height = float(root.get("width", "0")), float(root.get("height", "0"))
+    for box in root.iter("{http://www.w3.org/2000/svg}rect"):
+        assert float(box.get("x", "0")) >= 0 and float(box.get("x", "0")) + float(box.get("width", "0")) <= width
+        assert float(box.get("y", "0")) >= 0 and float(box.get("y", "0")) + float(box.get("height", "0")) <= height
+    names = {name for one in edges for name in (one.caller, one.callee)}
+    assert len(names & set(texts(drawing))) == len({name for name in names if len(name) < 20})
+
+
+def test_a_graph_says_how_often_how_long_and_how_much_fails() -> None:
+    said = texts(service_graph([edge(EDGE, "a"), edge("a", "b", per_request=6, errors=0.03)], 20.0))
+    assert {"6 per request, 120/s", "p50 1 ms, p95 2 ms", "3 % failed"} <= set(said)
+    assert sum("failed" in text for text in said) == 1
+
+
+def order(lines: int) -> pd.DataFrame:
+    queries = [
+        span(
+            f"q{line}", "client", "shop", (2 * line, 2 * line + 1), "root", **{**SQL, "statement": f"SELECT {line % 7}"}
+        )
+        for line in range(lines)
+    ]
+    return table(span("root", "server", "shop", (0, 2 * lines + 1), method="GET", route="/orders/{id}"), *queries)
+
+
+def test_a_sequence_diagram_names_its_steps_and_folds_what_is_repeated() -> None:
+    request = typical(forest(table(*order(1).to_dict("records"))).requests)
+    said = texts(sequence_diagram("GET /orders/{id}", "shop", 0.003, steps(request)))
+    assert {"load", "shop", "mariadb core", "GET /orders/{id} · 3 ms", "SELECT 0 · 1 ms"} <= set(said)
+
+
+def test_a_sequence_of_too_many_steps_says_how_many_it_leaves_out() -> None:
+    spans = order(60)
+    spans["statement"] = [f"SELECT {number}" for number in range(len(spans))]
+    said = texts(sequence_diagram("GET /orders/{id}", "shop", 0.1, steps(forest(spans).requests[0])))
+    assert f"{60 - (MOST_ROWS - 1)} further steps are left out" in said
+
+
+def scenario(name: str, lines: int) -> TracedScenario:
+    spans = order(lines)
+    spans["statement"] = spans["statement"].where(spans["statement"] == "", SQL["statement"])
+    counts = SpanCounts(share=1, requests=1, spans=len(spans), kept=len(spans), refused={}, left_out={})
+    return TracedScenario(name, [TracedRound(SpanRecords(spans, counts), None, 0.1, 1)], [10.0])
+
+
+def test_the_section_names_repetitions_and_draws_scenarios_that_are_alike_once() -> None:
+    made = section([scenario("lines 9", 9), scenario("lines 9 again", 9), scenario("lines 2", 2)])
+    assert made.words[0] == (
+        "N+1: for one GET /orders/{id}, shop asks mariadb core the same 9 times, one after another: "
+        "SELECT a FROM line WHERE id = ?. That is 47.4 % of its time; one call for all of them might do."
+    )
+    assert "In-memory calls are not known: not every service tells them." in made.words
+    graphs = [drawing.title for drawing in made.drawings if drawing.title.startswith("Who calls whom")]
+    assert graphs == ["Who calls whom: lines 9, and in 1 more scenarios about alike", "Who calls whom: lines 2"]
+    (counted, repeated, shaped) = [one.frame for one in made.tables]
+    assert counted["calls: databases"].tolist() == ["9", "9", "2"]
+    assert repeated["times per request"].tolist() == ["9"]
+    assert shaped["widest fan"].tolist() == ["9 by shop", "2 by shop"]
+    assert [figure.title for figure in made.figures] == ["Time by type of call", "The critical path"]
+
+
+def test_drawings_are_in_the_page_and_beside_it_as_files(tmp_path: Path) -> None:
+    from tests.support.synthetic_run import synthetic_run  # noqa: PLC0415
+
+    drawing = Drawing("Who calls whom", service_graph([edge(EDGE, HOSTILE)], 1.0), "how to read it")
+    report = synthetic_run(rounds=2, users=[50], fault=[0])
+    object.__setattr__(report, "sections", (Section("calls", "Calls", drawings=[drawing]),))
+    page = html.render(report)
+    assert drawing.svg in page
+    assert "how to read it" in page
+    files = svg.write_figures(report, tmp_path)
+    (written,) = [file for file in files if file.name == "calls-drawing-1.svg"]
+    assert re.match("<svg ", written.read_text())
