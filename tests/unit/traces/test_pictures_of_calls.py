@@ -10,7 +10,7 @@ from tests.support.spans import span, table
 
 from patternbench.traces.analyze.critical import critical_path, shares
 from patternbench.traces.analyze.edges import CalleeKind, edges
-from patternbench.traces.analyze.sequence import Loop, Step, flat, steps, typical
+from patternbench.traces.analyze.sequence import Loop, SequenceStep, flat, steps, typical
 from patternbench.traces.analyze.shapes import repeated, shapes
 from patternbench.traces.analyze.trees import TracedRequest, forest
 
@@ -146,7 +146,7 @@ def test_a_typical_request_is_told_step_by_step_with_its_repetitions_folded() ->
     query, ask = loop.block
     assert (loop.times, query.what, ask.what, ask.callee) == (6, SQL["statement"], "GET /stock/{id}", "stock")
     (read,) = ask.inner
-    assert isinstance(read, Step)
+    assert isinstance(read, SequenceStep)
     assert (read.caller, read.callee, read.seconds) == ("stock", "mariadb stock", pytest.approx(0.001))
     assert [step.callee for step in flat(steps(usual))] == ["mariadb core", "stock", "mariadb stock"]
 

@@ -44,7 +44,7 @@ class ServiceEdge(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Call:
+class _CallMade:
     caller: str
     callee: str
     kind: CalleeKind
@@ -54,28 +54,28 @@ class _Call:
 
 def edges(requests: Sequence[TracedRequest]) -> list[ServiceEdge]:
     """Who calls whom in requests, in the order of first calls."""
-    calls: dict[tuple[str, str], list[_Call]] = {}
+    calls: dict[tuple[str, str], list[_CallMade]] = {}
     for request in requests:
         for call in _calls(request.root):
             calls.setdefault((call.caller, call.callee), []).append(call)
     return [_edge(several, len(requests)) for several in calls.values()]
 
 
-def _calls(root: SpanNode) -> Iterator[_Call]:
-    yield _Call(EDGE, root.service, CalleeKind.SERVICE, root.duration / NS_PER_S, root.failed)
+def _calls(root: SpanNode) -> Iterator[_CallMade]:
+    yield _CallMade(EDGE, root.service, CalleeKind.SERVICE, root.duration / NS_PER_S, root.failed)
     for node in root.below():
         if node.leaves:
             callee = target_of(node)
-            yield _Call(node.service, callee, kind_of(node, callee), node.duration / NS_PER_S, node.failed)
+            yield _CallMade(node.service, callee, kind_of(node, callee), node.duration / NS_PER_S, node.failed)
             yield from _taken(node, callee)
 
 
-def _taken(sent: SpanNode, queue: str) -> Iterator[_Call]:
+def _taken(sent: SpanNode, queue: str) -> Iterator[_CallMade]:
     """Who takes a message from the queue that it was sent to."""
     if sent.kind == PRODUCER:
         for node in sent.children:
             if node.service != sent.service:
-                yield _Call(queue, node.service, CalleeKind.SERVICE, node.duration / NS_PER_S, node.failed)
+                yield _CallMade(queue, node.service, CalleeKind.SERVICE, node.duration / NS_PER_S, node.failed)
 
 
 def kind_of(call: SpanNode, callee: str) -> CalleeKind:
@@ -88,7 +88,7 @@ def kind_of(call: SpanNode, callee: str) -> CalleeKind:
     return CalleeKind.SERVICE if taken else CalleeKind.OTHER
 
 
-def _edge(calls: Sequence[_Call], requests: int) -> ServiceEdge:
+def _edge(calls: Sequence[_CallMade], requests: int) -> ServiceEdge:
     p50, p95 = np.quantile([call.seconds for call in calls], [0.5, 0.95])
     errors = sum(call.failed for call in calls) / len(calls)
     first = calls[0]

@@ -17,7 +17,7 @@ LONGEST_BLOCK = 6
 
 
 @dataclass(frozen=True)
-class Step:
+class SequenceStep:
     """A call that takes ``seconds``, and what its callee does for it; of a message the caller does not wait."""
 
     caller: str
@@ -40,7 +40,7 @@ class Loop:
     """Steps that are repeated, one after another: a block of them, and how often."""
 
     times: int
-    block: tuple[Step, ...]
+    block: tuple[SequenceStep, ...]
 
     @property
     def shape(self) -> object:
@@ -48,7 +48,7 @@ class Loop:
         return (self.times, tuple(step.shape for step in self.block))
 
 
-Part = Step | Loop
+Part = SequenceStep | Loop
 
 
 def typical(requests: Sequence[TracedRequest]) -> TracedRequest:
@@ -64,23 +64,27 @@ def steps(request: TracedRequest) -> tuple[Part, ...]:
     return folded([_step(call) for call in calls_within(request.root)])
 
 
-def _step(call: SpanNode) -> Step:
+def _step(call: SpanNode) -> SequenceStep:
     callee = target_of(call)
     handled = [node for node in call.below() if node is not call and node.enters and _above(node) is call]
     inner = [step for node in handled for step in _inner(call, node, callee)]
     seconds = call.duration / NS_PER_S
     kind = kind_of(call, callee)
-    return Step(call.service, callee, kind, what_of(call), seconds, call.kind != PRODUCER, call.failed, folded(inner))
+    return SequenceStep(
+        call.service, callee, kind, what_of(call), seconds, call.kind != PRODUCER, call.failed, folded(inner)
+    )
 
 
-def _inner(call: SpanNode, node: SpanNode, callee: str) -> Iterator[Step]:
+def _inner(call: SpanNode, node: SpanNode, callee: str) -> Iterator[SequenceStep]:
     """What is done where a call arrives; of a message first that it is taken."""
     own = [_step(inner) for inner in calls_within(node)]
     if call.kind != PRODUCER:
         yield from own
     else:
         seconds = node.duration / NS_PER_S
-        yield Step(callee, node.service, CalleeKind.SERVICE, node.name, seconds, False, node.failed, folded(own))
+        yield SequenceStep(
+            callee, node.service, CalleeKind.SERVICE, node.name, seconds, False, node.failed, folded(own)
+        )
 
 
 def _above(node: SpanNode) -> SpanNode | None:
@@ -91,7 +95,7 @@ def _above(node: SpanNode) -> SpanNode | None:
     return parent
 
 
-def folded(listed: Sequence[Step]) -> tuple[Part, ...]:
+def folded(listed: Sequence[SequenceStep]) -> tuple[Part, ...]:
     """Steps with each block that is repeated at once made a loop: the longest repetition from the left."""
     parts: list[Part] = []
     at = 0
@@ -105,14 +109,14 @@ def folded(listed: Sequence[Step]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _repetition(listed: Sequence[Step], at: int) -> tuple[int, int]:
+def _repetition(listed: Sequence[SequenceStep], at: int) -> tuple[int, int]:
     """The block that begins somewhere and covers most steps by its repetitions: its length, how often it comes."""
     counted = [(length, _times(listed, at, length)) for length in range(1, LONGEST_BLOCK + 1)]
     repeated = [(length, times) for length, times in counted if times > 1]
     return max(repeated, key=lambda block: (block[0] * block[1], -block[0]), default=(1, 1))
 
 
-def _times(listed: Sequence[Step], at: int, length: int) -> int:
+def _times(listed: Sequence[SequenceStep], at: int, length: int) -> int:
     block = [step.shape for step in listed[at : at + length]]
     times = 1
     while [step.shape for step in listed[at + times * length : at + (times + 1) * length]] == block and block:
@@ -120,7 +124,7 @@ def _times(listed: Sequence[Step], at: int, length: int) -> int:
     return times
 
 
-def flat(parts: Sequence[Part]) -> Iterator[Step]:
+def flat(parts: Sequence[Part]) -> Iterator[SequenceStep]:
     """Every step, those of loops once, with what is within each."""
     for part in parts:
         for step in part.block if isinstance(part, Loop) else (part,):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from patternbench.report.labels import shown
 from patternbench.traces.analyze.edges import EDGE, CalleeKind
-from patternbench.traces.analyze.sequence import Loop, Part, Step, flat
+from patternbench.traces.analyze.sequence import Loop, Part, SequenceStep, flat
 from patternbench.traces.report.drawing import Element, drawn, element, label, shortened, titled, width_of
 
 ROW, TOP, MARGIN = 34.0, 74.0, 24.0
@@ -31,7 +31,7 @@ class _Page:
 
 def sequence_diagram(operation: str, service: str, seconds: float, parts: Sequence[Part]) -> str:
     """The drawing of the steps of an operation (``analyze.sequence``), which a service takes and ends in a time."""
-    root = Step(EDGE, service, CalleeKind.SERVICE, operation, seconds, True, False, tuple(parts))
+    root = SequenceStep(EDGE, service, CalleeKind.SERVICE, operation, seconds, True, False, tuple(parts))
     page = _Page(_lanes([root]), {step.callee: step.kind for step in flat([root])})
     _draw(page, (root,))
     bottom = page.y + 12
@@ -43,7 +43,7 @@ def sequence_diagram(operation: str, service: str, seconds: float, parts: Sequen
     return drawn([*heads, *page.lines, *page.marks], width, bottom + MARGIN, f"Sequence diagram of {operation}")
 
 
-def _lanes(steps: Sequence[Step]) -> dict[str, float]:
+def _lanes(steps: Sequence[SequenceStep]) -> dict[str, float]:
     """Where each of those who take part stands, in the order of first calls, as far apart as their texts need."""
     listed = list(flat(steps))
     names = list(dict.fromkeys(name for step in listed for name in (step.caller, step.callee)))
@@ -56,12 +56,12 @@ def _lanes(steps: Sequence[Step]) -> dict[str, float]:
     return lanes
 
 
-def _overhang(page: _Page, root: Step) -> float:
+def _overhang(page: _Page, root: SequenceStep) -> float:
     """Room to the right for a text that is longer than the way to the last lane."""
     return max(0.0, max(_end(page, step) for step in flat([root])) - max(page.lanes.values()) - LANE / 2)
 
 
-def _end(page: _Page, step: Step) -> float:
+def _end(page: _Page, step: SequenceStep) -> float:
     """Where the text of a step ends."""
     return min(page.lanes[step.caller], page.lanes[step.callee]) + 8 + width_of(_text(step), 11)
 
@@ -101,7 +101,7 @@ def _draw_loop(page: _Page, loop: Loop) -> None:
     page.y += 10
 
 
-def _draw_step(page: _Page, step: Step) -> None:
+def _draw_step(page: _Page, step: SequenceStep) -> None:
     if page.rows >= MOST_ROWS:
         page.left_out += 1 + len(list(flat(step.inner)))
         return
@@ -116,7 +116,7 @@ def _draw_step(page: _Page, step: Step) -> None:
         page.lines.append(titled(busy, f"{step.callee}: {shown(step.seconds, 'time')}"))
 
 
-def _arrow(caller: float, callee: float, y: float, step: Step) -> list[Element]:
+def _arrow(caller: float, callee: float, y: float, step: SequenceStep) -> list[Element]:
     forward = callee >= caller
     tip = callee - 5 if forward else callee + 5
     back = tip - 8 if forward else tip + 8
@@ -131,5 +131,5 @@ def _arrow(caller: float, callee: float, y: float, step: Step) -> list[Element]:
     return [line, head, titled(text, f"{step.what} · {shown(step.seconds, 'time')}")]
 
 
-def _text(step: Step) -> str:
+def _text(step: SequenceStep) -> str:
     return f"{shortened(step.what, LETTERS)} · {shown(step.seconds, 'time')}"
