@@ -242,7 +242,7 @@ def _section(section: Section) -> dict[str, object]:
         "words": section.words,
         "tables": [_table(table) for table in section.tables],
         "figures": section.figures,
-        "drawings": [(drawing, Markup(drawing.svg)) for drawing in section.drawings],
+        "drawings": section.drawings,
     }
 
 
