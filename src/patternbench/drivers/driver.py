@@ -6,8 +6,8 @@ Two drivers stand beside this file: ``library`` (a resilience-library client, by
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -63,7 +63,8 @@ class Task:
     ``told`` hears how the round is going, from a driver that says so while it drives.
     ``begun`` hears at which moment measuring begins, in nanoseconds of the monotonic clock, as soon as that is known.
     ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
-    ``targets`` are where load goes, in turn; a library's client sends to the first alone.
+    ``targets`` are where load goes, in turn; a library's client sends to the first alone. ``captured`` is what the
+    workload's set-up took from its answers.
     """
 
     treatment: Treatment
@@ -78,6 +79,7 @@ class Task:
     lateness: Lateness | None = None
     core: int | None = None
     begun: Callable[[int], None] = lambda _: None
+    captured: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

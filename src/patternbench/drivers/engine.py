@@ -8,8 +8,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from patternbench.drivers import jobs
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
@@ -18,7 +20,14 @@ from patternbench.lab import engine
 from patternbench.lab.processes import Process, Silence, absolute
 from patternbench.observe.doubt import Doubt
 from patternbench.records.folder import replace_durably
-from patternbench.records.load_summaries import EngineLine, JobProblem, LoadProgress, LoadSummary
+from patternbench.records.load_summaries import (
+    EngineLine,
+    JobProblem,
+    LoadProgress,
+    LoadSummary,
+    LoadTrace,
+    TracedAttempt,
+)
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import NS_PER_US
 
@@ -133,7 +142,7 @@ class EngineDriver:
 
     def drive(self, task: Task, into: Path) -> DrivenRound:
         """Drive one round; its attempts become the file ``into``."""
-        out = self.summaries / into.stem
+        out, task = self.summaries / into.stem, set_up(task, self.logs)
         try:
             summary = run(jobs.job(task).job, out, self.logs, task.died, telling(task))
         except JobError as error:
@@ -143,6 +152,40 @@ class EngineDriver:
         measured_from = began + task.warm_up.us * NS_PER_US
         missing, cpu_s, rows = shortfall(task, summary), summary.generator_cpu_s, summary.generator.log_rows
         return DrivenRound(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
+
+
+def set_up(task: Task, logs: Path) -> Task:
+    """The task with what its set-up took from its answers; raises DriverError where one is not as expected."""
+    made = jobs.set_up(task)
+    if made is None:
+        return task
+    attempts = told(made.job, task, logs)
+    failed = next((attempt for attempt in attempts if not attempt.success), None)
+    if failed or not attempts:
+        raise DriverError(f"the set-up failed{_at(failed) if failed else ': nothing of it was sent'}")
+    captured = {name: value for attempt in attempts for name, value in attempt.captured.items()}
+    return replace(task, captured={name: _as_text(value) for name, value in captured.items()})
+
+
+def told(job: Job, task: Task, logs: Path) -> list[TracedAttempt]:
+    """Run a job that has its attempts told, and return them; raises DriverError.
+
+    They may hold secrets, such as a token, and so lie in no run's folder.
+    """
+    with tempfile.TemporaryDirectory(prefix="patternbench-told-") as scratch:
+        try:
+            run(job, Path(scratch), logs, task.died)
+        except JobError as error:
+            raise DriverError(f"the load engine refused its job: {error}") from None
+        return LoadTrace.model_validate_json((Path(scratch) / TRACE).read_text()).attempts
+
+
+def _at(attempt: TracedAttempt) -> str:
+    return f" at `{attempt.step}` ({attempt.status or attempt.outcome}): {attempt.missed or 'no answer'}"
+
+
+def _as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def telling(task: Task) -> Callable[[LoadProgress], None]:
@@ -222,11 +265,11 @@ def as_problem(problem: JobProblem, path: str) -> Problem:
 
 def check(task: Task, logs: Path) -> list[Problem]:
     """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
-    made = jobs.job(task)
+    made_jobs = [made for made in (jobs.set_up(task), jobs.job(task)) if made]
     try:
-        return [as_problem(problem, made.origin(problem.path)) for problem in problems_of(made.job, logs)]
+        return [as_problem(said, made.origin(said.path)) for made in made_jobs for said in problems_of(made.job, logs)]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 
 
-__all__ = ["EngineDriver", "JobError", "Load", "as_problem", "check", "problems_of", "run"]
+__all__ = ["EngineDriver", "JobError", "Load", "as_problem", "check", "problems_of", "run", "set_up", "told"]

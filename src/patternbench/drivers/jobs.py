@@ -25,6 +25,9 @@ CONTRACT = 1
 REQUEST = "request"
 """The name of the only step of a workload without a journey."""
 WORKLOAD = "workload"
+SET_UP = "set-up"
+UNTRACED = {"traceparent": f"00-{1:032x}-{1:016x}-00"}
+"""Tells services that its sender is not traced (W3C Trace Context), so that they count no calls of it."""
 MOST_TOLD = 10_000
 """How many attempts of a journey the engine tells one by one, at most."""
 
@@ -62,14 +65,32 @@ def once(task: Task) -> Iterator[tuple[str, Job]]:
 
     Nothing is done about slow or failing calls. The time limit ends a journey that takes too long.
     """
-    arrival = {"schedule": {"constant": {"rate": 1000}}, "calls": 1, "users": 1, "max_in_flight": 1}
-    alone = {"warm_up_us": 0, "duration_us": task.time_limit.us, "log_attempts": False, "trace": MOST_TOLD}
     workload = task.treatment.workload
     for crowd in crowds(workload):
-        for journey, _ in _sent(crowd, workload, task):
-            walked = {"workload": {"open": arrival}, "journeys": [{**journey, "weight": 1}]}
-            group = {**_taken(crowd, workload, task), **walked}
-            yield crowd.name, plain_fields({**_around(task), **alone, "groups": [group]})
+        for journey, origin in _sent(crowd, workload, task):
+            group = {**_taken(crowd, workload, task), **_walk(journey, origin)}
+            yield crowd.name, plain_fields({**_around(task), **_alone(task), "groups": [group]})
+
+
+def set_up(task: Task) -> TracedJob | None:
+    """A job in which one user takes the set-up once, and every attempt is told; None where there is none."""
+    workload = task.treatment.workload
+    if workload.set_up is None or not any(depends.applies(s.when, _texts_of(task)) for s in workload.set_up.steps):
+        return None
+    headers = {**task.treatment.system.sent_headers, **UNTRACED}
+    group = {"name": SET_UP, **_walk(*_journey(workload.set_up, f"{WORKLOAD}.set_up", headers, task))}
+    return traced({**_around(task), "constants": _constants(task), **_alone(task), "groups": [group]})
+
+
+def _walk(journey: Job, origin: str) -> Job:
+    """One user, who takes a journey once."""
+    arrival = {"schedule": {"constant": {"rate": 1000}}, "calls": 1, "users": 1, "max_in_flight": 1}
+    return {"workload": {"open": arrival}, "journeys": [From({**journey, "weight": 1}, origin)]}
+
+
+def _alone(task: Task) -> Job:
+    """What a job says whose attempts are told one by one."""
+    return {"warm_up_us": 0, "duration_us": task.time_limit.us, "log_attempts": False, "trace": MOST_TOLD}
 
 
 def _around(task: Task) -> Job:
@@ -79,7 +100,7 @@ def _around(task: Task) -> Job:
         "seed": From(task.seed, "seed"),
         "targets": _targets(task),
         **_tls(task),
-        "constants": _constants(task),
+        "constants": {**_constants(task), **_captured(task)},
         **_lists(task),
         **_generator(task),
         "drain_us": _drain(task),
@@ -98,6 +119,11 @@ def _targets(task: Task) -> list[Job]:
 def _constants(task: Task) -> Job:
     constants = {name: From(text, _origin_of(name)) for name, text in _texts_of(task).items()}
     return {**constants, "round": str(task.number)}
+
+
+def _captured(task: Task) -> Job:
+    """What the set-up took from its answers; empty texts before it was carried out, as when a job is checked."""
+    return {name: task.captured.get(name, "") for name in task.treatment.workload.set_up_names}
 
 
 def _lists(task: Task) -> Job:

@@ -68,7 +68,7 @@ class Rig:
         limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.warm_up
         schedule = FaultSchedule(self.scenario.faults, self.bench)
         task = Task(self._at(rate), self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
-        task = replace(task, begun=schedule.start)
+        task = engine.set_up(replace(task, begun=schedule.start), self.folder)
         out = self.folder / f"{self.number:03d}"
         with schedule:
             summary = engine.run(jobs.job(task).job, out, self.folder, task.died, engine.telling(task))

@@ -10,10 +10,9 @@ from tempfile import TemporaryDirectory
 
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
-from patternbench.drivers.origins import Job
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
-from patternbench.records.load_summaries import LoadTrace, TracedAttempt
+from patternbench.records.load_summaries import TracedAttempt
 from patternbench.run import preflight
 from patternbench.run.stage import Stage
 from patternbench.study.files import read_text
@@ -49,16 +48,15 @@ def trials(study_file: str) -> Iterator[Trial]:
     """
     text = read_text(study_file)
     study, inputs = loads(text, study_file), Inputs(Path(study_file).resolve().parent)
-    with _ready(study, inputs, text, study_file) as (task, folder):
+    with _ready(study, inputs, text, study_file) as (bare, folder):
+        set_up = jobs.set_up(bare)
+        if set_up:
+            yield Trial(jobs.SET_UP, 1, engine.told(set_up.job, bare, folder))
+        task = engine.set_up(bare, folder)
         numbers: dict[str, int] = {}
         for group, job in jobs.once(task):
             numbers[group] = numbers.get(group, 0) + 1
-            yield Trial(group, numbers[group], _told(job, task, folder))
-
-
-def _told(job: Job, task: Task, folder: Path) -> list[TracedAttempt]:
-    engine.run(job, folder, folder, task.died)
-    return LoadTrace.model_validate_json((folder / engine.TRACE).read_text()).attempts
+            yield Trial(group, numbers[group], engine.told(job, task, folder))
 
 
 @contextmanager

@@ -264,6 +264,7 @@ class Workload(OneOf, Population):
     request: Annotated[Request | None, Role.WORLD] = None
     parameters: Annotated[dict[ParameterName, Levels[Parameter]] | None, Role.WORLD] = None
     lists: Annotated[dict[ParameterName, Entries] | None, Role.WORLD] = None
+    set_up: Annotated[Journey | None, Role.WORLD] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -294,9 +295,16 @@ class Workload(OneOf, Population):
             return "groups" if self.groups else "an open workload"
         if self.request is None:
             return "a journey"
+        if self.set_up:
+            return "a set-up"
         if self.closed.engine_needs:
             return f"closed.{self.closed.engine_needs}"
         return "connection" if self.connection else None
+
+    @property
+    def set_up_names(self) -> list[str]:
+        """What its set-up captures, which places stand for in every call of the round."""
+        return [name for step in (self.set_up.steps if self.set_up else []) for name in step.capture or ()]
 
     @model_validator(mode="after")
     def _fields_of_groups(self) -> Workload:

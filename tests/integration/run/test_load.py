@@ -248,6 +248,30 @@ def test_a_capture_that_finds_nothing_is_that_users_failed_expectation(shop: str
     assert set(zip(rows["step"], rows["outcome"], rows["success"], strict=True)) == {("a", "expectation_failed", False)}
 
 
+SIGNED_IN = """\
+workload:
+  closed: {users: 2, requests: 3}
+  set_up: [{name: login, method: POST, path: /login, form: {name: ann}, capture: {token: {json: $.token}}}]
+  journey: [{name: order, method: POST, path: /items, headers: {Cookie: "session=${token}"}, body: "${token}"}]
+"""
+
+
+def test_a_set_up_is_taken_once_before_the_round_and_what_it_captures_holds_for_every_call(
+    shop: str, tmp_path: Path
+) -> None:
+    rows, measured = drive(SIGNED_IN, shop, tmp_path)
+    assert measured.shortfall is None
+    assert (set(rows["step"]), len(rows), rows["success"].all()) == ({"order"}, 6, True)
+    assert Shop.seen == [("/login", "name=ann"), *[("/items", "t-ann")] * 6]
+    kept = [file for file in tmp_path.rglob("*") if file.is_file() and b"t-ann" in file.read_bytes()]
+    assert not kept
+
+
+def test_a_set_up_that_is_not_answered_as_expected_fails_the_round_with_its_step(shop: str, tmp_path: Path) -> None:
+    with pytest.raises(DriverError, match=r"the set-up failed at `login` \(401\)"):
+        drive(SIGNED_IN.replace("path: /login", "path: /orders"), shop, tmp_path)
+
+
 def study(folder: Path, text: str) -> str:
     path = folder / "study.yaml"
     path.write_text(AROUND + text)

@@ -509,3 +509,34 @@ def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
 def test_remedies_of_the_engine_name_the_fields_of_a_study() -> None:
     assert in_study("lower the rate, or raise max_in_flight") == "lower the rate, or raise `in_flight`"
     assert "`lateness` in the study" in in_study("stop other work, or allow more lateness")
+
+
+SET_UP = """\
+workload:
+  open: {rate: 1, duration: 1s}
+  set_up: [{name: sign-in, method: POST, path: /auth, capture: {token: {json: $.token}}}]
+  request: {path: /items, headers: {Authorization: "Bearer ${token}"}}
+"""
+
+
+def test_a_set_up_is_one_walk_that_is_not_traced_and_what_it_captures_is_a_constant_of_the_round() -> None:
+    bare = task(SET_UP)
+    made = jobs.set_up(bare)
+    assert made is not None
+    jsonschema.validate(made.job, SCHEMA)
+    (group,) = made.job["groups"]  # type: ignore[misc]
+    (journey,) = group["journeys"]
+    (step,) = journey["steps"]
+    assert (group["workload"]["open"]["calls"], step["path"]) == (1, "/auth")
+    assert step["headers"]["traceparent"].endswith("-00")
+    assert "token" not in made.job["constants"]  # type: ignore[operator]
+    assert made.origin("groups[0].journeys[0].steps[0].path") == "workload.set_up.steps[0].path"
+    after = jobs.job(replace(bare, captured={"token": "t-1"})).job
+    jsonschema.validate(after, SCHEMA)
+    assert after["constants"]["token"] == "t-1"  # type: ignore[index]
+
+
+def test_a_set_up_without_a_step_in_a_scenario_is_left_out() -> None:
+    text = SET_UP.replace("name: sign-in,", "name: sign-in, when: {parameters.size: 2},")
+    sized = text.replace("  open:", "  parameters: {size: [1, 2]}\n  open:")
+    assert jobs.set_up(task(sized)) is None

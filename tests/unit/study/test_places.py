@@ -137,3 +137,15 @@ def test_the_present_value_is_known_where_there_is_one_and_lists_everywhere() ->
     workload = study(STUDY + journey).workload
     (unknown,) = template_problems(workload, {}, {}, ["setting.size"])
     assert unknown.path == "workload.journey.steps[2].path"
+
+
+def test_what_a_set_up_captures_is_known_in_every_call_and_not_in_the_set_up_before_it() -> None:
+    text = """\
+  open: {rate: 1, duration: 1s}
+  set_up:
+    - {path: "/${token}", capture: {token: {json: $.token}}}
+    - {path: "/${token}"}
+  request: {path: "/${token}/${tokn}"}
+"""
+    paths = [problem.path for problem in unsendable(text)]
+    assert paths == ["workload.set_up.steps[0].path", "workload.request.path"]
