@@ -59,13 +59,13 @@ def template_problems(
     ``headers`` are the system's; ``columns`` are those of each feeder's file, as far as it can be read; ``settings``
     are the names under which places stand for settings of the system.
     """
-    known = [*(workload.parameters or {}), *(workload.lists or {}), *settings, *FILLED_IN]
+    everywhere = [*(workload.parameters or {}), *(workload.lists or {}), *settings, *FILLED_IN]
     if workload.set_up:
-        yield from _of_journey(workload.set_up, "workload.set_up", known)
-    known += workload.set_up_names
+        yield from _of_journey(workload.set_up, "workload.set_up", everywhere)
+    everywhere += workload.set_up_names
     for path, group, sends in _populations(workload):
         feeder = (group and group.feeder) or workload.feeder
-        available = [*known, *_of_feeder(feeder, columns)]
+        available = [*everywhere, *_of_feeder(feeder, columns)]
         yield from _of_headers(headers, "system.headers", available)
         yield from _of_headers((group and group.headers) or {}, f"{path}.headers", available)
         yield from _of_population(sends, path if sends is group else "workload", available)
