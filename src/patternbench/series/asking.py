@@ -129,7 +129,7 @@ def _by_target(samples: Iterable[InstantValue]) -> dict[tuple[str, str], int]:
 
 def _table(values: Mapping[str, Values], began: float) -> pd.DataFrame:
     rows = [
-        (name, labels, moment - began, value)
+        (name, labels, round(moment - began, 3), value)
         for name, lines in values.items()
         for labels, points in lines.items()
         for moment, value in points

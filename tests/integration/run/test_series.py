@@ -1,0 +1,148 @@
+"""Series of a real Prometheus are kept with the rounds of a study, its own system's or one that already runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.integration.run.conftest import entries, left_behind, patternbench
+
+from patternbench.lab.component import Neighbours
+from patternbench.lab.components.node_exporter import NodeExporter
+from patternbench.lab.components.prometheus import Prometheus
+from patternbench.lab.host import LocalHost
+
+SYSTEM = """\
+patternbench-system: 1
+name: watched
+about: the calibrated target, and a Prometheus that watches the machine and what is not there
+components:
+  - target: {name: shop}
+  - node_exporter: {}
+  - prometheus: {scrape: {node_exporter: /metrics, "http://127.0.0.1:1": /metrics}}
+endpoint: shop
+"""
+STUDY = """\
+patternbench: 1
+name: series
+system: SYSTEM
+rounds: 2
+warm_up: 1s
+lateness: {floor: 10s}
+workload:
+  open: {rate: [20, 40], duration: 3s}
+  request: {path: /bytes/10}
+series:
+  cpu: {query: 'sum(rate(node_cpu_seconds_total{mode!="idle"}[3s]))', unit: cores, better: lower}
+  modes: sum by (mode) (node_cpu_seconds_total{mode=~"user|system"})
+recommend: {objectives: [min series.cpu.mean]}
+derived: {per_call: series.cpu.mean / goodput}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    made = Path(tempfile.mkdtemp(prefix="pb-series-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Path:
+    """The folder of a run that is over."""
+    (folder / "systems").mkdir()
+    (folder / "systems" / "watched.yaml").write_text(SYSTEM)
+    (folder / "study.yaml").write_text(STUDY.replace("SYSTEM", "watched"))
+    done = patternbench("run", str(folder / "study.yaml"), "--out", str(folder / "run"))
+    assert "Traceback" not in done.stderr
+    assert [entry["status"] for entry in entries(folder / "run")] == ["done"] * 4, done.stderr
+    assert left_behind(str(folder)) == []
+    return folder / "run"
+
+
+def test_the_series_of_each_round_are_kept_with_it_from_its_start_to_its_end(run: Path) -> None:
+    for entry in entries(run):
+        samples = pd.read_parquet(run / "observed" / entry["file"] / "series" / "samples.parquet")
+        assert set(samples["series"]) == {"cpu", "modes"}
+        assert samples["second"].min() == 0
+        assert 3 <= samples["second"].max() <= 5
+        assert samples.loc[samples["series"] == "modes", "labels"].nunique() == 2
+
+
+def test_summaries_are_responses_of_the_rounds_and_what_is_derived_of_them(run: Path) -> None:
+    rounds = pd.read_parquet(run / "rounds.parquet")
+    assert (rounds["series.cpu.mean"] > 0).all()
+    assert (rounds["series.cpu.max"] >= rounds["series.cpu.mean"]).all()
+    assert rounds["series.modes.mean"].isna().all()
+    assert rounds["derived.per_call"].tolist() == (rounds["series.cpu.mean"] / rounds["goodput"]).tolist()
+
+
+def test_a_target_that_cannot_be_scraped_is_a_doubt_of_the_round(run: Path) -> None:
+    for entry in entries(run):
+        (down,) = [doubt for doubt in entry["doubts"] if doubt["kind"] == "scrape_down"]
+        assert "127.0.0.1:1" in down["message"]
+        assert "node_exporter" not in down["message"]
+
+
+def test_comparisons_models_and_exports_take_the_summaries(run: Path, folder: Path) -> None:
+    fitted = patternbench("fit", str(run), "--formula", "series.cpu.mean ~ rate", "--json")
+    assert "series.cpu.mean" in fitted.stdout, fitted.stderr
+    compared = patternbench("compare", str(run), "--by", "rate", "--response", "series.cpu.max", "--json")
+    assert "series.cpu.max" in compared.stdout, compared.stderr
+    exported = patternbench("export", str(run), "--table", "series", "--out", str(folder / "series.csv"))
+    assert exported.returncode == 0, exported.stderr
+    assert {"round", "scenario", "series", "labels", "second", "value"} <= set(pd.read_csv(folder / "series.csv"))
+
+
+def test_the_report_shows_the_series(run: Path) -> None:
+    page = (run / "report.html").read_text()
+    assert "What the series came to" in page
+    assert "attempts per second" in page
+
+
+def test_a_query_that_prometheus_refuses_fails_the_round_before_its_load(folder: Path, run: Path) -> None:
+    broken = (
+        STUDY.replace("SYSTEM", "watched")
+        .replace("[20, 40]", "20")
+        .replace("rounds: 2", "rounds: 1")
+        .replace("sum by (mode) (", "sum by mode (")
+    )
+    (folder / "broken.yaml").write_text(broken)
+    patternbench("run", str(folder / "broken.yaml"), "--out", str(folder / "broken"))
+    (entry,) = entries(folder / "broken")
+    assert entry["status"] == "failed"
+    assert "series `modes`: " in entry["cause"]
+    assert "parse error" in entry["cause"]
+    assert entry["rows"] == 0
+
+
+def test_a_prometheus_that_already_runs_is_asked_at_its_url_and_its_refusals_stop_the_run(
+    folder: Path, run: Path
+) -> None:
+    with LocalHost(folder / "elsewhere") as host:
+        neighbours = Neighbours(["exporter"])
+        watcher = Prometheus(scrape={"exporter": "/metrics"}).describe("watcher", neighbours)
+        host.launch([NodeExporter().describe("exporter", neighbours), watcher])
+        url = host.running["watcher"].url
+        text = (
+            STUDY.replace("SYSTEM", "target").replace("[20, 40]", "20").replace("rounds: 2", "rounds: 1")
+            + f"prometheus: {url}\n"
+        )
+        (folder / "other.yaml").write_text(text)
+        patternbench("run", str(folder / "other.yaml"), "--out", str(folder / "other"))
+        (entry,) = entries(folder / "other")
+        assert entry["status"] == "done"
+        assert not [doubt for doubt in entry["doubts"] if doubt["kind"].startswith(("series", "scrape"))]
+        asked = json.loads((folder / "other/observed" / entry["file"] / "series/asked.json").read_text())
+        assert asked["prometheus"] == url
+        (folder / "wrong.yaml").write_text(text.replace("sum by (mode) (", "sum by mode ("))
+        refused = patternbench("run", str(folder / "wrong.yaml"), "--out", str(folder / "wrong"))
+        assert refused.returncode == 2
+        assert "wrong.yaml:12: series.modes: " in refused.stderr
+        assert not (folder / "wrong").exists()
