@@ -33,7 +33,7 @@ from patternbench.lab.components.redis import Redis
 from patternbench.lab.databases import Database
 from patternbench.lab.faults.family import kill, stop, wake
 from patternbench.lab.host import LocalHost, Running
-from patternbench.lab.launch import Preparation
+from patternbench.lab.launch import Launch
 from patternbench.lab.processes import StartError
 
 ANSWER_S = 3.0
@@ -105,6 +105,11 @@ def answers(running: Running) -> bool:
         return False
 
 
+def described(name: str, server: Component, neighbours: Neighbours) -> Launch:
+    """A server that is reset by the word that its kind has, if any."""
+    return replace(server.describe(name, neighbours), reset=next(iter(server.resets().values()), ()))
+
+
 @pytest.fixture(scope="module")
 def host() -> Iterator[LocalHost]:
     """All servers up, in a folder that every user can reach."""
@@ -113,7 +118,7 @@ def host() -> Iterator[LocalHost]:
     neighbours = Neighbours(list(SERVERS))
     try:
         with LocalHost(folder) as local:
-            local.launch([server.describe(name, neighbours) for name, server in SERVERS.items()])
+            local.launch([described(name, server, neighbours) for name, server in SERVERS.items()])
             yield local
         assert left_behind(str(folder)) == []
         assert left_behind("patternbench@localhost") == []
@@ -203,24 +208,9 @@ def test_the_guest_of_rabbitmq_is_not_there(host: LocalHost) -> None:
     assert "401" in fetched(f"http://guest:guest@127.0.0.1:{port}/api/overview").text
 
 
-def reset(host: LocalHost, name: str, word: str) -> None:
-    """Carry out a reset of a server as a host does: as its user, in its folder."""
-    running = host.running[name]
-    (made,) = SERVERS[name].resets()[word]
-    assert isinstance(made, Preparation)
-    command = [
-        part.replace("${self.port.postgres}", str(running.launch.ports.get("postgres"))) for part in made.command
-    ]
-    done = subprocess.run(
-        running.account.command(*command),
-        cwd=running.folder,
-        env={"PATH": "/usr/bin:/bin:/usr/sbin", **running.launch.env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+def reset(host: LocalHost, name: str) -> None:
+    """Have the host reset one server alone."""
+    assert host.reset(but=SERVERS.keys() - {name}) == [name]
 
 
 FAMILY = """
@@ -240,7 +230,7 @@ def test_a_truncate_empties_tables_that_refer_to_each_other_but_not_the_log_of_m
     endpoints = host.running[name].endpoints
     for database in SEVERAL:
         assert ask(endpoints[database], FAMILY).well
-    reset(host, name, "truncate")
+    reset(host, name)
     for database in SEVERAL:
         for table in ("parents", "children"):
             assert ask(endpoints[database], COUNTS.format(table)).text.strip() == "10"
@@ -254,7 +244,7 @@ def test_a_purge_takes_the_messages_out_of_every_queue(host: LocalHost) -> None:
     assert fetched(exchange, "POST", json.dumps(sent)).well
     take = json.dumps({"count": 5, "ackmode": "ack_requeue_true", "encoding": "auto"})
     assert len(json.loads(fetched(f"{queue}/get", "POST", take).text)) == 1
-    reset(host, "rabbitmq", "purge")
+    reset(host, "rabbitmq")
     assert json.loads(fetched(f"{queue}/get", "POST", take).text) == []
 
 
