@@ -91,9 +91,10 @@ def test_comparisons_models_and_exports_take_the_summaries(run: Path, folder: Pa
     assert "series.cpu.mean" in fitted.stdout, fitted.stderr
     compared = patternbench("compare", str(run), "--by", "workers", "--response", "series.cpu.mean", "--json")
     assert "series.cpu.mean" in compared.stdout, compared.stderr
-    exported = patternbench("export", str(run), "--table", "series", "--format", "csv", "--out", str(folder / "series.csv"))
+    file = folder / "series.csv"
+    exported = patternbench("export", str(run), "--table", "series", "--format", "csv", "--out", str(file))
     assert exported.returncode == 0, exported.stderr
-    assert {"round", "scenario", "series", "labels", "second", "value"} <= set(pd.read_csv(folder / "series.csv"))
+    assert {"round", "scenario", "series", "labels", "second", "value"} <= set(pd.read_csv(file))
 
 
 def test_the_report_shows_the_series_and_recommends_by_them(run: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from patternbench.lab import bench, debian, systems
-from patternbench.lab.components import nginx
+from patternbench.lab.components import KINDS, nginx
 
 
 def test_every_component_of_the_shop_says_what_it_needs_and_how_to_get_it() -> None:
@@ -57,3 +57,37 @@ def test_a_store_that_is_not_used_is_not_needed(monkeypatch: pytest.MonkeyPatch,
     assert lacking("memory") == ["nginx with Lua is missing"]
     assert lacking("memory", "redis") == ["redis is missing", "nginx with Lua is missing"]
     assert "crdt-sidecar is missing" in lacking("crdt")
+
+
+@pytest.mark.parametrize(
+    ("kind", "package"),
+    [
+        ("mariadb", "mariadb-server"),
+        ("postgres", "postgresql"),
+        ("rabbitmq", "rabbitmq-server"),
+        ("prometheus", "prometheus"),
+        ("node_exporter", "prometheus-node-exporter"),
+    ],
+)
+def test_a_server_that_is_not_installed_is_told_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, kind: str, package: str
+) -> None:
+    monkeypatch.setattr(debian, "find", lambda *_: None)
+    monkeypatch.setattr(debian, "exists", lambda *_: False)
+    (need,) = KINDS[kind].needs()
+    assert not need.met
+    assert need.install[0][-1] == package
+    assert "`patternbench doctor --install`" in need.how
+
+
+def test_a_program_of_a_folder_that_debian_keeps_apart_comes_before_a_wrapper_on_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for folder in ("path", "postgresql/14/bin", "postgresql/15/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "psql").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    assert debian.find("psql") == str(tmp_path / "path" / "psql")
+    apart = str(tmp_path / "postgresql" / "*" / "bin")
+    assert debian.find("psql", apart) == str(tmp_path / "postgresql/15/bin/psql")
+    assert debian.program("nothing-like-it", apart) == "nothing-like-it"
