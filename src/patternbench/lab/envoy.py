@@ -16,7 +16,7 @@ from patternbench.lab import shipped
 from patternbench.lab.needs import Need
 from patternbench.study.faults import Fault
 
-GATEWAY = "gateway"
+GATEWAY = "gateway_admin"
 """The endpoint of a gateway at which its statistics are asked for."""
 RUNTIME_PROTOCOL = "envoy-runtime"
 """How faults of an Envoy are changed while it runs (``FaultAdmin``)."""

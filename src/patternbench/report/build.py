@@ -20,7 +20,7 @@ from patternbench.analyze.metrics import latency_curve, round_metrics, step_metr
 from patternbench.observe.registry import observers
 from patternbench.observe.seam import Settings
 from patternbench.plan.expand import factors_of_stored
-from patternbench.plan.factors import Factors
+from patternbench.plan.factors import Factor, Factors
 from patternbench.records import attempts, damage, observed, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
@@ -165,7 +165,7 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
     """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
-    levels = {scenario.id: _in_table(scenario.levels, factors) for scenario in planned.scenarios}
+    levels = {scenario.id: in_table(scenario.levels, factors) for scenario in planned.scenarios}
     settings = observed.settings(run)
     noted = stored.manifest(run)
     objective_s = noted.objective_s or math.inf
@@ -243,7 +243,14 @@ def _row(
     }
 
 
-def _in_table(levels: Mapping[str, object], factors: Factors) -> dict[str, object]:
-    """Levels as tables hold them: durations in seconds."""
-    timed = {name for name, factor in factors.items() if factor.unit is Unit.DURATION}
-    return {name: numeric(level, Unit.DURATION) if name in timed else level for name, level in levels.items()}
+def in_table(levels: Mapping[str, object], factors: Factors) -> dict[str, object]:
+    """Levels as tables hold them: durations in seconds, and all as texts where words stand among numbers."""
+    return {name: _held(level, factors.get(name)) for name, level in levels.items()}
+
+
+def _held(level: object, factor: Factor | None) -> object:
+    if factor is None or level is None:
+        return level
+    if len({numeric(one, factor.unit) is None for one in factor.levels if one is not None}) > 1:
+        return str(level)
+    return numeric(level, Unit.DURATION) if factor.unit is Unit.DURATION else level

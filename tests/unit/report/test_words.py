@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 
 from patternbench.analyze import metrics
 from patternbench.observe import registry
+from patternbench.plan.factors import Factor
+from patternbench.report.build import in_table
 from patternbench.report.labels import RESPONSES, factor_title, level_text, number, numeric, shown
-from patternbench.study.roles import Unit
+from patternbench.study.roles import Role, Unit
 
 
 def test_every_response_of_the_records_has_words() -> None:
@@ -79,3 +81,20 @@ def test_levels_of_any_kind_are_written_down() -> None:
 @given(st.floats(1e-3, 1e9))
 def test_a_number_keeps_three_digits(value: float) -> None:
     assert float(number(value).replace(",", "")) == pytest.approx(value, rel=0.006)
+
+
+@pytest.mark.parametrize(
+    ("levels", "unit", "held"),
+    [
+        (("none", 30), Unit.COUNT, ["none", "30"]),
+        (("none", "20ms"), Unit.DURATION, ["none", "20ms"]),
+        ((None, 30), Unit.COUNT, [None, 30]),
+        (("0ms", "20ms"), Unit.DURATION, [0.0, 0.02]),
+        (("one", "two"), Unit.TEXT, ["one", "two"]),
+    ],
+)
+def test_a_table_holds_levels_as_texts_where_words_stand_among_numbers(
+    levels: tuple[str | int | None, ...], unit: Unit, held: list[object]
+) -> None:
+    factors = {"limit": Factor("limit", ("system", "settings", "limit"), levels, Role.PATTERN, unit)}
+    assert [in_table({"limit": level}, factors)["limit"] for level in levels] == held

@@ -1,0 +1,117 @@
+"""The statistics of an Envoy as gateway: asked over its admin interface, and what they say of a round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from patternbench.lab.gateway_config import LIMIT_STAT, STAT
+
+WITHIN_S = 5.0
+COUNTERS: Mapping[str, str] = {
+    "requests": rf"http\.{STAT}\.downstream_rq_total",
+    "limited": rf"{LIMIT_STAT}\.http_local_rate_limit\.rate_limited",
+    "overflows": r"cluster\..+\.upstream_rq_pending_overflow",
+    "timeouts": r"cluster\..+\.upstream_rq_(per_try_)?timeout",
+    "connect_failures": r"cluster\..+\.upstream_cx_connect_fail",
+    "retries": r"cluster\..+\.upstream_rq_retry",
+    "ejections": r"cluster\..+\.outlier_detection\.ejections_enforced_total",
+}
+"""Our counts, each with the Envoy counters that add up to it."""
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class GatewayCounts(BaseModel):
+    """What a gateway counted: requests that came, and what it did of its own with them or with attempts.
+
+    ``hosts`` has the attempts that each host got, by the component's name, or its address.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    requests: int = 0
+    limited: int = 0
+    overflows: int = 0
+    timeouts: int = 0
+    connect_failures: int = 0
+    retries: int = 0
+    ejections: int = 0
+    hosts: dict[str, int] = {}
+
+    def since(self, before: GatewayCounts) -> GatewayCounts:
+        """What was counted since then; a gateway that was started in between began at 0."""
+        anew = self.requests < before.requests
+        own = {name: getattr(self, name) - (0 if anew else getattr(before, name)) for name in COUNTERS}
+        hosts = {name: count - (0 if anew else before.hosts.get(name, 0)) for name, count in self.hosts.items()}
+        return GatewayCounts(**own, hosts=hosts)
+
+
+class _Counter(BaseModel):
+    name: str
+    value: int = 0
+
+
+class _StatsAnswer(BaseModel):
+    stats: list[_Counter]
+
+
+class _SocketAddress(BaseModel):
+    address: str
+    port_value: int
+
+
+class _Address(BaseModel):
+    socket_address: _SocketAddress
+
+
+class _HostStatus(BaseModel):
+    address: _Address
+    stats: list[_Counter] = []
+
+
+class _ClusterStatus(BaseModel):
+    host_statuses: list[_HostStatus] = []
+
+
+class _ClustersAnswer(BaseModel):
+    cluster_statuses: list[_ClusterStatus] = []
+
+
+def counts(admin: str, urls: Mapping[str, str], http: httpx.Client) -> GatewayCounts:
+    """What the gateway with this admin interface has counted so far; ``urls`` are those of components by name.
+
+    Raises httpx.HTTPError when it does not answer, ValueError when that is not what Envoy answers.
+    """
+    wanted = {"filter": f"^({'|'.join(COUNTERS.values())})$", "format": "json"}
+    statistics = _parsed(_StatsAnswer, http.get(f"{admin}/stats", params=wanted))
+    sums = {name: _sum(statistics, pattern) for name, pattern in COUNTERS.items()}
+    names = {urlsplit(url).netloc: name for name, url in urls.items()}
+    hosts = _hosts(_parsed(_ClustersAnswer, http.get(f"{admin}/clusters", params={"format": "json"})))
+    return GatewayCounts(**sums, hosts={names.get(address, address): count for address, count in hosts.items()})
+
+
+def _parsed(kind: type[Answer], answer: httpx.Response) -> Answer:
+    try:
+        return kind.model_validate_json(answer.raise_for_status().content)
+    except ValidationError as error:
+        raise ValueError(f"{answer.url.path} is not answered as by Envoy: {error.errors()[0]['msg']}") from None
+
+
+def _sum(statistics: _StatsAnswer, pattern: str) -> int:
+    return sum(one.value for one in statistics.stats if re.fullmatch(pattern, one.name))
+
+
+def _hosts(clusters: _ClustersAnswer) -> dict[str, int]:
+    """How many attempts each address got; one may be in several clusters."""
+    totals: dict[str, int] = {}
+    for host in (host for cluster in clusters.cluster_statuses for host in cluster.host_statuses):
+        socket = host.address.socket_address
+        address = f"{socket.address}:{socket.port_value}"
+        totals[address] = totals.get(address, 0) + sum(one.value for one in host.stats if one.name == "rq_total")
+    return totals
