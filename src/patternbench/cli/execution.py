@@ -65,9 +65,10 @@ class Bar:
     def round_ended(self, entry: Entry) -> None:
         """Count the round; show a failure above the bar."""
         self._load.plain = ""
-        self.progress.advance(self._task)
+        self.progress.advance(self._task, advance=not entry.outside)
         if entry.status == FAILED:
-            head = (f"round {entry.round} failed", "red")
+            what = f"counting pass of {entry.scenario}" if entry.counting else f"round {entry.round}"
+            head = (f"{what} failed", "red")
             self.progress.console.print(Text.assemble(head, printable(f": {entry.cause}")))
 
 

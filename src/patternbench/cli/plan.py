@@ -97,7 +97,13 @@ def _guess(study: Study, expanded: Plan, inputs: Inputs, rounds: int) -> str:
     clients = {scenario.client for scenario in expanded.scenarios}
     warm_up_s = {client: study.warm_up.seconds for client in clients if choice.by_engine(study, client)}
     changeovers = sum(1 for starts in starts_of(study, expanded, inputs, rounds) if starts)
-    return output.seconds(estimate.seconds(expanded.scenarios, rounds, warm_up_s, changeovers))
+    executions = rounds + _passes(study)
+    return output.seconds(estimate.seconds(expanded.scenarios, executions, warm_up_s, changeovers))
+
+
+def _passes(study: Study) -> int:
+    """How often each scenario is executed outside the measured rounds."""
+    return int(study.traces is not None and study.traces.counting_pass)
 
 
 def _starts_sentence(starts: Sequence[Starts]) -> str:
@@ -110,6 +116,9 @@ def _starts_sentence(starts: Sequence[Starts]) -> str:
 
 def _sentences(study: Study, expanded: Plan, inputs: Inputs) -> Iterator[str]:
     """What is to be known of a plan besides its factors and scenarios."""
+    if _passes(study):
+        passes = len(expanded.scenarios)
+        yield f"each scenario is executed once more before, to count its calls: {passes} counting passes"
     starts = starts_of(study, expanded, inputs, fewest(study.rounds))
     if any(starts):
         yield _starts_sentence(starts)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from patternbench.lab import caches
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
-from patternbench.lab.processes import absolute
 
 VERSION = "2.20.1"
 SHA256 = "d94e9fc648cab37e540571352937acc06b8014182ddbd2d93a6c08641c84e48e"
@@ -35,8 +34,7 @@ def need() -> Need:
 
 def jar() -> Path:
     """Where the agent is."""
-    home = Path(absolute(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-    return home / "patternbench" / "otel" / f"opentelemetry-javaagent-{VERSION}.jar"
+    return caches.folder() / "otel" / f"opentelemetry-javaagent-{VERSION}.jar"
 
 
 def _is_ours(path: Path) -> bool:

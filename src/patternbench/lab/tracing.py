@@ -5,7 +5,7 @@ https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from patternbench.lab import otel_agent
@@ -14,7 +14,8 @@ from patternbench.lab.components.otlp_receiver import OtlpReceiver
 from patternbench.lab.launch import Launch
 from patternbench.lab.references import reference
 from patternbench.lab.topology import Topology
-from patternbench.study.watching import Watch, share_of
+from patternbench.study.problems import Problem
+from patternbench.study.watching import NOT_TRACED, Traces, Watch, share_of
 
 RECEIVER = "otlp-receiver"
 """The name of the receiver among the components."""
@@ -36,7 +37,18 @@ class Tracing:
 def tracing_of(watch: Watch) -> Tracing | None:
     """How a system is traced of which observers are asked this; None where it is no traces."""
     traces = watch.traces
-    return Tracing(share_of(traces.sample.level), traces.port) if traces else None
+    if traces is None or traces.sample.level == NOT_TRACED:
+        return None
+    return Tracing(share_of(traces.sample.level), traces.port)
+
+
+def problems(kinds: Collection[str], traces: Traces | None) -> list[Problem]:
+    """What keeps components of these kinds from being traced on this machine, where that is asked for."""
+    asked = traces is not None and (traces.counting_pass or any(share_of(level) for level in traces.sample))
+    need = otel_agent.need()
+    if not asked or JVM not in kinds or need.met:
+        return []
+    return [Problem(f"a `{JVM}` cannot be traced: {need.name} is missing", path="traces", hint=need.how)]
 
 
 def traced(topology: Topology, tracing: Tracing | None) -> Topology:

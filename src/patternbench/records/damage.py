@@ -52,6 +52,17 @@ def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
     return told
 
 
+def uncounted(run: RunFolder) -> list[str]:
+    """Of how many scenarios calls could not be counted, with the first cause and what to type."""
+    passes = counting_passes(run)
+    failed = [entry for entry in passes.values() if entry.status != DONE]
+    if not failed:
+        return []
+    flag = " --retry-damaged" if failed[0].status == DAMAGED else " --retry-failed"
+    told = f"{len(failed)} of {len(passes)} counting passes failed, so no calls are counted there"
+    return [f"{told}; the first: {failed[0].cause}; {_again(run, flag)}"]
+
+
 def _again(run: RunFolder, flag: str) -> str:
     return f"type `patternbench resume {run.path}{flag}`"
 

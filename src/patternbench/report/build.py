@@ -135,6 +135,7 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
             *({"what": f"client {name}", "why": why} for name, why in noted.left_out.items()),
             *({"what": "combinations", "why": why} for why in planned.left_out),
             *({"what": DAMAGE, "why": why} for why in damage.sentences(run, measured.entries)),
+            *({"what": "counted calls", "why": why} for why in damage.uncounted(run)),
         ],
         sections=[
             *(section for observer in observers() for section in observer.sections(run.path, rounds)),

@@ -17,7 +17,7 @@ from patternbench.drivers.client import ClientError, ClientProblem
 from patternbench.drivers.driver import Task
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, systems, tracing
 from patternbench.lab import engine as native
 from patternbench.lab.faults import ways
 from patternbench.lab.processes import StartError
@@ -85,6 +85,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
         _endpoint_problems(system, declared, study)
         + bench.needs_problems(system, declared.settings)
         + bench.limits_problems(system, declared.settings)
+        + tracing.problems(system.kinds(declared.settings), study.traces)
     )
 
 

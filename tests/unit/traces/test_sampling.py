@@ -44,7 +44,7 @@ def test_each_round_is_traced_as_its_level_says_and_a_counting_pass_wholly() -> 
     shares = {scenario.sample: tracing(Round(0, 0, scenario.id), scenario, SAMPLES) for scenario in scenarios}
     assert shares == {"0%": None, "1%": Tracing(0.01)}
     passes = counting_passes(scenarios)
-    assert [one.scenario for one in passes] == [scenario.id for scenario in scenarios]
+    assert sorted(one.scenario for one in passes) == sorted(scenario.id for scenario in scenarios)
     assert all(one.counting for one in passes)
     assert tracing(passes[0], scenarios[0], SAMPLES) == Tracing(1.0)
 

@@ -71,14 +71,25 @@ class TracedRound:
         return self.counting or self.own
 
 
+NOTHING = SpanRecords(
+    SCHEMA.empty_table().to_pandas(), SpanCounts(share=0, requests=0, spans=0, kept=0, refused={}, left_out={})
+)
+"""What is known of a round of which no request is traced."""
+
+
 def read(kept: Kept) -> TracedRound | None:
-    """What was kept of a round; None where nothing was traced. Raises ObservationError."""
-    if not (kept.folder / COUNTS).is_file():
+    """What was kept of a round, and of the counting pass of its scenario; None where nothing was traced.
+
+    Raises ObservationError.
+    """
+    own, counting = _where_kept(kept.folder), _where_kept(kept.counting)
+    if own is None and counting is None:
         return None
-    answered_s, succeeded = _of_attempts(kept.attempts)
-    traced = kept.counting is not None and (kept.counting / COUNTS).is_file()
-    counting = records(kept.counting) if traced and kept.counting else None
-    return TracedRound(records(kept.folder), counting, answered_s, succeeded)
+    return TracedRound(own or NOTHING, counting, *_of_attempts(kept.attempts))
+
+
+def _where_kept(folder: Path | None) -> SpanRecords | None:
+    return records(folder) if folder and (folder / COUNTS).is_file() else None
 
 
 def records(folder: Path) -> SpanRecords:

@@ -61,8 +61,9 @@ class TracedScenario:
 
     @cached_property
     def timed(self) -> pd.DataFrame:
-        """The traced requests of its rounds."""
-        return pd.concat([one.own.requests for one in self.rounds])
+        """The traced requests of its rounds; where there are none, those of its counting pass."""
+        own = [one.own.requests for one in self.rounds if len(one.own.requests)]
+        return pd.concat(own) if own else self.counted
 
     @cached_property
     def requests(self) -> list[TracedRequest]:
@@ -128,7 +129,7 @@ def _words(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]
     own = "Calls are counted, and times taken, in the traced requests of the measured rounds."
     passed = (
         "Calls are counted in a pass of its own for each scenario, in which every request is traced; times are those "
-        "of the traced requests of the measured rounds."
+        "of the traced requests of the measured rounds, or of that pass where there are none."
     )
     exclusive = (
         "Times are exclusive: each moment of a request belongs to what is innermost then, so that in memory, databases "
