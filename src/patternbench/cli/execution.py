@@ -19,6 +19,7 @@ from patternbench.cli.load_view import in_a_line
 from patternbench.cli.output import described
 from patternbench.cli.terminal import Plain, printable
 from patternbench.plan.scenarios import Scenario
+from patternbench.records import damage
 from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.report.build import Built, build
@@ -92,7 +93,7 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> 
     observing.derive(prepared.folder)
     made = build(prepared.folder)
     failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
-    missing = lacking(prepared, entries)
+    missing = [*lacking(prepared, entries), *damage.uncounted(prepared.folder)]
     if quiet:
         output.as_json({**_summary(prepared, entries, failed, wall), "lacking": missing})
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import damage
 from patternbench.records.journal import Entry
 from patternbench.run.doubts import NOTHING_SUCCEEDED
 from patternbench.run.prepared_run import PreparedRun
@@ -14,8 +13,7 @@ from patternbench.run.prepared_run import PreparedRun
 def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     """What a run lacks besides failed rounds, in sentences; nothing when it is what the study asked for."""
     scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
-    missing = [*_stopped(prepared, entries), *_without_valid(scenarios, entries), *_nothing_good(scenarios, entries)]
-    return [*missing, *damage.uncounted(prepared.folder)]
+    return [*_stopped(prepared, entries), *_without_valid(scenarios, entries), *_nothing_good(scenarios, entries)]
 
 
 def _stopped(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
