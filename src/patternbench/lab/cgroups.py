@@ -57,6 +57,7 @@ def made(limits: ResourceLimits, name: str, mounts: Path = MOUNTS, own: Path = O
     group = ControlGroup(around / f"{PREFIX}-{os.getpid()}-{name}")
     try:
         _sweep(around)
+        group.remove()  # that of an earlier start, whose events would be taken for this one's
         group.path.mkdir(exist_ok=True)
         for file, text in _settings(limits, group.path):
             (group.path / file).write_text(text)

@@ -413,7 +413,7 @@ class LocalHost:
 
     def refused_limits(self) -> Mapping[str, str]:
         """Why the limits of a component do not act, by its name."""
-        return self._limiter.refused
+        return {name: why for name, why in self._limiter.refused.items() if name in self.running}
 
     def close(self) -> None:
         """Take everything down, side by side; nothing is started any more."""

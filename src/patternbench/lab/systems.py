@@ -240,6 +240,12 @@ def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
     return load(system.name, beside) if isinstance(system, NamedSystem) else None
 
 
+def own_file(system: System, beside: Path) -> str | None:
+    """The name, from the study's folder, of the file that lies there and describes its system; None for any other."""
+    file = beside / "systems" / f"{system.name}.yaml" if isinstance(system, NamedSystem) else None
+    return str(file.relative_to(beside)) if file and file.is_file() else None
+
+
 def names(beside: Path | None = None) -> list[str]:
     """The names of our own systems, and of those beside a study."""
     return sorted({path.stem for folder in _folders(beside) for path in folder.glob("*.yaml")})

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from patternbench.drivers import choice
+from patternbench.lab import systems
 from patternbench.observe.registry import problems_of
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round, counting_passes, rounds_of
@@ -16,7 +17,7 @@ from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
-from patternbench.records.stored import RunPlan
+from patternbench.records.stored import Manifest, RunPlan
 from patternbench.run import inspection, preflight
 from patternbench.run.changeovers import Changeovers
 from patternbench.run.executor import LocalExecutor
@@ -124,6 +125,7 @@ def reopen(out: Path) -> PreparedRun:
     study = loads(read_text(folder.study), str(folder.study))
     noted = stored.manifest(folder)
     inputs = _kept_inputs(folder, Path(noted.study_file).resolve().parent)
+    _check_system_file(study, inputs, noted)
     plan, cast = _examined(study, inputs, skip_unavailable=bool(noted.left_out))
     kept_plan = stored.plan(folder)
     rounds = [Round(one.index, one.block, one.scenario) for one in kept_plan.rounds]
@@ -131,6 +133,16 @@ def reopen(out: Path) -> PreparedRun:
         hint = "go on with the version of patternbench that began it"
         raise InputError(Problem("its plan is not what its study expands to now", file=str(folder.plan), hint=hint))
     return PreparedRun(study, plan, rounds, cast, folder, inputs)
+
+
+def _check_system_file(study: Study, inputs: Inputs, noted: Manifest) -> None:
+    """Raise InputError where the file that describes the system is not what it was when the run began."""
+    name = systems.own_file(study.system, inputs.beside)
+    kept_file = noted.files.get(name or "")
+    if name and kept_file and files.digest(inputs.beside / name) != kept_file.sha256:
+        hint = f"put back what it was ({inputs.path(name)}), or begin a new run"
+        message = "was changed since the run began, so its rounds would be of another system"
+        raise InputError(Problem(message, file=str(inputs.beside / name), hint=hint))
 
 
 def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
@@ -162,7 +174,9 @@ def _write(prepared: PreparedRun, text: str, study_file: str, private: bool) -> 
     """Write what a run begins with; what holds the secrets of its study is for the caller's eyes alone."""
     name = "study.json" if study_file.endswith(".json") else "study.yaml"
     files.write_text(prepared.folder.path / name, text, private)
-    copied = keep(prepared.folder, prepared.plan.files(), prepared.inputs.beside)
+    beside = prepared.inputs.beside
+    system_file = systems.own_file(prepared.study.system, beside)
+    copied = keep(prepared.folder, [*prepared.plan.files(), *filter(None, [system_file])], beside)
     stored.write_manifest(prepared.folder, manifest(prepared.study, study_file, prepared.cast.left_out, copied))
     stored.write_plan(prepared.folder, planned(prepared.plan, prepared.rounds), private)
 

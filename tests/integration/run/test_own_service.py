@@ -106,3 +106,17 @@ def test_a_limit_that_did_not_act_is_a_doubt_of_the_round_and_stands_in_the_mani
     limits = json.loads((run.folder / "manifest.json").read_text())["limits"]
     assert limits.keys() == {"shop", "shop-1", "shop-2"}
     assert all(refused in text for text in limits.values())
+
+
+def test_a_run_keeps_the_file_of_its_system_and_goes_on_with_no_other(run: Finished) -> None:
+    file = run.folder.parent / "systems" / "shop.yaml"
+    manifest = json.loads((run.folder / "manifest.json").read_text())
+    copy = run.folder / manifest["files"]["systems/shop.yaml"]["copy"]
+    assert copy.read_text() == SYSTEM
+    file.write_text(SYSTEM.replace("2GB", "1GB"))
+    changed = patternbench("resume", str(run.folder))
+    file.write_text(SYSTEM)
+    assert changed.returncode == 2
+    assert f"{file}: was changed since the run began" in changed.stderr
+    assert str(copy) in changed.stderr
+    assert patternbench("resume", str(run.folder)).returncode == 0

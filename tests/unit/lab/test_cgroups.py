@@ -56,6 +56,14 @@ def test_what_has_no_room_in_memory_may_not_go_on_in_swap(root: Path) -> None:
     assert (group / "memory.swap.max").read_text() == "0"
 
 
+def test_a_group_of_an_earlier_start_is_made_anew_so_that_its_events_are_not_taken_for_new_ones(root: Path) -> None:
+    old = root / "user.slice" / f"patternbench-{os.getpid()}-shop"
+    old.mkdir(mode=0o711)
+    made(root)
+    assert old.stat().st_mode & 0o777 != 0o711
+    assert (old / "memory.max").read_text() == "64000000"
+
+
 def test_a_command_joins_its_group_before_it_becomes_itself(root: Path) -> None:
     group = made(root)
     assert group.command("node", "shop.js") == [*cgroups.JOIN, str(group.path), "node", "shop.js"]

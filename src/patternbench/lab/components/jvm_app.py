@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -83,9 +85,9 @@ class JvmApp(Program):
         if self.user:
             message = "does not go with `user`, as the archive is kept in your own cache folder"
             raise InputError(Problem(message, f"{name}.class_data_sharing", hint="leave one of them out"))
-        content, changed = Path(jar).read_bytes(), Path(jar).stat().st_mtime_ns
-        made_with = (jar, changed, self._java, java.version(self._java), self._machine())
-        key = caches.short_hash(content, json.dumps(made_with).encode())
+        file = Path(jar).stat()
+        made_with = (jar, file.st_mtime_ns, self._java, java.version(self._java), self._machine())
+        key = caches.short_hash(_hashed(jar, file.st_mtime_ns, file.st_size), json.dumps(made_with).encode())
         return str(caches.folder() / "class-data" / f"{Path(jar).stem}-{key}.jsa")
 
     def _rehearsal(self, jar: str, archive: str) -> tuple[Preparation, ...]:
@@ -94,3 +96,10 @@ class JvmApp(Program):
         command = (*WITHOUT_AGENTS, self._java, f"-XX:ArchiveClassesAtExit={fresh}", *self._machine(), *self._app(jar))
         start = Preparation(command, makes=archive, until_ready=True)
         return (start, Preparation((*SAVE, fresh, archive), makes=archive))
+
+
+@lru_cache(maxsize=256)
+def _hashed(jar: str, changed_ns: int, size: int) -> bytes:
+    """The hash of a jar's content, which is read again only when the file has changed: each scenario asks for it."""
+    with Path(jar).open("rb") as content:
+        return hashlib.file_digest(content, "sha256").digest()
