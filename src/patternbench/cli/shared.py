@@ -64,10 +64,12 @@ def read(path: Path) -> pd.DataFrame:
 def factors(*paths: Path) -> FactorTable:
     """What is known of the factors of runs; nothing of tables that no run wrote.
 
-    An older run's table of rounds says nothing of them: its plan does. Responses of observers have their units.
+    An older run's table of rounds says nothing of them: its plan does. Responses of observers have their units; of
+    those that a study chooses its table of rounds says them.
     """
     rows = [row for path in paths for row in tables.factors_of(path) or factors_of_run(RunFolder(path))]
-    return FactorTable.of(rows, units_of_observers())
+    units = {name: unit for path in paths for name, unit in tables.units_of(path).items()}
+    return FactorTable.of(rows, units_of_observers() | units)
 
 
 def console() -> Plain:

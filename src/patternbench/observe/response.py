@@ -18,7 +18,8 @@ class Better(Enum):
 class Response:
     """How a response is spoken of: name in the records, title, kind of unit, direction, meaning.
 
-    ``kind`` is one of time (seconds in the records), percent, rate (per second), factor, share and count.
+    ``kind`` is one of time (seconds in the records), percent, rate (per second), factor, share and count; ``unit`` is
+    how values are measured where none of these says it.
     """
 
     name: str
@@ -26,3 +27,4 @@ class Response:
     kind: str
     better: Better
     meaning: str
+    unit: str = ""

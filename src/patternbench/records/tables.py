@@ -23,6 +23,9 @@ from patternbench.study.files import problem_of
 ROUNDS = "rounds.parquet"
 _FACTORS = b"patternbench.factors"
 """The key of the factors, as ``plan.json`` holds them, in the metadata of a table of rounds."""
+_COLUMN_UNITS = b"patternbench.units"
+"""The key of the units of columns for which none is defined."""
+NO_UNITS: Mapping[str, str] = {}
 _NAMED_AT_MOST = 3
 
 
@@ -30,9 +33,15 @@ class TableError(ValueError):
     """The path holds no table that can be read; the message says why and what to do."""
 
 
-def write_rounds(rounds: pd.DataFrame, factors: Sequence[Mapping[str, object]], path: Path) -> None:
-    """Write a table of rounds with what is known of its factors, as plain rows; raises OSError."""
-    _write(rounds, ROUND_COLUMNS, path, {_FACTORS: json.dumps(list(factors)).encode()})
+def write_rounds(
+    rounds: pd.DataFrame, factors: Sequence[Mapping[str, object]], path: Path, units: Mapping[str, str] = NO_UNITS
+) -> None:
+    """Write a table of rounds with what is known of its factors, as plain rows; raises OSError.
+
+    ``units`` are those of columns for which none is defined: of responses that a study chooses.
+    """
+    noted = {_FACTORS: json.dumps(list(factors)).encode(), _COLUMN_UNITS: json.dumps(dict(units)).encode()}
+    _write(rounds, ROUND_COLUMNS, path, noted)
 
 
 def write_steps(steps: pd.DataFrame, path: Path) -> None:
@@ -51,15 +60,26 @@ def _write(table: pd.DataFrame, columns: Iterable[Column], path: Path, noted: Ma
 
 def factors_of(path: Path) -> list[dict[str, object]]:
     """What a table of rounds says of its factors: plain rows; none in a table that no run wrote."""
+    factors: list[dict[str, object]] = json.loads(_noted(path, _FACTORS, b"[]"))
+    return factors
+
+
+def units_of(path: Path) -> dict[str, str]:
+    """The units that a table of rounds says of columns for which none is defined; none where no run wrote it."""
+    units: dict[str, str] = json.loads(_noted(path, _COLUMN_UNITS, b"{}"))
+    return units
+
+
+def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
+    """What a table of rounds, or that of a run's folder, has in its metadata; raises TableError."""
     file = path / ROUNDS if path.is_dir() else path
     if file.suffix.lower() not in {".parquet", ".pq"}:
-        return []
+        return otherwise
     try:
-        noted = (pq.read_schema(file).metadata or {}).get(_FACTORS, b"[]")
+        noted: bytes = (pq.read_schema(file).metadata or {}).get(key, otherwise)
     except (pa.ArrowInvalid, OSError) as cause:
         raise TableError(f"{file} is not a Parquet file: {str(cause).splitlines()[0]}") from None
-    rows: list[dict[str, object]] = json.loads(noted)
-    return rows
+    return noted
 
 
 def columns_of(path: Path) -> list[str]:

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from patternbench.records import attempts, damage, observed, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.report import csv, html, svg
-from patternbench.report.labels import numeric
+from patternbench.report.labels import numeric, units_of_observers
 from patternbench.report.model import RunReport, counting
 from patternbench.report.sections import declared as evidence
 from patternbench.report.sections import faults, policies, steps, summary
@@ -35,6 +35,7 @@ from patternbench.study.load import loads, parse_study
 from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, reason
 from patternbench.study.roles import Unit
+from patternbench.study.watching import NOTHING_ASKED, Watch
 
 DAMAGE = "damaged records"
 MANY = 200
@@ -183,7 +184,8 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
     )
     by_step = _joined(entries, [part.steps for part in parts], NOTHING.steps)
     with writing(run, run.rounds):
-        tables.write_rounds(rounds, [factor.as_json() for factor in factors.values()], run.rounds)
+        declared = [factor.as_json() for factor in factors.values()]
+        tables.write_rounds(rounds, declared, run.rounds, units_of_observers(_watch(run)))
     with writing(run, run.steps):
         tables.write_steps(by_step, run.steps)
     return RunMeasures(entries, rounds, _joined(entries, [part.curve for part in parts], NOTHING.curve), by_step)
@@ -191,6 +193,13 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
 
 def _study(run: RunFolder) -> Study:
     return loads(read_text(run.study), str(run.study))
+
+
+def _watch(run: RunFolder) -> Watch:
+    """What the study of a run asks observers for; nothing where it is of a version that is not read any more."""
+    with suppress(InputError):
+        return _study(run).watch
+    return NOTHING_ASKED
 
 
 def _shown(run: RunFolder) -> str:

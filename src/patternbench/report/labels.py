@@ -5,11 +5,12 @@ import math
 import re
 from collections.abc import Mapping
 
-from patternbench.observe.registry import responses
+from patternbench.observe.registry import responses, responses_of
 from patternbench.observe.response import Better, Response
 from patternbench.study.roles import Unit
 from patternbench.study.settings import is_duration
 from patternbench.study.units import Duration
+from patternbench.study.watching import NOTHING_ASKED, Watch
 
 _L, _H, _N = Better.LOWER, Better.HIGHER, Better.NEITHER
 _QUANTILES = {"p50": "Median", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "Longest"}
@@ -157,10 +158,10 @@ _LONGEST_IN_MS = 2.0
 _MOST_DIGITS = 7
 
 
-def units_of_observers() -> dict[str, str]:
-    """The unit of each response that an observer measures, as its values stand in the records."""
+def units_of_observers(watch: Watch = NOTHING_ASKED) -> dict[str, str]:
+    """The unit of each response that an observer measures of a study, as its values stand in the records."""
     in_records = {kind: name.strip() for kind, (name, _) in _UNITS.items()} | {"time": "s"}
-    return {response.name: in_records[response.kind] for response in responses()}
+    return {response.name: response.unit or in_records[response.kind] for response in responses_of(watch)}
 
 
 def unit(kind: str, largest: float) -> tuple[str, float]:

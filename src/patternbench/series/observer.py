@@ -104,7 +104,7 @@ def _asker(watched: Watched, http: httpx.Client) -> Asker:
 def _response(name: str, series: Series, summary: str) -> Response:
     title = f"{WORDS[summary]} of {series.title or name}"
     meaning = f"{WORDS[summary].lower()} of `{series.query}` in the measured part of a round"
-    return Response(response_name(name, summary), title, "count", Better(series.better), meaning)
+    return Response(response_name(name, summary), title, "count", Better(series.better), meaning, series.unit)
 
 
 OBSERVER = SeriesObserver()

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from tests.support.recorded_run import pinned
 
+from patternbench.cli.shared import factors
 from patternbench.plan.order import Round
-from patternbench.records import attempts
+from patternbench.records import attempts, tables
 from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Acted, Entry, Journal
@@ -82,3 +83,11 @@ def test_the_table_of_rounds_has_the_summaries_of_each_round(run: RunFolder) -> 
     rounds = gather(run).rounds
     assert rounds["series.cpu.mean"].tolist() == [1.0, 2.0, 3.0]
     assert rounds["series.modes.mean"].isna().all()
+
+
+def test_the_unit_that_a_study_gives_a_series_is_written_wherever_its_values_are(run: RunFolder) -> None:
+    run.study.write_text(run.study.read_text() + "series: {cpu: {query: cpu, unit: cores}, modes: m}\n")
+    gather(run)
+    assert tables.units_of(run.path)["series.cpu.max"] == "cores"
+    assert factors(run.path).held("series.cpu.mean", 2.0) == "2 cores"
+    assert factors(run.path).held("series.modes.mean", 2.0) == "2"

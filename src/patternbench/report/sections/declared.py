@@ -157,11 +157,11 @@ def _decision_row(report: RunReport, scenario: str, response: str, decision: Dec
 def _models(report: RunReport, study: Study) -> Iterator[Section]:
     for nth, formula in enumerate(study.models, start=1):
         anchor = f"model-{nth}"
-        yield from _or_why_not(anchor, f"Model: {formula}", lambda f=formula, a=anchor: _model(report, f, a))  # type: ignore[misc]
+        yield from _or_why_not(anchor, f"Model: {formula}", lambda f=formula, a=anchor: _model(report, study, f, a))  # type: ignore[misc]
 
 
-def _model(report: RunReport, formula: str, anchor: str) -> list[Section]:
-    settings = Settings(factors=known_of(report.factors))
+def _model(report: RunReport, study: Study, formula: str, anchor: str) -> list[Section]:
+    settings = Settings(factors=known_of(report.factors, study.watch))
     analysis: Analysis = fit_formulas(report.done.reset_index(drop=True), [formula], settings)
     several = len(analysis.models) > 1
     singles = [

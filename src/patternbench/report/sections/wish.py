@@ -17,6 +17,7 @@ from patternbench.report.labels import units_of_observers
 from patternbench.study.files import read_text
 from patternbench.study.load import loads
 from patternbench.study.models import Study
+from patternbench.study.watching import NOTHING_ASKED, Watch
 
 DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate <= 1%",))
 """What a recommendation optimises where the study does not say; it is said."""
@@ -30,12 +31,12 @@ def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Wish:
     asked = study.recommend or aim_of(columns)
     said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
     by = tuple(name for name, factor in factors.items() if factor.varies)
-    return replace(said, by=by, factors=known_of(factors))
+    return replace(said, by=by, factors=known_of(factors, study.watch))
 
 
-def known_of(factors: Factors) -> FactorTable:
-    """What analyses know of a run's factors."""
-    return FactorTable.of((factor.as_json() for factor in factors.values()), units_of_observers())
+def known_of(factors: Factors, watch: Watch = NOTHING_ASKED) -> FactorTable:
+    """What analyses know of a run's factors, and of the units of what its observers were asked for."""
+    return FactorTable.of((factor.as_json() for factor in factors.values()), units_of_observers(watch))
 
 
 def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
