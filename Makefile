@@ -5,10 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 ENGINE := engine/target/release/patternbench-engine
 JAR := clients/resilience4j/target/patternbench-client-resilience4j.jar
+INSURANCE := apps/insurance/customer-core/target/customer-core-app.jar
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format clients setup-test contracts clean
+.PHONY: help setup quickstart test check lint format clients apps setup-test contracts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -26,9 +27,11 @@ check: setup $(VENV)/.stamp-dev ## lint, types and unit tests
 
 clients: $(JAR) ## build the clients that have to be built (needs a JDK 17 and Maven)
 
+apps: $(INSURANCE) ## build the applications that our studies measure (needs a JDK 17 and Maven)
+
 setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
 	scripts/install-test-tools
-	$(MAKE) clients
+	$(MAKE) clients apps
 	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || patternbench doctor
 
 contracts: setup ## write the checked-in schemas anew from the code
@@ -62,4 +65,8 @@ $(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name '
 
 $(JAR): $(shell find clients/resilience4j -name target -prune -o \( -name '*.java' -o -name pom.xml \) -print)
 	cd clients/resilience4j && mvn -q -B --no-transfer-progress package -DskipTests
+	@touch $@
+
+$(INSURANCE): $(shell find apps/insurance -name target -prune -o -type f -print)
+	cd apps/insurance && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -38,6 +40,8 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
         try:
             with bench.named(system, levels, Path(folder)) as running:
                 tell(running, json_)
+                if system.first_request and not json_:
+                    click.echo(with_addresses(system.first_request, running.endpoints()))
                 return keep(running, stop)
         except StartError as error:
             raise InputError(Problem(str(error), path=system_name)) from None
@@ -51,6 +55,11 @@ def tell(running: Bench, json_: bool) -> None:
     for name, url in running.endpoints().items():
         click.echo(f"{name:16} {url}")
     click.echo("up; Ctrl-C takes it down")
+
+
+def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
+    """A text in which ``${NAME.url}`` is where that component is reached."""
+    return re.sub(r"\$\{([\w-]+)\.url\}", lambda match: endpoints.get(match[1], match[0]), text).rstrip()
 
 
 def keep(running: Bench, stop: threading.Event) -> int:

@@ -68,12 +68,15 @@ class Neighbours:
 NOT_IN_USE = "is not among the components in use"
 
 
-def existing_file(folder: Path, file: str, setting: str) -> str:
-    """A file that a setting names, absolute; raises InputError, at the path of that setting, when there is none."""
+def existing_file(folder: Path, file: str, setting: str, otherwise: str = "") -> str:
+    """A file that a setting names, absolute; raises InputError, at the path of that setting, when there is none.
+
+    ``otherwise`` is what to do where no file has a name like it.
+    """
     path = Path(os.path.normpath(folder.absolute() / file))
     if not path.is_file():
         hint = did_you_mean(path.name, (sibling.name for sibling in path.parent.glob("*")))
-        raise InputError(Problem("there is no such file", setting, value=str(path), hint=hint))
+        raise InputError(Problem("there is no such file", setting, value=str(path), hint=hint or otherwise))
     return str(path)
 
 

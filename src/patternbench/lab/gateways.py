@@ -77,7 +77,7 @@ class LocalLimit(TokenBucket):
     these the last ``max_descriptors`` are kept. ``values`` gives buckets of their own to some values.
     """
 
-    per: str = ""
+    per: Annotated[str, BeforeValidator(lambda value: "" if value == "none" else value)] = ""
     max_descriptors: Count = 10_000
     values: dict[str, TokenBucket] = Field(default_factory=dict)
 

@@ -217,9 +217,9 @@ class Program(Component):
             raise InputError(Problem("there is no such folder", f"{name}.folder", value=str(folder)))
         return folder
 
-    def file(self, name: str, field: str, path: str, neighbours: Neighbours) -> str:
+    def file(self, name: str, field: str, path: str, neighbours: Neighbours, otherwise: str = "") -> str:
         """A file that a setting names, absolute; raises InputError, at that setting, when there is none."""
-        return existing_file(self.directory(name, neighbours), path, f"{name}.{field}")
+        return existing_file(self.directory(name, neighbours), path, f"{name}.{field}", otherwise)
 
     def program(self, name: str, field: str, word: str, neighbours: Neighbours) -> str:
         """A program by its absolute path: one with a slash counts from the folder, any other is looked for on PATH.

@@ -27,6 +27,8 @@ LOCATED = (("components",), ("endpoint",))
 """The parts of a file in which problems may be found later."""
 MOST_REPLICAS = 100
 REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
+REPLICA = "replica"
+"""``${replica}`` is what the name of a replica has behind that of its entry: nothing for one, ``-1`` for the first."""
 ALL_URLS = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.urls\}")
 """Stands for the URLs of all components of an entry, between commas."""
 
@@ -79,6 +81,7 @@ class WrittenSystem(Settable):
     about: str
     components: Annotated[list[dict[str, SystemEntry]], Field(min_length=1)]
     endpoint: str | list[str]
+    first_request: str = ""
 
     @model_validator(mode="after")
     def _conditions_on_settings(self) -> WrittenSystem:
@@ -102,9 +105,10 @@ class WrittenSystem(Settable):
         """
         values, groups = self._values(settings), self.groups(settings)
         return [
-            (component, kind, _with_all_urls(_filled(entry.own, values), groups))
+            (component, kind, _with_all_urls(_filled(entry.own, {**values, REPLICA: component[len(name) :]}), groups))
             for kind, entry in self._used_with(values)
-            for component in groups[entry.name or kind]
+            for name in [entry.name or kind]
+            for component in groups[name]
         ]
 
     def groups(self, settings: Mapping[str, object]) -> dict[str, list[str]]:
@@ -151,7 +155,7 @@ class WrittenSystem(Settable):
         """Every ``${name}`` in a component that names no setting."""
         for number, (kind, entry) in enumerate(self._entries()):
             for field, value in (*entry.own.items(), ("replicas", entry.replicas)):
-                for name in sorted({*_mentioned(value)} - self.settings.keys()):
+                for name in sorted({*_mentioned(value)} - self.settings.keys() - {REPLICA}):
                     path, hint = f"components[{number}].{kind}.{field}", did_you_mean(name, self.settings)
                     allowed = ", ".join(self.settings) or "none, as there are no settings"
                     yield Problem(f"`${{{name}}}` names no setting", path, allowed=allowed, hint=hint)

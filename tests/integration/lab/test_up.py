@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,6 +15,14 @@ from tests.integration.run.conftest import command
 
 from patternbench.lab import bench, systems
 
+PAIR = """\
+patternbench-system: 1
+name: pair
+about: a target
+components: [target: {name: shop}]
+endpoint: shop
+first_request: "Try curl ${shop.url}/items, $token, ${nobody.url}"
+"""
 SETTINGS = ("algorithm=token_bucket", "store=redis", "limit=100", "window=60s")
 SENT, LIMIT, A_SECOND = 160, 100, 100 / 60
 
@@ -43,3 +52,16 @@ def test_the_try_out_admits_the_limit_and_what_is_refilled_meanwhile() -> None:
     for url in (found["balancer-1"], found["shop"]):
         with pytest.raises(httpx.ConnectError):
             httpx.get(url)
+
+
+def test_a_first_request_is_printed_with_the_addresses_of_the_components(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems/pair.yaml").write_text(PAIR)
+    line = command("up", "pair")
+    with subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(4)]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+    url = said[0].split()[1]
+    assert said[3] == f"Try curl {url}/items, $token, ${{nobody.url}}\n"

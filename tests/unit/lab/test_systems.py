@@ -108,6 +108,20 @@ def test_urls_of_a_name_are_references_to_all_its_components_between_commas(tmp_
     assert told(2) == "${shop-1.url},${shop-2.url}"
 
 
+GUARD = """  - envoy: {name: guard, replicas: "${replicas}", upstream: "shop${replica}"}\n"""
+
+
+def test_a_component_can_name_the_replica_of_another_that_it_stands_before(tmp_path: Path) -> None:
+    pair = system(tmp_path, REPLICATED.replace("  - delay_proxy:", f"{GUARD}  - delay_proxy:"))
+
+    def upstreams(replicas: int) -> dict[str, Any]:
+        fields = {name: fields for name, _, fields in pair.with_settings({"replicas": replicas})}
+        return {name: of["upstream"] for name, of in fields.items() if name.startswith("guard")}
+
+    assert upstreams(1) == {"guard": "shop"}
+    assert upstreams(2) == {"guard-1": "shop-1", "guard-2": "shop-2"}
+
+
 @pytest.mark.parametrize("number", [0, 101, "two", True, 1.5])
 def test_a_number_of_replicas_that_is_none_is_a_problem_of_the_setting_that_it_comes_from(
     tmp_path: Path, number: object

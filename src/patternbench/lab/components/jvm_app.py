@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from patternbench.lab import caches, java
+from patternbench.lab import caches, java, shipped
 from patternbench.lab.component import Neighbours
 from patternbench.lab.launch import Launch, Preparation
 from patternbench.lab.needs import Need
@@ -29,6 +29,15 @@ SAVE = ("sh", "-c", 'mkdir -p "${1%/*}" && cp "$0" "$1.$$" && mv -f "$1.$$" "$1"
 """Puts a file in its place at once, so that nobody ever sees half of it."""
 WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")
 """Java archives no class data in the presence of an agent."""
+
+
+def _how_to_build(beside: Path) -> str:
+    """How the jar of a system file in a folder comes to be."""
+    if beside.resolve() != shipped.folder("systems").resolve():
+        return "build it first, for example by `mvn package`"
+    if shipped.from_wheel():
+        return "applications are not part of the installed package: type `make apps` in a checkout, and go on there"
+    return "type `make apps`"
 
 
 class JvmApp(Program):
@@ -55,7 +64,7 @@ class JvmApp(Program):
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
         """With class data sharing, a start before the first makes the archive where there is none yet."""
-        jar = self.file(name, "jar", self.jar, neighbours)
+        jar = self.file(name, "jar", self.jar, neighbours, _how_to_build(neighbours.folder))
         agents = tuple(f"-javaagent:{agent}" for agent in self._agents(name, neighbours))
         archive = self._archive(name, jar) if self.class_data_sharing else ""
         shared = (f"-XX:SharedArchiveFile={archive}",) if archive else ()
