@@ -1,0 +1,18 @@
+"""Sends the spans of one request by OpenTelemetry's own exporter, told where by the standard variables."""
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import SpanKind
+
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+tracer = provider.get_tracer("test")
+asked = {"http.request.method": "GET", "http.route": "/orders/{id}", "patternbench.calls.in_memory": 7}
+query = {"db.system.name": "postgresql", "db.query.text": "SELECT a FROM b WHERE c = 17"}
+with (
+    tracer.start_as_current_span("GET", kind=SpanKind.SERVER, attributes=asked),
+    tracer.start_as_current_span("SELECT", kind=SpanKind.CLIENT, attributes=query),
+):
+    pass
+provider.shutdown()
