@@ -86,11 +86,12 @@ class Asker:
 
 def problems(prometheus: PrometheusApi, asked: Mapping[str, Series]) -> dict[str, str]:
     """Why queries cannot be answered, by the name of the series."""
-    refused = {name: _why_not(prometheus, series.query) for name, series in asked.items()}
+    refused = {name: why_not(prometheus, series.query) for name, series in asked.items()}
     return {name: why for name, why in refused.items() if why}
 
 
-def _why_not(prometheus: PrometheusApi, query: str) -> str:
+def why_not(prometheus: PrometheusApi, query: str) -> str:
+    """Why a query cannot be answered; nothing where it can."""
     try:
         prometheus.check(query)
     except ApiError as error:

@@ -6,6 +6,7 @@ import importlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -25,9 +26,10 @@ from patternbench.series.asking import Asker
 from patternbench.series.gaps import doubts_of
 from patternbench.series.records import kept as files
 from patternbench.series.records.kept import SeenSeries
-from patternbench.study.problems import Problem
+from patternbench.study.problems import InputError, Problem
 from patternbench.study.watching import SUMMARIES, PrometheusAt, Series, Watch, response_name
 
+ANSWERED_BY_ALL = "vector(1)"
 WORDS = {"mean": "Mean", "max": "Greatest value", "last": "Last value"}
 
 
@@ -41,10 +43,10 @@ class SeriesObserver(Observer[SeenSeries]):
         """What a Prometheus that already runs says against the queries."""
         if not watch.series or not isinstance(watch.prometheus, PrometheusAt):
             return []
-        headers = {name: resolved(text) for name, text in watch.prometheus.headers.items()}
-        with api.client(at_loopback=False) as http:
-            refused = asking.problems(PrometheusApi(watch.prometheus.url, headers, http), watch.series)
-        return [Problem(why, f"series.{name}", value=watch.series[name].query) for name, why in refused.items()]
+        try:
+            return _refused(watch.prometheus, watch.series)
+        except InputError as error:
+            return [replace(problem, path=f"prometheus.{problem.path}") for problem in error.problems]
 
     def responses_of(self, watch: Watch) -> list[Response]:
         """The summaries of each series."""
@@ -90,12 +92,30 @@ class SeriesObserver(Observer[SeenSeries]):
         return made
 
 
+def _refused(at: PrometheusAt, asked: Mapping[str, Series]) -> list[Problem]:
+    """What a Prometheus says against queries; where it does not answer at all, that alone."""
+    with api.client(at_loopback=False) as http:
+        prometheus = _api(at, http)
+        silent = asking.why_not(prometheus, ANSWERED_BY_ALL)
+        if silent:
+            return [Problem(silent, "prometheus", value=at.url, hint="start it first, or mend `prometheus`")]
+        refused = asking.problems(prometheus, asked)
+    return [Problem(why, f"series.{name}", value=asked[name].query) for name, why in refused.items()]
+
+
+def _api(at: PrometheusAt, http: httpx.Client) -> PrometheusApi:
+    """A Prometheus that already runs; raises InputError where the environment lacks what its headers take from it."""
+    return PrometheusApi(at.url, {name: resolved(text) for name, text in at.headers.items()}, http)
+
+
 def _asker(watched: Watched, http: httpx.Client) -> Asker:
     """Who asks; raises ObservationError where the system has no such component."""
     where = watched.watch.prometheus
     if isinstance(where, PrometheusAt):
-        headers = {name: resolved(text) for name, text in where.headers.items()}
-        return Asker(PrometheusApi(where.url, headers, http), shared=True)
+        try:
+            return Asker(_api(where, http), shared=True)
+        except InputError as error:
+            raise ObservationError(str(error)) from None
     if where not in watched.endpoints:
         raise ObservationError(f"the system has no component `{where}` that could answer for the series")
     return Asker(PrometheusApi(watched.endpoints[where], {}, http), shared=False)

@@ -74,3 +74,27 @@ def test_a_reset_that_its_kind_does_not_know_is_a_problem_of_the_system(tmp_path
     (tmp_path / "systems" / "shop.yaml").write_text(FILE.replace("name: plain", "name: plain, reset: truncate"))
     (problem,) = bench.settings_problems(systems.load("shop", tmp_path), {})
     assert (problem.path, problem.value) == ("plain.reset", "truncate")
+
+
+SERVERS = """\
+patternbench-system: 1
+name: servers
+about: a target beside the servers that have a word of their own
+components:
+  - target: {}
+  - mariadb: {reset: truncate}
+  - postgres: {reset: truncate, databases: {core: {}, crm: {}}}
+  - rabbitmq: {reset: purge}
+endpoint: target
+"""
+
+
+def test_every_server_is_reset_by_the_word_that_the_docs_give_it(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "servers.yaml").write_text(SERVERS)
+    launches = bench.of_file(systems.load("servers", tmp_path), {}).launches
+    commands = {launch.name: str(launch.reset) for launch in launches if launch.reset}
+    assert commands.keys() == {"mariadb", "postgres", "rabbitmq"}
+    assert "truncates.sql" in commands["mariadb"]
+    assert "truncate.sql" in commands["postgres"]
+    assert "purge" in commands["rabbitmq"]

@@ -182,9 +182,23 @@ def test_a_study_without_series_asks_nobody(tmp_path: Path) -> None:
     assert not (tmp_path / "series").exists()
 
 
-def test_what_a_prometheus_that_already_runs_says_against_a_query_is_a_problem_of_the_study() -> None:
-    nobody = Watch(series={"cpu": Series(query="up")}, prometheus=PrometheusAt(url="http://127.0.0.1:1"))
+def test_a_secret_that_the_environment_lacks_is_told_at_the_headers_of_prometheus(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)
+    at = PrometheusAt(url="http://127.0.0.1:1", headers={"Authorization": "Bearer ${env:NO_SUCH_TOKEN}"})
+    watch = Watch(series={"cpu": Series(query="up")}, prometheus=at)
+    (problem,) = OBSERVER.problems(watch)
+    assert problem.path == "prometheus.headers"
+    assert "NO_SUCH_TOKEN" in problem.message
+    with pytest.raises(ObservationError, match="NO_SUCH_TOKEN"), OBSERVER.watch(Watched({}, tmp_path / "s", watch)):
+        raise AssertionError("load was put on")
+
+
+def test_a_prometheus_that_already_runs_and_does_not_answer_is_one_problem_of_the_study() -> None:
+    queries = {"cpu": Series(query="up"), "memory": Series(query="up")}
+    nobody = Watch(series=queries, prometheus=PrometheusAt(url="http://127.0.0.1:1"))
     (problem,) = OBSERVER.problems(nobody)
-    assert (problem.path, problem.value) == ("series.cpu", "up")
+    assert (problem.path, problem.value) == ("prometheus", "http://127.0.0.1:1")
     assert problem.message.startswith("http://127.0.0.1:1 does not answer: ")
     assert OBSERVER.problems(Watch(series={"cpu": Series(query="up")})) == [], "our own is asked once it is up"
