@@ -11,8 +11,10 @@ import jsonschema
 import pytest
 from tests.support.launches import settled
 
+from patternbench.lab import bench
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.nginx import Nginx
+from patternbench.lab.filter_limits import CostSource, FilterLimit, KeySource, LeaseSettings, LimitMatch, LimitTier
 from patternbench.lab.launch import Launch
 from patternbench.study.problems import InputError
 
@@ -117,3 +119,126 @@ def test_the_rules_that_are_kept_with_a_round_hold_no_password() -> None:
 
 def test_every_value_of_the_template_is_filled() -> None:
     assert "@" not in re.sub(r"^\s*#.*$", "", config(), flags=re.MULTILINE)
+
+
+LIMITS: list[dict[str, Any]] = [
+    {
+        "name": "requests",
+        "key": {"from": "header", "name": "X-Api-Key"},
+        "algorithm": "token_bucket",
+        "limit": 100,
+        "window": "1m",
+        "burst": 20,
+        "store": "redis",
+        "when_store_fails": "open",
+        "cost": {"from": "header", "name": "X-Cost", "most": 50},
+        "tiers": {"gold": {"limit": 1000, "burst": 200}, "free": {"limit": 10, "window": "10s"}},
+        "clients": {"ann": "gold"},
+        "tier": {"from": "jwt", "name": "Authorization", "claim": "plan", "secret_file": "keys/jwt"},
+        "allow": ["health"],
+        "lease": {"mode": "lazy", "size": "dynamic", "share": 0.2, "most": 10, "expires": "2s"},
+    },
+    {
+        "name": "logins",
+        "match": {"path_prefix": "/login", "methods": ["POST"]},
+        "key": [{"from": "address"}, {"from": "query", "name": "user", "ignore_case": True}],
+        "algorithm": "fixed_window",
+        "limit": 10,
+        "window": "1m",
+        "shadow": True,
+    },
+]
+
+
+def test_limits_say_everything_that_the_rules_of_the_filter_can() -> None:
+    requests, logins = rules(limits=LIMITS, balancers=2)["limits"]
+    assert requests["cost"] == {"from": "header", "name": "X-Cost", "default": 1, "most": 50}
+    assert requests["tiers"] == {"gold": {"limit": 1000, "burst": 200}, "free": {"limit": 10, "window": "10000000us"}}
+    assert requests["lease"] == {"mode": "lazy", "size": "dynamic", "share": 0.2, "most": 10, "expires": "2000000us"}
+    assert Path(requests["tier"]["secret_file"]).is_absolute()
+    assert (logins["limit"], requests["limit"]) == (5, 100), "what is in memory is each balancer's part"
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        (FilterLimit, ["limit"]),
+        (KeySource, ["source"]),
+        (LimitMatch, ["limit", "properties", "match"]),
+        (CostSource, ["limit", "properties", "cost", "oneOf", 1]),
+        (LimitTier, ["limit", "properties", "tiers", "additionalProperties"]),
+        (LeaseSettings, ["limit", "properties", "lease"]),
+    ],
+)
+def test_the_settings_of_limits_are_those_of_the_filters_schema(model: Any, place: list[Any]) -> None:
+    node = SCHEMA["$defs"]
+    for step in place:
+        node = node[step]
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    assert fields.keys() == node["properties"].keys()
+    assert {name for name, field in fields.items() if field.is_required()} == set(node.get("required", ()))
+    for name, told in node["properties"].items():
+        if "default" in told:
+            assert str(fields[name].default) == str(told["default"]), name
+
+
+def test_a_limit_without_algorithm_is_left_out_and_a_lease_per_request_is_none() -> None:
+    off = [{**LIMITS[0], "algorithm": "no_limiter", "lease": {"mode": "per_request"}}]
+    assert rules(limits=off)["limits"] == []
+    assert described(limits=off).log == ""
+    on = [{**LIMITS[0], "lease": {"mode": "per_request"}}]
+    assert "lease" not in rules(limits=on)["limits"][0]
+
+
+def test_a_lease_of_the_one_limit_may_be_dynamic_and_bounded() -> None:
+    leased = {"algorithm": "fixed_window", "synchronisation": "eager", "lease_size": "dynamic", "lease_most": 7}
+    lease = rules(**leased)["limits"][0]["lease"]
+    assert (lease["mode"], lease["size"], lease["most"]) == ("eager", "dynamic", 7)
+
+
+def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> None:
+    urls = URLS | {"stock-1": "http://127.0.0.1:9001", "stock-2": "http://127.0.0.1:9002"}
+    nginx = Nginx.model_validate(
+        {
+            "upstream": "shop",
+            "routes": [{"prefix": "/stock", "to": "stock"}, {"prefix": "/pay", "to": "https://pay.example.test/v1"}],
+            "algorithm": "gcra",
+        }
+    )
+    neighbours = Neighbours(list(urls), {"stock": ["stock-1", "stock-2"]})
+    text = str(content(settled(nginx.describe("one", neighbours), urls), "nginx.conf"))
+    blocks = re.findall(r'location "?(\S+?)"? \{(.*?)\n    \}', text, re.DOTALL)[:3]
+    assert [prefix for prefix, _ in blocks] == ["/", "/stock", "/pay"]
+    assert all(block.count("access_by_lua_block") == 1 for _, block in blocks)
+    assert re.search(r"upstream service_1 \{\s+server 127.0.0.1:9001;\s+server 127.0.0.1:9002;", text)
+    assert "proxy_pass http://service_1;" in text
+    assert "proxy_pass https://service_2/v1$request_uri;" in text
+    assert "server pay.example.test:443;" in text
+    assert "proxy_ssl_name pay.example.test;" in text
+    assert [re.findall(r"Host (\S+);", block) for _, block in blocks] == [
+        ["$http_host"],
+        ["$http_host"],
+        ["pay.example.test"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"upstream": ""}, "says not exactly once what is behind `/`"),
+        ({"routes": [{"to": "shop"}]}, "says not exactly once what is behind `/`"),
+        ({"routes": [{"prefix": "/a", "to": "stok"}]}, "one.routes[0].to: is not among the components in use"),
+        ({"routes": [{"prefix": "/a b", "to": "shop"}]}, "one.routes[0].prefix"),
+        ({"algorithm": "gcra", "limits": LIMITS}, "limits does not go with algorithm"),
+        ({"algorithm": "gcr"}, "one.algorithm: is no algorithm of the filter"),
+        ({"algorithm": "sliding_window_log", "limit": 200_000}, "has a log of more requests than the filter keeps"),
+        ({"limits": [{**LIMITS[0], "clients": {"bob": "silver"}}]}, "gives clients tiers that are none: silver"),
+        ({"limits": [{**LIMITS[0], "algorithm": "gcra"}]}, "no lease goes with gcra"),
+        ({"limits": [{**LIMITS[0], "key": {"from": "header"}}]}, "one.limits[0].key[0]: has no name"),
+    ],
+)
+def test_what_a_balancer_cannot_do_is_refused_with_its_place(settings: dict[str, Any], told: str) -> None:
+    entry = ("one", "nginx", {"upstream": "shop", "stores": STORES, **settings})
+    with pytest.raises(InputError) as refused:
+        bench.described([entry], ["one"], Neighbours(list(URLS)))
+    assert told in str(refused.value)

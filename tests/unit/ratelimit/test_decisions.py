@@ -154,3 +154,18 @@ def test_a_balancer_that_decided_nothing_still_says_which_limit_held(tmp_path: P
 
 def test_a_round_without_component_logs_has_no_decisions(tmp_path: Path) -> None:
     assert decided(RunFolder(tmp_path), "00000") is None
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"tiers": {"gold": {"limit": 9}}}, {"shadow": True}, {"match": {"path_prefix": "/a"}}, {"deny": ["eve"]}, None],
+)
+def test_decisions_are_judged_only_where_one_limit_is_the_same_for_all(run: RunFolder, more: object) -> None:
+    rule = json.loads(RULE)
+    rules = {"limits": [rule, rule] if more is None else [rule | more]}  # type: ignore[operator]
+    assert decided(run, "00000") is not None
+    packed(run, RULES).write_bytes(gzip.compress(json.dumps(rules).encode()))
+    assert decided(run, "00000") is None
+    rules = {"limits": [rule | {"shadow": False, "allow": [], "cost": {"from": "header", "name": "X-Cost", "most": 5}}]}
+    packed(run, RULES).write_bytes(gzip.compress(json.dumps(rules).encode()))
+    assert decided(run, "00000") is not None

@@ -3,80 +3,115 @@
 from __future__ import annotations
 
 import getpass
-import re
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.lab import debian, filters
+from patternbench.lab import debian, nginx_config
 from patternbench.lab.component import NOT_IN_USE, Component, Neighbours
+from patternbench.lab.filter_limits import (
+    CLOSED,
+    MEMORY,
+    NO_LIMITER,
+    Algorithm,
+    Burst,
+    FilterLimit,
+    KeySource,
+    LeaseSettings,
+    LimitName,
+    Quantity,
+    Units,
+    Word,
+    lease_life,
+    refuse_lease,
+    refuse_long_log,
+)
 from patternbench.lab.launch import ErrorLog, File, Launch, Stop
 from patternbench.lab.needs import Need
+from patternbench.lab.nginx_config import Behind
 from patternbench.lab.ready import Port
 from patternbench.lab.references import part, reference
 from patternbench.study import limiter
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.parts import misplaced
+from patternbench.study.problems import InputError, Problem, gathered
 from patternbench.study.units import Duration, PositiveDuration
 
-FILTER = filters.FOLDER / "nginx-ratelimit"
+FILTER = nginx_config.TEMPLATE.parent
 MODULES = "/usr/lib/nginx/modules"
 LUA_FILES = ("resty/core.lua", "ngx/semaphore.lua", "cjson.so")
-NO_LIMITER = "no_limiter"
-MEMORY = "memory"
-PER_REQUEST = "per_request"
 DECISIONS = "decisions"
 ERRORS = ErrorLog("error.log", r"\[(emerg|alert|crit|error)\]")
 GRACE = Duration.parse("5s")
 """After SIGQUIT, nginx ends with its open requests, and its workers write their decisions to the end."""
 
 
-class Nginx(Component):
-    """Settings of a load balancer and its one limit, which holds for each value of the header ``key``.
+class PathRoute(BaseModel):
+    """What stands behind paths that begin with ``prefix``; of several that fit, the longest is taken."""
 
-    ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which component that is. In
-    ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided by ``balancers``.
-    ``link`` is a component that stands between when it is up. ``burst`` 0 means the limit. ``lease_share`` is the
-    part of the remaining quota that a lease takes, ``lease_expires`` how long it holds. A request without the header is
-    limited by its address.
+    model_config = CLOSED
+    prefix: Annotated[str, Field(pattern=r"^/[A-Za-z0-9/_.~%-]*$")] = "/"
+    to: str
+
+
+class Nginx(Component):
+    """Settings of a load balancer: what stands behind it, and its limits.
+
+    ``upstream`` is everything behind, ``routes`` what is behind each prefix. The settings from ``algorithm`` to
+    ``lease_most`` say one limit, which holds for each value of the header ``key``; ``limits`` says any, with all that
+    the filter's rules know. ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which
+    component that is. In ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided
+    by ``balancers``. ``link`` is a component that stands between when it is up. ``burst`` 0 means the limit.
+    ``lease_share`` is the part of the remaining quota that a lease takes, ``lease_expires`` how long it holds. A
+    request without the header is limited by its address. ``ca`` and ``verify`` are for ``https`` upstreams.
     """
 
     kind: ClassVar[str] = "nginx"
-    upstream: str
+    upstream: str = ""
+    routes: list[PathRoute] = Field(default_factory=list)
+    ca: str | None = None
+    verify: bool = True
     port: int = Field(default=0, ge=0, le=65535)
     workers: int = Field(default=2, ge=1, le=64)
     balancers: int = Field(default=1, ge=1, le=1000)
-    algorithm: str = NO_LIMITER
-    limit: int = Field(default=100, ge=1)
+    algorithm: Algorithm = NO_LIMITER
+    limit: Quantity = 100
     window: PositiveDuration = Duration.parse("60s")
-    burst: int = Field(default=0, ge=0)
+    burst: Burst = 0
     sub_windows: int = Field(default=limiter.SUB_WINDOWS, ge=1, le=60)
-    key: str = "X-Api-Key"
-    store: str = MEMORY
+    key: Word = "X-Api-Key"
+    store: LimitName = MEMORY
     stores: dict[str, str] = Field(default_factory=dict)
     link: str = ""
     store_timeout: Duration = Duration.parse("50ms")
     when_store_fails: Literal["open", "closed", "local"] = "local"
     synchronisation: Literal["per_request", "lazy", "eager"] = "per_request"
     lease_share: float = Field(default=limiter.LEASE_SHARE, gt=0, le=1)
-    lease_expires: Duration = limiter.LEASE_EXPIRES
+    lease_expires: Annotated[Duration, AfterValidator(lease_life)] = limiter.LEASE_EXPIRES
+    lease_size: Literal["static", "dynamic"] = "static"
+    lease_most: Units = limiter.LEASE_MOST
+    limits: list[FilterLimit] = Field(default_factory=list)
+    fields: Literal["draft", "legacy", "both", "off"] = "draft"
 
     @field_validator("synchronisation")
     @classmethod
     def _can_be_leased(cls, way: str, others: ValidationInfo) -> str:
-        algorithm = others.data.get("algorithm", NO_LIMITER)
-        if way != PER_REQUEST and algorithm in limiter.WITHOUT_LEASE:
-            text = f"no lease goes with {algorithm}, which computes times: exclude them together, or use {PER_REQUEST}"
-            raise PydanticCustomError("lease", "{text}", {"text": text, "allowed": PER_REQUEST})
+        refuse_lease(others.data.get("algorithm", NO_LIMITER), way)
         return way
 
-    @field_validator("lease_expires")
-    @classmethod
-    def _is_a_life(cls, length: Duration) -> Duration:
-        least, most = limiter.SHORTEST_LEASE, limiter.LONGEST_LEASE
-        if not least.us <= length.us <= most.us:
-            raise PydanticCustomError("lease_expires", "no lease lives so long", {"allowed": f"{least} to {most}"})
-        return length
+    @model_validator(mode="after")
+    def _whole(self) -> Nginx:
+        prefixes = [route.prefix for route in self.routes]
+        if bool(self.upstream) == ("/" in prefixes):
+            allowed = {"allowed": "`upstream`, or one of `routes` with that prefix"}
+            raise PydanticCustomError("upstream", "says not exactly once what is behind `/`", allowed)
+        if len({*prefixes}) < len(prefixes):
+            raise PydanticCustomError("routes", "has two routes to one prefix", {"allowed": "each prefix once"})
+        if self.limits and self.algorithm != NO_LIMITER:
+            raise misplaced("limits", "algorithm", "the algorithm of each of `limits`")
+        refuse_long_log(self.algorithm, self.limit)
+        return self
 
     @staticmethod
     def needs() -> list[Need]:
@@ -95,7 +130,7 @@ class Nginx(Component):
             name=name,
             command=(*command, "-e", f"${{self.folder}}/{ERRORS.path}"),
             files=(
-                File("nginx.conf", self.config(neighbours.url(self.upstream, f"{name}.upstream"))),
+                File("nginx.conf", self.config(name, neighbours)),
                 File("plan.json", rules),
                 File(f"{DECISIONS}/plan.json", _without_passwords(rules)),  # the round's records keep this one
             ),
@@ -103,18 +138,17 @@ class Nginx(Component):
             url="http://127.0.0.1:${self.port.http}",
             ready=Port("http"),
             stop=Stop("SIGQUIT", GRACE),
-            log=DECISIONS if self.limited else "",
+            log=DECISIONS if self.acting else "",
             errors=ERRORS,
         )
 
     @property
-    def limited(self) -> bool:
-        """Whether the filter is on."""
-        return self.algorithm != NO_LIMITER
+    def acting(self) -> list[FilterLimit]:
+        """The limits that act; the filter is on where there are any."""
+        return [limit for limit in self.limits or self._limit() if limit.acts]
 
-    def config(self, upstream: str) -> str:
-        """The filter's own template, filled."""
-        base = part(upstream, "path") if "://" in upstream else ""
+    def config(self, name: str, neighbours: Neighbours) -> str:
+        """The filter's own template, filled; raises InputError listing what is not there."""
         values = {
             "MODULES": MODULES,
             "LUA": FILTER / "lua",
@@ -125,54 +159,75 @@ class Nginx(Component):
             "METRICS": "127.0.0.1:${self.port.metrics}",
             "PLAN": "${self.folder}/plan.json",
             "STATE": "64m",
-            "UPSTREAM": f"server {part(upstream, 'address')};",
-            "BASE": f"{base}$request_uri" if base else "",
-            "FILTER": "" if self.limited else "#",
+            "FILTER": "" if self.acting else "#",
         }
-        text = (FILTER / "nginx.conf.template").read_text(encoding="utf-8")
-        return re.sub(r"@([A-Z]+)@", lambda match: str(values.get(match[1], match[0])), text)
+        return nginx_config.filled(self._behind(name, neighbours), values)
+
+    def _behind(self, name: str, neighbours: Neighbours) -> list[Behind]:
+        problems, behind = list[Problem](), list[Behind]()
+        for route, path in self._routes(name):
+            with gathered(problems):
+                urls = neighbours.urls(route.to, path)
+                behind.append(Behind(route.prefix, urls, self._authorities(neighbours), self.verify))
+        if problems:
+            raise InputError(problems)
+        return behind
+
+    def _routes(self, name: str) -> Iterator[tuple[PathRoute, str]]:
+        """Every route, and where it is said."""
+        if self.upstream:
+            yield PathRoute(to=self.upstream), f"{name}.upstream"
+        yield from ((route, f"{name}.routes[{number}].to") for number, route in enumerate(self.routes))
+
+    def _authorities(self, neighbours: Neighbours) -> str | None:
+        return None if self.ca is None else str((neighbours.folder / self.ca).absolute())
 
     def rules(self, name: str, neighbours: Neighbours) -> dict[str, object]:
-        """The filter's rules (contracts/ratelimit/plan.schema.json): one limit for each client."""
-        rules: dict[str, object] = {"version": 1, "balancer": name, "balancers": self.balancers, "limits": []}
-        if self.limited:
-            rules |= {"limits": [self._limit()], "decision_log": {"folder": f"${{self.folder}}/{DECISIONS}"}}
-        if self.limited and self.store != MEMORY:
-            rules["stores"] = {self.store: self._store(name, neighbours)}
+        """The filter's rules (contracts/ratelimit/plan.schema.json)."""
+        rules: dict[str, object] = {"version": 1, "balancer": name, "balancers": self.balancers, "fields": self.fields}
+        rules["limits"] = [limit.rule(self.balancers, neighbours.folder) for limit in self.acting]
+        if self.acting:
+            rules["decision_log"] = {"folder": f"${{self.folder}}/{DECISIONS}"}
+        stores = {limit.store for limit in self.acting} - {MEMORY}
+        if stores:
+            rules["stores"] = {store: self._store(store, name, neighbours) for store in sorted(stores)}
         return rules
 
-    def _limit(self) -> dict[str, object]:
-        limit: dict[str, object] = {
-            "name": "per_client",
-            "key": {"from": "header", "name": self.key},
-            "algorithm": self.algorithm,
-            "limit": self._part(self.limit),
-            "window": f"{self.window.us}us",
-            "sub_windows": self.sub_windows,
-            "store": self.store,
-        }
-        if self.store != MEMORY:
-            limit["when_store_fails"] = self.when_store_fails
-        if self.algorithm in limiter.WITH_BURST and self.burst:
-            limit["burst"] = self._part(self.burst)
-        if self.synchronisation != "per_request":
-            expires = f"{self.lease_expires.us}us"
-            limit["lease"] = {"mode": self.synchronisation, "share": self.lease_share, "expires": expires}
-        return limit
+    def _limit(self) -> list[FilterLimit]:
+        """The one limit that the settings say."""
+        if self.algorithm == NO_LIMITER:
+            return []
+        lease = LeaseSettings(
+            mode=self.synchronisation,
+            share=self.lease_share,
+            most=self.lease_most,
+            size=self.lease_size,
+            expires=self.lease_expires,
+        )
+        return [
+            FilterLimit(
+                name="per_client",
+                key=[KeySource.model_validate({"from": "header", "name": self.key})],
+                algorithm=self.algorithm,
+                limit=self.limit,
+                window=self.window,
+                burst=self.burst,
+                sub_windows=self.sub_windows,
+                store=self.store,
+                when_store_fails=None if self.store == MEMORY else self.when_store_fails,
+                lease=lease,
+            )
+        ]
 
-    def _part(self, quantity: int) -> int:
-        """What this balancer enforces of what holds over all: nobody else counts what it keeps in memory."""
-        return quantity if self.store != MEMORY else max(1, quantity // self.balancers)
-
-    def _store(self, name: str, neighbours: Neighbours) -> dict[str, str]:
+    def _store(self, store: str, name: str, neighbours: Neighbours) -> dict[str, str]:
         """Where the state is, read off the URL of the component that keeps it."""
-        component = self.link if self.link in neighbours.names else self.stores.get(self.store, "")
+        component = self.link if self.link in neighbours.names else self.stores.get(store, "")
         if component not in neighbours.names:
             message, allowed = f"the store {NOT_IN_USE}", ", ".join((MEMORY, *self.stores))
-            raise InputError(Problem(message, f"{name}.store", value=self.store, allowed=allowed))
+            raise InputError(Problem(message, f"{name}.store", value=store, allowed=allowed))
         url = reference(component)
-        store = {"kind": part(url, "scheme"), "address": part(url, "address"), "timeout": f"{self.store_timeout.us}us"}
-        return store | {field: part(url, field) for field in ("user", "password", "database")}
+        told = {"kind": part(url, "scheme"), "address": part(url, "address"), "timeout": f"{self.store_timeout.us}us"}
+        return told | {field: part(url, field) for field in ("user", "password", "database")}
 
 
 def _without_passwords(node: object) -> object:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import pandas as pd
-from pydantic import BaseModel, Field, PositiveInt
+from pydantic import BaseModel, BeforeValidator, Field, PositiveInt
 
 from patternbench.observe.seam import Kept, ObservationError
 from patternbench.ratelimit.plan.limit import EnforcedLimit
@@ -28,13 +28,37 @@ _KINDS = {
 }
 
 _Read = TypeVar("_Read")
+Said = Annotated[bool, BeforeValidator(bool)]
+"""Whether rules say something, whatever it is."""
+
+
+class WrittenLimit(EnforcedLimit):
+    """A limit of the rules, with whether it says what makes it differ between requests or clients."""
+
+    match: Said = False
+    tiers: Said = False
+    allow: Said = False
+    deny: Said = False
+    shadow: Said = False
+
+    @property
+    def is_one_for_all(self) -> bool:
+        """Whether every request is held to the same quantity, and turned away above it."""
+        return not (self.match or self.tiers or self.allow or self.deny or self.shadow)
 
 
 class BalancerRules(BaseModel):
     """What is relied on of a balancer's rules (contracts/ratelimit/plan.schema.json)."""
 
-    limits: Annotated[list[EnforcedLimit], Field(min_length=1)]
+    limits: Annotated[list[WrittenLimit], Field(min_length=1)]
     balancers: PositiveInt = 1
+
+    @property
+    def judged(self) -> EnforcedLimit | None:
+        """The limit that decisions are judged by; none where there are several, or it is not one for all."""
+        if len(self.limits) > 1 or not self.limits[0].is_one_for_all:
+            return None
+        return EnforcedLimit.model_validate(self.limits[0].model_dump())
 
 
 @dataclass(frozen=True)
@@ -59,16 +83,20 @@ class Decisions:
 
 
 def read(kept: Kept) -> Decisions | None:
-    """The decisions of a round; None when no balancer kept any. Raises ObservationError when a file is damaged."""
+    """The decisions of a round; None when no balancer kept any, or there is no one limit to judge them by.
+
+    Raises ObservationError when a file is damaged.
+    """
     logs = {balancer: [file for file in files if file.name.startswith(LOG)] for balancer, files in kept.logs.items()}
     parts = [_table(balancer, file) for balancer, files in logs.items() for file in files]
     enforced = [_rules(file) for files in kept.logs.values() for file in files if file.name == RULES]
     if parts and not enforced:
         raise ObservationError(f"{_folder_of(logs)} has decisions without a {RULES}")
-    if not enforced:
+    limit = enforced[0].judged if enforced else None
+    if limit is None:
         return None
     rows = pd.concat(parts, ignore_index=True) if parts else _nothing()
-    return Decisions(rows.astype({"allowed": bool}), enforced[0].limits[0], enforced[0].balancers)
+    return Decisions(rows.astype({"allowed": bool}), limit, enforced[0].balancers)
 
 
 def _folder_of(logs: Mapping[str, list[Path]]) -> str:
