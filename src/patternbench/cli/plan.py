@@ -95,7 +95,7 @@ def _starts_part(study: Study, expanded: Plan, inputs: Inputs) -> dict[str, dict
 def _guess(study: Study, expanded: Plan, inputs: Inputs, rounds: int) -> str:
     """How long so many rounds will take; the load engine warms up at the beginning of each."""
     clients = {scenario.client for scenario in expanded.scenarios}
-    warm_up_s = {client: study.warm_up.seconds for client in clients if choice.by_engine(study, client)}
+    warm_up_s = {client: study.longest_warm_up.seconds for client in clients if choice.by_engine(study, client)}
     changeovers = sum(1 for starts in starts_of(study, expanded, inputs, rounds) if starts)
     executions = rounds + _passes(study)
     return output.seconds(estimate.seconds(expanded.scenarios, executions, warm_up_s, changeovers))

@@ -63,6 +63,7 @@ class Task:
     ``told`` hears how the round is going, from a driver that says so while it drives.
     ``begun`` hears at which moment measuring begins, in nanoseconds of the monotonic clock, as soon as that is known.
     ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
+    ``warm_up`` is the longest that the warm-up takes; ``warm_up_requests`` are the answers that end it before.
     ``targets`` are where load goes, in turn; a library's client sends to the first alone. ``captured`` is what the
     workload's set-up took from its answers.
     """
@@ -80,6 +81,7 @@ class Task:
     core: int | None = None
     begun: Callable[[int], None] = lambda _: None
     captured: Mapping[str, str] = field(default_factory=dict)
+    warm_up_requests: int | None = None
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,11 @@ class LibraryDriver:
         return DrivenRound(table.num_rows, cpu_s, missing, None, calls, good, began_ns=began, measured_from_ns=began)
 
     def warm_up(self, task: Task, into: Path) -> DrivenRound:
-        """Let the client run for the warm-up's length, without a pattern; every attempt is marked."""
+        """Let the client run for the warm-up's length or good calls, without a pattern; every attempt is marked."""
         body = client_round(task.treatment, task.targets[0].url, task.warm_up, task.seed)
-        without_end = {"successes": None, "max_attempts": None, "time_limit_us": task.warm_up.us}
+        # Rounded up, so that all users together do at least what is asked for.
+        share = -(-task.warm_up_requests // body.users) if task.warm_up_requests else None
+        without_end = {"successes": share, "max_attempts": None, "time_limit_us": task.warm_up.us}
         bare = body.model_copy(update={**without_end, "strategy": {"baseline": {}}})
         delivery = self.client.run(bare, limit=task.time_limit)
         table = attempts.from_batches(delivery.batches, warm_up=True)

@@ -113,7 +113,7 @@ def _readable(path: Path) -> int:
     return int(table.num_rows) if table.column_names == SCHEMA.names else -1
 
 
-def read(path: Path) -> pd.DataFrame:
-    """A round's attempts as a data frame."""
-    frame: pd.DataFrame = pq.read_table(path).to_pandas()
+def read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """A round's attempts as a data frame, with these columns or with all."""
+    frame: pd.DataFrame = pq.read_table(path, columns=columns).to_pandas()
     return frame

@@ -35,6 +35,7 @@ class LoadProgress(Said):
     """How it goes: counts since the start, rate and times since the line before."""
 
     elapsed_us: int = 0
+    measured_from_us: int | None = None
     requests: int = 0
     errors: int = 0
     dropped: int = 0
@@ -87,6 +88,7 @@ class LoadSummary(Said):
     successes: int = 0
     errors: int
     journeys: int = 0
+    warm_up_us: int = 0
     dropped: int
     duration_s: float
     rate_per_s: float

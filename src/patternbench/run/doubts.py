@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from patternbench.analyze.warmth import Drift
 from patternbench.lab.machine import Use
 from patternbench.observe.doubt import Doubt
 from patternbench.records.journal import Acted
 from patternbench.study.faults import Fault
 from patternbench.study.system import System
+from patternbench.study.units import Duration
 
 BUSY_GENERATOR = 0.8
 BUSY_MACHINE = 0.97
@@ -89,6 +92,16 @@ def _inexact(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]
     if fault.kind == "delay" and late_us > max(INEXACT_SHARE * fault.chosen.duration.level.us, INEXACT_US):
         text = f"fault {name} held requests back {late_us:,.0f} us longer than its level, in the mean"
         yield Doubt("fault_inexact", text, "end what else runs, or use longer delays")
+
+
+def of_warmth(drift: Drift | None, warm_up: Duration, requests: int | None = None) -> list[Doubt]:
+    """The doubt about a round whose first part was slower, with a warm-up as long as it was or by so many requests."""
+    if drift is None:
+        return []
+    text = f"attempts of the round's first quarter took {drift.ratio:.2f} times as long as those of its second half"
+    longer = math.ceil(warm_up.seconds + drift.seconds)
+    wanted = f"{{requests: {requests + drift.attempts}}}" if requests else f"{longer}s"
+    return [Doubt("warm_up_drift", text, f"the service was not warm yet: set `warm_up: {wanted}`")]
 
 
 def of_absence(why: str | None) -> list[Doubt]:

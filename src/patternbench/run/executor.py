@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from patternbench.analyze.warmth import COLUMNS, drift_of
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.drivers.driver import DrivenRound, Driver, DriverError, Task
@@ -25,6 +26,7 @@ from patternbench.lab.processes import StartError
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import ObservationError
 from patternbench.plan.scenarios import content_id
+from patternbench.records import attempts
 from patternbench.records import inputs as copies
 from patternbench.records.folder import RunFolder, digest
 from patternbench.records.journal import DONE, FAILED, WARM_UP, Acted, Entry, Started
@@ -159,7 +161,8 @@ class _OneRound:
         order, stage = self._order, self._stage
         limits = (order.time_limit, order.warm_up, order.seed, order.block)
         targets = self._scenario.system.endpoints() or tuple(map(Endpoint, urls))
-        return Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
+        task = Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
+        return replace(task, warm_up_requests=order.warm_up_requests)
 
     def _driver(self, task: Task) -> Driver:
         if self._order.by_engine:
@@ -182,6 +185,7 @@ class _OneRound:
         round_doubts = self._load_doubts(measured, use, seconds)
         round_doubts += doubts.of_limits(bench.refused_limits()) + doubts.of_carried_over(bench.carried_over())
         round_doubts += self._fault_doubts(acted, measured, bench.own_answers() - own)
+        round_doubts += self._warmth_doubts(blank.file)
         round_doubts += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))
         return replace(entry, status=DONE, doubts=round_doubts, sha256=sha256)
@@ -205,6 +209,15 @@ class _OneRound:
         fault_doubts = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
         behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
         return fault_doubts if behind else fault_doubts + doubts.of_proxy(own, measured.rows)
+
+    def _warmth_doubts(self, file: str) -> list[Doubt]:
+        """Whether the service was still warming up, where load and faults were the same all the time."""
+        warm_up, steady = self._order.warm_up, self._scenario.workload.steady_after
+        windows = any(fault.acts and fault.when for fault in self._scenario.faults)
+        if windows or steady is None or steady.us > warm_up.us:
+            return []
+        drift = drift_of(attempts.read(self._folder.attempts_of(file), COLUMNS))
+        return doubts.of_warmth(drift, warm_up, self._order.warm_up_requests)
 
     def _warm_up(self, client: Client, task: Task) -> None:
         """Let a client that has just started run until it is warm: without faults, recorded, marked, in no summary."""

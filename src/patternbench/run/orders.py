@@ -54,6 +54,7 @@ class RoundOrder:
     beside: str = ""
     ways: tuple[Way, ...] = ()
     watch: Watch = field(default_factory=Watch)
+    warm_up_requests: int | None = None
 
     @property
     def tracing(self) -> Tracing | None:
@@ -126,7 +127,8 @@ class Orders:
             seed=self._seed(round_),
             warm_up_seed=study.seed,
             time_limit=study.time_limit,
-            warm_up=study.warm_up,
+            warm_up=study.longest_warm_up,
+            warm_up_requests=study.warm_up_requests,
             lateness=study.lateness,
             system_file=self._system_file,
             client_at=study.clients.get(scenario.client),

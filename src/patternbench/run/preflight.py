@@ -336,7 +336,7 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
         if kind not in seen:
             seen.add(kind)
             targets = scenario.system.endpoints() or (NOWHERE,)
-            task = Task(scenario, targets, study.time_limit, study.warm_up, 0, 0, stage.inputs)
+            task = Task(scenario, targets, study.time_limit, study.longest_warm_up, 0, 0, stage.inputs)
             yield task, scenario
 
 

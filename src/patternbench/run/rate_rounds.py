@@ -65,7 +65,7 @@ class Rig:
         """One round at so many calls per second; raises DriverError when it cannot be driven."""
         self.number += 1
         seed = self.study.seed * 1_000_003 + self.number
-        limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.warm_up
+        limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.longest_warm_up
         schedule = FaultSchedule(self.scenario.faults, self.bench)
         task = Task(self._at(rate), self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
         task = engine.set_up(replace(task, begun=schedule.start), self.folder)

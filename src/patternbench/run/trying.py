@@ -76,7 +76,7 @@ def _ready(study: Study, inputs: Inputs, text: str, file: str) -> Iterator[tuple
 
 
 def _task(study: Study, scenario: Scenario, targets: tuple[Endpoint, ...], stage: Stage) -> Task:
-    return Task(scenario, targets, study.time_limit, study.warm_up, study.seed, 0, stage.inputs, stage.dead)
+    return Task(scenario, targets, study.time_limit, study.longest_warm_up, study.seed, 0, stage.inputs, stage.dead)
 
 
 def _refuse(problems: list[Problem]) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.evidence import DeclaredWish, Fraction, RoundsOrRule
 from patternbench.study.faults import Fault
 from patternbench.study.levels import Levels
-from patternbench.study.parts import Model, Name, OneOf, Setting, misplaced
+from patternbench.study.parts import Count, Model, Name, OneOf, Setting, misplaced
 from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
 from patternbench.study.roles import Role
 from patternbench.study.system import DeclaredSystem, reachable
@@ -80,6 +80,22 @@ Order = Literal["shuffled", "fully_shuffled", "declared"]
 """The order of execution (``plan/order.py``)."""
 
 
+class WarmUp(Model):
+    """A warm-up that ends with so many answers, or after a time where they do not come."""
+
+    requests: Count
+    at_most: PositiveDuration = Duration.parse("1m")
+
+
+def _ended_by(value: object) -> Literal["time", "requests"]:
+    return "requests" if isinstance(value, (dict, WarmUp)) else "time"
+
+
+DeclaredWarmUp = Annotated[
+    Annotated[Duration, Tag("time")] | Annotated[WarmUp, Tag("requests")], Discriminator(_ended_by)
+]
+
+
 class ResponseObjective(Model):
     """What counts as good: a successful call slower than this is throughput, but no goodput."""
 
@@ -119,7 +135,7 @@ class Study(Model):
     seed: Annotated[int, Field(ge=0, le=2**53)] = 1
     order: Order = "shuffled"
     time_limit: PositiveDuration = Duration.parse("2m")
-    warm_up: Duration = Duration.parse("2s")
+    warm_up: DeclaredWarmUp = Duration.parse("2s")
     objective: ResponseObjective | None = None
     lateness: Lateness | None = None
     design: Design = Design()
@@ -137,6 +153,16 @@ class Study(Model):
     def sampling(self) -> dict[str, Levels[str]]:
         """The share of requests that is traced where it is a factor; nothing else of tracing is one."""
         return {"sample": self.traces.sample} if self.traces and self.traces.sample.varied else {}
+
+    @property
+    def longest_warm_up(self) -> Duration:
+        """How long the warm-up may take."""
+        return self.warm_up.at_most if isinstance(self.warm_up, WarmUp) else self.warm_up
+
+    @property
+    def warm_up_requests(self) -> int | None:
+        """How many answers end the warm-up before; None where only time does."""
+        return self.warm_up.requests if isinstance(self.warm_up, WarmUp) else None
 
     @property
     def engine_only(self) -> bool:

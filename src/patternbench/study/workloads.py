@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.journeys import Entries, Feeder, Journey, Parameter, Request, Step
-from patternbench.study.levels import Levels
+from patternbench.study.levels import Levels, only
 from patternbench.study.parts import Count, FileName, Model, Name, OneOf, PositiveRate, Rate, Sparse, Users, misplaced
 from patternbench.study.roles import Role
 from patternbench.study.units import Duration, Percentage, PositiveDuration
@@ -330,6 +330,17 @@ class Workload(OneOf, Population):
         if self.users is not None and not shares:
             raise misplaced("users", "groups that say their own users", "a share for every group")
         return self
+
+    @property
+    def steady_after(self) -> Duration | None:
+        """After which time a concrete workload offers the same load all the time; None for one that never does."""
+        own: list[Arrivals | None] = [self.open, *(group.open for group in self.groups or [])]
+        arrivals = [one for one in own if one]
+        if any(one.schedule and one.schedule.kind not in ("constant", "poisson") for one in arrivals):
+            return None
+        closed = [only(self.closed.start_over)] if self.closed else []
+        ramps = [*closed, *(only(group.start_over) for group in self.groups or [])]
+        return max((ramp for ramp in ramps if ramp), key=lambda ramp: ramp.us, default=Duration(0))
 
     @property
     def tells_journeys(self) -> bool:

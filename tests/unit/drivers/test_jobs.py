@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +17,11 @@ from tests.support.studies import ROOT
 
 from patternbench.drivers import choice, jobs
 from patternbench.drivers.driver import Task
-from patternbench.drivers.engine import in_study, shortfall
+from patternbench.drivers.engine import in_study, shortfall, telling
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
-from patternbench.records.load_summaries import LoadSummary
+from patternbench.records.load_summaries import LoadProgress, LoadSummary
 from patternbench.study.load import loads
 from patternbench.study.system import Endpoint
 from patternbench.study.units import Duration
@@ -504,6 +505,22 @@ def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
     made = jobs.job(replace(task, lateness=study.lateness, core=3)).job
     jsonschema.validate(made, SCHEMA)
     assert (made["lateness"], made["core"]) == ({"percent": 25, "floor_us": 3000}, 3)
+
+
+def test_a_warm_up_may_end_by_requests_and_faults_are_told_when_it_will() -> None:
+    by_requests = replace(task(TURNS, warm_up="1m"), warm_up_requests=500)
+    made = jobs.job(by_requests).job
+    jsonschema.validate(made, SCHEMA)
+    assert (made["warm_up_us"], made["warm_up_requests"]) == (60_000_000, 500)
+    begun: list[int] = []
+    told = telling(replace(by_requests, begun=begun.append))
+    told(LoadProgress(elapsed_us=0))
+    assert begun == []
+    now = time.monotonic_ns()
+    told(LoadProgress(elapsed_us=2_000_000, measured_from_us=2_250_000))
+    told(LoadProgress(elapsed_us=2_250_000, measured_from_us=2_250_000))
+    assert len(begun) == 1
+    assert begun[0] == pytest.approx(now + 250_000_000, abs=5e9)
 
 
 def test_remedies_of_the_engine_name_the_fields_of_a_study() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -58,6 +59,13 @@ def test_what_a_client_has_begun_may_take_until_the_time_limit_of_the_study(ends
     client = Asked()
     LibraryDriver(cast(Client, client)).drive(task(ends), tmp_path / "a.parquet")
     assert client.limit == Duration.parse("9s")
+
+
+def test_a_warm_up_by_requests_is_shared_among_the_users_within_its_time(tmp_path: Path) -> None:
+    client = Asked()
+    by_requests = replace(task("duration: 2s"), warm_up_requests=100)
+    LibraryDriver(cast(Client, client)).warm_up(by_requests, tmp_path / "w.parquet")
+    assert (client.body.users, client.body.successes, client.body.time_limit_us) == (3, 34, 1_000_000)
 
 
 @pytest.mark.parametrize("ends", ["duration: 2s", "successes: 5"])

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from patternbench.analyze.warmth import Drift
 from patternbench.lab.machine import Meter, Use
 from patternbench.observe.doubt import Doubt
 from patternbench.records.journal import Acted
 from patternbench.run import doubts
 from patternbench.study.faults import Fault, by_name
 from patternbench.study.system import UrlSystem
+from patternbench.study.units import Duration
 
 
 @pytest.mark.parametrize(("stolen", "doubted"), [(0.0, False), (0.02, False), (0.021, True), (0.09, True)])
@@ -87,6 +89,17 @@ def test_a_round_after_which_the_system_was_gone_is_not_used_and_says_why() -> N
     assert "connection refused" in doubt.message
     assert "--retry-invalid" in doubt.remedy
     assert doubts.of_absence(None) == []
+
+
+def test_a_round_that_began_cold_is_doubted_with_the_warm_up_that_it_needs() -> None:
+    drift = Drift(ratio=1.42, seconds=3.2, attempts=640)
+    assert doubts.of_warmth(None, Duration.parse("2s")) == []
+    (by_time,) = doubts.of_warmth(drift, Duration.parse("2s"))
+    assert "1.42 times as long" in by_time.message
+    assert by_time.remedy.endswith("set `warm_up: 6s`")
+    (by_requests,) = doubts.of_warmth(drift, Duration.parse("1m"), 1000)
+    assert by_requests.remedy.endswith("set `warm_up: {requests: 1640}`")
+    assert not by_time.invalidates
 
 
 def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:

@@ -126,6 +126,32 @@ def test_a_list_says_how_many_entries_it_has_in_one_way() -> None:
     assert twice.message == "ids is a parameter and a list"
 
 
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("closed: {users: 1, duration: 1s}", "0ms"),
+        ("closed: {users: 1, start_over: 3s, duration: 1s}", "3s"),
+        ("open: {rate: 1, duration: 1s}", "0ms"),
+        ("open: {schedule: {poisson: {rate: 1}}, duration: 1s}", "0ms"),
+        ("open: {schedule: {ramp: {from: 0, to: 9, over: 2s}}, duration: 1s}", "None"),
+    ],
+)
+def test_a_load_is_steady_once_all_users_have_begun_unless_its_rate_changes(lines: str, after: str) -> None:
+    assert str(expand(read(lines)).scenarios[0].workload.steady_after) == after
+    groups = "groups: [{name: a, users: 1, start_over: 2s}, {name: b, open: {schedule: {steps: [{rate: 1, for: 1s}]}}}]"
+    assert expand(read("duration: 1s", groups)).scenarios[0].workload.steady_after is None
+
+
+def test_a_warm_up_ends_by_time_or_by_requests() -> None:
+    whole = text("closed: {users: 1, duration: 1s}")
+    by_requests = loads(whole + "warm_up: {requests: 500, at_most: 30s}\n", "x.yaml")
+    assert (str(by_requests.longest_warm_up), by_requests.warm_up_requests) == ("30s", 500)
+    by_time = loads(whole + "warm_up: 5s\n", "x.yaml")
+    assert (str(by_time.longest_warm_up), by_time.warm_up_requests) == ("5s", None)
+    (wrong,) = problems(whole + "warm_up: {requests: 0}\n")
+    assert wrong.path == "warm_up.requests"
+
+
 def test_a_step_has_one_body() -> None:
     found = problem("closed: {users: 1, requests: 1}", "journey: [{path: /, body: a, json: {b: 1}}]")
     assert (found.path, found.allowed) == ("workload.journey[0]", "one of body, json, form, body_file")

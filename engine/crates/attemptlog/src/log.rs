@@ -53,6 +53,7 @@ pub struct Written {
 enum Message {
     Rows(Vec<Row>),
     Tick { elapsed_us: u64, in_flight: u64 },
+    MeasuresFrom(u64),
 }
 
 /// The caller's end of a log.
@@ -107,6 +108,11 @@ impl AttemptLog {
             elapsed_us,
             in_flight,
         });
+    }
+
+    /// Tells the observer when measuring begins, in microseconds from the round's start.
+    pub fn measures_from(&mut self, us: u64) {
+        self.send(Message::MeasuresFrom(us));
     }
 
     /// Whether the thread has given up, so that going on is of no use; [`AttemptLog::finish`] says why.
@@ -202,6 +208,11 @@ impl Worker {
                     rows.clear();
                     // Nobody waits for empty batches any more when the caller is finishing.
                     let _ = empty.send(rows);
+                }
+                Message::MeasuresFrom(us) => {
+                    self.observer
+                        .iter_mut()
+                        .for_each(|observer| observer.measures_from(us));
                 }
                 Message::Tick {
                     elapsed_us,

@@ -16,6 +16,8 @@ pub trait Observer: Send {
     fn rows(&mut self, rows: &[Row]);
     /// The caller's clock has ticked: so many microseconds since the start, so many calls in flight.
     fn tick(&mut self, elapsed_us: u64, in_flight: u64);
+    /// Measuring begins so many microseconds after the start; it may be told while the warm-up goes on.
+    fn measures_from(&mut self, _us: u64) {}
 }
 
 /// What a histogram measures.

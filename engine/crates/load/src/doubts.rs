@@ -60,11 +60,28 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool, allowed: Latenes
         never_good(counts),
         unanswered(finished, counts),
         without_tls(finished),
+        cold(finished),
     ]
     .into_iter()
     .flatten()
     .chain(finished.refused.iter().map(not_followed))
     .collect()
+}
+
+/// A warm-up that was to end by answers, and ended by its time.
+fn cold(finished: &Finished) -> Option<Doubt> {
+    let missing = finished.warm_up_missing;
+    (missing > 0).then(|| Doubt {
+        name: "warm_up_cut_short",
+        value: missing as f64,
+        bound: 0.0,
+        invalidates: false,
+        message: format!(
+            "the warm-up was over after {:.1} s, with {missing} of its answers missing",
+            finished.warm_up.as_secs_f64()
+        ),
+        remedy: "raise warm_up_us, or lower warm_up_requests",
+    })
 }
 
 /// The share of one CPU that the thread which drives the load has used.

@@ -18,6 +18,7 @@ pub struct Progress<W> {
     interval: Histogram,
     lateness: Histogram,
     ended: u64,
+    measured_from_us: Option<u64>,
 }
 
 impl<W: Write + Send> Progress<W> {
@@ -34,6 +35,7 @@ impl<W: Write + Send> Progress<W> {
             interval,
             lateness,
             ended: 0,
+            measured_from_us: None,
         }
     }
 
@@ -57,13 +59,17 @@ impl<W: Write + Send> Observer for Progress<W> {
         rows.iter().for_each(|row| self.add(row));
     }
 
+    fn measures_from(&mut self, us: u64) {
+        self.measured_from_us = Some(us);
+    }
+
     fn tick(&mut self, elapsed_us: u64, in_flight: u64) {
         let seconds = elapsed_us.saturating_sub(self.at_us) as f64 / 1e6;
         let ms = |times: &Histogram, percent| percentile(times, percent).map(|us| us as f64 / 1000.0);
         let at = |percent| ms(&self.interval, percent);
         let late = |percent| ms(&self.lateness, percent);
         let line = json!({"progress": {
-            "elapsed_us": elapsed_us, "requests": self.sent, "errors": self.errors, "dropped": self.dropped,
+            "elapsed_us": elapsed_us, "measured_from_us": self.measured_from_us, "requests": self.sent, "errors": self.errors, "dropped": self.dropped,
             "in_flight": in_flight, "rate_per_s": if seconds > 0.0 { self.ended as f64 / seconds } else { 0.0 },
             "response_ms": {"p50": at(50.0), "p90": at(90.0), "p99": at(99.0), "max": at(100.0)},
             "statuses": statuses(&self.statuses),

@@ -31,6 +31,7 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
         "dropped": counts.of(Outcome::Dropped),
         "rejected": counts.of(Outcome::Rejected),
         "warm_up_rows": counts.warm_up,
+        "warm_up_us": finished.warm_up.as_micros() as u64,
         "duration_s": seconds,
         "rate_per_s": per_second(counts.sent(), seconds),
         "goodput_per_s": per_second(counts.good_calls, seconds),

@@ -167,6 +167,7 @@ impl Round {
             targets,
             limits: Limits::default(),
             warm_up: 0,
+            warm_up_requests: None,
             duration: self.time_limit,
             drain: ENDLESS,
             policies: self.policies,

@@ -43,8 +43,10 @@ pub struct Job {
     pub targets: Vec<(Target, u32)>,
     /// What is accepted of an answer.
     pub limits: Limits,
-    /// The first part of the round, recorded and marked.
+    /// The first part of the round, recorded and marked; at most that long where a count ends it.
     pub warm_up: Nanos,
+    /// How many answers end the warm-up before its time does.
+    pub warm_up_requests: Option<u64>,
     /// How long new calls begin after the warm-up; endless when only counts end the load.
     pub duration: Nanos,
     /// How long answers are waited for after the last call has begun.
@@ -136,7 +138,7 @@ impl Job {
     }
 }
 
-const JOB: [&str; 19] = [
+const JOB: [&str; 20] = [
     "lateness",
     "core",
     "priority",
@@ -146,6 +148,7 @@ const JOB: [&str; 19] = [
     "tls",
     "limits",
     "warm_up_us",
+    "warm_up_requests",
     "duration_us",
     "drain_us",
     "policies",
@@ -169,6 +172,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         .and_then(|node| targets(&node, &tls.clone().unwrap_or_default()));
     let limits = object.or("limits", Limits::default(), limits);
     let warm_up = object.or("warm_up_us", 0, time);
+    let warm_up_requests = object.maybe("warm_up_requests", |node| node.whole(1..=1_000_000_000));
     let duration = object.maybe("duration_us", positive_time);
     let drain = object.or("drain_us", 30_000_000_000, time);
     let log_attempts = object.or("log_attempts", true, Node::flag);
@@ -209,6 +213,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         targets: targets?,
         limits: limits?,
         warm_up: warm_up?,
+        warm_up_requests: warm_up_requests?,
         duration: duration.unwrap_or(u64::MAX / 4),
         drain: drain?,
         policies: policies?,

@@ -80,6 +80,11 @@ impl Arriving {
         self.next = due.filter(|due| due.at < end);
     }
 
+    /// Lets nothing arrive from a moment on.
+    pub fn end_at(&mut self, end: Nanos) {
+        self.next = self.next.filter(|due| due.at < end);
+    }
+
     /// The user that an arrival comes as.
     pub fn user(&mut self, due: Due) -> u32 {
         self.count += 1;

@@ -181,6 +181,9 @@ impl<W: World> Runner<W> {
         let index = attempt.session;
         let step = step_of(job, &self.sessions[index]);
         let (_, success) = judge(ended);
+        if self.warm_up_left.is_some() && matches!(ended, Ended::Answer(..)) {
+            self.warmed(job);
+        }
         if let Ended::Failure(failure) = ended {
             self.failures[failure as usize] += 1;
             let measured = self.sessions[index].intended >= self.warm_up;

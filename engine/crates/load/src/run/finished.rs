@@ -46,6 +46,10 @@ pub struct Finished {
     pub abandoned: u64,
     /// Journeys that ended, of those that began after the warm-up.
     pub journeys: u64,
+    /// How long the warm-up was, and how many answers were missing when its time was over.
+    pub warm_up: Duration,
+    /// See `warm_up`.
+    pub warm_up_missing: u64,
     /// Redirects that were not followed, one of each kind with how many there were, warm-up included.
     pub refused: Vec<(Refusal, u64)>,
     /// Why TLS failed for the first time, when it did.

@@ -18,6 +18,9 @@ const TIMERS_AT_ONCE: usize = 64;
 impl<W: World> Runner<W> {
     pub(super) fn begin(&mut self, job: &Job) {
         self.world.begin();
+        if self.warm_up_left.is_none() {
+            self.log.measures_from(self.warm_up / 1000);
+        }
         for group in 0..job.groups.len() {
             self.begin_users(job, group);
         }
@@ -47,8 +50,31 @@ impl<W: World> Runner<W> {
         }
     }
 
+    /// Counts an answer of the warm-up; the last of those that it asks for ends it.
+    ///
+    /// The end is a tick after the next one, so that whoever listens knows it beforehand, and no attempt that has ended
+    /// changes its side.
+    pub(super) fn warmed(&mut self, job: &Job) {
+        let Some(left) = self.warm_up_left.as_mut().filter(|left| **left > 0) else {
+            return;
+        };
+        *left -= 1;
+        let soon = self.next_tick + self.tick;
+        if *left > 0 || soon >= self.warm_up {
+            return;
+        }
+        self.warm_up = soon;
+        self.end = soon.saturating_add(job.duration);
+        self.give_up = self.end.saturating_add(job.drain);
+        self.log.measures_from(soon / 1000);
+        for arriving in &mut self.arriving {
+            arriving.end_at(self.end);
+        }
+    }
+
     fn is_over(&self, job: &Job, now: Nanos) -> bool {
-        let nobody_left = self.sessions.is_empty() && self.stillborn.is_empty();
+        let idle = now >= self.end && self.groups.iter().all(|group| group.in_flight == 0);
+        let nobody_left = (self.sessions.is_empty() || idle) && self.stillborn.is_empty();
         let nothing_due = self.arriving.iter().all(|arriving| arriving.next.is_none());
         nobody_left && nothing_due || now >= self.give_up || self.is_out_of_sockets(job)
     }
@@ -80,6 +106,9 @@ impl<W: World> Runner<W> {
     fn tick(&mut self, now: Nanos) {
         if now >= self.next_tick {
             self.next_tick = now - now % self.tick + self.tick;
+            if self.warm_up_left > Some(0) && (now..=now + self.tick).contains(&self.warm_up) {
+                self.log.measures_from(self.warm_up / 1000);
+            }
             let in_flight = self.groups.iter().map(|group| u64::from(group.in_flight)).sum();
             self.log.tick(now / 1000, in_flight);
         }
@@ -145,6 +174,8 @@ impl<W: World> Runner<W> {
             connections: self.wires.opened,
             abandoned: self.abandoned,
             journeys: self.journeys,
+            warm_up: Duration::from_nanos(self.warm_up),
+            warm_up_missing: self.warm_up_left.unwrap_or(0),
             refused: self.refused,
             tls_reason: self.tls_reason,
             told: self.trace.map(|trace| trace.into_told()),

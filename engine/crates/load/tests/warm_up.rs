@@ -1,0 +1,79 @@
+//! Warm-ups that end by answers instead of by time.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::simulated::{MS, URL, simulate};
+use common::{Server, job, ok, run, with};
+use serde_json::json;
+
+const SECOND: i64 = 1_000_000;
+
+#[test]
+fn a_warm_up_ends_two_ticks_at_most_after_the_last_answer_that_it_asks_for() {
+    let closed = json!({"closed": {"users": 1}});
+    let times = json!({"warm_up_us": 60 * SECOND, "warm_up_requests": 100, "duration_us": 2 * SECOND});
+    let (rows, finished) = simulate(&with(job(URL, closed, json!([{}])), times), |_| {
+        Some((10 * MS, 200))
+    });
+    // The hundredth answer comes after a second, at a tick; the one after it ends the warm-up.
+    assert_eq!(finished.warm_up.as_micros(), 1_250_000);
+    assert!(
+        rows.iter()
+            .all(|row| row.warm_up == (row.intended_us < 1_250_000))
+    );
+    assert_eq!(rows.iter().filter(|row| !row.warm_up).count(), 200);
+    assert_eq!(
+        (finished.warm_up_missing, finished.elapsed.as_millis()),
+        (0, 3_500)
+    );
+}
+
+#[test]
+fn a_service_that_answers_too_little_is_waited_for_no_longer_than_the_time_says() {
+    let open = json!({"open": {"schedule": {"constant": {"rate": 10}}}});
+    let times = json!({"warm_up_us": 2 * SECOND, "warm_up_requests": 100, "duration_us": SECOND});
+    let (rows, finished) = simulate(&with(job(URL, open, json!([{}])), times), |_| Some((MS, 200)));
+    assert_eq!((rows.len(), finished.warm_up_missing), (30, 70));
+    assert_eq!(rows.iter().filter(|row| row.warm_up).count(), 20);
+}
+
+#[test]
+fn arrivals_and_pauses_end_with_the_shorter_round() {
+    let arrivals = json!({"open": {"schedule": {"constant": {"rate": 100}}}});
+    let sleepy = json!({"closed": {"users": 1, "think_us": 3600 * SECOND}});
+    let mut job = with(
+        job(URL, arrivals, json!([{}])),
+        json!({"warm_up_us": 7200 * SECOND, "warm_up_requests": 50, "duration_us": SECOND}),
+    );
+    let group = json!({"name": "sleepy", "workload": sleepy, "journeys": [{"steps": [{"name": "nap"}]}]});
+    job["groups"].as_array_mut().unwrap().push(group);
+    let (rows, finished) = simulate(&job, |_| Some((MS, 200)));
+    let last = rows.iter().map(|row| row.intended_us).max();
+    let end = finished.warm_up.as_micros() as i64 + SECOND;
+    assert!(
+        last.is_some_and(|last| last < end) && rows.len() > 150,
+        "{last:?} {end}"
+    );
+    assert!(
+        finished.elapsed.as_micros() as i64 <= end + 250_000,
+        "nobody is waited for who only pauses"
+    );
+}
+
+#[test]
+fn failed_connections_warm_nothing_and_the_summary_says_what_was_missing() {
+    let server = Server::start(|seen| {
+        if seen.number < 3 {
+            common::Reply::HangUp
+        } else {
+            ok("")
+        }
+    });
+    let closed = json!({"closed": {"users": 1, "think_us": 10_000}});
+    let times = json!({"warm_up_us": 300_000, "warm_up_requests": 1_000_000, "duration_us": 300_000});
+    let outcome = run(&with(job(&server.url(), closed, json!([{}])), times));
+    assert!(outcome.has_doubt("warm_up_cut_short"));
+    assert_eq!(outcome.summary["warm_up_us"], 300_000);
+    assert!(outcome.attempts.iter().any(|attempt| !attempt.warm_up));
+}
