@@ -48,6 +48,8 @@ class Bench:
         self.targets: list[str] = []
         self.ways: tuple[Way, ...] = ()
         """The ways on which a fault proxy stands."""
+        self.groups: Mapping[str, Sequence[str]] = {}
+        """The components of each entry of the system file."""
         self._down: set[str] = set()
         self._spoilt: list[str] = []
         self._http = httpx.Client(timeout=5.0)
@@ -58,7 +60,7 @@ class Bench:
         With ``tracing`` a receiver of spans is beside it, and its components are told of it. Raises StartError when a
         component fails: that one is down then, and is started by the next change.
         """
-        self.ways = tuple(ways)
+        self.ways, self.groups = tuple(ways), topology.groups
         topology = traced(proxied(topology, ways), tracing)
         self.host.change(topology.launches, changes.every_round(topology.launches))
         self._down.clear()
@@ -197,7 +199,7 @@ def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
     entries = system.with_settings(settings)
     topology = described(entries, system.endpoints(settings), _neighbours(system, settings, entries))
     launches = [replace(launch, origin=system.origin_of(launch.name)) for launch in topology.launches]
-    return replace(topology, launches=tuple(launches))
+    return replace(topology, launches=tuple(launches), groups=system.groups(settings))
 
 
 def _neighbours(system: SystemFile, settings: Mapping[str, object], entries: Sequence[Entry]) -> Neighbours:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
 from patternbench.lab.launch import Launch
@@ -31,11 +31,15 @@ class Way:
 
 @dataclass(frozen=True)
 class Topology:
-    """What a host is to launch, and the components, or the URLs of what already runs, that load goes to in turn."""
+    """What a host is to launch, and the components, or the URLs of what already runs, that load goes to in turn.
+
+    ``groups`` has the components of each entry of the system file, by its name: several where it has replicas.
+    """
 
     launches: tuple[Launch, ...]
     endpoints: tuple[str, ...]
     urls: tuple[str, ...] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def ways(self) -> list[Way]:
         """Every way there is: from the edge to each endpoint, and from each component to what it refers to."""

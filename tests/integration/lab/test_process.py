@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.support.studies import ROOT
 
 from patternbench.lab import bench, cgroups, systems
 from patternbench.lab.bench import Bench
+from patternbench.lab.faults.act import Site, act_of
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.faults.ways import needed
 from patternbench.lab.processes import StartError
@@ -82,15 +84,35 @@ def test_a_command_ends_by_the_signal_that_it_asks_for_and_nothing_is_left(tmp_p
 def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: Path) -> None:
     stock = 'ready: {path: /health, status: 200}, endpoints: {items: "http://127.0.0.1:${self.port.http}"}}'
     text = SYSTEM.replace("ready: {path: /health, status: 200}}", stock).replace("${stock.url}", "${stock.items}")
-    fault = Fault.model_validate({"abort": {"percentage": 100, "status": 500}, "where": "shop-1 -> stock"})
+    one, all_ = (
+        Fault.model_validate({"abort": {"percentage": 100, "status": 500}, "where": f"{shop} -> stock"})
+        for shop in ("shop-1", "shop")
+    )
     system = written(tmp_path, text)
-    ways = needed([fault], bench.of_file(system, {}))
+    ways = needed([one, all_], bench.of_file(system, {}))
     with bench.named(system, {}, tmp_path / "logs", ways) as up:
+
+        def answered() -> list[bool]:
+            return ['"left":3' in httpx.get(f"{url}/items/7").text for url in up.targets]
+
+        assert answered() == [True, True]
+        with FaultSchedule([one], up):
+            assert answered() == [False, True]
+        with FaultSchedule([all_], up) as schedule:
+            assert answered() == [False, False]
+        assert schedule.acted[0].deeds["requests"] == 2
+        assert answered() == [True, True]
+
+
+def test_a_crash_of_an_entry_is_one_of_all_its_replicas(tmp_path: Path) -> None:
+    crash = Fault.model_validate({"crash": {}, "where": "shop", "when": {"for": "1s"}})
+    with bench.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs") as up:
+        act = act_of(crash, "crash", Site(up, time.monotonic_ns))
+        act.begin()
+        assert [up.running[name].process.alive for name in ("shop-1", "shop-2", "stock")] == [False, False, True]
+        assert up.dead() == [], "they are meant to be down"
+        act.end()
         assert [httpx.get(f"{url}/items/7").status_code for url in up.targets] == [200, 200]
-        with FaultSchedule([fault], up):
-            answers = [httpx.get(f"{url}/items/7").text for url in up.targets]
-    assert '"left":3' not in answers[0]
-    assert '"left":3' in answers[1]
 
 
 def failing(folder: Path, *lines: str) -> str:

@@ -10,6 +10,7 @@ from tests.support.launches import settled
 
 from patternbench.lab import bench, systems
 from patternbench.lab.bench import proxied, proxy_name
+from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.faults.ways import needed, problems, proxies_of, ways_of
 from patternbench.lab.launch import Launch
 from patternbench.lab.ready import Port
@@ -166,3 +167,29 @@ def test_faults_that_can_be_are_not_refused() -> None:
         == []
     )
     assert refused(TARGET, {"abort": {"percentage": 5}}, {"abort": {"percentage": 5}, "where": "envoy -> target"}) == []
+
+
+REPLICAS = {"front": ["front"], "shop": ["shop-1", "shop-2"]}
+
+
+@pytest.mark.parametrize(
+    ("where", "places"),
+    [
+        ("edge", ["edge"]),
+        ("front -> shop", ["front -> shop-1", "front -> shop-2"]),
+        ("front -> shop-2", ["front -> shop-2"]),
+        ("shop -> front-1", ["shop-1 -> front", "shop-2 -> front"]),
+        ("front -> nobody", ["front -> nobody"]),
+    ],
+)
+def test_a_fault_on_ways_of_an_entry_acts_at_each_of_its_replicas(where: str, places: list[str]) -> None:
+    (fault,) = faults({"reset": {"percentage": 5}, "where": where})
+    assert [one.where for one in at_each(fault, REPLICAS)] == places
+
+
+@pytest.mark.parametrize(
+    ("where", "places"), [("shop", ["shop-1", "shop-2"]), ("shop-2", ["shop-2"]), ("front-1", ["front"]), ("x", ["x"])]
+)
+def test_a_fault_of_an_entry_acts_on_each_of_its_replicas(where: str, places: list[str]) -> None:
+    (fault,) = faults({"freeze": {}, "where": where, "when": {"for": "1s"}})
+    assert [one.where for one in at_each(fault, REPLICAS)] == places

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Protocol
@@ -10,11 +10,15 @@ from typing import Protocol
 from patternbench.lab.bench import Bench
 from patternbench.lab.faults import kinds
 from patternbench.lab.faults.admin import Admin
+from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.faults.ways import proxies_of
+from patternbench.lab.processes import StartError
 from patternbench.study.faults import Fault
 
 Deeds = Mapping[str, float]
 """What a fault did, as far as who acted can tell: numbers by name."""
+LATE = "late_"
+"""How the names of deeds begin that tell how much too late something happened."""
 
 
 class Act(Protocol):
@@ -54,6 +58,39 @@ class Site:
 
 
 def act_of(fault: Fault, name: str, site: Site) -> Act:
-    """Who carries out a fault that goes by a name in its scenario."""
-    act: Act = import_module(f"{kinds.__name__}.{fault.kind}").act(fault, name, site)
-    return act
+    """Who carries out a fault that goes by a name in its scenario, at each place that it names."""
+    kind = import_module(f"{kinds.__name__}.{fault.kind}")
+    acts: list[Act] = [kind.act(located, name, site) for located in at_each(fault, site.bench.groups)]
+    return acts[0] if len(acts) == 1 else ActsTogether(acts)
+
+
+@dataclass(frozen=True)
+class ActsTogether:
+    """A fault at several replicas: it has begun, or ended, when it has at all of them."""
+
+    acts: Sequence[Act]
+
+    def begin(self) -> int:
+        """Let all act; the last one's moment counts."""
+        return max([act.begin() for act in self.acts])
+
+    def end(self) -> tuple[int, Deeds]:
+        """Undo all, also where one of them fails; what they did adds up, and of what was late the latest counts."""
+        moments, all_deeds, failures = [], list[Deeds](), list[str]()
+        for act in self.acts:
+            try:
+                moment, deeds = act.end()
+            except StartError as error:
+                failures.append(str(error))
+                continue
+            moments.append(moment)
+            all_deeds.append(deeds)
+        if failures:
+            raise StartError("; ".join(failures))
+        return max(moments), _added(all_deeds)
+
+
+def _added(all_deeds: Sequence[Deeds]) -> Deeds:
+    names = dict.fromkeys(name for deeds in all_deeds for name in deeds)
+    numbers = {name: [deeds[name] for deeds in all_deeds if name in deeds] for name in names}
+    return {name: max(values) if name.startswith(LATE) else sum(values) for name, values in numbers.items()}

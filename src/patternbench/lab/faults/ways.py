@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from patternbench.lab import bench, envoy
 from patternbench.lab.bench import proxy_name
 from patternbench.lab.components.envoy import Envoy
+from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.references import REFERENCE, SELF, URL
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import EDGE, Topology, Way
@@ -56,7 +57,8 @@ def topology_of(system: System, file: SystemFile | None) -> Topology | None:
 def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:
     """The ways that need a fault proxy, for all levels of a study's faults alike, so that each has the same path."""
     edge = _edge_needs_proxies(faults, topology)
-    asking = [fault for fault in faults if edge or not fault.at_the_edge]
+    located = [one for fault in faults for one in at_each(fault, topology.groups)]
+    asking = [fault for fault in located if edge or not fault.at_the_edge]
     every = topology.ways()
     asked_for = {way for fault in asking for way in ways_of(fault, every)}
     return [way for way in every if way in asked_for]
@@ -80,15 +82,19 @@ def _envoy_can(fault: Fault) -> bool:
 def problems(faults: Sequence[Fault], topology: Topology) -> Iterator[Problem]:
     """The faults that act nowhere in a system, or where their kind cannot, each at its place in the study."""
     for number, fault in enumerate(faults):
-        path = f"faults[{number}].where"
-        if fault.chosen.spot is Spot.COMPONENT:
-            yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
-            yield from _out_of_reach(fault, topology, path)
-        elif not ways_of(fault, topology.ways()):
-            yield from _unknown(fault, list(dict.fromkeys(map(str, topology.ways()))), "way", path)
-        else:
-            yield from _not_http(fault, topology, path)
-            yield from _not_tcp(fault, topology, path)
+        for located in at_each(fault, topology.groups):
+            yield from _located_problems(located, topology, f"faults[{number}].where")
+
+
+def _located_problems(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
+    if fault.chosen.spot is Spot.COMPONENT:
+        yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
+        yield from _out_of_reach(fault, topology, path)
+    elif not ways_of(fault, topology.ways()):
+        yield from _unknown(fault, list(dict.fromkeys(map(str, topology.ways()))), "way", path)
+    else:
+        yield from _not_http(fault, topology, path)
+        yield from _not_tcp(fault, topology, path)
 
 
 def _unknown(fault: Fault, there: list[str], what: str, path: str) -> Iterator[Problem]:

@@ -1,0 +1,31 @@
+"""Where a fault acts that names an entry of a system file: at each of its replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from patternbench.study.faults import ARROW, Fault
+
+Groups = Mapping[str, Sequence[str]]
+"""The components of each entry, by the name that the system file gives it."""
+FIRST = "-1"
+"""How the name of the first of several replicas ends; of a single one, which goes by the entry's own name, too."""
+
+
+def at_each(fault: Fault, groups: Groups) -> list[Fault]:
+    """The same fault at each component, or on each way, that its ``where`` stands for."""
+    if fault.at_the_edge:
+        return [fault]
+    if fault.way is None:
+        wheres = _components(fault.where, groups)
+    else:
+        consumers, producers = (_components(name, groups) for name in fault.way)
+        wheres = [f"{consumer} {ARROW} {producer}" for consumer in consumers for producer in producers]
+    return [fault.model_copy(update={"where": where}) for where in wheres]
+
+
+def _components(name: str, groups: Groups) -> list[str]:
+    single = name.removesuffix(FIRST)
+    if name not in groups and list(groups.get(single, ())) == [single]:
+        return [single]
+    return list(groups.get(name) or [name])
