@@ -10,7 +10,7 @@ import pandas as pd
 
 RATE, TIME = "attempts per second", "median time (ms)"
 _SERIES = {"good": (RATE, "answered well"), "failed": (RATE, "failed"), "p50_ms": (TIME, "answered well")}
-_COLOURS = alt.Scale(domain=["answered well", "failed"], range=["#2f7f8f", "#c4513d"])
+COLOURS = alt.Scale(domain=["answered well", "failed"], range=["#2f7f8f", "#c4513d"])
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,6 @@ def _label() -> alt.Chart:
 
 def _line() -> alt.Chart:
     marks = alt.Chart().transform_filter(alt.datum.part == "line").mark_line(strokeWidth=1.5)
-    color = alt.Color("series:N", title=None, scale=_COLOURS, legend=alt.Legend(orient="top"))
+    color = alt.Color("series:N", title=None, scale=COLOURS, legend=alt.Legend(orient="top"))
     drawn: alt.Chart = marks.encode(x="from:Q", y=alt.Y("value:Q", title=None), color=color)
     return drawn

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from patternbench.observe.section import Spec
-from patternbench.report.figures.over_time import RATE, TIME, Band
+from patternbench.report.figures.over_time import COLOURS, RATE, TIME, Band
 
 WIDTH, HEIGHT = 620, 110
 ATTEMPTS = {"good": (RATE, "answered well"), "failed": (RATE, "failed"), "p50_ms": (TIME, "answered well")}
@@ -17,10 +17,11 @@ ATTEMPTS = {"good": (RATE, "answered well"), "failed": (RATE, "failed"), "p50_ms
 
 @dataclass(frozen=True)
 class Panel:
-    """One measure over time: its title, and lines as ``line``, ``second``, ``value``."""
+    """One measure over time: its title, its lines (``line``, ``second``, ``value``), and what colours they have."""
 
     title: str
     lines: pd.DataFrame
+    colours: alt.Scale | alt.UndefinedType = alt.Undefined
 
 
 def of_attempts(steps: pd.DataFrame) -> list[Panel]:
@@ -29,7 +30,7 @@ def of_attempts(steps: pd.DataFrame) -> list[Panel]:
     for column, (title, line) in ATTEMPTS.items():
         lines = steps[["second"]].assign(line=line, value=steps[column])
         panels.setdefault(title, []).append(lines)
-    return [Panel(title, pd.concat(lines)) for title, lines in panels.items()]
+    return [Panel(title, pd.concat(lines), COLOURS) for title, lines in panels.items()]
 
 
 def stacked(panels: Sequence[Panel], bands: Sequence[Band]) -> Spec:
@@ -44,10 +45,11 @@ def stacked(panels: Sequence[Panel], bands: Sequence[Band]) -> Spec:
 
 def _panel(panel: Panel, bands: Sequence[Band], axis: alt.Scale, *, last: bool) -> alt.LayerChart | alt.FacetChart:
     x = alt.X("second:Q", scale=axis, title="seconds from the round's start" if last else None)
-    color = alt.Color("line:N", title=None, sort=None, legend=alt.Legend(orient="right", labelLimit=220))
+    legend = alt.Legend(orient="right", labelLimit=220)
+    color = alt.Color("line:N", title=None, sort=None, scale=panel.colours, legend=legend)
     lines = alt.Chart(panel.lines.dropna()).mark_line(strokeWidth=1.5)
     layers = [*_bands(bands, axis), lines.encode(x=x, y=alt.Y("value:Q", title=None), color=color)]
-    title = alt.TitleParams(panel.title, anchor="start", fontSize=11)
+    title = alt.TitleParams(panel.title, anchor="start", frame="group", fontSize=11)
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
