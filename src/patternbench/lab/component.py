@@ -32,6 +32,10 @@ class Neighbours:
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     folder: Path = Path()
 
+    def absolute(self, path: str | None) -> str | None:
+        """A path that a component's settings name, from the folder of the system file on; None for none."""
+        return None if path is None else str((self.folder / path).absolute())
+
     def url(self, name_or_url: str, path: str) -> str:
         """A reference to a component's URL, or the URL itself that stands in its place.
 

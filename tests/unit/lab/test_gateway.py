@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.support.studies import ROOT
 
-from patternbench.lab import bench
+from patternbench.lab import bench, systems
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.gateway import Gateway
 from patternbench.lab.gateway_config import CLUSTERS, ROUTES
@@ -148,3 +149,18 @@ def test_an_upstream_of_another_machine_is_called_by_its_own_name() -> None:
     assert '"auto_host_rewrite": true' in told
     assert '"sni": "pay.example.test"' in told
     assert "auto_host_rewrite" not in json.dumps(files(described(routes=[{"to": "shop"}])))
+
+
+def test_the_gateway_of_the_page_on_systems_is_one_that_can_be_described(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "write-a-system.md").read_text(encoding="utf-8")
+    example = next(block for block in page.split("```") if "  - gateway:" in block).removeprefix("yaml\n")
+    settings = {"replicas": 2, "balancing": "weighted", "weights": "'80:20'", "limit": "none", "retries": 0}
+    declared = "".join(f"  {name}: {{default: {value}, about: it}}\n" for name, value in settings.items())
+    head = f"patternbench-system: 1\nname: mesh\nabout: the page's\nsettings:\n{declared}"
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "services").mkdir()
+    (tmp_path / "systems" / "mesh.yaml").write_text(head + example.replace("command: node", "command: sh"))
+    topology = bench.of_file(systems.load("mesh", tmp_path), {"limit": 30})
+    assert topology.endpoints == ("edge",)
+    assert [launch.name for launch in topology.launches] == ["shop-1", "shop-2", "stock", "edge"]
+    assert '"max_tokens": 30' in json.dumps(files(topology.launches[-1]))

@@ -48,7 +48,7 @@ class Envoy(UpstreamTls, Component):
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
         """One worker, so that it stays one process of the machine's; faults are changed over its admin interface."""
         upstream = neighbours.url(self.upstream, f"{name}.upstream")
-        tls = self.transport(self.upstream, name)
+        tls = self.model_copy(update={"ca": neighbours.absolute(self.ca)}).transport(self.upstream, name)
         return Launch(
             kind=self.kind,
             name=name,

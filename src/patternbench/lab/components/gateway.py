@@ -102,6 +102,7 @@ class Gateway(Component):
 
 def _hosts(cluster: Cluster, path: str, neighbours: Neighbours) -> Upstreams:
     """The hosts of a cluster; raises InputError where they are not there, or do not go together."""
+    cluster = cluster.model_copy(update={"ca": neighbours.absolute(cluster.ca)})
     urls = [url for name in cluster.to for url in neighbours.urls(name, f"{path}.to")]
     _refuse_paths(urls, f"{path}.to")
     transports = [cluster.transport(url, path) for url in urls]

@@ -168,7 +168,7 @@ class Nginx(Component):
         for route, path in self._routes(name):
             with gathered(problems):
                 urls = neighbours.urls(route.to, path)
-                behind.append(Behind(route.prefix, urls, self._authorities(neighbours), self.verify))
+                behind.append(Behind(route.prefix, urls, neighbours.absolute(self.ca), self.verify))
         if problems:
             raise InputError(problems)
         return behind
@@ -178,9 +178,6 @@ class Nginx(Component):
         if self.upstream:
             yield PathRoute(to=self.upstream), f"{name}.upstream"
         yield from ((route, f"{name}.routes[{number}].to") for number, route in enumerate(self.routes))
-
-    def _authorities(self, neighbours: Neighbours) -> str | None:
-        return None if self.ca is None else str((neighbours.folder / self.ca).absolute())
 
     def rules(self, name: str, neighbours: Neighbours) -> dict[str, object]:
         """The filter's rules (contracts/ratelimit/plan.schema.json)."""
