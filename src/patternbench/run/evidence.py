@@ -59,6 +59,12 @@ def _measured(study: Study) -> list[str]:
     return [*RESPONSES, *(response.name for response in responses_of(study.watch))]
 
 
+def _covariates(study: Study) -> list[str]:
+    """What explains a response besides factors: what observers measured, such as counted calls, and what is derived."""
+    observed = [response.name for response in responses_of(study.watch)]
+    return [*observed, *(derived.PREFIX + name for name in study.derived)]
+
+
 def _responses(study: Study) -> list[str]:
     return [*_measured(study), *(derived.PREFIX + name for name in study.derived)]
 
@@ -71,7 +77,8 @@ def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
         if not wrong:
             parsed = parse_formula(text)
             yield from _unknown(parsed.left, _responses(study), path, "response")
-            yield from _unknown(parsed.right, [*factors, *BESIDES], path, "factor of this study")
+            allowed = [*factors, *BESIDES, *_covariates(study)]
+            yield from _unknown(parsed.right, allowed, path, "factor or covariate of this study")
 
 
 def _wish_problems(study: Study) -> Iterator[Problem]:

@@ -14,9 +14,10 @@ import pandas as pd
 
 from patternbench.lab.tracing import RECEIVER
 from patternbench.observe.doubt import Doubt
+from patternbench.observe.response import Response
 from patternbench.observe.seam import Kept, Observer, Settings, Watched
 from patternbench.observe.section import Section
-from patternbench.study.watching import share_of
+from patternbench.study.watching import Watch, share_of
 from patternbench.traces import responses
 from patternbench.traces.collecting import collected
 from patternbench.traces.records.collected import TracedRound, read
@@ -28,6 +29,10 @@ class TraceObserver(Observer[TracedRound]):
     name = "traces"
     responses = responses.RESPONSES
     tables = MappingProxyType({"spans": attrgetter("own.spans"), "traced_requests": attrgetter("own.requests")})
+
+    def responses_of(self, watch: Watch) -> Sequence[Response]:
+        """Counts and times, where traces are asked for."""
+        return self.responses if watch.traces else ()
 
     def watch(self, watched: Watched) -> AbstractContextManager[object]:
         """Have the receiver keep the spans of the round."""

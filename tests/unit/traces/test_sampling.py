@@ -6,16 +6,22 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.support.studies import EXAMPLE, changed, problems, study
 
+from patternbench.cli.main import cli
+from patternbench.lab import otel_agent
 from patternbench.lab.launch import Launch
 from patternbench.lab.ready import Port
 from patternbench.lab.topology import Topology
 from patternbench.lab.tracing import RECEIVER, Tracing, traced
+from patternbench.lab.tracing import problems as tracing_problems
 from patternbench.plan.expand import expand, size
 from patternbench.plan.order import Round, counting_passes, rounds_of
 from patternbench.plan.scenarios import Scenario
+from patternbench.run import evidence
 from patternbench.run.orders import Orders
+from patternbench.study.problems import InputError
 from patternbench.study.roles import Role
 
 SAMPLES = "{sample: [0%, 1%], counting_pass: true}"
@@ -92,6 +98,45 @@ def test_a_jvm_gets_the_agent_beside_the_options_that_it_has() -> None:
     (launch, _) = traced(Topology((jvm,), ("shop",)), Tracing(1)).launches
     assert launch.env["JAVA_TOOL_OPTIONS"].startswith("-Xmx1g -javaagent:/")
     assert [need.name for need in launch.needs] == ["opentelemetry-javaagent"]
+
+
+def test_a_jvm_without_the_agent_is_told_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    traces = study(traces="{sample: 0%, counting_pass: true}").traces
+    (problem,) = tracing_problems(["process", "jvm_app"], traces)
+    assert "a `jvm_app` cannot be traced: opentelemetry-javaagent is missing" in str(problem)
+    assert tracing_problems(["process"], traces) == []
+    assert tracing_problems(["jvm_app"], None) == []
+    assert tracing_problems(["jvm_app"], study(traces="{sample: 0%}").traces) == []
+
+
+def test_an_agent_that_is_not_the_one_that_we_know_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    otel_agent.jar().parent.mkdir(parents=True)
+    otel_agent.jar().write_bytes(b"another jar")
+    assert not otel_agent.need().met
+
+
+def test_counted_calls_may_explain_a_response_where_traces_are_asked_for() -> None:
+    models = '["AverageSuccessTime ~ database_calls + derived.total"]'
+    derived = "{total: database_calls * users}"
+    asked = study(models=models, derived=derived, traces="{counting_pass: true}")
+    evidence.check(asked, expand(asked))
+    without = study(models='["AverageSuccessTime ~ database_calls"]')
+    with pytest.raises(InputError, match="`database_calls` is no factor or covariate of this study"):
+        evidence.check(without, expand(without))
+
+
+def test_a_plan_says_that_each_scenario_is_executed_once_more(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(changed(EXAMPLE, system="target", traces="{counting_pass: true}"))
+    told = CliRunner().invoke(cli, ["plan", str(tmp_path / "study.yaml")])
+    assert told.exit_code == 0, told.output
+    count = len(expand(study()).scenarios)
+    assert f"to count its calls: {count} counting passes" in " ".join(told.output.split())
 
 
 def test_a_system_that_is_not_traced_is_as_it_was() -> None:
