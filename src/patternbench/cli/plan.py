@@ -49,9 +49,10 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
     for sentence in inspection.warnings_of(parse_study(text, study_file)):
         output.note(sentence)
     if json_:
-        output.as_json(expanded.as_json() | described_part(study, expanded) | _starts_part(study, expanded, inputs))
+        starts = starts_of(study, expanded, Changeovers(study, inputs), fewest(study.rounds))
+        output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)})
     else:
-        show(study, expanded, inputs, everything)
+        show(study, expanded, Changeovers(study, inputs), everything)
 
 
 def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> None:
@@ -79,26 +80,20 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
     return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *aliases]}
 
 
-def starts_of(study: Study, expanded: Plan, inputs: Inputs, rounds: int) -> list[Starts]:
+def starts_of(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> list[Starts]:
     """What is started before each of so many rounds of every scenario, as long as all goes well."""
-    changeovers = Changeovers(study, inputs)
     scenarios = {scenario.id: scenario for scenario in expanded.scenarios}
     order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=changeovers.group)
     return changeovers.starts(scenarios[round_.scenario] for round_ in order)
 
 
-def _starts_part(study: Study, expanded: Plan, inputs: Inputs) -> dict[str, dict[str, int]]:
-    """How often each component is started in the fewest rounds."""
-    return {"starts": counted(starts_of(study, expanded, inputs, fewest(study.rounds)))}
-
-
-def _guess(study: Study, expanded: Plan, inputs: Inputs, rounds: int) -> str:
+def _guess(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> str:
     """How long so many rounds will take; the load engine warms up at the beginning of each."""
     clients = {scenario.client for scenario in expanded.scenarios}
     warm_up_s = {client: study.longest_warm_up.seconds for client in clients if choice.by_engine(study, client)}
-    changeovers = sum(1 for starts in starts_of(study, expanded, inputs, rounds) if starts)
+    started = sum(map(bool, starts_of(study, expanded, changeovers, rounds)))
     executions = rounds + _passes(study)
-    return output.seconds(estimate.seconds(expanded.scenarios, executions, warm_up_s, changeovers))
+    return output.seconds(estimate.seconds(expanded.scenarios, executions, warm_up_s, started))
 
 
 def _passes(study: Study) -> int:
@@ -114,12 +109,12 @@ def _starts_sentence(starts: Sequence[Starts]) -> str:
     return f"components are started before {sum(map(bool, starts))} of {len(starts)} rounds{rest}"
 
 
-def _sentences(study: Study, expanded: Plan, inputs: Inputs) -> Iterator[str]:
+def _sentences(study: Study, expanded: Plan, changeovers: Changeovers) -> Iterator[str]:
     """What is to be known of a plan besides its factors and scenarios."""
     if _passes(study):
         passes = len(expanded.scenarios)
         yield f"each scenario is executed once more before, to count its calls: {passes} counting passes"
-    starts = starts_of(study, expanded, inputs, fewest(study.rounds))
+    starts = starts_of(study, expanded, changeovers, fewest(study.rounds))
     if any(starts):
         yield _starts_sentence(starts)
     yield from (f"! {sentence}" for sentence in described_part(study, expanded).get("aliasing", []))
@@ -128,14 +123,14 @@ def _sentences(study: Study, expanded: Plan, inputs: Inputs) -> Iterator[str]:
         yield f"! the study starts a command of its author as client {client}: {' '.join(words)}"
 
 
-def show(study: Study, expanded: Plan, inputs: Inputs, everything: bool) -> None:
+def show(study: Study, expanded: Plan, changeovers: Changeovers, everything: bool) -> None:
     """Print a plan for people."""
     console = Plain()
     count = len(expanded.scenarios)
     least, most = fewest(study.rounds), largest(study.rounds)
-    guess = _guess(study, expanded, inputs, least)
+    guess = _guess(study, expanded, changeovers, least)
     if most > least:
-        guess += f" to {_guess(study, expanded, inputs, most)}"
+        guess += f" to {_guess(study, expanded, changeovers, most)}"
     rounds, total = (
         (str(least), str(count * least))
         if most == least
@@ -144,7 +139,7 @@ def show(study: Study, expanded: Plan, inputs: Inputs, everything: bool) -> None
     title = f": {count} scenarios x {rounds} rounds = {total} rounds"
     console.print(Text.assemble((study.name, "bold"), title))
     console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
-    for sentence in _sentences(study, expanded, inputs):
+    for sentence in _sentences(study, expanded, changeovers):
         console.print(sentence)
     factors = Table("factor", "role", "unit", "levels", box=None)
     for factor in expanded.factors.values():

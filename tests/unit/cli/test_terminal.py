@@ -17,7 +17,9 @@ from patternbench.cli.execution import Bar
 from patternbench.cli.output import MOST_PROBLEMS, complain, note
 from patternbench.cli.terminal import Plain
 from patternbench.plan.expand import expand
+from patternbench.records.inputs import Inputs
 from patternbench.records.journal import FAILED, Entry
+from patternbench.run.changeovers import Changeovers
 from patternbench.study.problems import InputError, Problem
 
 HOSTILE = "[/x] [red]cause[/] :smile: \x1b[2J"
@@ -42,7 +44,7 @@ def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture
     read = study().model_copy(update={"name": "[/x]"})
     planned = expand(study())
     planned = replace(planned, factors={**planned.factors, **factors({"path": ["/[/x]", "/[bold]"]})})
-    plan.show(read, planned, everything=True)
+    plan.show(read, planned, Changeovers(read, Inputs(Path())), everything=True)
     said = capsys.readouterr().out
     assert said.startswith("[/x]: ")
     assert "/[/x], /[bold]" in said
