@@ -20,6 +20,7 @@ from tests.integration.run.conftest import command, entries, left_behind, patter
 from tests.integration.run.test_bad_input import refused
 from tests.support.targets import target_up
 
+from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers.driver import DriverError, Task
 from patternbench.drivers.engine import EngineDriver, problems_of
 from patternbench.lab import engine
@@ -246,6 +247,39 @@ def test_a_capture_that_finds_nothing_is_that_users_failed_expectation(shop: str
     )
     rows, _ = drive(text, shop, tmp_path)
     assert set(zip(rows["step"], rows["outcome"], rows["success"], strict=True)) == {("a", "expectation_failed", False)}
+
+
+BATCH = """\
+workload:
+  closed: {users: 1, journeys: 2}
+  connection: new
+  parameters: {size: 3}
+  lists: {ids: {count: "${size}", of: "C${cycle:1-9}"}}
+  journey:
+    - name: list
+      path: "/items?ids=${ids}"
+      repeat: 2
+      expect: {count: {"$.items[*]": 1}}
+      capture: {items: {json: "$.items[*].id", pick: all}}
+      items: {carried: "${size}", failed: "$.items[?@.id == 7]"}
+    - {name: one, path: "/items/${item}", for_each: items, items: 1}
+    - {name: wait, path: "/orders/${call}", expect: {json: {$.state: done}}, until_expected: {every: 5ms, limit: 5s}}
+"""
+
+
+def test_a_batch_is_worked_through_and_told_by_its_journeys_its_items_and_its_repeated_calls(
+    shop: str, tmp_path: Path
+) -> None:
+    rows, measured = drive(BATCH, shop, tmp_path)
+    assert measured.shortfall is None
+    responses = round_metrics(rows)
+    told = ("journeys", "unfinished_journeys", "journey_failure_rate", "items", "TotalCalls", "amplification")
+    assert [responses[name] for name in told] == [2, 0, 0, 14, 8, 12 / 8]
+    assert responses["item_failure_rate"] == pytest.approx(100 * 4 / 14)
+    assert responses["journey_success_max"] >= 0.010, "two pauses of the repeated call are part of it"
+    assert rows.loc[rows["step"] == "wait", "success"].tolist() == [False, False, True] * 2
+    summary = json.loads((tmp_path / "load" / "00000" / "summary.json").read_text())
+    assert (summary["journeys"], summary["generator"]["connections"]) == (2, 12)
 
 
 SIGNED_IN = """\
