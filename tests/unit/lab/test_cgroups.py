@@ -122,3 +122,12 @@ def test_that_the_memory_was_used_up_is_the_cause_and_groups_go_with_their_limit
         file.unlink()  # the kernel's files go with their folder
     limiter.close()
     assert not Path(words[3]).exists()
+
+
+def test_a_component_that_is_started_anew_has_no_history_of_its_limits(root: Path) -> None:
+    limiter = Limiter(lambda limits, name: made(root, limits, name))
+    words = limiter.command(launch(BOTH), ["node"])
+    (Path(words[3]) / "memory.events").write_text("oom_kill 1\n")
+    limiter.refused["shop"] = "there was none"
+    limiter.leave("shop")
+    assert (limiter.cause("shop"), limiter.refused) == ("", {})
