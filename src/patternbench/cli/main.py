@@ -13,6 +13,7 @@ from patternbench.cli.output import complain
 from patternbench.study.problems import InputError, Problem, reason
 
 VERBS = {
+    "init": "Write a study of your own service, from three questions.",
     "example": "Write one of the studies that patternbench brings along.",
     "plan": "List the scenarios of a study; starts nothing.",
     "try": "Send each request of a study once, and say which expectation fails.",

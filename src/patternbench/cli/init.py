@@ -1,0 +1,146 @@
+"""``patternbench init``: the first study of a user's own service, from three questions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from patternbench.run import subjects
+from patternbench.study import starters
+from patternbench.study.problems import InputError, Problem
+from patternbench.study.starters import GOALS, Budget, Goal, Started, Subject
+
+WHAT = "What do you want to measure: the URL of a service that runs, a Compose file, or a command that starts one?"
+COMPOSE = (".yaml", ".yml")
+MINUTES = 10.0
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a user said, by options or when asked."""
+
+    url: str | None
+    compose: str | None
+    command: str | None
+    service: str | None
+    path: str | None
+    port: int | None
+    find_out: str | None
+    minutes: float | None
+
+    @property
+    def subjects(self) -> list[str]:
+        """The names of the options that say what is measured."""
+        return [name for name in ("url", "compose", "command") if getattr(self, name) is not None]
+
+
+@click.command(epilog="Example: patternbench init --url http://127.0.0.1:8080/items/7 --find-out retry --minutes 10")
+@click.option("--url", metavar="URL", help="A service that runs, with the path that is to be asked.")
+@click.option("--compose", metavar="FILE", help="A Compose file, with --service.")
+@click.option("--service", metavar="NAME:PORT", help="The service of it that is asked, and the port of its container.")
+@click.option("--command", metavar="COMMAND", help="What starts a service, which finds its port in the variable PORT.")
+@click.option("--port", type=click.IntRange(1, 65535), help="The port of a command that does not read PORT.")
+@click.option("--path", metavar="PATH", help="What is asked of a command or a Compose file [default: /].")
+@click.option("--find-out", type=click.Choice(list(GOALS)), help="What the study finds out [default: retry].")
+@click.option("--minutes", type=click.FloatRange(1, 1440), help=f"How long it may take [default: {MINUTES:g}].")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to [default: .]."
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: take what options do not say as it is by default.")
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+def init(out: Path, yes: bool, force: bool, **options: object) -> None:
+    """Write a study of your own service: asks what to measure, what to find out, and how long it may take."""
+    answers = Answers(**options)  # type: ignore[arg-type]  # click has converted each
+    asks = can_ask() and not yes
+    subject = _subject(answers, asks, out)
+    goal = GOALS[answers.find_out or (_asked_goal() if asks else "retry")]
+    minutes = answers.minutes or (_asked_minutes() if asks else MINUTES)
+    plan = starters.budget(goal.scenarios, minutes)
+    written = _write(_files(subject, goal, plan), out, force)
+    for path in written:
+        click.echo(f"wrote {path}")
+    click.echo(f"\nNow type `patternbench run {written[0]}`, which takes {plan.words(goal.scenarios)}.")
+
+
+def can_ask() -> bool:
+    """Whether somebody is there who can answer."""
+    return sys.stdin.isatty()
+
+
+def _subject(answers: Answers, asks: bool, out: Path) -> Subject:
+    """What is measured; raises InputError where nothing is said of it, or nothing answers there."""
+    if len(answers.subjects) > 1:
+        allowed = "one of --url, --compose, --command"
+        raise InputError(Problem("says several things to measure", value=" ".join(answers.subjects), allowed=allowed))
+    if not answers.subjects and not asks:
+        hint = "name one of --url URL, --compose FILE, --command COMMAND"
+        raise InputError(Problem("does not know what to measure, and cannot ask here", hint=hint))
+    kind, text = _said(answers) if answers.subjects else _asked_subject()
+    if kind == "url":
+        return subjects.running(text)
+    if kind == "compose":
+        return subjects.composed(text, _service(answers, asks), _path(answers, asks), out)
+    return subjects.started(text, _path(answers, asks), answers.port, out)
+
+
+def _said(answers: Answers) -> tuple[str, str]:
+    kind = answers.subjects[0]
+    return kind, str(getattr(answers, kind)).strip()
+
+
+def _asked_subject() -> tuple[str, str]:
+    """What a user wants to measure, told apart by how it looks."""
+    text = str(click.prompt(WHAT, prompt_suffix="\n> ")).strip()
+    if re.match(r"https?://", text):
+        return "url", text
+    return ("compose" if text.endswith(COMPOSE) and Path(text).is_file() else "command"), text
+
+
+def _asked_goal() -> str:
+    click.echo("What do you want to find out?")
+    for number, goal in enumerate(GOALS.values(), start=1):
+        click.echo(f"  {number}  {goal.question}")
+    number = click.prompt("", prompt_suffix="> ", type=click.IntRange(1, len(GOALS)), default=1)
+    return list(GOALS)[number - 1]
+
+
+def _asked_minutes() -> float:
+    question = "How many minutes may it take?"
+    return float(click.prompt(question, prompt_suffix="\n> ", type=click.FloatRange(1, 1440), default=MINUTES))
+
+
+def _path(answers: Answers, asks: bool) -> str:
+    """What is asked of a service that the lab starts."""
+    asked = answers.path or (click.prompt("Which path of it should be asked?", default="/") if asks else "/")
+    return asked if asked.startswith("/") else f"/{asked}"
+
+
+def _service(answers: Answers, asks: bool) -> str:
+    question = "Which service of it should be asked, and which port of its container (web:8080)?"
+    return answers.service or (str(click.prompt(question, prompt_suffix="\n> ")) if asks else "")
+
+
+def _files(subject: Subject, goal: Goal, plan: Budget) -> dict[str, str]:
+    """The texts to be written, by their paths; the study is the first."""
+    files = {f"{goal.word}.yaml": starters.study(subject, goal, plan)}
+    if isinstance(subject, Started):
+        files[f"{subjects.SYSTEMS}/{subject.name}.yaml"] = starters.system(subject)
+    return files
+
+
+def _write(files: Mapping[str, str], out: Path, force: bool) -> list[Path]:
+    """Write them; raises InputError for files that are already there."""
+    paths = [out / name for name in files]
+    there = [path for path in paths if path.exists()]
+    if there and not force:
+        hint = "type --force to overwrite it, or --out DIR for another folder"
+        raise InputError([Problem(f"{path} is already there", hint=hint) for path in there])
+    for path, text in zip(paths, files.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return paths

@@ -1,0 +1,231 @@
+"""First studies: from what is measured, what is to be found out and how long that may take, to the files of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from textwrap import dedent, indent
+
+from patternbench.study.problems import InputError, Problem
+
+FEWEST, MOST = 3, 30
+"""Rounds: with fewer there is no interval, and more than that tell little more."""
+LENGTHS_S = (5, 4, 3, 2)
+"""How long a round measures: as long as leaves enough rounds."""
+GOOD = 6
+"""Rounds that are worth a shorter measuring time of each."""
+AROUND_S = 1.2
+"""What a round takes besides measuring: the warm-up, and what lies between two rounds."""
+USERS = 10
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a study can find out: its word, what that means, how many scenarios it has, and its part of the file.
+
+    ``{users}`` and ``{seconds}`` in the text are filled in. ``component`` is the same where the lab starts what is
+    measured, so that faults can act on it; empty where that makes no difference.
+    """
+
+    word: str
+    question: str
+    scenarios: int
+    text: str
+    component: str = ""
+
+
+WORKLOAD = """\
+workload:
+  closed: {users: {users}, think_time: 20ms, duration: {seconds}s}   # users who wait for their answers
+"""
+RETRY = Goal(
+    "retry",
+    "Which retry hides its failures, and what does it cost?",
+    10,
+    WORKLOAD
+    + """\
+{request}
+faults:
+  - abort: {percentage: [0, 20], status: 503}       # this share of the requests fails at the edge
+strategies:
+  - {client: native, baseline: {}}                  # no retry: what the others are compared with
+  - client: native
+    retry:
+      max_attempts: [2, 4]                          # the first included
+      backoff: {exponential: {initial: [10ms, 100ms], multiplier: 2}}
+      jitter: full
+recommend:
+  objectives: [minimise call_success_p95]
+  subject_to: [failure_rate <= 1%]
+""",
+)
+BREAKER = Goal(
+    "breaker",
+    "Does a circuit breaker help, and how long should it stay open?",
+    6,
+    WORKLOAD
+    + """\
+{request}
+faults:
+  - abort: {percentage: [0, 60], status: 503}       # this share of the requests fails at the edge
+strategies:
+  - {client: native, baseline: {}}                  # no breaker: what the others are compared with
+  - client: native
+    circuit_breaker:
+      failure_rate: 50                              # opens when so many percent of the window fail
+      window: {calls: 20}
+      minimum_calls: 10
+      open_for: [100ms, 1s]
+      half_open_calls: 4
+""",
+)
+TIMEOUT = Goal(
+    "timeout",
+    "Which time-out, with one more attempt, is best when some answers hang?",
+    8,
+    WORKLOAD
+    + """\
+{request}
+faults:
+  - delay: {percentage: [0, 10], duration: 2s}      # this share of the requests hangs
+strategies:
+  - {client: native, baseline: {}}                  # waits as long as it takes
+  - client: native
+    stack:
+      - retry: {max_attempts: 2, backoff: {fixed: {delay: 10ms}}, jitter: full}
+      - timeout: [100ms, 300ms, 1s]                 # of each attempt
+recommend:
+  objectives: [minimise call_success_p95]
+  subject_to: [failure_rate <= 1%]
+""",
+)
+LOAD = Goal(
+    "load",
+    "How much load does it take before it becomes slow?",
+    6,
+    """\
+workload:
+  open: {rate: [5, 10, 20, 50, 100, 200], duration: {seconds}s}   # per second, whatever the answers take
+{request}
+strategies:
+  - {client: native, baseline: {}}
+""",
+)
+FAULTS = Goal(
+    "faults",
+    "What do its callers see of a fault, with a retry and without?",
+    6,
+    WORKLOAD
+    + """\
+{request}
+faults:
+  - reset: {percentage: [0, 2, 20]}                 # this share of the answers breaks off
+strategies:
+  - {client: native, baseline: {}}
+  - client: native
+    retry: {max_attempts: 3, backoff: {exponential: {initial: 20ms}}, jitter: full}
+""",
+    component=WORKLOAD
+    + """\
+{request}
+faults:
+  - freeze: {}                                      # it stands still; `crash` would kill it and start it again
+    where: {name}
+    when: {from: 500ms, for: [0ms, 200ms, 1s]}
+strategies:
+  - {client: native, baseline: {}}
+  - client: native
+    retry: {max_attempts: 3, backoff: {exponential: {initial: 20ms}}, jitter: full}
+""",
+)
+GOALS = {goal.word: goal for goal in (RETRY, BREAKER, TIMEOUT, LOAD, FAULTS)}
+"""What there is to find out, by its word, in the order in which it is offered."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A service that already runs, at a URL that answers."""
+
+    root: str
+    path: str
+    name: str = "service"
+
+
+@dataclass(frozen=True)
+class Started:
+    """A service that the lab starts: the settings of its component, by kind, and the path that is asked."""
+
+    kind: str
+    settings: Mapping[str, object]
+    path: str
+    name: str = "service"
+
+
+Subject = Running | Started
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many rounds of how many measured seconds each scenario gets."""
+
+    rounds: int
+    seconds: int
+
+    def minutes(self, scenarios: int) -> float:
+        """What a run of so many scenarios takes."""
+        return scenarios * self.rounds * (self.seconds + AROUND_S) / 60
+
+    def words(self, scenarios: int) -> str:
+        """What a run of so many scenarios takes, in words."""
+        minutes = max(1, round(self.minutes(scenarios)))
+        return f"about {minutes} minutes" if minutes > 1 else "about a minute"
+
+
+def budget(scenarios: int, minutes: float) -> Budget:
+    """The rounds that fit into a time; raises InputError where not even the fewest of the shortest do."""
+    fitting = [Budget(int(minutes * 60 // (scenarios * (seconds + AROUND_S))), seconds) for seconds in LENGTHS_S]
+    chosen = next((one for one in fitting if one.rounds >= GOOD), fitting[-1])
+    if chosen.rounds < FEWEST:
+        least = math.ceil(Budget(FEWEST, LENGTHS_S[-1]).minutes(scenarios))
+        message = f"is too short for {scenarios} scenarios of {FEWEST} rounds"
+        raise InputError(Problem(message, "minutes", value=f"{minutes:g}", allowed=f"at least {least}"))
+    return Budget(min(chosen.rounds, MOST), chosen.seconds)
+
+
+def study(subject: Subject, goal: Goal, plan: Budget) -> str:
+    """The text of a study that finds something out about a subject."""
+    own = isinstance(subject, Started) and subject.kind == "process" and goal.component
+    request = f"  request: {{path: {json.dumps(subject.path)}}}"
+    filled = (own or goal.text).replace("{users}", str(USERS)).replace("{seconds}", str(plan.seconds))
+    filled = filled.replace("{request}", request).replace("{name}", subject.name)
+    head = f"""\
+        # {goal.question}
+        # patternbench plan {goal.word}.yaml lists what will be run; patternbench run {goal.word}.yaml runs it,
+        # in {plan.words(goal.scenarios)}.
+        patternbench: 1
+        name: {goal.word}
+        """
+    return f"{dedent(head)}{_system(subject)}rounds: {plan.rounds}\nwarm_up: 1s\n{filled}"
+
+
+def _system(subject: Subject) -> str:
+    if isinstance(subject, Started):
+        return f"system: {subject.name}                                      # systems/{subject.name}.yaml\n"
+    return f"system: {{url: {json.dumps(subject.root)}, ready: {json.dumps(subject.path)}}}\n"
+
+
+def system(subject: Started) -> str:
+    """The text of the system file of a subject that the lab starts."""
+    lines = "\n".join(
+        f"{name}: {json.dumps(value)}" for name, value in {"name": subject.name, **subject.settings}.items()
+    )
+    head = f"""\
+        patternbench-system: 1
+        name: {subject.name}
+        about: what is measured
+        components:
+          - {subject.kind}:
+        """
+    return f"{dedent(head)}{indent(lines, ' ' * 6)}\nendpoint: {subject.name}\n"

@@ -1,0 +1,51 @@
+"""First studies say what they promise, in the time that was given."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patternbench.plan.expand import expand
+from patternbench.study import starters
+from patternbench.study.load import loads
+from patternbench.study.problems import InputError
+from patternbench.study.starters import FEWEST, GOALS, Budget, Running, Started, Subject
+
+SUBJECTS: list[Subject] = [
+    Running("http://127.0.0.1:8080", "/items/7?page=2"),
+    Started("process", {"command": "node shop.js", "folder": ".."}, "/items/7"),
+    Started("compose", {"file": "../compose.yaml", "services": {"web": 8080}}, "/"),
+]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: getattr(subject, "kind", "url"))
+@pytest.mark.parametrize("word", GOALS)
+def test_each_first_study_is_a_study_with_as_many_scenarios_as_it_says(subject: Subject, word: str) -> None:
+    goal = GOALS[word]
+    study = loads(starters.study(subject, goal, Budget(5, 3)), f"{word}.yaml")
+    assert (study.name, study.rounds) == (word, 5)
+    assert len(expand(study).scenarios) == goal.scenarios
+
+
+@given(minutes=st.floats(1, 600), scenarios=st.integers(2, 12))
+def test_a_run_takes_no_longer_than_was_given(minutes: float, scenarios: int) -> None:
+    try:
+        plan = starters.budget(scenarios, minutes)
+    except InputError as error:
+        assert f"at least {round(Budget(FEWEST, 2).minutes(scenarios) + 0.5)}" in str(error)
+        return
+    assert plan.rounds >= FEWEST
+    assert plan.minutes(scenarios) <= minutes
+
+
+def test_more_time_first_gives_more_rounds_then_longer_ones() -> None:
+    plans = [starters.budget(10, minutes) for minutes in (2, 4, 10, 120)]
+    assert plans == [Budget(3, 2), Budget(7, 2), Budget(9, 5), Budget(30, 5)]
+
+
+def test_a_system_file_says_how_the_lab_starts_what_is_measured() -> None:
+    assert starters.system(Started("process", {"command": "node shop.js", "ready": {"path": "/"}}, "/")) == (
+        "patternbench-system: 1\nname: service\nabout: what is measured\ncomponents:\n  - process:\n"
+        '      name: "service"\n      command: "node shop.js"\n      ready: {"path": "/"}\nendpoint: service\n'
+    )
