@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -135,6 +137,23 @@ def test_the_installed_tool_installs_what_is_missing_and_then_lacks_nothing(tool
     assert "make " not in before
     tool("doctor", "--install")
     assert list(tool.cache.glob("patternbench/crdt-sidecar-*"))
+
+
+def test_a_service_of_a_users_own_goes_from_init_to_a_report(tool: Tool) -> None:
+    """A service in JavaScript, started by a command; the study is run as it is written, but for one round each."""
+    shutil.copyfile(ROOT / "tests/data/node-shop/shop.js", tool.folder / "shop.js")
+    words = ("--command", "node shop.js", "--path", "/items/7", "--find-out", "faults", "--minutes", "2")
+    assert "Now type `patternbench run faults.yaml`, which takes about 2 minutes" in tool("init", *words)
+    study = tool.folder / "faults.yaml"
+    text = re.sub(r"rounds: \d+", "rounds: 1", study.read_text())
+    study.write_text(text.replace("[0ms, 200ms, 1s]", "[0ms, 1s]"))
+    tool("run", "faults.yaml", "--out", "runs/own")
+    journal = (tool.folder / "runs/own/journal.jsonl").read_text().splitlines()
+    ended = [entry for entry in map(json.loads, journal) if entry["round"] >= 0]
+    assert [entry["status"] for entry in ended] == ["done"] * 4
+    frozen = [fault for entry in ended for fault in entry["faults"]]
+    assert sorted(round((fault["ended_us"] - fault["began_us"]) / 1e6) for fault in frozen)[-2:] == [1, 1]
+    assert "freeze" in (tool.folder / "runs/own/report.html").read_text()
 
 
 @pytest.mark.parametrize("name", CARRIED)

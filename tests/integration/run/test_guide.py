@@ -1,0 +1,102 @@
+"""Each command of the guide does what the guide says, on a service in JavaScript."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.support.studies import ROOT
+
+PAGE = (ROOT / "docs/find-the-right-retry.md").read_text()
+ADDRESS = "http://127.0.0.1:8080"
+PATIENCE_S = 20.0
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["node", str(ROOT / "tests/data/node-shop/shop.js")]
+    shop = subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, cwd=tmp_path_factory.mktemp("shop"))
+    try:
+        await_answer(f"http://127.0.0.1:{port}/health")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        shop.kill()
+        shop.wait()
+
+
+def await_answer(url: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(url).raise_for_status()
+            return
+        except httpx.HTTPError:
+            time.sleep(0.05)
+    raise AssertionError(f"{url} does not answer")
+
+
+def commands() -> list[str]:
+    """The commands of the page's blocks without a language, in their order."""
+    return [line for language, block in blocks() if not language for line in block.splitlines()]
+
+
+def blocks() -> list[tuple[str, str]]:
+    """The blocks of the page with their languages."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
+
+
+def test_the_guide_leads_from_a_url_to_a_recommendation(url: str, tmp_path: Path) -> None:
+    """As it is written, but for the port, and with 3 rounds of half a second instead of 9 of five."""
+    said = {}
+    for command in commands():
+        said[command.split()[1]] = done(command.replace(ADDRESS, url), tmp_path)
+        if command.startswith("patternbench init"):
+            study = tmp_path / "retry.yaml"
+            assert excerpt() in study.read_text(), "the page shows what init writes"
+            short = study.read_text().replace("rounds: 9", "rounds: 3").replace("5s}", "500ms}")
+            study.write_text(short.replace("warm_up: 1s", "warm_up: 100ms"))
+    assert list(said) == ["init", "try", "plan", "run", "recommend", "compare"]
+    assert "200" in said["try"]
+    assert "10 scenarios x 3 rounds" in said["plan"]
+    assert (tmp_path / "runs/retry/report.html").is_file()
+    assert "max_attempts" in said["recommend"] or "retry" in said["recommend"]
+    assert "amplification" in said["compare"]
+
+
+def excerpt() -> str:
+    return next(block for language, block in blocks() if language == "yaml")
+
+
+def done(command: str, folder: Path) -> str:
+    program, *words = shlex.split(command)
+    assert program == "patternbench"
+    told = subprocess.run(
+        [sys.executable, "-m", "patternbench", *words],
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert told.returncode == 0, f"{command}: {told.stdout}\n{told.stderr}"
+    return told.stdout + told.stderr
+
+
+def test_what_the_guide_computes_is_so() -> None:
+    assert (round(0.2**2 * 100, 2), round(0.2**4 * 100, 2)) == (4.0, 0.16)
+    assert "two attempts leave 4 % of calls, four leave 0.16 %" in PAGE
+    assert shutil.which("node"), "the tests' tools are installed"
