@@ -13,7 +13,7 @@ import click
 from patternbench.run import subjects
 from patternbench.study import starters
 from patternbench.study.problems import InputError, Problem
-from patternbench.study.starters import GOALS, Budget, Goal, Started, Subject
+from patternbench.study.starters import GOALS, Budget, Goal, StartedService, Subject
 
 WHAT = "What do you want to measure: the URL of a service that runs, a Compose file, or a command that starts one?"
 COMPOSE = (".yaml", ".yml")
@@ -21,7 +21,7 @@ MINUTES = 10.0
 
 
 @dataclass(frozen=True)
-class Answers:
+class GivenAnswers:
     """What a user said, by options or when asked."""
 
     url: str | None
@@ -55,7 +55,7 @@ class Answers:
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 def init(out: Path, yes: bool, force: bool, **options: object) -> None:
     """Write a study of your own service: asks what to measure, what to find out, and how long it may take."""
-    answers = Answers(**options)  # type: ignore[arg-type]  # click has converted each
+    answers = GivenAnswers(**options)  # type: ignore[arg-type]  # click has converted each
     asks = can_ask() and not yes
     subject = _subject(answers, asks, out)
     goal = GOALS[answers.find_out or (_asked_goal() if asks else "retry")]
@@ -72,7 +72,7 @@ def can_ask() -> bool:
     return sys.stdin.isatty()
 
 
-def _subject(answers: Answers, asks: bool, out: Path) -> Subject:
+def _subject(answers: GivenAnswers, asks: bool, out: Path) -> Subject:
     """What is measured; raises InputError where nothing is said of it, or nothing answers there."""
     if len(answers.subjects) > 1:
         allowed = "one of --url, --compose, --command"
@@ -88,7 +88,7 @@ def _subject(answers: Answers, asks: bool, out: Path) -> Subject:
     return subjects.started(text, _path(answers, asks), answers.port, out)
 
 
-def _said(answers: Answers) -> tuple[str, str]:
+def _said(answers: GivenAnswers) -> tuple[str, str]:
     kind = answers.subjects[0]
     return kind, str(getattr(answers, kind)).strip()
 
@@ -114,13 +114,13 @@ def _asked_minutes() -> float:
     return float(click.prompt(question, prompt_suffix="\n> ", type=click.FloatRange(1, 1440), default=MINUTES))
 
 
-def _path(answers: Answers, asks: bool) -> str:
+def _path(answers: GivenAnswers, asks: bool) -> str:
     """What is asked of a service that the lab starts."""
     asked = answers.path or (click.prompt("Which path of it should be asked?", default="/") if asks else "/")
     return asked if asked.startswith("/") else f"/{asked}"
 
 
-def _service(answers: Answers, asks: bool) -> str:
+def _service(answers: GivenAnswers, asks: bool) -> str:
     question = "Which service of it should be asked, and which port of its container (web:8080)?"
     return answers.service or (str(click.prompt(question, prompt_suffix="\n> ")) if asks else "")
 
@@ -128,7 +128,7 @@ def _service(answers: Answers, asks: bool) -> str:
 def _files(subject: Subject, goal: Goal, plan: Budget) -> dict[str, str]:
     """The texts to be written, by their paths; the study is the first."""
     files = {f"{goal.word}.yaml": starters.study(subject, goal, plan)}
-    if isinstance(subject, Started):
+    if isinstance(subject, StartedService):
         files[f"{subjects.SYSTEMS}/{subject.name}.yaml"] = starters.system(subject)
     return files
 

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import httpx
 
 from patternbench.study.problems import InputError, Problem
-from patternbench.study.starters import Running, Started
+from patternbench.study.starters import RunningService, StartedService
 
 ANSWERS_WITHIN_S = 10.0
 SYSTEMS = "systems"
 """The folder beside a study in which its system files stand."""
 
 
-def running(url: str) -> Running:
+def running(url: str) -> RunningService:
     """A service at a URL; raises InputError where it does not answer well."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -33,10 +33,10 @@ def running(url: str) -> Running:
         hint = "name a path that it answers well; what needs headers or a body is written into the study afterwards"
         raise InputError(Problem(f"answers {status}", "--url", value=url, hint=hint))
     path = parts.path or "/"
-    return Running(f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path)
+    return RunningService(f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path)
 
 
-def started(command: str, path: str, port: int | None, out: Path) -> Started:
+def started(command: str, path: str, port: int | None, out: Path) -> StartedService:
     """A command that is to run in the folder that we are in; raises InputError where there is no such program."""
     try:
         words = shlex.split(command)
@@ -47,10 +47,10 @@ def started(command: str, path: str, port: int | None, out: Path) -> Started:
         raise InputError(Problem("is no program that can be run", "--command", value=command, hint=hint))
     settings: dict[str, object] = {"command": command, "folder": seen_from(out / SYSTEMS, Path.cwd())}
     ports = {"ports": {"http": port}} if port else {}
-    return Started("process", {**settings, **ports, "ready": {"path": path, "status": 200}}, path)
+    return StartedService("process", {**settings, **ports, "ready": {"path": path, "status": 200}}, path)
 
 
-def composed(file: str, service: str, path: str, out: Path) -> Started:
+def composed(file: str, service: str, path: str, out: Path) -> StartedService:
     """A Compose project, and the service of it that is asked, as ``web:8080``; raises InputError."""
     if not Path(file).is_file():
         raise InputError(Problem("there is no such file", "--compose", value=file))
@@ -59,7 +59,7 @@ def composed(file: str, service: str, path: str, out: Path) -> Started:
         allowed = "a service and the port of its container: web:8080"
         raise InputError(Problem("names no service with its port", "--service", value=service, allowed=allowed))
     settings: Mapping[str, object] = {"file": seen_from(out / SYSTEMS, Path(file)), "services": {name: int(port)}}
-    return Started("compose", {**settings, "ready": path}, path)
+    return StartedService("compose", {**settings, "ready": path}, path)
 
 
 def seen_from(folder: Path, path: Path) -> str:

@@ -145,7 +145,7 @@ GOALS = {goal.word: goal for goal in (RETRY, BREAKER, TIMEOUT, LOAD, FAULTS)}
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningService:
     """A service that already runs, at a URL that answers."""
 
     root: str
@@ -154,7 +154,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedService:
     """A service that the lab starts: the settings of its component, by kind, and the path that is asked."""
 
     kind: str
@@ -163,7 +163,7 @@ class Started:
     name: str = "service"
 
 
-Subject = Running | Started
+Subject = RunningService | StartedService
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def budget(scenarios: int, minutes: float) -> Budget:
 
 def study(subject: Subject, goal: Goal, plan: Budget) -> str:
     """The text of a study that finds something out about a subject."""
-    own = isinstance(subject, Started) and subject.kind == "process" and goal.component
+    own = isinstance(subject, StartedService) and subject.kind == "process" and goal.component
     request = f"  request: {{path: {json.dumps(subject.path)}}}"
     filled = (own or goal.text).replace("{users}", str(USERS)).replace("{seconds}", str(plan.seconds))
     filled = filled.replace("{request}", request).replace("{name}", subject.name)
@@ -211,12 +211,12 @@ def study(subject: Subject, goal: Goal, plan: Budget) -> str:
 
 
 def _system(subject: Subject) -> str:
-    if isinstance(subject, Started):
+    if isinstance(subject, StartedService):
         return f"system: {subject.name}                                      # systems/{subject.name}.yaml\n"
     return f"system: {{url: {json.dumps(subject.root)}, ready: {json.dumps(subject.path)}}}\n"
 
 
-def system(subject: Started) -> str:
+def system(subject: StartedService) -> str:
     """The text of the system file of a subject that the lab starts."""
     lines = "\n".join(
         f"{name}: {json.dumps(value)}" for name, value in {"name": subject.name, **subject.settings}.items()

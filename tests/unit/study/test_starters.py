@@ -10,12 +10,12 @@ from patternbench.plan.expand import expand
 from patternbench.study import starters
 from patternbench.study.load import loads
 from patternbench.study.problems import InputError
-from patternbench.study.starters import FEWEST, GOALS, Budget, Running, Started, Subject
+from patternbench.study.starters import FEWEST, GOALS, Budget, RunningService, StartedService, Subject
 
 SUBJECTS: list[Subject] = [
-    Running("http://127.0.0.1:8080", "/items/7?page=2"),
-    Started("process", {"command": "node shop.js", "folder": ".."}, "/items/7"),
-    Started("compose", {"file": "../compose.yaml", "services": {"web": 8080}}, "/"),
+    RunningService("http://127.0.0.1:8080", "/items/7?page=2"),
+    StartedService("process", {"command": "node shop.js", "folder": ".."}, "/items/7"),
+    StartedService("compose", {"file": "../compose.yaml", "services": {"web": 8080}}, "/"),
 ]
 
 
@@ -45,7 +45,7 @@ def test_more_time_first_gives_more_rounds_then_longer_ones() -> None:
 
 
 def test_a_system_file_says_how_the_lab_starts_what_is_measured() -> None:
-    assert starters.system(Started("process", {"command": "node shop.js", "ready": {"path": "/"}}, "/")) == (
+    assert starters.system(StartedService("process", {"command": "node shop.js", "ready": {"path": "/"}}, "/")) == (
         "patternbench-system: 1\nname: service\nabout: what is measured\ncomponents:\n  - process:\n"
         '      name: "service"\n      command: "node shop.js"\n      ready: {"path": "/"}\nendpoint: service\n'
     )
