@@ -192,10 +192,19 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
+TITLES = {
+    ("retry", "max_attempts"): "attempts",
+    ("exponential", "initial"): "first back-off",
+    ("linear", "initial"): "first back-off",
+    ("fixed", "delay"): "back-off",
+}
+"""Words for the ends of paths that say little, or the wrong thing, by themselves."""
+
+
 def factor_title(name: str) -> str:
-    """Turn a factor's name into words: the last two parts of its path, such as `retry max attempts`."""
+    """Turn a factor's name into words: the last two parts of its path, such as `abort percentage`."""
     parts = [part for part in name.split(".") if not part.isdigit()]
-    return " ".join(parts[-2:]).replace("_", " ")
+    return TITLES.get(tuple(parts[-2:])) or " ".join(parts[-2:]).replace("_", " ")
 
 
 def numeric(level: object, unit: Unit) -> float | None:

@@ -40,7 +40,7 @@ def test_a_value_is_shown_with_its_unit(value: float | None, kind: str, text: st
         ("users", "users"),
         ("faults.abort.percentage", "abort percentage"),
         ("circuit_breaker.open_for", "circuit breaker open for"),
-        ("retry.backoff.exponential.initial", "exponential initial"),
+        ("retry.backoff.exponential.initial", "first back-off"),
         ("groups.0.open.rate", "open rate"),
     ],
 )
