@@ -192,7 +192,7 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
-TITLES = {
+TITLES: Mapping[tuple[str, ...], str] = {
     ("retry", "max_attempts"): "attempts",
     ("exponential", "initial"): "first back-off",
     ("linear", "initial"): "first back-off",
