@@ -92,6 +92,20 @@ def test_what_goes_on_after_the_answer_is_counted_and_takes_none_of_its_time() -
     assert row["in_memory_time"] + row["distributed_time"] == pytest.approx(0.050)
 
 
+def test_a_message_is_one_call_and_its_confirmation_and_acknowledgement_are_none() -> None:
+    queue = {"messaging": "rabbitmq", "destination": "orders"}
+    frame = table(
+        span("root", "server", "shop", (0, 50)),
+        span("publish", "producer", "shop", (10, 20), "root", **queue),
+        span("Channel.waitForConfirms", "client", "shop", (20, 30), "root", messaging="rabbitmq"),
+        span("process", "consumer", "mail", (22, 26), "publish", **queue),
+        span("basic.ack", "client", "mail", (24, 25), "process", messaging="rabbitmq"),
+    )
+    row = only(frame)
+    assert row["distributed_calls"] == 1
+    assert row["distributed_time"] == pytest.approx(0.020)
+
+
 def test_the_clock_of_another_service_is_set_right_with_all_that_it_did() -> None:
     late = SHOP.copy()
     other = late["service"] == "stock"

@@ -2,6 +2,8 @@
 
 - A *database* call is the span of a client that names a database (`db.system`, `db.system.name`).
 - A *distributed* call is any other span of a client (HTTP, RPC) or of a producer of messages.
+- What a client tells a broker besides (`basic.ack`, a wait for confirmations) is no call: a message is counted once,
+  at its producer. Its time is distributed time.
 - Of a call within a call of the same service the outer one alone counts: a search by HTTP is one database call.
 - *In-memory* calls are what the services say (`patternbench.calls.in_memory` at the span with which each begins to
   handle something); where one does not say it, they are not known.
@@ -62,13 +64,18 @@ def _row(request: TracedRequest) -> dict[str, object]:
         "failed": request.root.failed,
         "in_memory_calls": _in_memory(nodes),
         "database_calls": sum(node.leaves and bool(node.database) for node in nodes),
-        "distributed_calls": sum(node.leaves and not node.database for node in nodes),
+        "distributed_calls": sum(_calls_a_service(node) for node in nodes),
         **{f"{kind.value}_time": by_type[kind] / NS_PER_S for kind in CallType},
         "distributed_time_with_callee": _with_callee(request.root) / NS_PER_S,
         "services": len({node.service for node in nodes}),
         "spans": len(nodes),
         "skew": request.skew / NS_PER_S,
     }
+
+
+def _calls_a_service(node: SpanNode) -> bool:
+    """Whether a span is a distributed call."""
+    return node.leaves and not node.database and not (node.messaging and node.kind != PRODUCER)
 
 
 def _in_memory(nodes: Sequence[SpanNode]) -> float:
