@@ -6,9 +6,7 @@ import importlib
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -21,6 +19,7 @@ from patternbench.study.watching import Watch, share_of
 from patternbench.traces import responses
 from patternbench.traces.collecting import collected
 from patternbench.traces.records.collected import TracedRound, read
+from patternbench.traces.tables import TABLES
 
 
 class TraceObserver(Observer[TracedRound]):
@@ -28,7 +27,7 @@ class TraceObserver(Observer[TracedRound]):
 
     name = "traces"
     responses = responses.RESPONSES
-    tables = MappingProxyType({"spans": attrgetter("own.spans"), "traced_requests": attrgetter("own.requests")})
+    tables = TABLES
 
     def responses_of(self, watch: Watch) -> Sequence[Response]:
         """Counts and times, where traces are asked for."""

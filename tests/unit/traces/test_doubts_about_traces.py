@@ -28,7 +28,9 @@ EMPTY = SCHEMA.empty_table().to_pandas()
 
 
 def requests(number: int, *more: dict[str, object]) -> pd.DataFrame:
-    return table(*(span(f"r{n}", "server", "shop", (0, 10), trace_id=f"t{n}") for n in range(number)), *more)
+    return table(
+        *(span(f"r{n}", "server", "shop", (0, 10), trace_id=f"t{n}", route="/x") for n in range(number)), *more
+    )
 
 
 def seen(spans: pd.DataFrame, succeeded: int = 0, **counts: object) -> TracedRound:
@@ -91,6 +93,20 @@ def test_without_traced_requests_calls_come_from_the_counting_pass_and_times_are
     assert (values["database_calls"], values["traced_requests"]) == (0, 0)
     assert math.isnan(values["backend_time"])
     assert kinds(traced) == []
+
+
+def test_the_tables_for_others_have_a_row_per_operation_and_per_caller_and_callee() -> None:
+    query = span("q", "client", "shop", (2, 4), "r0", trace_id="t0", database="mariadb", schema="core")
+    traced = seen(requests(4, query))
+    (operation,) = OBSERVER.tables["operations"](traced).to_dict("records")
+    assert (operation["operation"], operation["requests"], operation["database_calls"]) == ("/x", 4, 0.25)
+    calls = OBSERVER.tables["service_calls"](traced)
+    assert calls[["caller", "callee", "kind", "per_request"]].to_numpy().tolist() == [
+        ["load", "shop", "service", 1],
+        ["shop", "mariadb core", "database", 0.25],
+    ]
+    empty = TracedRound(NOTHING, None, 0.0, 0)
+    assert all(len(table_of(empty)) == 0 for table_of in OBSERVER.tables.values())
 
 
 def keep(folder: Path, spans: pd.DataFrame) -> Path:
