@@ -37,6 +37,8 @@ from patternbench.study.units import Duration
 CLUSTERS, ROUTES = "clusters.json", "routes.json"
 ENDLESS = 4_000_000_000
 """Tokens of a bucket that never runs out: nearly the most that Envoy can count."""
+MOST_DRAWS = 100
+"""How often another host is drawn for a retry: among two, one in 2^100 goes to the same."""
 ROUTE_CONFIG = "routes"
 LIMIT_FILTER = "envoy.filters.http.local_ratelimit"
 LIMIT = "local_ratelimit.v3.LocalRateLimit"
@@ -213,7 +215,7 @@ def _elsewhere() -> dict[str, object]:
     name = "previous_hosts"
     kind = f"extensions.retry.host.{name}.v3.PreviousHostsPredicate"
     predicate = {"name": f"envoy.retry_host_predicates.{name}", "typed_config": {"@type": f"{TYPES}.{kind}"}}
-    return {"retry_host_predicate": [predicate], "host_selection_retry_max_attempts": 10}
+    return {"retry_host_predicate": [predicate], "host_selection_retry_max_attempts": MOST_DRAWS}
 
 
 def _limiting(limit: LocalLimit, where: str = "") -> dict[str, object]:
