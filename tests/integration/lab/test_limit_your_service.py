@@ -63,7 +63,7 @@ def test_the_system_of_the_page_is_twenty_lines_and_its_study_can_be_read() -> N
 
 
 def test_two_balancers_in_front_of_a_service_share_one_limit_for_each_client(up: Up) -> None:
-    system = up("my-service", limit=6)
+    system = up("my-service", limit=6, window="1h")
     assert len(system.targets) == 2
     assert asked(system, 9, X_Api_Key="ann") == {200: 6, 429: 3}
     assert asked(system, 4, X_Api_Key="bob") == {200: 4}
