@@ -18,8 +18,8 @@ from patternbench.observe.section import Section
 from patternbench.study.watching import Watch, share_of
 from patternbench.traces import responses
 from patternbench.traces.collecting import collected
+from patternbench.traces.exported import TABLES
 from patternbench.traces.records.collected import TracedRound, read
-from patternbench.traces.tables import TABLES
 
 
 class TraceObserver(Observer[TracedRound]):
