@@ -25,7 +25,7 @@ from patternbench.analyze.models.fit import ModelResult, fit_formulas  # noqa: E
 from patternbench.records.tables import read_table  # noqa: E402
 
 PAGE = Path(__file__).parents[1] / "elmalki-zdun-2021.md"
-START, END = "<!-- measured -->\n", "\n<!-- end of measured -->"
+START, END = "<!-- measured -->\n", "<!-- end of measured -->"
 TYPES = {"inmem": "in_memory", "db": "database", "dist": "distributed"}
 KEYS = ["request_bundle", "method", "size"]
 FACTORS = ["request_bundle", "parameters.method", "parameters.size"]
@@ -39,7 +39,7 @@ def main() -> None:
     text = "\n".join([*table_2(rounds), *savings(rounds), *models(rounds)])
     if "--write" in sys.argv:
         before, rest = PAGE.read_text().split(START)
-        PAGE.write_text(before + START + text + END + rest.split(END)[1])
+        PAGE.write_text(before + START + text + "\n" + END + rest.split(END)[1])
     else:
         print(text)
 

@@ -369,8 +369,8 @@ def test_the_2021_table_names_its_misprinted_row() -> None:
 
 def test_the_page_on_the_2021_paper_is_what_its_command_writes() -> None:
     study = load_study("refit_2021")
-    page = STUDIES.parents[1] / "docs" / "reproductions" / "elmalki-zdun-2021.md"
-    assert page.read_text() == "\n".join(study.report(study.read_table(study.TABLE))) + "\n"
+    page = study.PAGE.read_text()
+    assert page == study.written(page, "\n".join(study.report(study.read_table(study.TABLE))))
 
 
 def test_with_two_times_solved_the_2021_paper_is_reproduced() -> None:
