@@ -42,8 +42,12 @@ def whole(value: object, values: Mapping[str, str]) -> object:
 
 
 def applies(when: When | None, values: Mapping[str, str]) -> bool:
-    """Whether a step or a journey is part of a scenario in which places stand for ``values``."""
-    return all(values.get(_place(name)) in _levels(wanted) for name, wanted in (when or {}).items())
+    """Whether a step or a journey is part of a scenario in which places stand for ``values``.
+
+    A condition on what nobody knows, which is a problem of its own, leaves nothing out.
+    """
+    told = ((values.get(_place(name)), wanted) for name, wanted in (when or {}).items())
+    return all(value is None or value in _levels(wanted) for value, wanted in told)
 
 
 def remaining(journeys: Sequence[Journey], values: Mapping[str, str]) -> Iterator[tuple[int, Journey]]:
@@ -67,14 +71,14 @@ def problems(system: System, workload: Workload) -> Iterator[Problem]:
 
 def _nothing_left(workload: Workload, values: Mapping[str, str]) -> Iterator[Problem]:
     """Populations that have no journey in a scenario."""
-    levels = ", ".join(f"{name}={value}" for name, value in values.items())
+    levels = " where " + ", ".join(f"{name}={value}" for name, value in values.items()) if values else ""
     for number, sends in enumerate([workload, *(workload.groups or [])]):
         listed = sends.journeys or ([sends.journey] if sends.journey else [])
         left = [journey for _, journey in remaining(listed, values) if max(journey.weight) > 0]
         if listed and not left:
             path = f"workload.groups[{number - 1}]" if number else "workload"
             allowed = "a journey with at least one step for every combination of levels"
-            yield Problem(f"no step is left where {levels}", f"{path}.{_named(sends.journey)}", allowed=allowed)
+            yield Problem(f"no step is left{levels}", f"{path}.{_named(sends.journey)}", allowed=allowed)
 
 
 def never(workloads: Sequence[tuple[System, Workload]], declared: Workload) -> Iterator[Problem]:
@@ -115,4 +119,4 @@ def _levels(wanted: Setting | list[Setting]) -> list[str]:
 
 
 def _named(journey: Journey | None) -> str:
-    return "journey" if journey else "journeys"
+    return "journey.steps" if journey else "journeys"

@@ -158,7 +158,7 @@ def _of_headers(headers: Mapping[str, str], path: str, available: list[str]) -> 
 def _unsendable(names: Iterable[str], text: str, path: str, available: list[str]) -> Iterator[Problem]:
     for name in names:
         if not _is_known(name, available):
-            allowed = f"{', '.join(available)}, random:1-100, counter:NAME, or {LITERAL} for ${{ itself"
+            allowed = f"{', '.join(available)}, random:1-100, cycle:1-100, counter:NAME, or {LITERAL} for ${{ itself"
             message = f"`${{{name}}}` names nothing that is known here"
             yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, available))
 

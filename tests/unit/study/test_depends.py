@@ -56,6 +56,11 @@ def test_a_condition_on_what_the_study_does_not_say_is_told_with_the_nearest_nam
     assert "parameters.items" in found.allowed
 
 
+def test_a_misspelt_condition_of_the_only_step_is_told_once() -> None:
+    (found,) = problems("{path: /, when: {architectur: gateway}}")
+    assert found.path == "workload.journey.steps[0].when.architectur"
+
+
 def test_a_condition_that_holds_in_no_scenario_is_told_with_the_levels_there_are() -> None:
     (found,) = problems("{path: /}, {path: /b, when: {architecture: [mesh], size: 3}}")
     assert (found.message, found.path) == ("holds in no scenario", "workload.journey.steps[1].when")
@@ -65,7 +70,9 @@ def test_a_condition_that_holds_in_no_scenario_is_told_with_the_levels_there_are
 def test_a_scenario_without_a_step_is_told_with_its_levels() -> None:
     found = problems("{path: /b, when: {architecture: gateway}}")
     assert found
-    assert all(one.path == "workload.journey" and "setting.architecture=messaging" in one.message for one in found)
+    assert all(
+        one.path == "workload.journey.steps" and "setting.architecture=messaging" in one.message for one in found
+    )
 
 
 def test_a_repeat_refers_to_a_whole_number_in_every_scenario() -> None:
