@@ -155,6 +155,7 @@ class Shop(BaseHTTPRequestHandler):
     """A scripted shop: log in, browse, order (answered later, by correlation id), log out."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = -1
     asked: ClassVar[Counter[str]] = Counter()
     seen: ClassVar[list[tuple[str, str]]] = []
     guard = threading.Lock()
@@ -183,6 +184,12 @@ class Shop(BaseHTTPRequestHandler):
             self._answer(200, {})
 
     def do_GET(self) -> None:
+        if self.path == "/cold":
+            with self.guard:
+                self.asked[self.path] += 1
+                cold = self.asked[self.path] <= 200
+            # As a service whose code is not compiled yet.
+            time.sleep(0.01 if cold else 0.0)
         if not self.path.startswith("/orders/"):
             self._answer(200, {"items": [{"id": 7}]})
             return
@@ -312,6 +319,23 @@ def study(folder: Path, text: str) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize(("warm_up", "doubted"), [("0s", True), ("{requests: 250, at_most: 20s}", False)])
+def test_a_service_that_is_not_warm_yet_is_doubted_until_its_warm_up_is_long_enough(
+    shop: str, tmp_path: Path, warm_up: str, doubted: bool
+) -> None:
+    text = (
+        f"patternbench: 1\nname: cold\nsystem: {{url: {shop}}}\nrounds: 1\nwarm_up: {warm_up}\ntime_limit: 30s\n"
+        "workload: {closed: {users: 1, requests: 600}, request: {path: /cold}}\n"
+    )
+    (tmp_path / "cold.yaml").write_text(text)
+    result = patternbench("run", str(tmp_path / "cold.yaml"), "--out", str(tmp_path / "run"))
+    (entry,) = entries(tmp_path / "run")
+    assert entry["status"] == "done", result.stderr
+    told = {doubt["kind"]: doubt for doubt in entry["doubts"]}
+    assert ("warm_up_drift" in told) == doubted
+    assert not doubted or "the service was not warm yet: set `warm_up: " in told["warm_up_drift"]["remedy"]
+
+
 def test_a_study_of_an_open_workload_runs_and_its_steps_are_reported(tmp_path: Path) -> None:
     text = (
         "workload:\n  open: {rate: [20, 40], duration: 1s}\n"
@@ -364,6 +388,14 @@ def test_a_round_that_would_outlast_its_limit_is_refused(tmp_path: Path) -> None
     said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
     assert "workload.open.duration" in said
     assert "time_limit" in said
+
+
+def test_a_warm_up_that_may_take_all_of_a_rounds_time_is_refused(tmp_path: Path) -> None:
+    written = Path(study(tmp_path, "workload: {closed: {users: 1, requests: 5}}\n"))
+    written.write_text(written.read_text().replace("warm_up: 0s", "warm_up: {requests: 9}"))
+    said = refused("run", str(written), "--out", str(tmp_path / "run"))
+    assert "warm_up: leaves nothing of the round" in said
+    assert "less than time_limit (30s)" in said
 
 
 def ended_well(out: Path) -> int:
