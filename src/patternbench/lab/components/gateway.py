@@ -20,11 +20,11 @@ from patternbench.study.units import Duration
 
 ACTS = Answers(
     "admin",
-    "/stats?filter=version_text|warming_clusters|server.state",
+    "/stats?filter=version_text|warming_clusters|server.state|workers_started",
     r'(?s)(?=.*cds\.version_text: "${self.change}")(?=.*rds\.routes\.version_text: "${self.change}")'
-    r"(?=.*warming_clusters: 0)(?=.*server\.state: 0)",
+    r"(?=.*warming_clusters: 0)(?=.*server\.state: 0)(?=.*workers_started: 1)",
 )
-"""Envoy serves, has both files of this change, and every cluster of it is in use."""
+"""Envoy serves, its workers listen, it has both files of this change, and every cluster of it is in use."""
 
 
 class Gateway(Component):
