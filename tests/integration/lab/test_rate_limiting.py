@@ -120,7 +120,12 @@ def test_nothing_is_left_when_the_system_is_taken_down(shop: Up, folder: Path) -
 
 
 def test_a_setting_that_the_filter_refuses_is_told_with_the_filters_own_words(shop: Up) -> None:
-    with pytest.raises(StartError, match=r"limits\[0\]\.limit: a sliding_window_log remembers every request"):
+    with pytest.raises(StartError, match=r"stores\.redis\.timeout: .*1s"):
+        shop(algorithm="gcra", store="redis", store_timeout="5s")
+
+
+def test_a_log_that_the_filter_cannot_keep_is_refused_before_anything_starts(shop: Up) -> None:
+    with pytest.raises(InputError, match="has a log of more requests than the filter keeps"):
         shop(algorithm="sliding_window_log", limit=10**9)
 
 
