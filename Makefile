@@ -5,11 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 ENGINE := engine/target/release/patternbench-engine
 JAR := clients/resilience4j/target/patternbench-client-resilience4j.jar
+JVM_CALLS := agents/jvm-calls/target/patternbench-jvm-calls.jar
 INSURANCE := apps/insurance/customer-core/target/customer-core-app.jar
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format clients apps setup-test contracts clean
+.PHONY: help setup quickstart test check lint format clients agents apps setup-test contracts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -27,11 +28,13 @@ check: setup $(VENV)/.stamp-dev ## lint, types and unit tests
 
 clients: $(JAR) ## build the clients that have to be built (needs a JDK 17 and Maven)
 
+agents: $(JVM_CALLS) ## build what counts calls within JVM services (needs a JDK 17 and Maven)
+
 apps: $(INSURANCE) ## build the applications that our studies measure (needs a JDK 17 and Maven)
 
 setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
 	scripts/install-test-tools
-	$(MAKE) clients apps
+	$(MAKE) clients agents apps
 	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || patternbench doctor
 
 contracts: setup ## write the checked-in schemas anew from the code
@@ -47,7 +50,7 @@ format: $(VENV)/.stamp-dev ## format every language
 	cd engine && cargo fmt --all
 
 clean: ## remove what was built (not what was measured)
-	rm -rf $(VENV) engine/target clients/*/target apps/*/target apps/*/*/target
+	rm -rf $(VENV) engine/target clients/*/target agents/*/target apps/*/target apps/*/*/target
 
 $(VENV)/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -65,6 +68,10 @@ $(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name '
 
 $(JAR): $(shell find clients/resilience4j -name target -prune -o \( -name '*.java' -o -name pom.xml \) -print)
 	cd clients/resilience4j && mvn -q -B --no-transfer-progress package -DskipTests
+	@touch $@
+
+$(JVM_CALLS): $(shell find agents/jvm-calls -name target -prune -o -type f -print)
+	cd agents/jvm-calls && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@
 
 $(INSURANCE): $(shell find apps/insurance -name target -prune -o -type f -print)

@@ -1,4 +1,4 @@
-"""Puts the native parts into a wheel: the engine's binary, the clients that have been built, and their licences."""
+"""Puts the native parts into a wheel: the engine's binary, built clients and agents, and their licences."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ class NativeParts(BuildHookInterface):
             for file in (client, *client.parent.glob(JARS)):
                 inside = file.relative_to(root / "clients").as_posix()
                 included[str(file.relative_to(root))] = f"patternbench/_clients/{inside}"
+        for jar in (root / "agents").glob("*/target/patternbench-*.jar"):
+            inside = jar.relative_to(root / "agents").as_posix()
+            included[str(jar.relative_to(root))] = f"patternbench/_agents/{inside}"
         included[str(self._notices(root))] = "patternbench/THIRD-PARTY-NOTICES.txt"
 
     def _notices(self, root: Path) -> Path:

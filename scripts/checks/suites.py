@@ -110,6 +110,7 @@ ALL = (
         again=True,
     ),
     Suite("maven", maven("clients/resilience4j"), again=True),
+    Suite("maven, calls", maven("agents/jvm-calls")),
     Suite("maven, insurance", maven("apps/insurance"), again=True),
     Suite("busted, filter", busted("filters/nginx-ratelimit")),
     Suite("busted, simulator", busted("filters/simulator")),

@@ -12,7 +12,7 @@ from rich.text import Text
 from patternbench.cli import output
 from patternbench.cli.terminal import Plain
 from patternbench.drivers import registry
-from patternbench.lab import bench, installing, machine, otel_agent, shipped, systems, tracing
+from patternbench.lab import bench, installing, machine, shipped, systems, tracing
 from patternbench.lab.needs import Need
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
@@ -46,7 +46,7 @@ def everything() -> Iterator[tuple[str, list[Need]]]:
     for name in systems.names(Path.cwd()):
         yield _titled("system", name, used), bench.needs(systems.load(name, Path.cwd()))
     if any(tracing.JVM in systems.load(name, Path.cwd()).kinds() for name in systems.names(Path.cwd())):
-        yield "traces of JVM services", [otel_agent.need()]
+        yield "traces of JVM services", tracing.needs()
     for name in registry.names():
         spec = registry.find(name, {})
         assert not isinstance(spec, Problem)

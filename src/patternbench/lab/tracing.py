@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from patternbench.lab import otel_agent
+from patternbench.lab import jvm_calls, otel_agent
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.otlp_receiver import OtlpReceiver
 from patternbench.lab.launch import Launch
+from patternbench.lab.needs import Need
 from patternbench.lab.references import reference
 from patternbench.lab.topology import Topology
 from patternbench.study.problems import Problem
@@ -28,27 +29,35 @@ JVM = "jvm_app"
 
 @dataclass(frozen=True)
 class Tracing:
-    """How a system is traced: which share of its requests, and at which port spans are received (0: any)."""
+    """How a system is traced: which share of its requests, and at which port spans are received (0: any).
+
+    Where it is ``counting``, JVMs count calls between their own classes too.
+    """
 
     share: float
     port: int = 0
+    counting: bool = False
 
 
-def tracing_of(watch: Watch) -> Tracing | None:
-    """How a system is traced of which observers are asked this; None where it is no traces."""
+def tracing_of(watch: Watch, counting: bool = False) -> Tracing | None:
+    """How a system is traced of which observers are asked this, in a counting pass or not; None without traces."""
     traces = watch.traces
     if traces is None or traces.sample.level == NOT_TRACED:
         return None
-    return Tracing(share_of(traces.sample.level), traces.port)
+    return Tracing(share_of(traces.sample.level), traces.port, counting)
 
 
 def problems(kinds: Collection[str], traces: Traces | None) -> list[Problem]:
     """What keeps components of these kinds from being traced on this machine, where that is asked for."""
     asked = traces is not None and (traces.counting_pass or any(share_of(level) for level in traces.sample))
-    need = otel_agent.need()
-    if not asked or JVM not in kinds or need.met:
-        return []
-    return [Problem(f"a `{JVM}` cannot be traced: {need.name} is missing", path="traces", hint=need.how)]
+    needed = needs(counting=traces is not None and traces.counting_pass) if asked and JVM in kinds else []
+    message = f"a `{JVM}` cannot be traced: {{}} is missing"
+    return [Problem(message.format(need.name), path="traces", hint=need.how) for need in needed if not need.met]
+
+
+def needs(counting: bool = True) -> list[Need]:
+    """What the traces of a JVM need, those of counting passes or others."""
+    return [otel_agent.need(), *([jvm_calls.need()] if counting else [])]
 
 
 def traced(topology: Topology, tracing: Tracing | None) -> Topology:
@@ -64,7 +73,9 @@ def _told(launch: Launch, tracing: Tracing) -> Launch:
     """A launch that sends its spans to the receiver. Only its name is its own affair."""
     env = {"OTEL_SERVICE_NAME": launch.name, **launch.env, **environment(tracing)}
     told = replace(launch, env=env)
-    return otel_agent.attached(told) if launch.kind == JVM else told
+    if launch.kind != JVM:
+        return told
+    return otel_agent.attached(jvm_calls.attached(told) if tracing.counting else told)
 
 
 def environment(tracing: Tracing) -> Mapping[str, str]:

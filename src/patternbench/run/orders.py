@@ -18,7 +18,7 @@ from patternbench.lab.faults import ways
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Way
 from patternbench.lab.tracing import Tracing, tracing_of
-from patternbench.plan.order import Round
+from patternbench.plan.order import OUTSIDE, Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import Entry
 from patternbench.study.models import ClientAt, Lateness, Study
@@ -59,7 +59,7 @@ class RoundOrder:
     @property
     def tracing(self) -> Tracing | None:
         """How the system is traced; None where the study asks for no traces."""
-        return tracing_of(self.watch)
+        return tracing_of(self.watch, counting=self.index == OUTSIDE)
 
     @cached_property
     def treatment(self) -> Scenario:

@@ -96,6 +96,7 @@ def test_the_wheel_carries_sources_studies_and_the_licences_of_what_it_contains(
         "_contracts/client/vectors/backoff.json",
         "_clients/native/client.yaml",
         "_clients/resilience4j/target/patternbench-client-resilience4j.jar",
+        "_agents/jvm-calls/target/patternbench-jvm-calls.jar",
         "_bin/patternbench-engine",
     ):
         assert f"patternbench/{inside}" in names

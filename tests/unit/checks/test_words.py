@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.studies import ROOT
 
-SOURCES = ("src", "engine/crates", "filters", "clients", "apps", "contracts")
+SOURCES = ("src", "engine/crates", "filters", "clients", "agents", "apps", "contracts")
 SUFFIXES = (".py", ".rs", ".lua", ".go", ".java", ".js")
 BUILT = {"target", "node_modules", ".venv", "build"}
 NAMED = re.compile(

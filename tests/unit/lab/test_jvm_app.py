@@ -74,6 +74,19 @@ def test_a_jar_that_changes_and_a_heap_of_another_size_get_archives_of_their_own
     assert len(others - {first}) == 4
 
 
+def test_a_jar_that_names_its_packages_passes_them_on_to_what_counts_calls(folder: Path) -> None:
+    assert described(folder, packages=["org.example.shop", "org.example.core"]).env["PATTERNBENCH_CALLS_PACKAGES"] == (
+        "org.example.shop,org.example.core"
+    )
+    assert "PATTERNBENCH_CALLS_PACKAGES" not in described(folder).env
+
+
+@pytest.mark.parametrize("package", ["org.example.", "org example", "*", ""])
+def test_a_name_that_is_no_package_is_refused(folder: Path, package: str) -> None:
+    with pytest.raises(ValueError, match="packages"):
+        described(folder, packages=[package])
+
+
 @pytest.mark.parametrize(
     ("settings", "path", "words"),
     [

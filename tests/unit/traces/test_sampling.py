@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tests.support.studies import EXAMPLE, changed, problems, study
 
 from patternbench.cli.main import cli
-from patternbench.lab import otel_agent
+from patternbench.lab import jvm_calls, otel_agent
 from patternbench.lab.launch import Launch
 from patternbench.lab.ready import Port
 from patternbench.lab.topology import Topology
@@ -52,7 +52,7 @@ def test_each_round_is_traced_as_its_level_says_and_a_counting_pass_wholly() -> 
     passes = counting_passes(scenarios)
     assert sorted(one.scenario for one in passes) == sorted(scenario.id for scenario in scenarios)
     assert all(one.counting for one in passes)
-    assert tracing(passes[0], scenarios[0], SAMPLES) == Tracing(1.0)
+    assert tracing(passes[0], scenarios[0], SAMPLES) == Tracing(1.0, counting=True)
 
 
 def test_scenarios_of_one_system_and_share_stay_together_as_another_share_restarts_it() -> None:
@@ -137,6 +137,31 @@ def test_a_plan_says_that_each_scenario_is_executed_once_more(tmp_path: Path) ->
     assert told.exit_code == 0, told.output
     count = len(expand(study()).scenarios)
     assert f"to count its calls: {count} counting passes" in " ".join(told.output.split())
+
+
+COUNTED = {"PATTERNBENCH_CALLS_PACKAGES": "org.example"}
+
+
+@pytest.mark.parametrize(
+    ("tracing", "env", "extensions"),
+    [
+        (Tracing(1, counting=True), COUNTED, [str(jvm_calls.jar())]),
+        (
+            Tracing(1, counting=True),
+            COUNTED | {"OTEL_JAVAAGENT_EXTENSIONS": "/own.jar"},
+            ["/own.jar", str(jvm_calls.jar())],
+        ),
+        (Tracing(1, counting=True), {}, []),
+        (Tracing(1), COUNTED, []),
+    ],
+)
+def test_a_jvm_counts_its_own_calls_in_counting_passes_alone_where_it_names_its_packages(
+    tracing: Tracing, env: dict[str, str], extensions: list[str]
+) -> None:
+    jvm = Launch(**{**vars(SHOP), "kind": "jvm_app", "traced": True, "env": env})
+    (launch, _) = traced(Topology((jvm,), ("shop",)), tracing).launches
+    assert launch.env.get("OTEL_JAVAAGENT_EXTENSIONS", "").split(",") == (extensions or [""])
+    assert ("patternbench-jvm-calls" in [need.name for need in launch.needs]) == bool(extensions)
 
 
 def test_a_system_that_is_not_traced_is_as_it_was() -> None:

@@ -7,11 +7,11 @@ import json
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from patternbench.lab import caches, java, shipped
+from patternbench.lab import caches, java, jvm_calls, shipped
 from patternbench.lab.component import Neighbours
 from patternbench.lab.launch import Launch, Preparation
 from patternbench.lab.needs import Need
@@ -31,6 +31,9 @@ WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")
 """Java archives no class data in the presence of an agent."""
 
 
+PackageName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
+
+
 def _how_to_build(beside: Path) -> str:
     """How the jar of a system file in a folder comes to be."""
     if beside.resolve() != shipped.folder("systems").resolve():
@@ -45,7 +48,8 @@ class JvmApp(Program):
 
     ``class_data_sharing``: the classes that its start loads come from an archive, which is made once per jar by a
     start before the first. ``agents`` are jars, each with what it is told after a ``=``. ``options`` are the virtual
-    machine's own, ``args`` the application's.
+    machine's own, ``args`` the application's. Calls between classes of its own ``packages`` are counted in counting
+    passes.
     """
 
     kind: ClassVar[str] = "jvm_app"
@@ -56,6 +60,7 @@ class JvmApp(Program):
     agents: list[str] = Field(default_factory=list)
     options: Words = ()
     args: Words = ()
+    packages: list[PackageName] = Field(default_factory=list)
 
     @staticmethod
     def needs() -> list[Need]:
@@ -69,6 +74,7 @@ class JvmApp(Program):
         archive = self._archive(name, jar) if self.class_data_sharing else ""
         shared = (f"-XX:SharedArchiveFile={archive}",) if archive else ()
         launch = self.launch(name, neighbours, (self._java, *agents, *shared, *self._machine(), *self._app(jar)))
+        launch = jvm_calls.counted(launch, self.packages)
         return replace(launch, prepare=self._rehearsal(jar, archive) if archive else ())
 
     @property
