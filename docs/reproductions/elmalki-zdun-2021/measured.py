@@ -30,6 +30,7 @@ TYPES = {"inmem": "in_memory", "db": "database", "dist": "distributed"}
 KEYS = ["request_bundle", "method", "size"]
 FACTORS = ["request_bundle", "parameters.method", "parameters.size"]
 MS_PER_S = 1000
+CONNECTIONS = {"reuse": "Connections kept", "new": "A new connection for each request, as published"}
 TRACED, UNTRACED = "100%", "0%"
 
 
@@ -44,9 +45,9 @@ def main() -> None:
         print(text)
 
 
-def with_share(rounds: pd.DataFrame, share: str) -> pd.DataFrame:
-    """The rounds of which that share was traced, connections kept; all where the study has one share alone."""
-    kept = rounds[rounds["connection"] == "reuse"] if "connection" in rounds else rounds
+def with_share(rounds: pd.DataFrame, share: str, connection: str = "reuse") -> pd.DataFrame:
+    """The rounds of which that share was traced, by connections; all where the study has one level alone."""
+    kept = rounds[rounds["connection"] == connection] if "connection" in rounds else rounds
     return kept[kept["traces.sample"] == share] if "traces.sample" in kept else kept
 
 
@@ -103,11 +104,16 @@ def counts_verdict(ours: pd.DataFrame) -> str:
 
 def savings(rounds: pd.DataFrame) -> Iterator[str]:
     """What a bundle saves of the total time, with intervals over rounds."""
-    table = with_share(rounds, UNTRACED)
-    compared = compare_with_baseline(table, ["request_bundle=N"], How(by=tuple(FACTORS), responses=("journey_p50",)))
-    published = read_table(TABLE).pivot(index=["method", "size"], columns="request_bundle", values="total_time")
     yield "### What a bundle saves\n"
     yield "Percent of the total time, ratio of geometric means, 95 % interval over rounds paired by block.\n"
+    for connection in rounds["connection"].unique() if "connection" in rounds else ["reuse"]:
+        yield f"{CONNECTIONS[connection]}:\n"
+        yield from _saved(with_share(rounds, UNTRACED, connection))
+
+
+def _saved(table: pd.DataFrame) -> Iterator[str]:
+    compared = compare_with_baseline(table, ["request_bundle=N"], How(by=tuple(FACTORS), responses=("journey_p50",)))
+    published = read_table(TABLE).pivot(index=["method", "size"], columns="request_bundle", values="total_time")
     yield "| function | size | saved | interval | published |"
     yield "|---|---|---|---|---|"
     for one in sorted(compared.differences, key=lambda d: (str(d.levels["parameters.method"]), _size(d))):
