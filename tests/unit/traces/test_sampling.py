@@ -100,13 +100,15 @@ def test_a_jvm_gets_the_agent_beside_the_options_that_it_has() -> None:
     assert [need.name for need in launch.needs] == ["opentelemetry-javaagent"]
 
 
-def test_a_jvm_without_the_agent_is_told_before_anything_starts(
+def test_a_jvm_without_the_agents_is_told_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     traces = study(traces="{sample: 0%, counting_pass: true}").traces
-    (problem,) = tracing_problems(["process", "jvm_app"], traces)
-    assert "a `jvm_app` cannot be traced: opentelemetry-javaagent is missing" in str(problem)
+    monkeypatch.setattr(jvm_calls, "jar", lambda: tmp_path / "none.jar")
+    (agent, extension) = tracing_problems(["process", "jvm_app"], traces)
+    assert "a `jvm_app` cannot be traced: opentelemetry-javaagent is missing" in str(agent)
+    assert "a `jvm_app` cannot be traced: patternbench-jvm-calls is missing" in str(extension)
     assert tracing_problems(["process"], traces) == []
     assert tracing_problems(["jvm_app"], None) == []
     assert tracing_problems(["jvm_app"], study(traces="{sample: 0%}").traces) == []
