@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -19,18 +20,26 @@ GLANCE_S = 0.1
 ANSWER_S = 10.0
 
 
+@dataclass(frozen=True)
+class SpansOfRound:
+    """Which spans are those of a round: the share of its requests that is traced, and from when on (Unix time, ns)."""
+
+    share: float
+    since_ns: int = 0
+
+
 @contextmanager
 def collected(
-    url: str, share: float, folder: Path, clock: Callable[[], float], pause: Callable[[float], None]
+    url: str, spans: SpansOfRound, folder: Path, clock: Callable[[], float], pause: Callable[[float], None]
 ) -> Iterator[None]:
     """Have the receiver at a URL keep what comes within, then put it into a folder. Raises ObservationError."""
     with httpx.Client(base_url=url, timeout=ANSWER_S) as client:
         with _explained(url):
-            client.post("/round").raise_for_status()
+            client.post("/round", params={"since_ns": spans.since_ns}).raise_for_status()
         yield
         with _explained(url):
             _await_quiet(client, clock, pause)
-            _fetch(client, share, folder)
+            _fetch(client, spans.share, folder)
 
 
 def _fetch(client: httpx.Client, share: float, folder: Path) -> None:

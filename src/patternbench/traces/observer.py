@@ -17,7 +17,7 @@ from patternbench.observe.seam import Kept, Observer, Settings, Watched
 from patternbench.observe.section import Section
 from patternbench.study.watching import Watch, share_of
 from patternbench.traces import responses
-from patternbench.traces.collecting import collected
+from patternbench.traces.collecting import SpansOfRound, collected
 from patternbench.traces.exported import TABLES
 from patternbench.traces.records.collected import TracedRound, read
 
@@ -38,9 +38,10 @@ class TraceObserver(Observer[TracedRound]):
         traces = watched.watch.traces
         if traces is None or RECEIVER not in watched.endpoints:
             return nullcontext()
-        return collected(
-            watched.endpoints[RECEIVER], share_of(traces.sample.level), watched.folder, time.monotonic, time.sleep
-        )
+        # Who sends to a port that the study names may live on another machine, by another clock.
+        since_ns = 0 if traces.port else time.time_ns()
+        spans = SpansOfRound(share_of(traces.sample.level), since_ns)
+        return collected(watched.endpoints[RECEIVER], spans, watched.folder, time.monotonic, time.sleep)
 
     def read(self, kept: Kept) -> TracedRound | None:
         """The spans of a round, when it was traced."""

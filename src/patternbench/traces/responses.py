@@ -63,7 +63,7 @@ FEWEST_EXPECTED = 10
 FAR = 5.0
 """Standard deviations of a binomial count: one round in three million has fewer requests than that by chance."""
 SKEW_S = 0.001
-HARMLESS = ("duplicate", "outside_a_round")
+HARMLESS = ("duplicate", "outside_a_round", "before_the_round")
 OTHER_SIGNAL = "other_signal"
 WAYS = {
     "too_many": "beyond the number that a round keeps",

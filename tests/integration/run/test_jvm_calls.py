@@ -21,7 +21,7 @@ SERVICE = {
         "name": "orders",
         "jar": "../orders.jar",
         "packages": ["org.example.orders"],
-        "ready": {"port": "http"},
+        "ready": {"path": "/ready", "status": 200},
     }
 }
 SYSTEM = {
@@ -73,6 +73,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 def test_the_counted_calls_between_classes_of_a_jvm_service_are_those_that_were_counted_by_hand(run: RunFolder) -> None:
     rounds = pd.read_parquet(run.rounds).set_index("parameters.lines")["in_memory_calls"]
     assert {int(lines): count for lines, count in rounds.items()} == {lines: 5 + 4 * lines for lines in (0, 1, 10)}
+
+
+def test_probes_of_readiness_whose_spans_come_late_are_no_requests_of_a_round(run: RunFolder) -> None:
+    assert {path for name in ("00000", *counting(run)) for path in spans(run, name)["path"]} == {
+        f"/orders/{lines}" for lines in (0, 1, 10)
+    }
 
 
 def test_a_measured_round_runs_without_the_extension_that_counts(run: RunFolder) -> None:

@@ -158,7 +158,13 @@ def test_a_body_that_is_sent_piece_by_piece_is_read_to_the_limit_and_no_further(
     async def send(message: dict[str, object]) -> None:
         told.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/v1/traces", "headers": [(b"content-type", PROTOBUF.encode())]}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/traces",
+        "query_string": b"",
+        "headers": [(b"content-type", PROTOBUF.encode())],
+    }
     asyncio.run(Receiver(spool)(scope, receive, send))  # type: ignore[arg-type]
     assert told[0]["status"] == 413
     assert 1000 - len(list(taken)) == MOST_BYTES // 100_000 + 1
@@ -221,6 +227,23 @@ def test_what_comes_between_rounds_is_counted_and_a_new_round_begins_empty(spool
     assert kept(spool)["span_id"].tolist() == [f"{3:016x}"]
 
 
+def test_spans_that_ended_before_the_round_and_come_late_are_counted_and_not_kept(spool: Spool) -> None:
+    """Probes of readiness: exporters hold their spans back."""
+    early = otlp_span(1)
+    scope = {"type": "http", "method": "POST", "path": "/round", "headers": []}
+    since = str(early.end_time_unix_nano + 1).encode()
+
+    async def send(_: object) -> None:
+        """Nobody reads it."""
+
+    asyncio.run(Receiver(spool)({**scope, "query_string": b"since_ns=" + since}, None, send))  # type: ignore[arg-type]
+    late = otlp_span(2)
+    late.end_time_unix_nano = early.end_time_unix_nano + 2
+    answers(spool, body(export(early, late)))
+    assert spool.received.left_out == {"before_the_round": 1}
+    assert kept(spool)["span_id"].tolist() == [f"{2:016x}"]
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "READ_S", 0.01)
     told: list[dict[str, object]] = []
@@ -232,7 +255,13 @@ def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: 
     async def send(message: dict[str, object]) -> None:
         told.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/v1/traces", "headers": [(b"content-type", PROTOBUF.encode())]}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/traces",
+        "query_string": b"",
+        "headers": [(b"content-type", PROTOBUF.encode())],
+    }
     asyncio.run(Receiver(spool)(scope, receive, send))  # type: ignore[arg-type]
     assert (told[0]["status"], spool.received.refused) == (408, {"too_slow": 1})
 

@@ -1,7 +1,8 @@
 """The receiver as an ASGI application: ``POST /v1/traces`` takes OTLP, ``/round`` is for whoever measures.
 
 ``POST /round`` begins a round, ``DELETE /round`` ends it, ``GET /round`` tells what came, ``GET /round/spans`` gives
-the file. A body is read to a limit, packed or not, in a bounded time, and few of them at once: who sends more waits.
+the file. Spans that ended before ``POST /round?since_ns=`` are none of the round. A body is read to a limit, packed or
+not, in a bounded time, and few of them at once: who sends more waits.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
+from urllib.parse import parse_qs
 
 import orjson
 
@@ -26,6 +28,7 @@ class Scope(TypedDict):
     type: str
     method: str
     path: str
+    query_string: bytes
     headers: Iterable[tuple[bytes, bytes]]
 
 
@@ -74,13 +77,13 @@ class Receiver:
         if path == "/round/spans":
             await _send_file(send, self._spool.path)
         elif path == "/round":
-            await _reply(send, self._round(method))
+            await _reply(send, self._round(method, scope["query_string"]))
         else:
             await _reply(send, await self._traces(method, path, _headers(scope), receive))
 
-    def _round(self, method: str) -> Answer:
+    def _round(self, method: str, query: bytes) -> Answer:
         if method == "POST":
-            self._spool.begin()
+            self._spool.begin(_since_ns(query))
         elif method == "DELETE":
             self._spool.end()
         elif method != "GET":
@@ -110,6 +113,12 @@ class Receiver:
         left_out = self._spool.take(batch)
         why = ", ".join(otlp.reasons(left_out))
         return Answer(OK, otlp.answered(left_out.total(), why, content_type), content_type)
+
+
+def _since_ns(query: bytes) -> int:
+    """From when on a round's spans end; 0 where that is not said."""
+    said = parse_qs(query.decode("latin-1")).get("since_ns", ["0"])[0]
+    return int(said) if said.isdecimal() else 0
 
 
 def _check(method: str, path: str, content_type: str) -> None:

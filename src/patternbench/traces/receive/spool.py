@@ -49,16 +49,20 @@ class Spool:
         self._writer: pq.ParquetWriter | None = None
         self._rows: list[SpanRow] = []
         self._seen: set[tuple[str, str]] = set()
+        self._since_ns = 0
 
     @property
     def open(self) -> bool:
         """Whether a round is under way."""
         return self._writer is not None
 
-    def begin(self) -> None:
-        """Begin a round: what is here of an earlier one is gone."""
+    def begin(self, since_ns: int = 0) -> None:
+        """Begin a round: what is here of an earlier one is gone, and what ended before ``since_ns`` is none of it.
+
+        Exporters hold spans back, so those of probes of readiness may come when a round has begun.
+        """
         self.end()
-        self.received, self._seen = Received(), set()
+        self.received, self._seen, self._since_ns = Received(), set(), since_ns
         self._writer = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
 
     def end(self) -> None:
@@ -89,6 +93,8 @@ class Spool:
     def _why_not(self, row: SpanRow) -> str:
         if not self.open:
             return "outside_a_round"
+        if row.end_ns < self._since_ns:
+            return "before_the_round"
         if (row.trace_id, row.span_id) in self._seen:
             return "duplicate"
         return "too_many" if self.received.kept >= self._most else ""
