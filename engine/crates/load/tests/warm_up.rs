@@ -25,7 +25,7 @@ fn a_warm_up_ends_two_ticks_at_most_after_the_last_answer_that_it_asks_for() {
     assert_eq!(rows.iter().filter(|row| !row.warm_up).count(), 200);
     assert_eq!(
         (finished.warm_up_missing, finished.elapsed.as_millis()),
-        (0, 3_500)
+        (0, 3_250)
     );
 }
 
