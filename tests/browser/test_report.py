@@ -23,8 +23,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 READY = "document.documentElement.dataset.ready === 'yes'"
 
 
-RESPONSES_SHOWN = len(RESPONSES)
-"""How many responses a run without policies, steps and limiters has values of."""
+RESPONSES_SHOWN = sum(not name.startswith(("journey", "unfinished_journey", "item")) for name in RESPONSES)
+"""How many responses a run without policies, journeys and limiters has values of."""
 
 
 @dataclass

@@ -31,7 +31,9 @@ class OneOfRun:
     load_test: LoadTest
 
 
-@click.command(epilog="Examples: patternbench loadtest results.csv --load allThreads; patternbench loadtest runs/first")
+@click.command(
+    epilog="Example: patternbench loadtest results.csv --load allThreads; of a run: patternbench loadtest runs/first"
+)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--load", help=f"Column of the load level [default: {_JMETER.load}]; of a run, a factor.")
 @click.option("--time", default=_JMETER.time, show_default=True, help="Column of the time of sending.")

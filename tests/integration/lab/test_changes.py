@@ -146,7 +146,7 @@ def test_a_file_that_does_not_act_in_time_is_told_and_the_component_is_started_a
     never = replace(configured("one", within=Duration.parse("500ms")), live=(deaf := LiveFile("config.json"),))
     host.change([never])
     deaf = replace(deaf, acts=Answers("http", "/", '"change": "1"'))
-    with pytest.raises(StartError, match=r"^shop did not act on its new config.json within 500ms: it wrote nothing$"):
+    with pytest.raises(StartError, match=r"^shop did not act on its new config.json within 500ms: "):
         host.change([replace(configured("two", within=Duration.parse("500ms")), live=(deaf,))])
     assert "shop" not in host.running
     host.change([configured("two")])
@@ -302,6 +302,11 @@ def test_nothing_is_left_when_a_change_is_interrupted(tmp_path: Path) -> None:
     host.change([configured("one"), service("other")])
     interrupted.set()
     never = LiveFile("config.json", acts=Answers("http", "/", "never"))
-    with pytest.raises(KeyboardInterrupt):
-        host.change([replace(configured("two"), live=(never,)), service("other")])
+    # A shell that starts tests in its background has them ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            host.change([replace(configured("two"), live=(never,)), service("other")])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (host.running, left_behind(str(tmp_path))) == ({}, [])

@@ -44,6 +44,7 @@ system: {name: shop, settings: {replicas: [1, 2]}}
 rounds: 1
 warm_up: 200ms
 time_limit: 20s
+lateness: {percentage: 100, floor: 1s}    # a busy machine is not what is tested
 workload:
   open: {rate: 100, duration: 2s}
   request: {path: "/items/${random:1-9}"}
