@@ -19,10 +19,10 @@ sys.path.append(str(ROOT / "studies" / "published"))
 
 from refit_2021 import NAMES, PUBLISHED, TABLE  # noqa: E402  found by the path above
 
-from patternbench.analyze.compare.comparison import Difference, How, compare_with_baseline  # noqa: E402
-from patternbench.analyze.models.diagnostics import ljung_box_test  # noqa: E402
-from patternbench.analyze.models.fit import ModelResult, fit_formulas  # noqa: E402
-from patternbench.records.tables import read_table  # noqa: E402
+from patternbench.analyze.compare.comparison import Difference, How, compare_with_baseline  # noqa: E402  after that path
+from patternbench.analyze.models.diagnostics import ljung_box_test  # noqa: E402  after that path
+from patternbench.analyze.models.fit import ModelResult, fit_formulas  # noqa: E402  after that path
+from patternbench.records.tables import read_table  # noqa: E402  after that path
 
 PAGE = Path(__file__).parents[1] / "elmalki-zdun-2021.md"
 START, END = "<!-- measured -->\n", "<!-- end of measured -->"

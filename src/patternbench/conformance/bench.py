@@ -141,7 +141,7 @@ class ClientTrial:
     def run(self, script: Callable[[int], ScriptedAnswer], users: int = 1, **changes: object) -> Outcome:
         """Run a round to its end against a script, and read all its rows."""
         play = self.target.play(script)
-        body = self.round(play, users=users, **changes)  # type: ignore[arg-type]
+        body = self.round(play, users=users, **changes)  # type: ignore[arg-type]  # any field of a round
         self.need(body)
         with self.started(body) as response:
             return _read(response, play, users)

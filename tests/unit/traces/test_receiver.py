@@ -20,11 +20,20 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from patternbench.traces.columns import SCHEMA
 from patternbench.traces.receive import app
-from patternbench.traces.receive.app import MOST_BYTES, Receiver
+from patternbench.traces.receive.app import MOST_BYTES, Receiver, Scope
 from patternbench.traces.receive.otlp import JSON, PROTOBUF, without_literals
 from patternbench.traces.receive.spool import Spool
 
 NOW = 1_700_000_000_000_000_000
+
+EXPORT: Scope = {
+    "type": "http",
+    "method": "POST",
+    "path": "/v1/traces",
+    "query_string": b"",
+    "headers": [(b"content-type", PROTOBUF.encode())],
+}
+"""What is known of an export before its body is read."""
 
 
 @pytest.fixture
@@ -158,14 +167,7 @@ def test_a_body_that_is_sent_piece_by_piece_is_read_to_the_limit_and_no_further(
     async def send(message: dict[str, object]) -> None:
         told.append(message)
 
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v1/traces",
-        "query_string": b"",
-        "headers": [(b"content-type", PROTOBUF.encode())],
-    }
-    asyncio.run(Receiver(spool)(scope, receive, send))  # type: ignore[arg-type]
+    asyncio.run(Receiver(spool)(EXPORT, receive, send))
     assert told[0]["status"] == 413
     assert 1000 - len(list(taken)) == MOST_BYTES // 100_000 + 1
 
@@ -255,14 +257,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: 
     async def send(message: dict[str, object]) -> None:
         told.append(message)
 
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v1/traces",
-        "query_string": b"",
-        "headers": [(b"content-type", PROTOBUF.encode())],
-    }
-    asyncio.run(Receiver(spool)(scope, receive, send))  # type: ignore[arg-type]
+    asyncio.run(Receiver(spool)(EXPORT, receive, send))
     assert (told[0]["status"], spool.received.refused) == (408, {"too_slow": 1})
 
 
