@@ -62,9 +62,13 @@ class Service(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+class Quiet(ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # a client that goes away in mid-request, as a probe may: no words of the service's
+
 signal.signal(signal.SIGHUP, read)
 read()
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Service).serve_forever()
+Quiet(("127.0.0.1", int(sys.argv[1])), Service).serve_forever()
 """
 
 

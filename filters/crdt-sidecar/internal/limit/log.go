@@ -2,6 +2,7 @@ package limit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -23,9 +24,28 @@ func (e Entry) compare(f Entry) int {
 type logState struct {
 	window  int64
 	entries []Entry // sorted by stamp, then replica
-	used    int64   // what all replicas hold
-	held    map[Replica]int64
-	sent    [2]int64 // own entries up to here went out at the last and at the last but one reading of Cells
+	holdings
+	sent [2]int64 // own entries up to here went out at the last and at the last but one reading of Cells
+}
+
+// holdings is what the entries of a log sum up to, by replica.
+type holdings struct {
+	used int64 // what all replicas hold
+	held map[Replica]int64
+}
+
+// count adds to what a replica holds. One that has given back more than it took holds nothing: it can't give back what
+// others took.
+func (h *holdings) count(replica Replica, units int64) {
+	if h.held == nil {
+		h.held = map[Replica]int64{}
+	}
+	h.used -= max(h.held[replica], 0)
+	h.held[replica] += units
+	h.used += max(h.held[replica], 0)
+	if h.held[replica] == 0 {
+		delete(h.held, replica)
+	}
 }
 
 func (s *logState) Room(now int64, rule Rule) int64 {
@@ -34,21 +54,22 @@ func (s *logState) Room(now int64, rule Rule) int64 {
 }
 
 func (s *logState) Wait(now int64, rule Rule, cost int64) int64 {
-	missing := cost - s.Room(now, rule)
-	if missing <= 0 {
+	if cost <= s.Room(now, rule) {
 		return 0
 	}
 	if cost > rule.Limit {
 		return Never
 	}
+	// What leaves may not be what makes room: a replica that gave back more than it still holds frees nothing with it.
+	left := holdings{s.used, maps.Clone(s.held)}
 	for i, entry := range s.entries {
-		missing -= entry.Units
+		left.count(entry.Replica, -entry.Units)
 		last := i == len(s.entries)-1 || s.entries[i+1].Stamp > entry.Stamp // of those that leave at once
-		if last && missing <= 0 {
+		if last && cost <= rule.Limit-left.used {
 			return max(entry.Stamp+s.window-now, 1)
 		}
 	}
-	return s.window // not reached: the whole log is what is missing at most
+	return s.window // not reached: an empty log has room for the limit
 }
 
 func (s *logState) Reset(now int64, _ Rule) int64 {
@@ -72,20 +93,6 @@ func (s *logState) GiveBack(self Replica, now int64, _ Rule, amount, age int64) 
 	}
 	s.add(self, now-age, -back)
 	return back
-}
-
-// count adds to what a replica holds. One that has given back more than it took holds nothing: it can't give back what
-// others took.
-func (s *logState) count(replica Replica, units int64) {
-	if s.held == nil {
-		s.held = map[Replica]int64{}
-	}
-	s.used -= max(s.held[replica], 0)
-	s.held[replica] += units
-	s.used += max(s.held[replica], 0)
-	if s.held[replica] == 0 {
-		delete(s.held, replica)
-	}
 }
 
 // add inserts an entry under the first number that is free.

@@ -120,6 +120,21 @@ func TestTheWaitIsTheFirstInstantAtWhichTheCostFits(t *testing.T) {
 	})
 }
 
+func TestTheWaitDoesNotCountOnWhatAReplicaHasAlreadyGivenBack(t *testing.T) {
+	rule, err := NewRule(SlidingWindowLog, 2, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := NewState(rule), NewState(rule)
+	Take(other, 2, testNow, rule, 1)
+	Take(one, 1, testNow+1, rule, 1)
+	GiveBack(other, 2, testNow+1, rule, 1, 0)
+	one.Merge(testNow+1, other.Cells(0))
+	if wait := one.Wait(testNow+1, rule, 2); wait != rule.Window {
+		t.Fatalf("room for two is there after %d ns, when the grant of replica 1 leaves, not after %d", rule.Window, wait)
+	}
+}
+
 func TestRoomIsTheLargestCostThatFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states, rule, now := grow(t, 2)
