@@ -63,7 +63,8 @@ class Task:
     ``told`` hears how the round is going, from a driver that says so while it drives.
     ``begun`` hears at which moment measuring begins, in nanoseconds of the monotonic clock, as soon as that is known.
     ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
-    ``warm_up`` is the longest that the warm-up takes; ``warm_up_requests`` are the answers that end it before.
+    ``warm_up`` is the longest that the warm-up takes; ``warm_up_requests`` are the answers that end it before, or it
+    ends once the service no longer gets faster (``settles``).
     ``targets`` are where load goes, in turn; a library's client sends to the first alone. ``captured`` is what the
     workload's set-up took from its answers.
     """
@@ -82,6 +83,12 @@ class Task:
     begun: Callable[[int], None] = lambda _: None
     captured: Mapping[str, str] = field(default_factory=dict)
     warm_up_requests: int | None = None
+    settles: bool = False
+
+    @property
+    def answers_end_warm_up(self) -> bool:
+        """Whether the warm-up may be over before its time."""
+        return self.settles or self.warm_up_requests is not None
 
 
 @dataclass(frozen=True)

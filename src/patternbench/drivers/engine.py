@@ -149,7 +149,7 @@ class EngineDriver:
             raise DriverError(f"the load engine refused its job: {error}") from None
         _take(out / ATTEMPTS, into)
         began = summary.generator.began_us * NS_PER_US
-        warm_up_us = summary.warm_up_us if task.warm_up_requests else task.warm_up.us
+        warm_up_us = summary.warm_up_us if task.answers_end_warm_up else task.warm_up.us
         measured_from = began + warm_up_us * NS_PER_US
         missing, cpu_s, rows = shortfall(task, summary), summary.generator_cpu_s, summary.generator.log_rows
         return DrivenRound(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
@@ -194,7 +194,7 @@ def telling(task: Task) -> Callable[[LoadProgress], None]:
     first = iter([True])
 
     def told(progress: LoadProgress) -> None:
-        measured_from_us = progress.measured_from_us if task.warm_up_requests else task.warm_up.us
+        measured_from_us = progress.measured_from_us if task.answers_end_warm_up else task.warm_up.us
         if measured_from_us is not None and next(first, False):
             began = time.monotonic_ns() - progress.elapsed_us * NS_PER_US
             task.begun(began + measured_from_us * NS_PER_US)
@@ -222,6 +222,7 @@ _IN_STUDY = {
     "allow more lateness": "allow more with `lateness` in the study",
     "max_in_flight": "`in_flight`",
     "raise warm_up_us, or lower warm_up_requests": "raise `warm_up.at_most`, or lower `warm_up.requests`",
+    "raise warm_up_us": "raise `warm_up.at_most`",
     "raise drain_us above the timeout of the steps": "look why calls took so long, or raise `time_limit`",
     "max_redirects": "`redirects`",
     "add that server to the targets": "add that server to `urls`",

@@ -53,6 +53,7 @@ def job(task: Task) -> TracedJob:
             **_around(task),
             "warm_up_us": From(task.warm_up.us, "warm_up"),
             **_said({"warm_up_requests": From(task.warm_up_requests, "warm_up.requests")}),
+            **({"warm_up_settled": From(True, "warm_up.until")} if task.settles else {}),
             "duration_us": From(duration(workload, task).us, _lasting(workload)),
             "groups": From([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
             **({"log_journeys": From(True, WORKLOAD)} if workload.tells_journeys else {}),

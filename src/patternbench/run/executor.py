@@ -162,7 +162,7 @@ class _OneRound:
         limits = (order.time_limit, order.warm_up, order.seed, order.block)
         targets = self._scenario.system.endpoints() or tuple(map(Endpoint, urls))
         task = Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
-        return replace(task, warm_up_requests=order.warm_up_requests)
+        return replace(task, warm_up_requests=order.warm_up_requests, settles=order.settles)
 
     def _driver(self, task: Task) -> Driver:
         if self._order.by_engine:
@@ -216,8 +216,9 @@ class _OneRound:
         windows = any(fault.acts and fault.when for fault in self._scenario.faults)
         if windows or steady is None or steady.us > warm_up.us:
             return []
-        drift = drift_of(attempts.read(self._folder.attempts_of(file), COLUMNS))
-        return doubts.of_warmth(drift, warm_up, self._order.warm_up_requests)
+        rows = attempts.read(self._folder.attempts_of(file), COLUMNS)
+        by_answers = self._order.settles or self._order.warm_up_requests
+        return doubts.of_warmth(drift_of(rows), warm_up, int(rows["warm_up"].sum()) if by_answers else None)
 
     def _warm_up(self, client: Client, task: Task) -> None:
         """Let a client that has just started run until it is warm: without faults, recorded, marked, in no summary."""

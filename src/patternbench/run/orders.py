@@ -55,6 +55,7 @@ class RoundOrder:
     ways: tuple[Way, ...] = ()
     watch: Watch = field(default_factory=Watch)
     warm_up_requests: int | None = None
+    settles: bool = False
 
     @property
     def tracing(self) -> Tracing | None:
@@ -129,6 +130,7 @@ class Orders:
             time_limit=study.time_limit,
             warm_up=study.longest_warm_up,
             warm_up_requests=study.warm_up_requests,
+            settles=study.settles,
             lateness=study.lateness,
             system_file=self._system_file,
             client_at=study.clients.get(scenario.client),

@@ -81,18 +81,25 @@ Order = Literal["shuffled", "fully_shuffled", "declared"]
 
 
 class WarmUp(Model):
-    """A warm-up that ends with so many answers, or after a time where they do not come."""
+    """A warm-up that ends with so many answers, or once the service has settled, or after a time at the latest."""
 
-    requests: Count
+    requests: Count | None = None
+    until: Literal["settled"] | None = None
     at_most: PositiveDuration = Duration.parse("1m")
 
+    @model_validator(mode="after")
+    def _ended_by_one(self) -> WarmUp:
+        if (self.requests is None) == (self.until is None):
+            raise ValueError("takes one of `requests` and `until`: {requests: 5000} or {until: settled}")
+        return self
 
-def _ended_by(value: object) -> Literal["time", "requests"]:
-    return "requests" if isinstance(value, (dict, WarmUp)) else "time"
+
+def _ended_by(value: object) -> Literal["time", "answers"]:
+    return "answers" if isinstance(value, (dict, WarmUp)) else "time"
 
 
 DeclaredWarmUp = Annotated[
-    Annotated[Duration, Tag("time")] | Annotated[WarmUp, Tag("requests")], Discriminator(_ended_by)
+    Annotated[Duration, Tag("time")] | Annotated[WarmUp, Tag("answers")], Discriminator(_ended_by)
 ]
 
 
@@ -163,6 +170,11 @@ class Study(Model):
     def warm_up_requests(self) -> int | None:
         """How many answers end the warm-up before; None where only time does."""
         return self.warm_up.requests if isinstance(self.warm_up, WarmUp) else None
+
+    @property
+    def settles(self) -> bool:
+        """Whether the warm-up ends before once the service no longer gets faster."""
+        return isinstance(self.warm_up, WarmUp) and self.warm_up.until is not None
 
     @property
     def engine_only(self) -> bool:

@@ -507,6 +507,12 @@ def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
     assert (made["lateness"], made["core"]) == ({"percent": 25, "floor_us": 3000}, 3)
 
 
+def test_a_warm_up_may_end_once_the_service_has_settled() -> None:
+    made = jobs.job(replace(task(TURNS, warm_up="1m"), settles=True)).job
+    jsonschema.validate(made, SCHEMA)
+    assert (made["warm_up_us"], made["warm_up_settled"]) == (60_000_000, True)
+
+
 def test_a_warm_up_may_end_by_requests_and_faults_are_told_when_it_will() -> None:
     by_requests = replace(task(TURNS, warm_up="1m"), warm_up_requests=500)
     made = jobs.job(by_requests).job

@@ -152,6 +152,15 @@ def test_a_warm_up_ends_by_time_or_by_requests() -> None:
     assert wrong.path == "warm_up.requests"
 
 
+def test_a_warm_up_may_end_once_the_service_has_settled() -> None:
+    whole = text("closed: {users: 1, duration: 1s}")
+    study = loads(whole + "warm_up: {until: settled, at_most: 30s}\n", "x.yaml")
+    assert (str(study.longest_warm_up), study.warm_up_requests, study.settles) == ("30s", None, True)
+    for both_or_none in ("{until: settled, requests: 5}", "{at_most: 30s}"):
+        (wrong,) = problems(whole + f"warm_up: {both_or_none}\n")
+        assert (wrong.path, "one of `requests` and `until`" in wrong.message) == ("warm_up", True)
+
+
 def test_a_step_has_one_body() -> None:
     found = problem("closed: {users: 1, requests: 1}", "journey: [{path: /, body: a, json: {b: 1}}]")
     assert (found.path, found.allowed) == ("workload.journey[0]", "one of body, json, form, body_file")

@@ -71,16 +71,20 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool, allowed: Latenes
 /// A warm-up that was to end by answers, and ended by its time.
 fn cold(finished: &Finished) -> Option<Doubt> {
     let missing = finished.warm_up_missing;
-    (missing > 0).then(|| Doubt {
+    let (why, remedy) = if finished.warm_up_unsettled {
+        let why = "before the service had settled".to_owned();
+        (why, "raise warm_up_us")
+    } else {
+        let why = format!("with {missing} of its answers missing");
+        (why, "raise warm_up_us, or lower warm_up_requests")
+    };
+    (missing > 0 || finished.warm_up_unsettled).then(|| Doubt {
         name: "warm_up_cut_short",
         value: missing as f64,
         bound: 0.0,
         invalidates: false,
-        message: format!(
-            "the warm-up was over after {:.1} s, with {missing} of its answers missing",
-            finished.warm_up.as_secs_f64()
-        ),
-        remedy: "raise warm_up_us, or lower warm_up_requests",
+        message: format!("the warm-up was over after {:.1} s, {why}", finished.warm_up.as_secs_f64()),
+        remedy,
     })
 }
 

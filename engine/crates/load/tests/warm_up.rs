@@ -4,7 +4,7 @@
 mod common;
 
 use common::simulated::{MS, URL, simulate};
-use common::{Server, job, ok, run, with};
+use common::{Server, job, ok, run, with, wrong_paths};
 use serde_json::json;
 
 const SECOND: i64 = 1_000_000;
@@ -76,4 +76,36 @@ fn failed_connections_warm_nothing_and_the_summary_says_what_was_missing() {
     assert!(outcome.has_doubt("warm_up_cut_short"));
     assert_eq!(outcome.summary["warm_up_us"], 300_000);
     assert!(outcome.attempts.iter().any(|attempt| !attempt.warm_up));
+}
+
+#[test]
+fn a_warm_up_until_the_service_has_settled_outlasts_its_fall_and_little_more() {
+    let closed = json!({"closed": {"users": 1}});
+    let times = json!({"warm_up_us": 600 * SECOND, "warm_up_settled": true, "duration_us": SECOND});
+    let (rows, finished) = simulate(&with(job(URL, closed, json!([{}])), times), |request| {
+        Some(((40 - request.min(3000) / 100) * MS, 200))
+    });
+    let warming = rows.iter().filter(|row| row.warm_up).count();
+    assert!((3000..3600).contains(&warming), "{warming}");
+    assert!(!finished.warm_up_unsettled);
+}
+
+#[test]
+fn a_service_that_does_not_settle_is_waited_for_no_longer_than_the_time_says_and_doubted() {
+    let server = Server::start(|_| ok(""));
+    let closed = json!({"closed": {"users": 1, "think_us": 10_000}});
+    let times = json!({"warm_up_us": 300_000, "warm_up_settled": true, "duration_us": 100_000});
+    let outcome = run(&with(job(&server.url(), closed, json!([{}])), times));
+    assert!(outcome.has_doubt("warm_up_cut_short"));
+    assert_eq!(outcome.summary["warm_up_us"], 300_000);
+}
+
+#[test]
+fn a_warm_up_ends_by_a_number_of_answers_or_once_settled_but_not_by_both() {
+    let both = json!({"warm_up_requests": 5, "warm_up_settled": true, "duration_us": SECOND});
+    let closed = json!({"closed": {"users": 1}});
+    assert_eq!(
+        wrong_paths(&with(job(URL, closed, json!([{}])), both)),
+        ["warm_up_settled"]
+    );
 }

@@ -167,7 +167,7 @@ impl Round {
             targets,
             limits: Limits::default(),
             warm_up: 0,
-            warm_up_requests: None,
+            warm_up_end: None,
             duration: self.time_limit,
             drain: ENDLESS,
             policies: self.policies,

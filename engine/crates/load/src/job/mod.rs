@@ -29,6 +29,15 @@ const TICK: Nanos = 250_000_000;
 /// How many attempts may be told one by one.
 const MOST_TRACED: u64 = 10_000;
 
+/// What ends a warm-up before its time does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarmUpEnd {
+    /// So many answers.
+    Answers(u64),
+    /// The service no longer gets faster.
+    Settled,
+}
+
 /// All that one round of load needs to know.
 pub struct Job {
     /// How late the generator itself may be.
@@ -43,10 +52,10 @@ pub struct Job {
     pub targets: Vec<(Target, u32)>,
     /// What is accepted of an answer.
     pub limits: Limits,
-    /// The first part of the round, recorded and marked; at most that long where a count ends it.
+    /// The first part of the round, recorded and marked; at most that long where answers end it.
     pub warm_up: Nanos,
-    /// How many answers end the warm-up before its time does.
-    pub warm_up_requests: Option<u64>,
+    /// What ends the warm-up before its time does.
+    pub warm_up_end: Option<WarmUpEnd>,
     /// How long new calls begin after the warm-up; endless when only counts end the load.
     pub duration: Nanos,
     /// How long answers are waited for after the last call has begun.
@@ -138,7 +147,7 @@ impl Job {
     }
 }
 
-const JOB: [&str; 20] = [
+const JOB: [&str; 21] = [
     "lateness",
     "core",
     "priority",
@@ -149,6 +158,7 @@ const JOB: [&str; 20] = [
     "limits",
     "warm_up_us",
     "warm_up_requests",
+    "warm_up_settled",
     "duration_us",
     "drain_us",
     "policies",
@@ -172,7 +182,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         .and_then(|node| targets(&node, &tls.clone().unwrap_or_default()));
     let limits = object.or("limits", Limits::default(), limits);
     let warm_up = object.or("warm_up_us", 0, time);
-    let warm_up_requests = object.maybe("warm_up_requests", |node| node.whole(1..=1_000_000_000));
+    let warm_up_end = warm_up_end(&object);
     let duration = object.maybe("duration_us", positive_time);
     let drain = object.or("drain_us", 30_000_000_000, time);
     let log_attempts = object.or("log_attempts", true, Node::flag);
@@ -213,7 +223,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         targets: targets?,
         limits: limits?,
         warm_up: warm_up?,
-        warm_up_requests: warm_up_requests?,
+        warm_up_end: warm_up_end?,
         duration: duration.unwrap_or(u64::MAX / 4),
         drain: drain?,
         policies: policies?,
@@ -226,6 +236,20 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         tick: TICK,
         ends_without_sockets: false,
     })
+}
+
+fn warm_up_end(object: &Object<'_>) -> Option<Option<WarmUpEnd>> {
+    let answers = object.maybe("warm_up_requests", |node| node.whole(1..=1_000_000_000));
+    let settled = object.or("warm_up_settled", false, Node::flag);
+    match (answers?, settled?) {
+        (Some(_), true) => {
+            let node = object.get("warm_up_settled")?;
+            node.wrong("false, or no warm_up_requests", "only one of the two can end the warm-up");
+            None
+        }
+        (Some(count), false) => Some(Some(WarmUpEnd::Answers(count))),
+        (None, settled) => Some(settled.then_some(WarmUpEnd::Settled)),
+    }
 }
 
 fn must_end(node: &Node<'_>, duration: Option<Nanos>, groups: &[Group]) {

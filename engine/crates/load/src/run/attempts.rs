@@ -181,8 +181,8 @@ impl<W: World> Runner<W> {
         let index = attempt.session;
         let step = step_of(job, &self.sessions[index]);
         let (_, success) = judge(ended);
-        if self.warm_up_left.is_some() && matches!(ended, Ended::Answer(..)) {
-            self.warmed(job);
+        if self.warming.is_open() && matches!(ended, Ended::Answer(..)) {
+            self.warmed(job, now.saturating_sub(attempt.start));
         }
         if let Ended::Failure(failure) = ended {
             self.failures[failure as usize] += 1;

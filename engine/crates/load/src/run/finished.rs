@@ -46,10 +46,12 @@ pub struct Finished {
     pub abandoned: u64,
     /// Journeys that ended, of those that began after the warm-up.
     pub journeys: u64,
-    /// How long the warm-up was, and how many answers were missing when its time was over.
+    /// How long the warm-up was.
     pub warm_up: Duration,
-    /// See `warm_up`.
+    /// How many answers were missing when the time of the warm-up was over.
     pub warm_up_missing: u64,
+    /// Whether the service was still getting faster when the time of the warm-up was over.
+    pub warm_up_unsettled: bool,
     /// Redirects that were not followed, one of each kind with how many there were, warm-up included.
     pub refused: Vec<(Refusal, u64)>,
     /// Why TLS failed for the first time, when it did.

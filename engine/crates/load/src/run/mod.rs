@@ -28,6 +28,7 @@ mod trace;
 mod turn;
 mod users;
 mod verdict;
+mod warm_up;
 mod wires;
 mod world;
 

@@ -41,8 +41,8 @@ pub struct Runner<W: World> {
     /// When answers are no longer waited for.
     pub give_up: Nanos,
     pub warm_up: Nanos,
-    /// How many more answers end the warm-up.
-    pub warm_up_left: Option<u64>,
+    /// What ends the warm-up before its time.
+    pub warming: WarmUp,
     pub last_end: Nanos,
     pub failures: [u64; Failure::ALL.len()],
     pub measured_failures: [u64; Failure::ALL.len()],
@@ -87,7 +87,7 @@ impl<W: World> Runner<W> {
             end,
             give_up: end.saturating_add(job.drain),
             warm_up: job.warm_up,
-            warm_up_left: job.warm_up_requests,
+            warming: WarmUp::new(job.warm_up_end),
             last_end: 0,
             failures: [0; Failure::ALL.len()],
             measured_failures: [0; Failure::ALL.len()],

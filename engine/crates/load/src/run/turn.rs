@@ -4,6 +4,7 @@ use super::finished::{Finished, Generator, RunError};
 use super::runner::Runner;
 use super::timers::Alarm;
 use super::verdict::Ended;
+use super::warm_up::WarmUp;
 use super::wires::Key;
 use super::world::World;
 use crate::job::Job;
@@ -18,7 +19,7 @@ const TIMERS_AT_ONCE: usize = 64;
 impl<W: World> Runner<W> {
     pub(super) fn begin(&mut self, job: &Job) {
         self.world.begin();
-        if self.warm_up_left.is_none() {
+        if !self.warming.is_open() {
             self.log.measures_from(self.warm_up / 1000);
         }
         for group in 0..job.groups.len() {
@@ -50,17 +51,17 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Counts an answer of the warm-up; the last of those that it asks for ends it.
+    /// Counts an answer of the warm-up; the last that it needs ends it.
     ///
     /// The end is a tick after the next one, so that whoever listens knows it beforehand, and no attempt that has ended
     /// changes its side.
-    pub(super) fn warmed(&mut self, job: &Job) {
-        let Some(left) = self.warm_up_left.as_mut().filter(|left| **left > 0) else {
+    pub(super) fn warmed(&mut self, job: &Job, took: Nanos) {
+        if !self.warming.answered(took) {
             return;
-        };
-        *left -= 1;
+        }
+        self.warming = WarmUp::Over;
         let soon = self.next_tick + self.tick;
-        if *left > 0 || soon >= self.warm_up {
+        if soon >= self.warm_up {
             return;
         }
         self.warm_up = soon;
@@ -106,7 +107,7 @@ impl<W: World> Runner<W> {
     fn tick(&mut self, now: Nanos) {
         if now >= self.next_tick {
             self.next_tick = now - now % self.tick + self.tick;
-            if self.warm_up_left > Some(0) && (now..=now + self.tick).contains(&self.warm_up) {
+            if self.warming.is_open() && (now..=now + self.tick).contains(&self.warm_up) {
                 self.log.measures_from(self.warm_up / 1000);
             }
             let in_flight = self.groups.iter().map(|group| u64::from(group.in_flight)).sum();
@@ -175,7 +176,8 @@ impl<W: World> Runner<W> {
             abandoned: self.abandoned,
             journeys: self.journeys,
             warm_up: Duration::from_nanos(self.warm_up),
-            warm_up_missing: self.warm_up_left.unwrap_or(0),
+            warm_up_missing: self.warming.missing(),
+            warm_up_unsettled: self.warming.is_settling(),
             refused: self.refused,
             tls_reason: self.tls_reason,
             told: self.trace.map(|trace| trace.into_told()),
