@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -93,7 +94,7 @@ def missing(spec: ClientSpec) -> list[Problem]:
 
 def _ours(name: str) -> ClientSpec:
     path = FOLDER / name / "client.yaml"
-    file = cast(ClientFile, validated(ClientFile, parse(read_text(path), str(path))))
+    file = _read(path, path.stat().st_mtime_ns)
     binary = engine.find()
     places = {"${here}": str(path.parent), "${engine}": str(binary or "")}
     command = tuple(_filled(word, places) for word in file.command)
@@ -101,6 +102,12 @@ def _ours(name: str) -> ClientSpec:
     how = shipped.how_to_build("clients") if shipped.from_wheel() else file.how
     needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, how))}
     return ClientSpec(name, command, needs=tuple(needs.values()), limits=tuple(file.limits))
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, _modified_ns: int) -> ClientFile:
+    """A client's file. It is asked for again before each round, so that it is read anew only once it has changed."""
+    return cast(ClientFile, validated(ClientFile, parse(read_text(path), str(path))))
 
 
 def _program(command: str, how: str) -> Need:

@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +32,7 @@ from patternbench.lab.ready import Starting, announcements
 from patternbench.lab.references import producers, resolved
 from patternbench.lab.running import CHANGE, Running, value_of
 from patternbench.lab.topology import in_order
+from patternbench.lab.workers import AtOnce
 
 GLANCE_S = 0.02
 """How often something that is awaited is looked at."""
@@ -134,18 +135,20 @@ class LocalHost:
         reasons = changes.starts(declared, order, {**self._ended(), **anew})
         self._take_down(self.running.keys() - {launch.name for launch in order if launch.name not in reasons})
         chosen = ports.chosen({_told(launch): launch.ports for launch in order if launch.name in reasons})
-        self._side_by_side(order, partial(self._brought, chosen, reasons))
+        as_before = not reasons and order == [declared[launch.name] for launch in order]
+        workers = AtOnce() if as_before else ThreadPoolExecutor(len(order))
+        self._bring(order, partial(self._brought, chosen, reasons), workers)
 
     def _ended(self) -> dict[str, str]:
         """What is known of each component that has ended."""
         return {name: running.process.why_not() for name, running in self.running.items() if not running.process.alive}
 
-    def _side_by_side(self, order: Sequence[Launch], bring: Callable[[Launch, Needed], Running]) -> None:
+    def _bring(self, order: Sequence[Launch], bring: Callable[[Launch, Needed], Running], workers: Executor) -> None:
         """Bring each component as soon as what it needs is there; when one fails, what is not there yet is ended."""
         begun: dict[str, Future[Running]] = {}
         try:
-            with ThreadPoolExecutor(max(len(order), 1)) as pool:
-                self._bring_all(order, bring, pool, begun)
+            with workers:
+                self._bring_all(order, bring, workers, begun)
         except StartError:
             self.running = {name: future.result() for name, future in begun.items() if future.exception() is None}
             self._end_strays()
@@ -162,13 +165,13 @@ class LocalHost:
         self,
         order: Sequence[Launch],
         bring: Callable[[Launch, Needed], Running],
-        pool: ThreadPoolExecutor,
+        workers: Executor,
         begun: dict[str, Future[Running]],
     ) -> None:
         try:
             for launch in order:
                 needed = {name: begun[name] for name in producers(launch)}
-                begun[launch.name] = pool.submit(bring, launch, needed)
+                begun[launch.name] = workers.submit(bring, launch, needed)
             for future in as_completed(begun.values()):
                 future.result()
         except BaseException:

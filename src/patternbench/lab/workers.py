@@ -1,0 +1,27 @@
+"""Who carries out what a host has to do for each component: threads side by side, or the caller, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class AtOnce(Executor):
+    """Carries each call out before the next is given.
+
+    Where nothing has to be waited for, threads cost more than the work: a system that stays up as it is, asked before
+    each round, took 10 ms with them.
+    """
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The future of a call that is over."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(call(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - it is the caller's, who asks the future
+            future.set_exception(error)
+        return future
