@@ -206,6 +206,15 @@ def test_a_component_that_is_not_wanted_any_more_ends_and_a_new_one_starts(host:
     assert not left_behind(str(host.folder / "one"))
 
 
+def test_no_thread_is_asked_for_a_system_that_stays_as_it_is(host: LocalHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.change([limited(5), service("other")])
+    monkeypatch.setattr("patternbench.lab.host.ThreadPoolExecutor", None)
+    host.change([limited(5), service("other")])
+    assert (list(host.running), host.started) == (["shop", "other"], [])
+    with pytest.raises(TypeError):
+        host.change([limited(6), service("other")])
+
+
 def test_a_component_that_was_killed_is_started_anew_with_its_last_words_as_the_reason(host: LocalHost) -> None:
     host.change([limited(5), service("other")])
     host.running["shop"].process.signal("SIGKILL")
