@@ -102,6 +102,11 @@ class RunFolder:
         """Let others write again."""
         if self._lock:
             self._lock.close()
+            self._lock = None
+
+    def __reduce__(self) -> tuple[type[RunFolder], tuple[Path]]:
+        """For another process, which reads the same folder and holds no lock of ours."""
+        return type(self), (self.path,)
 
     def attempts_of(self, name: str) -> Path:
         """The Parquet file of a round's attempts; ``name`` is its index of five digits, or a warm-up's name.
