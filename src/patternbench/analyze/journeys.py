@@ -26,10 +26,11 @@ _Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class JourneyTimes:
-    """The seconds of every journey that ended, and whether it was good."""
+    """The seconds of every journey that ended, whether it was good, and when it began (intended, in microseconds)."""
 
     seconds: _Floats
     good: _Bools
+    began_us: _Ints
 
 
 def journey_times(rows: pd.DataFrame, warm: _Ints, last: _Ints, success: _Bools) -> tuple[JourneyTimes, int]:
@@ -39,7 +40,7 @@ def journey_times(rows: pd.DataFrame, warm: _Ints, last: _Ints, success: _Bools)
     call's deciding row, `success` whether the call was good. A round without journeys has none.
     """
     if "journey" not in rows:
-        return JourneyTimes(np.array([]), np.array([], dtype=bool)), 0
+        return JourneyTimes(np.array([]), np.array([], dtype=bool), np.array([], dtype=np.int64)), 0
     journey = rows["journey"].to_numpy(np.int64)
     failed = np.unique(journey[last[~success]])
     kept = ~np.isin(journey, warm)
@@ -51,7 +52,7 @@ def journey_times(rows: pd.DataFrame, warm: _Ints, last: _Ints, success: _Bools)
     np.maximum.at(ended, position, _waited_for(rows)[kept])
     np.logical_or.at(over, position, rows["ends_journey"].to_numpy(bool)[kept])
     seconds = (ended - began)[over] * _MICRO
-    return JourneyTimes(seconds, ~np.isin(number[over], failed)), int((~over).sum())
+    return JourneyTimes(seconds, ~np.isin(number[over], failed), began[over]), int((~over).sum())
 
 
 def _waited_for(rows: pd.DataFrame) -> _Ints:

@@ -37,7 +37,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.failures import CAUSES, failures_by_cause
-from patternbench.analyze.journeys import ITEMS, JOURNEYS, journey_times, of_items, of_journeys
+from patternbench.analyze.journeys import ITEMS, JOURNEYS, JourneyTimes, journey_times, of_items, of_journeys
 
 TABLE_2 = (
     "SuccessfulCalls",
@@ -147,15 +147,30 @@ def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[s
 
 def _journeys(attempts: pd.DataFrame, measured: _Bools, calls: _Calls, span: float) -> dict[str, float]:
     """Give what journeys and items came to, without the journeys that touch the warm-up."""
-    rows, warm = attempts[measured], attempts["warm_up"].to_numpy(bool)
-    early = attempts["journey"].to_numpy(np.int64)[warm] if "journey" in attempts else np.array([], dtype=np.int64)
-    times, unfinished = journey_times(rows, early, calls.last, calls.success)
+    rows = attempts[measured]
+    times, unfinished = journey_times(rows, _warm_journeys(attempts), calls.last, calls.success)
     return {
         **of_journeys(times, unfinished, span),
         **_quantiles("journey_", times.seconds),
         **_quantiles("journey_success_", times.seconds[times.good]),
         **of_items(rows, calls.last, calls.success, span),
     }
+
+
+def _warm_journeys(attempts: pd.DataFrame) -> _Ints:
+    """Number the journeys that touch the warm-up."""
+    warm = attempts["warm_up"].to_numpy(bool)
+    return attempts["journey"].to_numpy(np.int64)[warm] if "journey" in attempts else np.array([], dtype=np.int64)
+
+
+def ended_journeys(attempts: pd.DataFrame) -> JourneyTimes:
+    """Give the journeys of one round that ended, of those that do not touch the warm-up.
+
+    Raises ValueError when a column is missing.
+    """
+    _, calls, _, _ = _parts(attempts)
+    times, _ = journey_times(attempts[_measured(attempts)], _warm_journeys(attempts), calls.last, calls.success)
+    return times
 
 
 def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:

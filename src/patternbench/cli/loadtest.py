@@ -40,6 +40,13 @@ class OneOfRun:
 @click.option("--response", default=_JMETER.response, show_default=True, help="Column of the response time.")
 @click.option("--status", default=_JMETER.status, show_default=True, help="Column of the status code.")
 @click.option(
+    "--unit",
+    type=click.Choice(["request", "journey"]),
+    default="request",
+    show_default=True,
+    help="Of a run: what counts as one.",
+)
+@click.option(
     "--window",
     type=click.IntRange(min=5),
     help="Requests per smoothing window [default: a twentieth, at most 10,000].",
@@ -55,6 +62,7 @@ def loadtest(
     time: str,
     response: str,
     status: str,
+    unit: load_tests.Unit,
     window: int | None,
     seed: int,
     json: JsonWish,
@@ -63,10 +71,10 @@ def loadtest(
     """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet), or a run's folder.
 
     Of a run every attempt is a request, and the load is the one factor that its load varies, or that --load names.
-    There is a load test for each combination of the other factors' levels.
+    With --unit journey every journey is one: an operation, however many requests it takes. There is a load test for each combination of the other factors' levels.
     """
     if data.is_dir():
-        tests = _of_run(data, load, window, seed)
+        tests = _of_run(data, load, unit, window, seed)
         json.fulfil(lambda: loadtests_json(tests))
     else:
         columns = Columns(load=load or _JMETER.load, time=time, response=response, status=status)
@@ -79,10 +87,12 @@ def loadtest(
             _print(one)
 
 
-def _of_run(folder: Path, load: str | None, window: int | None, seed: int) -> list[OneOfRun]:
+def _of_run(
+    folder: Path, load: str | None, unit: load_tests.Unit, window: int | None, seed: int
+) -> list[OneOfRun]:
     run = RunFolder(folder)
     run.check()
-    parts = load_tests.requests_of(run, load)
+    parts = load_tests.requests_of(run, load, unit)
     columns = load_tests.COLUMNS
     return [OneOfRun(dict(part.levels), analyze_load_test(part.requests, columns, window, seed)) for part in parts]
 

@@ -16,6 +16,7 @@ from patternbench.cli.terminal import printable
 from patternbench.lab import bench, systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
+from patternbench.lab.references import URL
 from patternbench.study.problems import InputError, Problem
 
 LOOK_EVERY_S = 0.5
@@ -40,8 +41,9 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
         try:
             with bench.named(system, levels, Path(folder)) as running:
                 tell(running, json_)
-                if system.first_request and not json_:
-                    click.echo(with_addresses(system.first_request, running.endpoints()))
+                first = system.first_request_with(levels)
+                if first and not json_:
+                    click.echo(with_addresses(first, running.endpoints()))
                 return keep(running, stop)
         except StartError as error:
             raise InputError(Problem(str(error), path=system_name)) from None
@@ -58,8 +60,13 @@ def tell(running: Bench, json_: bool) -> None:
 
 
 def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
-    """A text in which ``${NAME.url}`` is where that component is reached."""
-    return re.sub(r"\$\{([\w-]+)\.url\}", lambda match: endpoints.get(match[1], match[0]), text).rstrip()
+    """A text in which ``${NAME.url}`` is where that component is reached, ``${NAME.ENDPOINT}`` one of its others."""
+
+    def address(match: re.Match[str]) -> str:
+        name, what = match.groups()
+        return endpoints.get(name if what == URL else f"{name}.{what}", match[0])
+
+    return re.sub(r"\$\{([\w-]+)\.([\w-]+)\}", address, text).rstrip()
 
 
 def keep(running: Bench, stop: threading.Event) -> int:

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from patternbench.lab.calls import Call
 from patternbench.lab.component import Component, Neighbours, existing_file
 from patternbench.lab.launch import File, Launch, Live, LiveCall, LiveFile, ResourceLimits, Stop
-from patternbench.lab.ready import Http, LogLine, Port, Ready
+from patternbench.lab.ready import Http, InTurn, LogLine, Port, Ready
 from patternbench.study.parts import misplaced
 from patternbench.study.problems import InputError, Problem, did_you_mean
 from patternbench.study.units import Duration, PositiveDuration
@@ -92,13 +92,16 @@ BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_below)]
 SignalName = Annotated[str, AfterValidator(_signal)]
 PortName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 PortNumber = Annotated[int, Field(ge=0, le=65535)]
+HttpUrl = Annotated[str, Field(pattern=r"^(http://|\$\{)\S+$")]
+"""Of HTTP, or a reference to one with what follows it: ``${gateway.url}/health``."""
 
 
 class ReadySettings(BaseModel):
     """When a program is ready: it answers a path, writes a line, or accepts connections; exactly one of them.
 
     ``path`` is asked at the port of that name, the first one by default, and answered with ``status``, or with any
-    below 500 where none is said. ``log`` is a regular expression for a line.
+    below 500 where none is said. ``log`` is a regular expression for a line. ``then`` are URLs, of other components
+    too, that must be answered well (200 to 299) after that, one after another.
     """
 
     model_config = CLOSED
@@ -106,6 +109,7 @@ class ReadySettings(BaseModel):
     status: Annotated[int, Field(ge=100, le=599)] | None = None
     port: str | None = None
     log: Annotated[str, Field(min_length=1)] | None = None
+    then: list[HttpUrl] = Field(default_factory=list)
 
     @field_validator("log")
     @classmethod
@@ -123,6 +127,10 @@ class ReadySettings(BaseModel):
 
     def within_ports(self, ports: Mapping[str, int], path: str) -> Ready:
         """What a host looks at; raises InputError, at the path of the setting, where it names no port."""
+        own = self._own_way(ports, path)
+        return InTurn(own, tuple(self.then)) if self.then else own
+
+    def _own_way(self, ports: Mapping[str, int], path: str) -> Ready:
         if self.log is not None:
             return LogLine(self.log)
         port = self.port or next(iter(ports), "")

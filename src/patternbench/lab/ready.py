@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 LOOPBACK = "127.0.0.1"
 ANSWER_S = 1.0
@@ -68,7 +69,7 @@ class Http:
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
-        answer = _answer(starting.ports[self.port], self.path, most=0)
+        answer = _answer(LOOPBACK, starting.ports[self.port], self.path, most=0)
         if answer is None:
             return False
         return answer[0] == self.status if self.status else answer[0] < self.below
@@ -84,7 +85,7 @@ class Answers:
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
-        status, body = _answer(starting.ports[self.port], self.path, MOST_BYTES) or (0, "")
+        status, body = _answer(LOOPBACK, starting.ports[self.port], self.path, MOST_BYTES) or (0, "")
         return status == HTTPStatus.OK and re.search(self.pattern, body, re.MULTILINE) is not None
 
 
@@ -111,6 +112,18 @@ class LogLine:
 
 
 @dataclass(frozen=True)
+class InTurn:
+    """It is ready in a way of its own, and then URLs, of others too, are answered well, each once those before are."""
+
+    first: Ready
+    urls: tuple[str, ...]
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return self.first.met(starting) and all(_answers_well(url) for url in self.urls)
+
+
+@dataclass(frozen=True)
 class Succeeds:
     """A command ends well: for components that bring a probe of their own."""
 
@@ -121,9 +134,17 @@ class Succeeds:
         return starting.succeeds(self.command, ANSWER_S)
 
 
-def _answer(port: int, path: str, most: int) -> tuple[int, str] | None:
-    """The status and so many bytes of the body that a port of ours answers to a GET; None when it does not answer."""
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=ANSWER_S)
+def _answers_well(url: str) -> bool:
+    """Whether a URL of HTTP answers a GET with a status from 200 to 299."""
+    parts = urlsplit(url)
+    path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+    status, _ = _answer(parts.hostname or LOOPBACK, parts.port or http.client.HTTP_PORT, path, most=0) or (0, "")
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _answer(host: str, port: int, path: str, most: int) -> tuple[int, str] | None:
+    """The status and so many bytes of the body that a server answers to a GET; None when it does not answer."""
+    connection = http.client.HTTPConnection(host, port, timeout=ANSWER_S)
     try:
         connection.request("GET", path)
         response = connection.getresponse()

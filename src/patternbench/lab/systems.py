@@ -33,7 +33,28 @@ ALL_URLS = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.urls\}")
 """Stands for the URLs of all components of an entry, between commas."""
 
 
-class SystemEntry(BaseModel):
+class OnLevels(BaseModel):
+    """What a system file says for some levels of its settings alone."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    when: dict[str, object] = {}
+    unless: dict[str, object] = {}
+
+    def is_called_for(self, levels: Mapping[str, list[object]]) -> bool:
+        """Whether ``when`` holds for some level of each of its settings, and ``unless`` not for all of any."""
+        when = (any(level in _several(values) for level in levels[name]) for name, values in self.when.items())
+        unless = (all(level in _several(values) for level in levels[name]) for name, values in self.unless.items())
+        return all(when) and not any(unless)
+
+
+class FirstRequest(OnLevels):
+    """A first request to try, which `up` prints."""
+
+    text: str
+
+
+class SystemEntry(OnLevels):
     """What a system file says of a component: its name, when it is in use, and how many of it there are.
 
     All the rest are its own settings.
@@ -42,20 +63,12 @@ class SystemEntry(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
     name: str | None = None
-    when: dict[str, object] = {}
-    unless: dict[str, object] = {}
     replicas: object = 1
 
     @property
     def own(self) -> dict[str, object]:
         """The settings of the component itself, which its kind checks."""
         return self.model_extra or {}
-
-    def is_called_for(self, levels: Mapping[str, list[object]]) -> bool:
-        """Whether ``when`` holds for some level of each of its settings, and ``unless`` not for all of any."""
-        when = (any(level in _several(values) for level in levels[name]) for name, values in self.when.items())
-        unless = (all(level in _several(values) for level in levels[name]) for name, values in self.unless.items())
-        return all(when) and not any(unless)
 
     def components(self, name: str, values: Mapping[str, object]) -> list[str]:
         """The names of its components: its own for one, numbered names for several; raises InputError for none."""
@@ -81,11 +94,11 @@ class WrittenSystem(Settable):
     about: str
     components: Annotated[list[dict[str, SystemEntry]], Field(min_length=1)]
     endpoint: str | list[str]
-    first_request: str = ""
+    first_request: str | list[FirstRequest] = ""
 
     @model_validator(mode="after")
     def _conditions_on_settings(self) -> WrittenSystem:
-        for kind, entry in self._entries():
+        for kind, entry in (*self._entries(), *(("first_request", part) for part in self._first_requests())):
             for name in (*entry.when, *entry.unless):
                 if name not in self.settings:
                     context = {"kind": kind, "name": name, "allowed": ", ".join(self.settings)}
@@ -93,10 +106,17 @@ class WrittenSystem(Settable):
         return self
 
     def endpoints(self, settings: Mapping[str, object]) -> list[str]:
-        """The components that load goes to with these settings, in turn."""
+        """The components that load goes to with these settings, in turn: of those that it names, the ones in use."""
         entries = [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
         groups = self.groups(settings)
-        return [component for entry in entries for component in groups.get(entry, [entry])]
+        left_out = {entry.name or kind for kind, entry in self._entries()} - groups.keys()
+        in_use = [groups.get(entry, [entry]) for entry in entries if entry not in left_out]
+        return [component for group in in_use for component in group] or entries
+
+    def first_request_with(self, settings: Mapping[str, object]) -> str:
+        """What to try first with these settings; nothing where the file says nothing."""
+        levels = {name: [value] for name, value in self._values(settings).items()}
+        return "\n".join(part.text.rstrip() for part in self._first_requests() if part.is_called_for(levels))
 
     def with_settings(self, settings: Mapping[str, object]) -> list[tuple[str, str, dict[str, object]]]:
         """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level.
@@ -141,6 +161,10 @@ class WrittenSystem(Settable):
 
     def _used_with(self, values: Mapping[str, object]) -> list[tuple[str, SystemEntry]]:
         return self._used({name: [value] for name, value in values.items()})
+
+    def _first_requests(self) -> list[FirstRequest]:
+        written = self.first_request
+        return [FirstRequest(text=written)] if isinstance(written, str) else written
 
     def _entries(self) -> list[tuple[str, SystemEntry]]:
         return [next(iter(entry.items())) for entry in self.components]

@@ -1,4 +1,7 @@
-"""Which combinations of levels are run: ``exclude`` leaves some out, ``zip`` moves levels together, a part samples."""
+"""Which combinations of levels are run.
+
+``exclude`` leaves some out, ``zip`` moves levels together, ``faults`` lets one of them act at a time, a part samples.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,15 @@ def select(scenarios: list[Scenario], factors: Factors, design: Design, seed: in
     tests += [_not_excluded(rule) for rule in design.exclude]
     chosen = fraction.reduced([scenario.levels for scenario in scenarios], factors, design, seed)
     pairs = zip(scenarios, chosen, strict=True)
-    kept = [scenario for scenario, keep in pairs if keep and all(test(scenario.levels) for test in tests)]
+    possible = (scenario for scenario, keep in pairs if keep and all(test(scenario.levels) for test in tests))
+    kept = [scenario for scenario in possible if design.faults == "together" or _at_most_one_fault(scenario)]
     if not kept:
         raise InputError(Problem("leaves no scenario to run", path="design"))
     return kept
+
+
+def _at_most_one_fault(scenario: Scenario) -> bool:
+    return sum(fault.acts for fault in scenario.faults) <= 1
 
 
 def _moves_together(group: list[str], factors: Factors) -> Callable[[dict[str, Level]], bool]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from patternbench.analyze.load.loadtest import Columns
+from patternbench.analyze.metrics import ended_journeys
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors, Level
 from patternbench.records import attempts, journal, stored, tables
@@ -16,8 +19,13 @@ from patternbench.report.labels import numeric
 from patternbench.study.problems import InputError, Problem, did_you_mean
 from patternbench.study.roles import Role
 
+MS_PER_S, US_PER_MS = 1e3, 1e3
 COLUMNS = Columns(load="load", time="time", response="response", status="status")
 """The columns of the requests: the level, milliseconds of Unix time, milliseconds, a status or what came instead."""
+NOT_AS_EXPECTED = "not as expected"
+"""What stands before the status of an answer that the study did not expect, such as one that lacks parts."""
+Unit = Literal["request", "journey"]
+"""What counts as one: an attempt on the wire, or a journey from its first intended start to its last end."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +37,12 @@ class LoadRequests:
     requests: pd.DataFrame
 
 
-def requests_of(run: RunFolder, wanted: str | None = None) -> list[LoadRequests]:
+def requests_of(run: RunFolder, wanted: str | None = None, unit: Unit = "request") -> list[LoadRequests]:
     """The load tests of a run, over the factor that is ``wanted`` or the only one that its load varies.
 
-    Every attempt on the wire after the warm-up is a row, its response time from its intended start; only rounds that
-    are valid count. Raises InputError where no factor can be told, TableError where no round counts.
+    Every attempt on the wire after the warm-up is a row, its response time from its intended start, or every journey
+    that ended; only rounds that are valid count. ``block`` is that of a row's round. Raises InputError where no factor
+    can be told, or rounds have no journeys, TableError where no round counts.
     """
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
@@ -42,7 +51,7 @@ def requests_of(run: RunFolder, wanted: str | None = None) -> list[LoadRequests]
     others = [name for name in factors if factors[name].varies and name != factor]
     levels = {scenario.id: scenario.levels for scenario in planned.scenarios}
     parts: dict[tuple[tuple[str, Level], ...], list[pd.DataFrame]] = {}
-    for row in _requests(run, rounds):
+    for row in _requests(run, rounds, ROWS[unit]):
         of_scenario = levels[row.scenario]
         key = tuple((name, of_scenario[name]) for name in others if name in of_scenario)
         load = numeric(of_scenario.get(factor), factors[factor].unit)
@@ -56,20 +65,45 @@ class _OfRound:
     requests: pd.DataFrame
 
 
-def _requests(run: RunFolder, rounds: pd.DataFrame) -> Iterator[_OfRound]:
+def _requests(run: RunFolder, rounds: pd.DataFrame, rows_of: Rows) -> Iterator[_OfRound]:
     files = journal.files_of_rounds(run.journal)
-    for number, scenario, started in zip(rounds["round"], rounds["scenario"], rounds["started"], strict=True):
-        rows = attempts.read(run.attempts_of(files[number]))
-        sent = rows[~rows["warm_up"] & (rows["attempt"] > 0)]
-        told = {
-            "time": started * 1e3 + sent["intended_us"] / 1e3,
-            "response": (sent["end_us"] - sent["intended_us"]) / 1e3,
-            "status": sent["status"]
-            .astype("Int64")
-            .astype(str)
-            .where(sent["status"].notna(), sent["outcome"].astype(str)),
+    columns = (rounds[name] for name in ("round", "block", "scenario", "started"))
+    for number, block, scenario, started in zip(*columns, strict=True):
+        rows = rows_of(attempts.read(run.attempts_of(files[number])))
+        yield _OfRound(scenario, rows.assign(time=started * MS_PER_S + rows["time"], block=block))
+
+
+def _sent(rows: pd.DataFrame) -> pd.DataFrame:
+    """The attempts on the wire after the warm-up; ``time`` is in milliseconds from the round's start."""
+    sent = rows[~rows["warm_up"] & (rows["attempt"] > 0)]
+    status, outcome = sent["status"].astype("Int64").astype(str), sent["outcome"].astype(str)
+    unexpected = (outcome == "expectation_failed") & sent["status"].notna()
+    told = status.where(~unexpected, f"{NOT_AS_EXPECTED} (" + status + ")")
+    return pd.DataFrame(
+        {
+            "time": sent["intended_us"] / US_PER_MS,
+            "response": (sent["end_us"] - sent["intended_us"]) / US_PER_MS,
+            "status": told.where(sent["status"].notna(), outcome),
+            "step": sent["step"].astype(str),
+            "attempt": sent["attempt"],
         }
-        yield _OfRound(scenario, pd.DataFrame(told))
+    )
+
+
+def _travelled(rows: pd.DataFrame) -> pd.DataFrame:
+    """The journeys that ended; ``time`` is in milliseconds from the round's start. Raises InputError without any."""
+    if "journey" not in rows:
+        message = "the rounds of this run tell of no journeys"
+        raise InputError(Problem(message, "--unit", allowed="request", hint="a study with `journey` or `journeys` has"))
+    ended = ended_journeys(rows)
+    status = np.where(ended.good, "good", "failed")
+    return pd.DataFrame(
+        {"time": ended.began_us / US_PER_MS, "response": ended.seconds * MS_PER_S, "status": status}
+    )
+
+
+Rows = Callable[[pd.DataFrame], pd.DataFrame]
+ROWS: dict[Unit, Rows] = {"request": _sent, "journey": _travelled}
 
 
 def _chosen(factors: Factors, wanted: str | None) -> str:

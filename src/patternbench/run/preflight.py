@@ -101,16 +101,31 @@ def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
 def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """Faults that would act nowhere, or at no time, in some scenario."""
     file = systems.file_of(study.system, inputs.beside) if study.faults else None
-    different = {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}
-    problems = [problem for system in different.values() for problem in _misplaced_faults(study, system, file)]
+    wanted = _faults_by_system(study, plan)
+    problems = [problem for system, numbers in wanted for problem in _misplaced_faults(study, system, numbers, file)]
     problems += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
     return distinct(problems)
 
 
-def _misplaced_faults(study: Study, system: System, file: SystemFile | None) -> list[Problem]:
+def _faults_by_system(study: Study, plan: Plan) -> list[tuple[System, set[int]]]:
+    """Each different system of a plan with the numbers of the faults that need their place in it.
+
+    A fault needs its place where it acts in some scenario; one that acts in none needs it everywhere.
+    """
+    every, acting = set(range(len(study.faults))), dict[str, set[int]]()
+    different = {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}
+    for scenario in plan.scenarios:
+        numbers = {number for number, fault in enumerate(scenario.faults) if fault.acts}
+        acting.setdefault(content_id(scenario.system.configuration), set()).update(numbers)
+    idle = every - set().union(*acting.values())
+    return [(system, acting[key] | idle) for key, system in different.items()]
+
+
+def _misplaced_faults(study: Study, system: System, numbers: set[int], file: SystemFile | None) -> list[Problem]:
+    """What is wrong with the places of those faults of a study in a system."""
     with suppress(InputError):  # settings that no component takes are told of by themselves
         topology = ways.topology_of(system, file)
-        return list(ways.problems(study.faults, topology)) if topology else []
+        return list(ways.problems(study.faults, topology, numbers)) if topology else []
     return []
 
 

@@ -121,6 +121,7 @@ class Design(Model):
 
     exclude: list[dict[str, object]] = Field(default_factory=list)
     zip: list[list[str]] = Field(default_factory=list)
+    faults: Literal["together", "one_at_a_time"] = "together"
     fraction: Fraction | None = None
     latin_hypercube: Annotated[int, Field(ge=2, le=100_000)] | None = None
 

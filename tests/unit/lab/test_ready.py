@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab.ready import Announced, Answers, Http, LogLine, Port, Succeeds, announcements
+from patternbench.lab.ready import Announced, Answers, Http, InTurn, LogLine, Port, Succeeds, announcements
 
 
 @dataclass
@@ -141,3 +141,13 @@ def test_a_line_of_the_log_is_looked_for_by_its_pattern() -> None:
 def test_a_probe_of_the_components_own_decides() -> None:
     assert not Succeeds(("redis-cli", "ping")).met(Starting())
     assert Succeeds(("redis-cli", "ping")).met(Starting(works=True))
+
+
+def test_urls_are_asked_after_the_own_way_and_each_once_those_before_are_answered_well(closed: Starting) -> None:
+    with serving(answers(204)) as well, serving(answers(503)) as badly:
+        good, bad = (f"http://127.0.0.1:{one.ports['http']}/list?x=1" for one in (well, badly))
+        up = Starting(text="up\n")
+        assert InTurn(LogLine("up"), (good, good)).met(up)
+        assert not InTurn(LogLine("up"), (good, bad)).met(up)
+        assert not InTurn(LogLine("down"), (good,)).met(up)
+        assert not InTurn(LogLine("up"), (f"http://127.0.0.1:{closed.ports['http']}",)).met(up)

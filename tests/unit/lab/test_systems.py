@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from patternbench.cli.up import with_addresses
 from patternbench.lab import bench, systems
 from patternbench.lab.components import KINDS
 from patternbench.lab.systems import SystemFile
@@ -209,3 +210,34 @@ def test_leases_of_what_computes_times_are_no_scenarios_of_the_shop() -> None:
     assert shop.refused({"algorithm": "gcra", "synchronisation": "lazy"}) is not None
     assert shop.refused({"algorithm": "gcra"}) is None
     assert shop.refused({"algorithm": "token_bucket", "synchronisation": "eager"}) is None
+
+
+def test_load_goes_to_those_endpoints_that_are_in_use(tmp_path: Path) -> None:
+    either = FILE.replace("endpoint: [one, two]", "endpoint: [redis, shop]")
+    pair = system(tmp_path, either)
+    assert pair.endpoints({}) == ["shop"]
+    assert pair.endpoints({"store": "redis"}) == ["redis", "shop"]
+
+
+def test_an_endpoint_that_no_level_of_the_scenario_calls_for_is_told(tmp_path: Path) -> None:
+    pair = system(tmp_path, FILE.replace("endpoint: [one, two]", "endpoint: redis"))
+    (problem,) = bench.settings_problems(pair, {})
+    assert "load goes to `redis`, which is not among the components in use" in problem.message
+
+
+def test_what_to_try_first_depends_on_the_levels_and_names_the_addresses(tmp_path: Path) -> None:
+    parts = """\
+first_request:
+  - {text: "curl ${one.url}/items"}
+  - {when: {store: redis}, text: "see ${redis.admin}, ${nobody.url}"}
+"""
+    pair = system(tmp_path, FILE + parts)
+    assert pair.first_request_with({}) == "curl ${one.url}/items"
+    both = pair.first_request_with({"store": "redis"})
+    addresses = {"one": "http://127.0.0.1:1", "redis.admin": "http://127.0.0.1:2"}
+    assert with_addresses(both, addresses) == "curl http://127.0.0.1:1/items\nsee http://127.0.0.1:2, ${nobody.url}"
+
+
+def test_a_first_request_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="first_request depends on `stor`, which is no setting"):
+        system(tmp_path, FILE + "first_request: [{when: {stor: redis}, text: curl}]\n")

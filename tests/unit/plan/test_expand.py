@@ -201,3 +201,22 @@ def test_every_level_of_a_scenario_is_a_value_of_its_type() -> None:
     assert scenario.strategy.retry is not None
     assert isinstance(scenario.workload.closed.think_time.level, Duration)
     assert isinstance(scenario.strategy.retry.max_attempts.level, int)
+
+
+FAULTS = """\
+patternbench: 1
+name: faulty
+system: target
+workload: {open: {rate: 10, duration: 9s}}
+faults:
+  - {freeze: {}, where: target, when: {from: 1s, for: [0ms, 1s]}}
+  - {crash: {}, where: target, when: {from: 3s, for: [0ms, 2s]}}
+  - {abort: {percentage: [0, 20]}}
+"""
+
+
+def test_faults_act_one_at_a_time_where_the_design_says_so() -> None:
+    assert len(expand(study(FAULTS)).scenarios) == 8
+    alone = expand(study(FAULTS + "design: {faults: one_at_a_time}\n")).scenarios
+    acting = [[fault.kind for fault in scenario.faults if fault.acts] for scenario in alone]
+    assert sorted(acting) == [[], ["abort"], ["crash"], ["freeze"]]

@@ -93,3 +93,41 @@ def test_a_factor_that_holds_no_numbers_is_no_load(tmp_path: Path) -> None:
         load_tests.requests_of(run, "architecture")
     with pytest.raises(InputError, match="did you mean `users`"):
         load_tests.requests_of(run, "user")
+
+
+def with_journeys(table: pa.Table) -> pa.Table:
+    """The same attempts as journeys of two: the first of the warm-up, the last of them cut off."""
+    columns = {"journey": [0, 0, 1, 1, 2], "ends_journey": [False, True, False, True, False]}
+    unknown = pa.nulls(len(table), pa.uint32())
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values))
+    return table.append_column("items", unknown).append_column("failed_items", unknown)
+
+
+def test_a_journey_is_one_where_journeys_are_asked_for(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", ["gateway"])
+    for index, users in enumerate(USERS):
+        attempts.write(run.attempts_of(f"{index:05d}"), with_journeys(attempts_of(users, 1.0)))
+    (only,) = load_tests.requests_of(run, unit="journey")
+    assert only.requests.groupby("load")["response"].first().tolist() == [20.0, 30.0, 40.0, 50.0]
+    assert only.requests["status"].tolist() == ["failed"] * 4
+    assert only.requests["time"].tolist() == [1020.0] * 4
+    result = CliRunner().invoke(loadtest, [str(run.path), "--unit", "journey"])
+    assert "Most failures: 100 % at load 10" in result.stdout
+
+
+def test_rounds_without_journeys_are_no_load_test_of_journeys(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="tell of no journeys"):
+        load_tests.requests_of(run_of(tmp_path / "run", ["gateway"]), unit="journey")
+
+
+def test_an_answer_that_lacks_what_was_expected_is_told_apart_from_good_ones(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", ["gateway"])
+    for index, users in enumerate(USERS):
+        frame = attempts_of(users, 1.0).to_pandas().astype({"outcome": str})
+        frame.loc[1, ["outcome", "success"]] = ["expectation_failed", False]
+        table = pa.Table.from_pandas(frame, preserve_index=False).cast(attempts.SCHEMA)
+        attempts.write(run.attempts_of(f"{index:05d}"), table)
+    (only,) = load_tests.requests_of(run)
+    assert set(only.requests["status"]) == {"200", "not as expected (200)", "503", "timeout"}
+    assert set(only.requests["block"]) == {0}

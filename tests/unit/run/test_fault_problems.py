@@ -40,3 +40,17 @@ def test_a_way_that_only_some_levels_of_a_setting_make_is_refused() -> None:
 def test_all_faults_that_act_nowhere_are_told_of_at_once() -> None:
     found = problems("- {freeze: {}, where: targt}\n- {stall: {percentage: 5}, where: a -> target}\n")
     assert ["did you mean `target`?" in found[0], "allowed: edge -> envoy, envoy -> target" in found[1]] == [True, True]
+
+
+def test_a_fault_needs_its_place_in_the_scenarios_alone_in_which_it_acts() -> None:
+    stores = "shop-behind-two-balancers, settings: {store: [redis, memory]}"
+    cut = "- {freeze: {}, where: redis, when: {from: 1s, for: [0ms, 1s]}}\n"
+    where = "faults[0].where: there is no such component"
+    assert [where in problem for problem in problems(cut, stores)] == [True]
+    assert problems(cut + "design: {exclude: [{store: memory, freeze.when.for: 1s}]}\n", stores) == []
+
+
+def test_a_fault_that_acts_in_no_scenario_needs_its_place_all_the_same() -> None:
+    stores = "shop-behind-two-balancers, settings: {store: [redis, memory]}"
+    found = problems("- {freeze: {}, where: redis, when: {from: 1s, for: 0ms}}\n", stores)
+    assert ["there is no such component" in problem for problem in found] == [True]

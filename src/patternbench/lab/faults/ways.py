@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from patternbench.lab import bench, envoy
 from patternbench.lab.bench import proxy_name
@@ -79,9 +79,16 @@ def _envoy_can(fault: Fault) -> bool:
     return fault.kind in BY_ENVOY and envoy.is_exact(fault)
 
 
-def problems(faults: Sequence[Fault], topology: Topology) -> Iterator[Problem]:
-    """The faults that act nowhere in a system, or where their kind cannot, each at its place in the study."""
+def problems(
+    faults: Sequence[Fault], topology: Topology, numbers: Collection[int] | None = None
+) -> Iterator[Problem]:
+    """The faults that act nowhere in a system, or where their kind cannot, each at its place in the study.
+
+    ``numbers`` are those of the faults to look at: all of them unless it says otherwise.
+    """
     for number, fault in enumerate(faults):
+        if numbers is not None and number not in numbers:
+            continue
         for located in at_each(fault, topology.groups):
             yield from _located_problems(located, topology, f"faults[{number}].where")
 

@@ -1,0 +1,66 @@
+"""What a disturbance in the middle of a round did to its operations, and when they were as before again.
+
+An operation is as before when it was good and took at most three times what 95 of 100 good ones took before the
+disturbance; a second of the round is as before when four of five of the operations that began in it were, or all but
+one. So single slow operations are no disturbance: of rounds in which nothing happens at most 2 in 100 have a second that counts as
+disturbed (simulated in tests for exponential and log-normal times, at 10 operations per second and more).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+_SLOWER = 3.0
+_USUAL = 0.95
+_FEWEST = 20
+_AS_BEFORE = 0.8
+
+_Floats = npt.NDArray[np.float64]
+_Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What a disturbance did.
+
+    `affected` is the percentage of the operations that began during it and were not as before (NaN without any).
+    `seen_after` is how many seconds after its begin the first disturbed second began, None without one.
+    `recovered_after` is how many seconds after its end the last disturbed second was over: 0 when none came later,
+    None when the round ended before.
+    """
+
+    affected: float
+    seen_after: float | None
+    recovered_after: float | None
+
+
+def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: float) -> Recovery | None:
+    """Judge the operations of one round, of which one entry each says when it began, how long it took, if it was good.
+
+    Times are in seconds of the round; the disturbance lasts from `start` to `end`. None when fewer than 20 good
+    operations began before it, which say what is usual.
+    """
+    usual = seconds[(began < start) & good]
+    if len(usual) < _FEWEST:
+        return None
+    as_before = good & (seconds <= _SLOWER * np.quantile(usual, _USUAL))
+    during = (began >= start) & (began < end)
+    affected = 100.0 * float(np.mean(~as_before[during])) if during.any() else np.nan
+    disturbed = _disturbed(began[began >= start] - start, as_before[began >= start])
+    if not len(disturbed):
+        return Recovery(affected, None, 0.0)
+    over = start + float(disturbed[-1]) + 1.0
+    last = int(began.max() - start)
+    recovered = None if disturbed[-1] >= last else max(over - end, 0.0)
+    return Recovery(affected, float(disturbed[0]), recovered)
+
+
+def _disturbed(since: _Floats, as_before: _Bools) -> npt.NDArray[np.int64]:
+    """The seconds since the begin, by number, in which too few operations were as before."""
+    second = since.astype(np.int64)
+    total = np.bincount(second)
+    kept = np.bincount(second, weights=as_before)
+    return np.flatnonzero((total - kept > 1) & (kept < _AS_BEFORE * total))
