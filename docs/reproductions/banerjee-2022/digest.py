@@ -1,0 +1,214 @@
+"""Reads runs of the cinema's studies into the tables beside this file, from which the page is written.
+
+A run's folder has every request; the page needs a row for each round. Which study a run is of says its own study file:
+``cinema-load-tests`` (also ``-quick`` and ``-full``), ``cinema-open``, ``cinema-burst``, ``cinema-faults``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.load.loadtest import PUBLISHED_WINDOW, smooth
+from patternbench.analyze.metrics import ended_journeys
+from patternbench.analyze.recovery import Recovery, recovery
+from patternbench.records import attempts, journal, tables
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import Acted, Entry
+from patternbench.report import load_tests
+from patternbench.study.load import load
+from patternbench.study.problems import InputError, Problem
+
+HERE = Path(__file__).parent
+LOAD, SMOOTHED, OPEN, BURST, FAULTS = ("load", "smoothed", "open", "burst", "faults")
+"""The tables, each ``NAME.parquet``."""
+DRAWN_USERS = (10, 100)
+"""The loads whose times are drawn request by request, as in the thesis."""
+MOST_POINTS = 1000
+US_PER_S = 1e6
+BURST_FROM_S, BURST_TO_S = 20.0, 30.0
+ASKS = ("ask for",)
+"""How the names of steps begin that are the first of two requests of an operation."""
+CONFIRMING, MAKING = ("make", "fetch reservation"), ("make", "ask for reservation")
+LATE_S = 1.0
+OF_LOAD = [
+    "architecture", "test", "users", "block", "requests", "mean_ms", "failed", "incomplete", "operations",
+    "operation_ms", "operation_p95_ms", "operation_failed", "asked_again",
+]  # fmt: skip
+
+
+def tables_of(folder: Path) -> dict[str, pd.DataFrame]:
+    """The tables that a run gives, by name; raises InputError for a run of another study."""
+    run = RunFolder(folder)
+    run.check()
+    name = load(run.study).name
+    readers = [reader for start, reader in READERS.items() if name.startswith(start)]
+    if not readers:
+        allowed = ", ".join(f"{start}*" for start in READERS)
+        raise InputError(Problem("is of no study of this page", file=str(folder), value=name, allowed=allowed))
+    return readers[0](run)
+
+
+def kept() -> dict[str, pd.DataFrame]:
+    """The tables beside this file that are there, by name."""
+    paths = {name: HERE / f"{name}.parquet" for name in (LOAD, SMOOTHED, OPEN, BURST, FAULTS)}
+    return {name: pd.read_parquet(path) for name, path in paths.items() if path.is_file()}
+
+
+def keep(made: Mapping[str, pd.DataFrame]) -> None:
+    """Put tables beside this file."""
+    for name, table in made.items():
+        table.to_parquet(HERE / f"{name}.parquet", index=False, compression="zstd")
+
+
+def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round of first requests and of operations; the times of some loads, as they are and smoothed."""
+    requests = {_key(part): part.requests for part in load_tests.requests_of(run, "users")}
+    journeys = {_key(part): part.requests for part in load_tests.requests_of(run, "users", "journey")}
+    rows = [row for key in requests for row in _load_rows(key, requests[key], journeys[key])]
+    drawn = [points for key in requests for points in _points(key, _first(requests[key]))]
+    return {LOAD: pd.DataFrame(rows, columns=OF_LOAD), SMOOTHED: pd.concat(drawn, ignore_index=True)}
+
+
+def _key(part: load_tests.LoadRequests) -> tuple[str, str]:
+    return str(part.levels["architecture"]), str(part.levels["parameters.test"])
+
+
+def _first(requests: pd.DataFrame) -> pd.DataFrame:
+    """The requests that the thesis sent: of each step the first, and none that asks again."""
+    return requests[requests["attempt"] == 1]
+
+
+def _load_rows(key: tuple[str, str], requests: pd.DataFrame, journeys: pd.DataFrame) -> Iterator[list[object]]:
+    operations = dict(list(journeys.groupby(["load", "block"])))
+    for (users, block), sent in _first(requests).groupby(["load", "block"]):
+        ended = operations[users, block]
+        incomplete = sent["status"].str.startswith(f"{load_tests.NOT_AS_EXPECTED} (2")
+        failed = ~incomplete & ~sent["status"].str.startswith("2")
+        begun = int((~sent["step"].str.startswith("fetch")).sum())
+        yield [
+            *key, int(users), int(block), len(sent), sent["response"].mean(), 100 * failed.mean(),
+            100 * incomplete.mean(), len(ended), ended["response"].mean(), ended["response"].quantile(0.95),
+            100 * (ended["status"] == "failed").mean(), 100 * (failed | incomplete).sum() / begun,
+        ]  # fmt: skip
+
+
+def _points(key: tuple[str, str], requests: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """First requests in the order of sending, some of them as they are, and all of them smoothed."""
+    for users in DRAWN_USERS:
+        rows = requests[requests["load"] == users].sort_values("time", kind="stable")
+        if rows.empty:
+            continue
+        numbered = rows.assign(time=np.arange(len(rows), dtype=float))
+        thinned = numbered.iloc[np.unique(np.linspace(0, len(rows) - 1, min(MOST_POINTS, len(rows))).astype(int))]
+        curve = smooth(float(users), numbered, PUBLISHED_WINDOW)
+        yield _drawn(key, users, "raw", thinned["time"].to_numpy(), thinned["response"].to_numpy())
+        yield _drawn(key, users, "smoothed", curve.times, curve.values)
+
+
+def _drawn(key: tuple[str, str], users: int, kind: str, number: object, ms: object) -> pd.DataFrame:
+    architecture, test = key
+    return pd.DataFrame(
+        {"architecture": architecture, "test": test, "users": users, "kind": kind, "request": number, "ms": ms}
+    )
+
+
+def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: times of operations, what was lost, and the depth of the queues."""
+    rounds = tables.read_table(run.path)
+    arrivals = rounds["journeys"] + rounds["unfinished_journeys"] + rounds["TotalCalls"] * rounds["dropped_rate"] / 100
+    lost = arrivals - rounds["journeys"] * (1 - rounds["journey_failure_rate"] / 100)
+    columns = {
+        "architecture": rounds["architecture"],
+        "rate": rounds["rate"].astype(float),
+        "block": rounds["block"],
+        "p50_ms": rounds["journey_p50"] * 1e3,
+        "p95_ms": rounds["journey_p95"] * 1e3,
+        "done_per_s": rounds["journeys_per_s"],
+        "lost": 100 * lost / arrivals,
+        "queued": rounds["series.queued.max"],
+    }
+    return {OPEN: pd.DataFrame(columns)}
+
+
+def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: what the burst did to operations, and when they were as before."""
+    rows = [
+        {"architecture": row.architecture, "peak": float(row.peak), "block": row.block, "queued": row.queued}
+        | _recovered(attempts.read(run.attempts_of(row.file)), BURST_FROM_S, BURST_TO_S)
+        for row in _rounds(run, {"peak": "spike.peak", "queued": "series.queued.max"})
+    ]
+    return {BURST: pd.DataFrame(rows)}
+
+
+def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: what the fault did to operations, when they were as before, and what became of reservations."""
+    entries = {entry.round: entry for entry in journal.read(run.journal) if entry.counts}
+    rows = [
+        {"architecture": row.architecture, "breaker": bool(row.breaker), "block": row.block, "fault": _named(acted)}
+        | _of_fault(attempts.read(run.attempts_of(row.file)), acted, row.stored)
+        for row in _rounds(run, {"breaker": "breaker", "stored": "series.stored.last"})
+        for acted in [_acted(entries[row.round])]
+    ]
+    return {FAULTS: pd.DataFrame(rows)}
+
+
+def _rounds(run: RunFolder, columns: Mapping[str, str]) -> Iterator[object]:
+    """The rounds that count, with the name of each one's attempts, and columns under names of their own."""
+    rounds, files = tables.read_table(run.path), journal.files_of_rounds(run.journal)
+    suffixed = {name: next(c for c in rounds.columns if str(c).endswith(column)) for name, column in columns.items()}
+    shown = pd.DataFrame({name: rounds[column] for name, column in suffixed.items()})
+    shown = shown.assign(**{name: rounds[name] for name in ("architecture", "block", "round")})
+    yield from shown.assign(file=[files[number] for number in rounds["round"]]).itertuples(index=False)
+
+
+def _acted(entry: Entry) -> Acted | None:
+    return entry.faults[0] if entry.faults else None
+
+
+def _named(acted: Acted | None) -> str:
+    return f"{acted.kind} {acted.where}" if acted else "none"
+
+
+def _of_fault(rows: pd.DataFrame, acted: Acted | None, stored: float) -> dict[str, object]:
+    good, step = rows["success"].astype(bool), rows["step"].astype(str)
+    confirmed = int((good & step.isin(CONFIRMING)).sum())
+    asked = int((step.isin(MAKING) & (rows["attempt"] == 1)).sum())
+    ended = ended_journeys(rows)
+    told = {
+        "failed": 100 * float(np.mean(~ended.good)),
+        "late": 100 * float(np.mean(ended.good & (ended.seconds > LATE_S))),
+        "incomplete": int(((rows["outcome"] == "expectation_failed") & rows["status"].between(200, 299)).sum()),
+        "lost": max(confirmed - stored, 0),
+        "doubled": max(stored - asked, 0),
+        "failure_ms": _failure_ms(rows, acted),
+    }
+    span = (acted.began_us / US_PER_S, acted.ended_us / US_PER_S) if acted else (np.inf, np.inf)
+    return told | _recovered(rows, *span)
+
+
+def _failure_ms(rows: pd.DataFrame, acted: Acted | None) -> float:
+    """The middle time of requests that failed and were sent while a fault acted, in milliseconds; NaN without any."""
+    if acted is None:
+        return np.nan
+    sent = rows[rows["start_us"].between(acted.began_us, acted.ended_us) & (rows["attempt"] > 0)]
+    failed = sent[(sent["status"] >= 500) | sent["outcome"].isin(["timeout", "connection_error"])]
+    return float((failed["end_us"] - failed["start_us"]).median() / 1e3)
+
+
+def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object]:
+    ended = ended_journeys(rows)
+    judged = recovery(ended.began_us / US_PER_S, ended.seconds, ended.good, start, end) if np.isfinite(end) else None
+    judged = judged or Recovery(np.nan, None, None)
+    return {"affected": judged.affected, "seen_after": judged.seen_after, "recovered_after": judged.recovered_after}
+
+
+READERS: Mapping[str, Callable[[RunFolder], dict[str, pd.DataFrame]]] = {
+    "cinema-load-tests": of_load_tests,
+    "cinema-open": of_open,
+    "cinema-burst": of_bursts,
+    "cinema-faults": of_faults,
+}

@@ -1,0 +1,80 @@
+"""Draws what the cinema measured as the thesis drew it: times request by request, statuses, means over users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import altair as alt
+import pandas as pd
+from digest import LOAD, SMOOTHED
+from published import CASES, MEAN_FIGURES, STATUS_FIGURES, TIME_FIGURES, of
+
+from patternbench.report import svg
+from patternbench.report.pages.model_figures import COLOURS, spec
+
+HERE = Path(__file__).parent
+WIDTH, HEIGHT = 380, 220
+STATUS = ["complete", "not complete", "failed"]
+
+
+def draw(tables: dict[str, pd.DataFrame], to: Path = HERE) -> list[str]:
+    """Draw each figure of the load tests that were measured into a folder, and list their names."""
+    drawn = dict(_figures(tables[LOAD], tables[SMOOTHED])) if LOAD in tables else {}
+    for name, chart in drawn.items():
+        (to / f"{name}.svg").write_text(svg.draw(spec(chart)), encoding="utf-8")
+    return list(drawn)
+
+
+def _figures(load: pd.DataFrame, smoothed: pd.DataFrame) -> Iterator[tuple[str, alt.TopLevelMixin]]:
+    for case, test in MEAN_FIGURES:
+        rows, points = (_of(table, CASES[case], test) for table in (load, smoothed))
+        if len(rows):
+            yield _name(TIME_FIGURES[case, test]), times(points)
+            yield _name(STATUS_FIGURES[case, test]), statuses(rows)
+            yield _name(MEAN_FIGURES[case, test]), means(rows, of(case, test))
+
+
+def _of(table: pd.DataFrame, architecture: str, test: str) -> pd.DataFrame:
+    return table[(table["architecture"] == architecture) & (table["test"] == test)]
+
+
+def _name(figure: str) -> str:
+    return f"figure-{figure.replace('.', '-')}"
+
+
+def times(points: pd.DataFrame) -> alt.TopLevelMixin:
+    """Times of first requests in the order of sending, as they are (dots) and smoothed (line), beside each other."""
+    raw, curve = (points[points["kind"] == kind].round(3) for kind in ("raw", "smoothed"))
+    panels = [_panel(raw, curve, int(users)) for users in sorted(points["users"].unique())]
+    return alt.hconcat(*panels)
+
+
+def _panel(raw: pd.DataFrame, curve: pd.DataFrame, users: int) -> alt.LayerChart:
+    x = alt.X("request:Q", title="request, in the order of sending")
+    y = alt.Y("ms:Q", title="response time, ms")
+    dots = alt.Chart(raw[raw["users"] == users]).mark_circle(size=6, opacity=0.35, color=COLOURS[0]).encode(x=x, y=y)
+    line = alt.Chart(curve[curve["users"] == users]).mark_line(color=COLOURS[1], strokeWidth=2).encode(x=x, y=y)
+    return (dots + line).properties(width=WIDTH, height=HEIGHT, title=f"{users} users")
+
+
+def statuses(rows: pd.DataFrame) -> alt.TopLevelMixin:
+    """Shares of first requests: complete, answered well without all parts, failed; means over rounds."""
+    shares = rows.groupby("users")[["failed", "incomplete"]].mean()
+    table = shares.rename(columns={"incomplete": STATUS[1]}).assign(**{STATUS[0]: 100 - shares.sum(axis=1)})
+    long = table.reset_index().melt("users", var_name="answer", value_name="percent").round(3)
+    colour = alt.Color("answer:N", sort=STATUS, scale=alt.Scale(domain=STATUS, range=[COLOURS[2], COLOURS[4], COLOURS[1]]))
+    bars = alt.Chart(long).mark_bar().encode(x="users:O", y=alt.Y("percent:Q", title="% of requests"), color=colour)
+    return bars.properties(width=WIDTH, height=HEIGHT)
+
+
+def means(rows: pd.DataFrame, published: pd.DataFrame) -> alt.TopLevelMixin:
+    """Means of first requests over users: each round, their mean with its line, and the published means (grey)."""
+    x, y = alt.X("users:Q"), alt.Y("mean_ms:Q", title="mean response time, ms")
+    ours = rows[["users", "mean_ms"]].round(3)
+    middle = ours.groupby("users", as_index=False)["mean_ms"].mean().round(3)
+    dots = alt.Chart(ours).mark_circle(size=24, opacity=0.4, color=COLOURS[0]).encode(x=x, y=y)
+    mean = alt.Chart(middle).mark_line(point=True, color=COLOURS[0]).encode(x=x, y=y)
+    line = mean.transform_regression("users", "mean_ms").mark_line(strokeDash=[5, 4], color=COLOURS[1])
+    theirs = alt.Chart(published[["users", "mean_ms"]]).mark_line(point=True, color=COLOURS[7]).encode(x=x, y=y)
+    return (theirs + dots + mean + line).properties(width=WIDTH, height=HEIGHT)

@@ -1,0 +1,365 @@
+"""Writes what our own cinema measured beside what the thesis published into docs/reproductions/banerjee-2022.md.
+
+    .venv/bin/python docs/reproductions/banerjee-2022/measured.py [RUN ...] [--write]
+
+RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-open.yaml,
+cinema-burst.yaml and cinema-faults.yaml, in any order. Their rounds are put beside this file, and figures drawn; without
+RUN the rounds beside it are taken. With `--write` the parts are put into the page, else they are printed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import digest
+import figures
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import published
+
+from patternbench.analyze.differences import paired
+from patternbench.study.problems import InputError
+
+PAGE = Path(__file__).parents[1] / "banerjee-2022.md"
+Floats = npt.NDArray[np.float64]
+Tables = Mapping[str, pd.DataFrame]
+
+LEVEL = 0.95
+NOT_MEASURED = "Not measured yet: `patternbench run studies/{study}.yaml --out runs/{study}`."
+STUDIES = {
+    digest.LOAD: "cinema-load-tests",
+    digest.OPEN: "cinema-open",
+    digest.BURST: "cinema-burst",
+    digest.FAULTS: "cinema-faults",
+}
+GATEWAY, MESSAGING = published.CASES.values()
+OPERATIONS = {"A": "list the movies of three cinemas", "B": "make a reservation at one"}
+SOONER = {"confirmed": "the gateway", "contradicted": "messages", "cannot be told": "cannot be told"}
+REQUEST, OPERATION = "mean_ms", "operation_ms"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One side over the other, round by round within blocks, with an interval; None where it has none."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def text(self) -> str:
+        """The ratio and its interval."""
+        if self.low is None or self.high is None:
+            return f"{self.value:.2f} (one round: no interval)"
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says of the claim that the ratio is above one."""
+        if self.low is None or self.high is None:
+            return "cannot be told"
+        return "confirmed" if self.low > 1 else "contradicted" if self.high < 1 else "cannot be told"
+
+    def against(self, printed: float) -> str:
+        """Whether the interval holds the printed ratio."""
+        if self.low is None or self.high is None:
+            return "cannot be told"
+        return "inside" if self.low <= printed <= self.high else "outside"
+
+
+def ratio(over: Floats, under: Floats, level: float = LEVEL) -> Ratio:
+    """Return the geometric mean of positive values over others that ran in the same blocks, with its t interval."""
+    estimate = paired(np.log(under), np.log(over))
+    low, high = (float(np.exp(end)) for end in estimate.ends(level))
+    return Ratio(float(np.exp(estimate.value)), *((None, None) if np.isnan(low) else (low, high)))
+
+
+def together(count: int) -> float:
+    """The level of each of several intervals that all hold together with 95 % (Bonferroni)."""
+    return 1 - (1 - LEVEL) / max(count, 1)
+
+
+def main() -> None:
+    """Take runs in, then print the parts, or write them into the page."""
+    try:
+        for folder in (word for word in sys.argv[1:] if not word.startswith("--")):
+            digest.keep(digest.tables_of(Path(folder)))
+    except InputError as error:
+        sys.exit("\n".join(map(str, error.problems)))
+    tables = digest.kept()
+    figures.draw(dict(tables))
+    parts = {"published": published.section(), "measured": section(tables)}
+    for name, text in parts.items():
+        rewritten(name, text) if "--write" in sys.argv else print(text)
+
+
+def rewritten(part: str, text: str) -> None:
+    """Put `text` between the page's marks of `part`."""
+    start, end = f"<!-- {part} -->\n", f"\n<!-- end of {part} -->"
+    before, rest = PAGE.read_text().split(start)
+    PAGE.write_text(before + start + text + end + rest.split(end)[1])
+
+
+def section(tables: Tables) -> str:
+    """Everything that was measured, as Markdown; what was not says how to."""
+    parts = {
+        "### The load tests\n": (digest.LOAD, load_tests),
+        "### When arrivals do not wait\n": (digest.OPEN, open_arrivals),
+        "### A burst of ten seconds\n": (digest.BURST, bursts),
+        "### Faults inside\n": (digest.FAULTS, faults),
+    }
+    lines: list[str] = []
+    for title, (name, written) in parts.items():
+        told = written(tables[name]) if name in tables else [NOT_MEASURED.format(study=STUDIES[name])]
+        lines += [title, *told, ""]
+    return "\n".join(lines).rstrip()
+
+
+# --- load tests
+
+
+def load_tests(load: pd.DataFrame) -> Iterator[str]:
+    """Figures, means, statuses, lines and claims of the load tests."""
+    blocks = load["block"].nunique()
+    yield f"{len(load)} rounds in {blocks} blocks; first requests alone are what the thesis sent and averaged.\n"
+    for key, figure in published.MEAN_FIGURES.items():
+        case, test = key
+        if len(of(load, published.CASES[case], test)):
+            yield from _pictures(case, test, figure)
+    yield from means(load)
+    yield from statuses(load)
+    yield from lines(load)
+    yield from claims(load)
+    yield from decision(load)
+
+
+def of(table: pd.DataFrame, architecture: str, test: str) -> pd.DataFrame:
+    """The rows of one load test."""
+    return table[(table["architecture"] == architecture) & (table["test"] == test)]
+
+
+def _pictures(case: int, test: str, figure: str) -> Iterator[str]:
+    drawn = (published.TIME_FIGURES[case, test], published.STATUS_FIGURES[case, test], figure)
+    shown = " ".join(f"![Figure {name}](banerjee-2022/figure-{name.replace('.', '-')}.svg)" for name in drawn)
+    yield f"**{published.CASES[case]}, test {test}** (Figures {', '.join(drawn)})\n\n{shown}\n"
+
+
+def means(load: pd.DataFrame) -> Iterator[str]:
+    """The mean over rounds of each load test's means, per request and per operation, beside the published ones."""
+    yield "Mean time in milliseconds: of a request / of an operation, published per request in brackets:\n"
+    keys = list(published.MEAN_FIGURES)
+    yield f"| users | {' | '.join(f'{published.CASES[case]}, {test}' for case, test in keys)} |"
+    yield f"|{'---|' * (len(keys) + 1)}"
+    for users in sorted(load["users"].unique()):
+        yield f"| {users} | {' | '.join(_mean(load, case, test, users) for case, test in keys)} |"
+    yield ""
+
+
+def _mean(load: pd.DataFrame, case: int, test: str, users: int) -> str:
+    rows, theirs = _at(of(load, published.CASES[case], test), users), published.of(case, test)
+    same = theirs[theirs["users"] == users]["mean_ms"]
+    printed = f" ({same.iloc[0]:.1f})" if len(same) else ""
+    return f"{rows[REQUEST].mean():.1f} / {rows[OPERATION].mean():.1f}{printed}" if len(rows) else "not measured"
+
+
+def _at(rows: pd.DataFrame, users: int) -> pd.DataFrame:
+    return rows[rows["users"] == users].sort_values("block")
+
+
+def statuses(load: pd.DataFrame) -> Iterator[str]:
+    """Shares of first requests that failed or lacked parts, and of operations that were asked again or failed."""
+    yield "Percent of first requests: failed / answered without all parts; of operations: asked again / failed in the"
+    yield "end. Published failures in brackets:\n"
+    keys = list(published.STATUS_FIGURES)
+    yield f"| users | {' | '.join(f'{published.CASES[case]}, {test}' for case, test in keys)} |"
+    yield f"|{'---|' * (len(keys) + 1)}"
+    for users in sorted(load["users"].unique()):
+        yield f"| {users} | {' | '.join(_status(load, case, test, users) for case, test in keys)} |"
+    yield ""
+
+
+def _status(load: pd.DataFrame, case: int, test: str, users: int) -> str:
+    rows, theirs = _at(of(load, published.CASES[case], test), users), published.of(case, test)
+    same = theirs[theirs["users"] == users]["printed_failed_percent"]
+    printed = f" ({same.iloc[0]:g})" if len(same) else ""
+    if rows.empty:
+        return "not measured"
+    shares = [rows[name].mean() for name in ("failed", "incomplete", "asked_again", "operation_failed")]
+    return f"{shares[0]:.1f} / {shares[1]:.1f}; {shares[2]:.1f} / {shares[3]:.1f}{printed}"
+
+
+def lines(load: pd.DataFrame) -> Iterator[str]:
+    """Whether means lie on a line over the users: r with its interval, and a knee, of requests and operations."""
+    yield "| load test | of | published r | r (95 % interval) | the means over users | knee at users |"
+    yield "|---|---|---|---|---|---|"
+    for (case, test), printed in published.PRINTED_R.items():
+        rows = of(load, published.CASES[case], test)
+        for name, column in (("requests", REQUEST), ("operations", OPERATION)):
+            middle = rows.groupby("users")[column].mean().reset_index()
+            if len(middle) >= 4:
+                line = published.line_of(middle["users"], middle[column])
+                shown = printed if column == REQUEST else ""
+                said = f"{line.r} | {line.shape} | {line.knee}"
+                yield f"| {published.CASES[case]}, {test} | {name} | {shown} | {said} |"
+    yield ""
+
+
+def claims(load: pd.DataFrame) -> Iterator[str]:
+    """Each headline ratio, measured at the most users, with an interval and the verdict that follows from it."""
+    users = int(load["users"].max())
+    yield f"Headline ratios at {users} users; all six intervals hold together with 95 %:\n"
+    yield "| claim | printed | thesis's data: request / operation | measured per request | per operation | verdicts |"
+    yield "|---|---|---|---|---|---|"
+    for claim in published.claims():
+        both = [measured(load, claim.name, unit, users) for unit in (REQUEST, OPERATION)]
+        yield _claim_row(claim, both)
+    yield ""
+
+
+def _claim_row(claim: published.Claim, both: Sequence[Ratio | None]) -> str:
+    texts = [one.text if one else "no failures" for one in both]
+    verdicts = [f"{one.verdict}; printed ratio {one.against(claim.printed)}" if one else "cannot be told" for one in both]
+    own = f"{claim.per_request:.2f} / {claim.per_operation:.2f}"
+    return f"| {claim.text} | {claim.printed:g} | {own} | {texts[0]} | {texts[1]} | {verdicts[0]} / {verdicts[1]} |"
+
+
+def measured(load: pd.DataFrame, name: str, unit: str, users: int) -> Ratio | None:
+    """A headline ratio of our rounds; None where a failed share is zero in some round, so that there is no ratio."""
+    test, column = ("B", unit) if name == "faster" else ("A", unit)
+    if name == "failing":
+        column = "failed" if unit == REQUEST else "asked_again"
+    over, under = (_by_block(load, architecture, test, users, column) for architecture in (GATEWAY, MESSAGING))
+    both = pd.concat([over, under], axis=1, join="inner").to_numpy(dtype=float)
+    if not len(both) or not (both > 0).all():
+        return None
+    sides = (both[:, 1], both[:, 0]) if name == "faster" else (both[:, 0], both[:, 1])
+    return ratio(*sides, together(6))
+
+
+def _by_block(load: pd.DataFrame, architecture: str, test: str, users: int, column: str) -> pd.Series:
+    return _at(of(load, architecture, test), users).set_index("block")[column]
+
+
+def decision(load: pd.DataFrame) -> Iterator[str]:
+    """Which architecture completes an operation sooner, at the fewest and the most users of each load test."""
+    cases = [(test, int(users)) for test in "AB" for users in (load["users"].min(), load["users"].max())]
+    yield "Gateway or messages: how long a complete operation takes; all intervals hold together with 95 %:\n"
+    yield "| operation | users | messages take so many times as long | sooner |"
+    yield "|---|---|---|---|"
+    for test, users in cases:
+        sides = [_by_block(load, name, test, users, OPERATION) for name in (MESSAGING, GATEWAY)]
+        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
+        if len(both):
+            times = ratio(both[:, 0], both[:, 1], together(len(cases)))
+            yield f"| {OPERATIONS[test]} | {users} | {times.text} | {SOONER[times.verdict]} |"
+
+
+# --- arrivals that do not wait
+
+
+def open_arrivals(table: pd.DataFrame) -> Iterator[str]:
+    """Times, losses and queues over the rate, and where each architecture's knee is."""
+    yield "Operations that list movies; medians over rounds (least to greatest):\n"
+    yield "| per second | architecture | p50, ms | p95, ms | done per second | lost, % | most messages in queues |"
+    yield "|---|---|---|---|---|---|---|"
+    for (rate, architecture), rows in table.groupby(["rate", "architecture"]):
+        cells = [span(rows[name]) for name in ("p50_ms", "p95_ms", "done_per_s", "lost", "queued")]
+        yield f"| {rate:g} | {architecture} | {' | '.join(cells)} |"
+    yield ""
+    for architecture, rows in table.groupby("architecture"):
+        middle = rows.groupby("rate")["p50_ms"].median().reset_index()
+        line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= 4 else None
+        yield f"{architecture}: knee of the median time at {line.knee if line else 'too few rates'} per second.\n"
+
+
+def span(values: pd.Series) -> str:
+    """The median of some rounds, with the least and the greatest."""
+    shown = values.dropna()
+    if shown.empty:
+        return "none"
+    return f"{shown.median():.4g} ({shown.min():.4g} to {shown.max():.4g})"
+
+
+# --- a burst
+
+
+def bursts(table: pd.DataFrame) -> Iterator[str]:
+    """What a burst does to operations, and when they are as before again."""
+    yield _recovery_words("the burst")
+    yield "| peak per second | architecture | affected, % | recovered after, s | rounds not recovered | most in queues |"
+    yield "|---|---|---|---|---|---|"
+    for (peak, architecture), rows in table.groupby(["peak", "architecture"]):
+        cells = (span(rows["affected"]), span(rows["recovered_after"]), never(rows), span(rows["queued"]))
+        yield f"| {peak:g} | {architecture} | {' | '.join(cells)} |"
+
+
+def _recovery_words(what: str) -> str:
+    return (
+        "Medians over rounds (least to greatest). An operation is as before when it was good and took at most three times "
+        f"what 95 of 100 took before {what}; a second of the round is, when four of five of its operations are.\n"
+    )
+
+
+def never(rows: pd.DataFrame) -> str:
+    """In how many rounds operations were not as before when the round ended."""
+    unsettled = rows["recovered_after"].isna() & rows["affected"].notna()
+    return f"{int(unsettled.sum())} of {len(rows)}"
+
+
+# --- faults
+
+
+def faults(table: pd.DataFrame) -> Iterator[str]:
+    """What each fault did from outside, and whether failures were fast."""
+    yield _recovery_words("the fault")
+    heads = ["fault", "architecture", "breaker", "failed, %", "late, %", "incomplete answers", "lost", "doubled"]
+    heads += ["affected, %", "seen after, s", "recovered after, s", "rounds not recovered", "a failure took, ms"]
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for (fault, architecture, breaker), rows in table.groupby(["fault", "architecture", "breaker"]):
+        counts = [f"{int(rows[name].max())}" for name in ("lost", "doubled")]
+        cells = [span(rows["failed"]), span(rows["late"]), span(rows["incomplete"]), *counts]
+        cells += [span(rows["affected"]), span(rows["seen_after"]), span(rows["recovered_after"]), never(rows)]
+        shown = ("yes" if breaker else "no") if architecture == GATEWAY else "none there"
+        yield f"| {fault} | {architecture} | {shown} | {' | '.join(cells)} | {span(rows['failure_ms'])} |"
+    yield f"\n{fast_failures(table)}\n"
+    yield from fewer_failures(table)
+
+
+def fewer_failures(table: pd.DataFrame) -> Iterator[str]:
+    """For each fault of both architectures, by how much failed operations differ, with intervals over blocks."""
+    with_breaker = table[table["breaker"]]
+    shared = [fault for fault, rows in with_breaker.groupby("fault") if rows["architecture"].nunique() > 1]
+    yield "Gateway (with breaker) or messages, by fault; all intervals hold together with 95 %:\n"
+    yield "| fault | failed operations with messages less those with the gateway, percentage points | fewer fail |"
+    yield "|---|---|---|"
+    for fault in shared:
+        rows = with_breaker[with_breaker["fault"] == fault]
+        sides = [rows[rows["architecture"] == name].set_index("block")["failed"] for name in (GATEWAY, MESSAGING)]
+        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
+        estimate = paired(both[:, 0], both[:, 1])
+        low, high = estimate.ends(together(len(shared)))
+        fewer = "with the gateway" if low > 0 else "with messages" if high < 0 else "cannot be told"
+        yield f"| {fault} | {estimate.value:.1f} ({low:.1f} to {high:.1f}) | {fewer} |"
+
+
+def fast_failures(table: pd.DataFrame) -> str:
+    """The claim that a breaker makes failures fast, for a cinema that stands still: with a breaker against without."""
+    frozen = table[(table["architecture"] == GATEWAY) & (table["fault"] == "freeze cinema-cineworld")]
+    sides = [frozen[frozen["breaker"] == on].set_index("block")["failure_ms"].dropna() for on in (False, True)]
+    both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
+    if not len(both) or not (both > 0).all():
+        return "Claim: the breaker gives fast failures. Cannot be told: no rounds with failures to compare."
+    slower = ratio(both[:, 0], both[:, 1])
+    return (
+        "Claim: the breaker gives fast failures. While a cinema stands still a failure without a breaker takes "
+        f"{slower.text} times as long as with one: {slower.verdict}."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""The page on the cinema says what its tables say, in words whose error rate is known."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+PAGE = Path(__file__).parents[3] / "docs" / "reproductions" / "banerjee-2022.md"
+MODULES = ("measured", "digest", "figures", "published")
+USERS = range(10, 101, 10)
+BLOCKS, RUNS = 5, 400
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[ModuleType]:
+    """The script beside the page, whose neighbours it imports by their bare names."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(PAGE.with_suffix("")))
+        for name in MODULES:
+            patch.delitem(sys.modules, name, raising=False)
+        yield importlib.import_module("measured")
+        for name in MODULES:
+            patch.delitem(sys.modules, name)
+
+
+def part(name: str) -> str:
+    return PAGE.read_text().split(f"<!-- {name} -->\n")[1].split(f"\n<!-- end of {name} -->")[0]
+
+
+def load(ratio: float = 1.0, spread: float = 0.05, seed: int = 1) -> pd.DataFrame:
+    """Rounds of both tests in which the gateway takes `ratio` times what messages take, and fails as much more."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for architecture, times in (("gateway", ratio), ("messaging", 1.0)):
+        for test in "AB":
+            for users in USERS:
+                for block in range(BLOCKS):
+                    ms, operation, failed = times * users * np.exp(rng.normal(0, spread, 3))
+                    rows.append([architecture, test, users, block, 1000, ms, failed / 10, 0.5, 500, operation, 9.0, 0.0])
+    columns = ["architecture", "test", "users", "block", "requests", "mean_ms", "failed", "incomplete", "operations"]
+    table = pd.DataFrame(rows, columns=[*columns, "operation_ms", "operation_p95_ms", "operation_failed"])
+    return table.assign(asked_again=table["failed"] * 2)
+
+
+def test_the_page_holds_what_the_script_prints(measured: ModuleType) -> None:
+    assert part("published") == measured.published.section()
+    assert part("measured") == measured.section(measured.digest.kept())
+
+
+def test_the_figures_of_the_page_are_those_that_the_script_draws(measured: ModuleType, tmp_path: Path) -> None:
+    drawn = measured.figures.draw(measured.digest.kept(), tmp_path)
+    for name in drawn:
+        assert (tmp_path / f"{name}.svg").read_bytes() == (PAGE.with_suffix("") / f"{name}.svg").read_bytes()
+    assert sorted(drawn) == sorted(path.stem for path in PAGE.with_suffix("").glob("*.svg"))
+
+
+def test_the_numbers_behind_the_figures_give_the_printed_correlations(measured: ModuleType) -> None:
+    for (case, test), printed in measured.published.PRINTED_R.items():
+        rows = measured.published.of(case, test)
+        assert measured.published.line_of(rows["users"], rows["mean_ms"]).straight.r == pytest.approx(printed, abs=6e-4)
+
+
+def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares(measured: ModuleType) -> None:
+    rows = measured.published.table()
+    assert (abs(rows["failed_percent"] - rows["printed_failed_percent"]) <= 0.6).all()
+
+
+def test_what_was_not_measured_says_how_to(measured: ModuleType) -> None:
+    text = measured.section({})
+    for study in ("cinema-load-tests", "cinema-open", "cinema-burst", "cinema-faults"):
+        assert f"patternbench run studies/{study}.yaml" in text
+
+
+def test_each_load_test_has_its_figures_means_statuses_line_and_ratios(measured: ModuleType, tmp_path: Path) -> None:
+    table = load(ratio=0.5)
+    text = measured.section({"load": table})
+    for figure in ("4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "5.7", "5.8", "5.9", "5.10", "5.11", "5.12"):
+        assert f"![Figure {figure}](banerjee-2022/figure-{figure.replace('.', '-')}.svg)" in text
+    (slower,) = [line for line in text.splitlines() if "about 25 % slower" in line]
+    assert "| 1.25 | 0.83 / 0.42 | 0.5" in slower
+    assert slower.endswith("| contradicted; printed ratio outside / contradicted; printed ratio outside |")
+    points = pd.DataFrame(
+        {"architecture": "gateway", "test": "A", "users": 10, "kind": ["raw", "smoothed"], "request": 0.0, "ms": 1.0}
+    )
+    one = table[(table["architecture"] == "gateway") & (table["test"] == "A")]
+    assert measured.figures.draw({"load": one, "smoothed": points}, tmp_path) == ["figure-4-5", "figure-4-6", "figure-4-7"]
+
+
+def test_the_sooner_architecture_is_told_by_the_time_of_a_complete_operation(measured: ModuleType) -> None:
+    rows = measured.section({"load": load(ratio=0.5)}).splitlines()
+    sooner = [row.rsplit("|", 2)[1].strip() for row in rows if row.startswith(("| list the movies", "| make a res"))]
+    assert sooner == ["the gateway"] * 4
+    assert "| messages |" in "\n".join(measured.decision(load(ratio=2.0)))
+    assert "| messages |" not in "\n".join(measured.decision(load()))
+
+
+def test_no_ratio_is_told_of_shares_that_are_zero(measured: ModuleType) -> None:
+    table = load().assign(failed=0.0, asked_again=0.0)
+    (failing,) = [line for line in measured.section({"load": table}).splitlines() if "error-prone" in line]
+    assert "| no failures | no failures | cannot be told / cannot be told |" in failing
+
+
+def test_a_ratio_of_one_is_decided_in_at_most_five_of_a_hundred_tables(measured: ModuleType) -> None:
+    decided = 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng(seed)
+        sides = np.exp(rng.normal(0, 0.2, (6, 2, BLOCKS)))
+        verdicts = {measured.ratio(*pair, measured.together(6)).verdict for pair in sides}
+        decided += verdicts != {"cannot be told"}
+    assert decided / RUNS <= 0.08
+
+
+def test_a_single_block_tells_no_direction(measured: ModuleType) -> None:
+    alone = measured.ratio(np.array([2.0]), np.array([1.0]))
+    assert (alone.text, alone.verdict, alone.against(2.0)) == (
+        "2.00 (one round: no interval)",
+        "cannot be told",
+        "cannot be told",
+    )
+
+
+def faulty(breaker: bool, ms: float, block: int) -> dict[str, object]:
+    told = {"architecture": "gateway", "breaker": breaker, "block": block, "fault": "freeze cinema-cineworld"}
+    counted = {"failed": 5.0, "late": 1.0, "incomplete": 2, "lost": 0, "doubled": 0, "failure_ms": ms}
+    return {**told, **counted, "affected": 40.0, "seen_after": 0.0, "recovered_after": None if breaker else 2.0}
+
+
+def test_fast_failures_are_confirmed_by_rounds_with_a_breaker_against_rounds_without(measured: ModuleType) -> None:
+    rng = np.random.default_rng(3)
+    rows = [faulty(on, (100 if on else 3000) * rng.uniform(0.9, 1.1), block) for on in (True, False) for block in range(3)]
+    text = measured.section({"faults": pd.DataFrame(rows)})
+    assert "with one: confirmed." in text
+    assert "| 3 of 3 |" in text, "rounds in which operations were not as before at the end"
+    assert "| 0 of 3 |" in text
+
+
+def test_fewer_failures_are_told_where_the_interval_excludes_none(measured: ModuleType) -> None:
+    rng = np.random.default_rng(4)
+    rows = [
+        {**faulty(True, 100.0, block), "architecture": name, "fault": fault, "failed": rng.normal(percent, 0.5)}
+        for fault, by in (("freeze db", 0.0), ("crash cinema-cineworld", 20.0))
+        for name, percent in (("gateway", 10 + by), ("messaging", 10.0))
+        for block in range(4)
+    ]
+    told = list(measured.fewer_failures(pd.DataFrame(rows)))
+    assert told[-2].startswith("| crash cinema-cineworld | -2")
+    assert told[-2].endswith("| with messages |")
+    assert told[-1].endswith("| cannot be told |")
+
+
+def test_open_arrivals_tell_times_losses_and_a_knee(measured: ModuleType) -> None:
+    rates = [10, 25, 50, 100, 150, 200]
+    rows = [
+        {"architecture": name, "rate": float(rate), "block": 0, "p50_ms": 5.0 + max(rate - 100, 0), "p95_ms": 9.0}
+        | {"done_per_s": rate, "lost": 0.0, "queued": 3.0}
+        for name in ("gateway", "messaging")
+        for rate in rates
+    ]
+    text = measured.section({"open": pd.DataFrame(rows)})
+    assert "| 10 | gateway | 5 (5 to 5) |" in text
+    assert "messaging: knee of the median time at" in text
+
+
+def test_a_burst_is_told_with_the_rounds_that_did_not_recover(measured: ModuleType) -> None:
+    row = {"architecture": "gateway", "peak": 500.0, "queued": 0.0, "affected": 90.0, "seen_after": 0.0}
+    table = pd.DataFrame([{**row, "block": 0, "recovered_after": 4.0}, {**row, "block": 1, "recovered_after": None}])
+    assert "| 500 | gateway | 90 (90 to 90) | 4 (4 to 4) | 1 of 2 | 0 (0 to 0) |" in measured.section({"burst": table})
+
+
+def requests(*sent: tuple[str, int, str]) -> pd.DataFrame:
+    """Requests of (step, attempt, status) at 10 users in block 3, each of 2 ms."""
+    frame = pd.DataFrame(sent, columns=["step", "attempt", "status"])
+    return frame.assign(load=10, block=3, response=2.0, time=range(len(sent)))
+
+
+def test_first_requests_are_told_apart_from_those_that_ask_again(measured: ModuleType) -> None:
+    sent = requests(
+        ("ask for list", 1, "200"),
+        ("fetch list", 1, "not as expected (200)"),
+        ("fetch list", 2, "200"),
+        ("ask for list", 1, "200"),
+        ("fetch list", 1, "500"),
+        ("fetch list", 2, "200"),
+    )
+    journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})
+    (row,) = measured.digest._load_rows(("messaging", "A"), sent, journeys)
+    told = dict(zip(measured.digest.OF_LOAD, row, strict=True))
+    assert (told["requests"], told["failed"], told["incomplete"]) == (4, 25.0, 25.0)
+    assert (told["operations"], told["operation_ms"], told["operation_failed"]) == (2, 40.0, 0.0)
+    assert told["asked_again"] == 100.0
+
+
+def reservations(*made: tuple[str, int, int | None, bool]) -> pd.DataFrame:
+    """Attempts of (step, second, status, good), each a journey of 10 ms."""
+    frame = pd.DataFrame(made, columns=["step", "second", "status", "success"])
+    start = frame.pop("second") * 1_000_000
+    number = range(len(frame))
+    same = {"group": "all", "attempt": 1, "warm_up": False, "items": None, "failed_items": None, "ends_journey": True}
+    outcome = np.where(frame["status"].isna(), "timeout", "answered")
+    times = {"intended_us": start, "start_us": start, "end_us": start + 10_000}
+    return frame.assign(user=0, call=number, journey=number, outcome=outcome, **same, **times)
+
+
+def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked_for(measured: ModuleType) -> None:
+    acted = measured.digest.Acted("crash", "crash", "cinema-cineworld", 5_000_000, 9_000_000)
+    rows = reservations(("make", 1, 201, True), ("make", 6, 500, False), ("make", 7, None, False), ("make", 20, 201, True))
+    told = measured.digest._of_fault(rows, acted, stored=1)
+    assert (told["lost"], told["doubled"], told["failed"], told["failure_ms"]) == (1, 0, 50.0, 10.0)
+    assert measured.digest._of_fault(rows, acted, stored=5)["doubled"] == 1
+    assert measured.digest._of_fault(rows, None, stored=2)["lost"] == 0
+
+
+def test_an_answer_that_lacks_parts_is_counted_as_incomplete_and_not_as_a_failure(measured: ModuleType) -> None:
+    rows = reservations(("list", 1, 200, False), ("list", 2, 500, False))
+    rows["outcome"] = "expectation_failed"
+    assert measured.digest._of_fault(rows, None, stored=0)["incomplete"] == 1

@@ -1,0 +1,159 @@
+"""The files of the cinema: its system in both architectures, its studies, and Grafana's provisioning by its shape."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.support.studies import ROOT
+
+from patternbench.lab import bench, systems
+from patternbench.plan.expand import Plan, expand
+from patternbench.study.load import load
+
+GRAFANA = ROOT / "systems" / "cinema" / "grafana"
+STUDIES = sorted((ROOT / "studies").glob("cinema-*.yaml"))
+INTERFACE = (ROOT / "apps" / "cinema" / "README.md").read_text()
+SERVICES = {
+    "gateway": ["registry", "gateway", "aggregator"],
+    "messaging": ["queue", "broker"],
+}
+MODULES = ["registry", "gateway", "aggregator", "cinema", "broker"]
+CINEMAS = ["cinema-cineworld", "cinema-dundrum", "cinema-ucd"]
+
+
+def planned(name: str) -> Plan:
+    study = load(ROOT / "studies" / f"{name}.yaml")
+    return expand(study, systems.load("cinema"))
+
+
+@pytest.mark.parametrize("architecture", SERVICES)
+def test_each_architecture_has_its_parts_and_nothing_of_the_other(architecture: str) -> None:
+    names = [name for name, _, _ in systems.load("cinema").with_settings({"architecture": architecture})]
+    assert sorted(names) == sorted(["db", *CINEMAS, *SERVICES[architecture], "node_exporter", "prometheus"])
+    endpoint = {"gateway": "gateway", "messaging": "broker"}[architecture]
+    assert systems.load("cinema").endpoints({"architecture": architecture}) == [endpoint]
+
+
+@pytest.mark.parametrize("architecture", SERVICES)
+def test_everything_that_has_metrics_is_scraped(architecture: str) -> None:
+    entries = systems.load("cinema").with_settings({"architecture": architecture})
+    (scrape,) = [fields["scrape"] for name, _, fields in entries if name == "prometheus"]
+    assert isinstance(scrape, dict)
+    measuring = {name for name, kind, _ in entries if kind in ("jvm_app", "rabbitmq", "node_exporter")}
+    assert {target.partition(".")[0] for target in scrape} == measuring
+
+
+def test_each_cinema_has_a_database_of_its_own_and_no_part_a_variable_that_nobody_reads() -> None:
+    databases, told = set(), set()
+    for architecture in SERVICES:
+        for name, kind, fields in systems.load("cinema").with_settings({"architecture": architecture}):
+            env = fields.get("env", {}) if kind == "jvm_app" else {}
+            assert isinstance(env, dict)
+            told |= set(env)
+            databases |= {(name, str(env["DATABASE_URL"]).rpartition("/")[2])} if "DATABASE_URL" in env else set()
+    assert databases == {(name, name.replace("-", "_")) for name in CINEMAS}
+    assert [variable for variable in sorted(told) if f"`{variable}`" not in INTERFACE] == []
+
+
+def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
+    assert [path.stem for path in STUDIES] == [
+        "cinema-burst",
+        "cinema-faults",
+        "cinema-load-tests",
+        "cinema-load-tests-full",
+        "cinema-load-tests-quick",
+        "cinema-open",
+    ]
+    sizes = {path.stem: len(planned(path.stem).scenarios) for path in STUDIES}
+    assert sizes["cinema-load-tests"] == sizes["cinema-load-tests-full"] == sizes["cinema-load-tests-quick"] == 40
+    assert sizes["cinema-open"] == 2 * 8
+    assert sizes["cinema-burst"] == 2 * 3
+
+
+def test_the_study_of_faults_has_each_fault_alone_where_its_part_is() -> None:
+    seen = []
+    for scenario in planned("cinema-faults").scenarios:
+        acting = [f"{fault.kind} {fault.where}" for fault in scenario.faults if fault.acts]
+        settings = scenario.system.setting_levels
+        seen.append((settings["architecture"], settings["breaker"], *acting))
+    both = [(), ("cpu cinema-cineworld",), ("freeze cinema-cineworld",), ("crash cinema-cineworld",), ("freeze db",)]
+    through = [("gateway", breaker, *acting) for breaker in (True, False) for acting in [*both, ("crash registry",)]]
+    by_messages = [("messaging", True, *acting) for acting in [*both, ("crash queue",)]]
+    assert sorted(map(str, seen)) == sorted(map(str, [*through, *by_messages]))
+
+
+def test_an_operation_is_asked_until_it_is_complete_in_every_study() -> None:
+    for path in STUDIES:
+        steps = [step for journey in journeys(path) for step in journey]
+        fetched = [step for step in steps if step["name"].startswith("fetch") or step["name"] == "list"]
+        assert fetched
+        assert all("until_expected" in step for step in fetched), path
+        assert all(step["expect"]["count"] == {"$[*]": 3} for step in fetched if step["name"].endswith("list")), path
+
+
+def journeys(path: Path) -> list[list[dict[str, Any]]]:
+    workload = yaml.safe_load(path.read_text())["workload"]
+    return [workload["journey"]] if "journey" in workload else [one["steps"] for one in workload["journeys"]]
+
+
+def provisioned(path: str) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((GRAFANA / path).read_text())
+    assert content["apiVersion"] == 1
+    return content
+
+
+def test_the_dashboard_reads_the_data_source_that_is_provisioned_with_it() -> None:
+    (source,) = provisioned("provisioning/datasources/prometheus.yaml")["datasources"]
+    assert (source["type"], source["url"]) == ("prometheus", "$PROMETHEUS_URL")
+    (provider,) = provisioned("provisioning/dashboards/cinema.yaml")["providers"]
+    assert (provider["type"], provider["options"]["path"]) == ("file", "$CINEMA_DASHBOARDS")
+    wanted = {"type": source["type"], "uid": source["uid"]}
+    for panel in dashboard()["panels"]:
+        assert panel["datasource"] == wanted
+        assert [target["datasource"] for target in panel["targets"]] == [wanted] * len(panel["targets"])
+
+
+def dashboard() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((GRAFANA / "dashboards" / "cinema.json").read_text())
+    return content
+
+
+def test_the_dashboard_has_the_shape_that_grafana_reads() -> None:
+    content = dashboard()
+    assert {"uid", "title", "schemaVersion", "time", "refresh", "panels"} <= content.keys()
+    panels = content["panels"]
+    assert sorted(panel["id"] for panel in panels) == list(range(1, len(panels) + 1))
+    for panel in panels:
+        assert {"type", "title", "gridPos", "fieldConfig", "options"} <= panel.keys()
+        assert [target["refId"] for target in panel["targets"]] == list("ABCDEF"[: len(panel["targets"])])
+        assert all(target["expr"].strip() and target["legendFormat"] for target in panel["targets"])
+
+
+def test_no_panel_of_the_dashboard_lies_on_another_or_beside_the_page() -> None:
+    panels = [panel["gridPos"] for panel in dashboard()["panels"]]
+    assert all(0 <= one["x"] and one["x"] + one["w"] <= 24 for one in panels)
+    assert not [pair for pair in combinations(panels, 2) if overlap(*pair)]
+
+
+def overlap(one: dict[str, int], other: dict[str, int]) -> bool:
+    return all(
+        one[at] < other[at] + other[size] and other[at] < one[at] + one[size] for at, size in (("x", "w"), ("y", "h"))
+    )
+
+
+def test_the_settings_of_the_system_fit_its_components(tmp_path: Path) -> None:
+    for module in MODULES:
+        jar = tmp_path / f"apps/cinema/{module}/target/{module}-app.jar"
+        jar.parent.mkdir(parents=True)
+        jar.touch()
+    (tmp_path / "systems").mkdir()
+    text = (ROOT / "systems" / "cinema.yaml").read_text().replace("class_data_sharing: true", "class_data_sharing: false")
+    (tmp_path / "systems" / "cinema.yaml").write_text(text)
+    for architecture in SERVICES:
+        levels = {"architecture": architecture}
+        assert bench.settings_problems(systems.load("cinema", tmp_path), levels) == []
