@@ -63,7 +63,9 @@ def statuses(rows: pd.DataFrame) -> alt.TopLevelMixin:
     shares = rows.groupby("users")[["failed", "incomplete"]].mean()
     table = shares.rename(columns={"incomplete": STATUS[1]}).assign(**{STATUS[0]: 100 - shares.sum(axis=1)})
     long = table.reset_index().melt("users", var_name="answer", value_name="percent").round(3)
-    colour = alt.Color("answer:N", sort=STATUS, scale=alt.Scale(domain=STATUS, range=[COLOURS[2], COLOURS[4], COLOURS[1]]))
+    colour = alt.Color(
+        "answer:N", sort=STATUS, scale=alt.Scale(domain=STATUS, range=[COLOURS[2], COLOURS[4], COLOURS[1]])
+    )
     bars = alt.Chart(long).mark_bar().encode(x="users:O", y=alt.Y("percent:Q", title="% of requests"), color=colour)
     return bars.properties(width=WIDTH, height=HEIGHT)
 

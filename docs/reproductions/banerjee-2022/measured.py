@@ -3,8 +3,8 @@
     .venv/bin/python docs/reproductions/banerjee-2022/measured.py [RUN ...] [--write]
 
 RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-open.yaml,
-cinema-burst.yaml and cinema-faults.yaml, in any order. Their rounds are put beside this file, and figures drawn; without
-RUN the rounds beside it are taken. With `--write` the parts are put into the page, else they are printed.
+cinema-burst.yaml and cinema-faults.yaml, in any order. Their rounds are put beside this file, and figures drawn;
+without RUN the rounds beside it are taken. With `--write` the parts are put into the page, else they are printed.
 """
 
 from __future__ import annotations
@@ -222,7 +222,9 @@ def claims(load: pd.DataFrame) -> Iterator[str]:
 
 def _claim_row(claim: published.Claim, both: Sequence[Ratio | None]) -> str:
     texts = [one.text if one else "no failures" for one in both]
-    verdicts = [f"{one.verdict}; printed ratio {one.against(claim.printed)}" if one else "cannot be told" for one in both]
+    verdicts = [
+        f"{one.verdict}; printed ratio {one.against(claim.printed)}" if one else "cannot be told" for one in both
+    ]
     own = f"{claim.per_request:.2f} / {claim.per_operation:.2f}"
     return f"| {claim.text} | {claim.printed:g} | {own} | {texts[0]} | {texts[1]} | {verdicts[0]} / {verdicts[1]} |"
 
@@ -290,7 +292,7 @@ def span(values: pd.Series) -> str:
 def bursts(table: pd.DataFrame) -> Iterator[str]:
     """What a burst does to operations, and when they are as before again."""
     yield _recovery_words("the burst")
-    yield "| peak per second | architecture | affected, % | recovered after, s | rounds not recovered | most in queues |"
+    yield "| peak per second | architecture | affected, % | recovered after, s | not recovered | most in queues |"
     yield "|---|---|---|---|---|---|"
     for (peak, architecture), rows in table.groupby(["peak", "architecture"]):
         cells = (span(rows["affected"]), span(rows["recovered_after"]), never(rows), span(rows["queued"]))
@@ -299,8 +301,9 @@ def bursts(table: pd.DataFrame) -> Iterator[str]:
 
 def _recovery_words(what: str) -> str:
     return (
-        "Medians over rounds (least to greatest). An operation is as before when it was good and took at most three times "
-        f"what 95 of 100 took before {what}; a second of the round is, when four of five of its operations are.\n"
+        "Medians over rounds (least to greatest). An operation is as before when it was good and took at most three "
+        f"times what 95 of 100 took before {what}; a second of the round is, when four of five of its operations are "
+        "(or all but one).\n"
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.load.loadtest import Linearity, Knee, knee, linearity
+from patternbench.analyze.load.loadtest import Knee, Linearity, knee, linearity
 
 TABLE = Path(__file__).parents[3] / "studies" / "published" / "banerjee-2022-load-tests.csv"
 CASES = {1: "gateway", 2: "messaging"}

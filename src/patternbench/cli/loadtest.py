@@ -71,7 +71,8 @@ def loadtest(
     """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet), or a run's folder.
 
     Of a run every attempt is a request, and the load is the one factor that its load varies, or that --load names.
-    With --unit journey every journey is one: an operation, however many requests it takes. There is a load test for each combination of the other factors' levels.
+    With --unit journey every journey is one: an operation, however many requests it takes. There is a load test for
+    each combination of the other factors' levels.
     """
     if data.is_dir():
         tests = _of_run(data, load, unit, window, seed)
@@ -87,9 +88,7 @@ def loadtest(
             _print(one)
 
 
-def _of_run(
-    folder: Path, load: str | None, unit: load_tests.Unit, window: int | None, seed: int
-) -> list[OneOfRun]:
+def _of_run(folder: Path, load: str | None, unit: load_tests.Unit, window: int | None, seed: int) -> list[OneOfRun]:
     run = RunFolder(folder)
     run.check()
     parts = load_tests.requests_of(run, load, unit)

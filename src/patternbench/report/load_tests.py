@@ -97,9 +97,7 @@ def _travelled(rows: pd.DataFrame) -> pd.DataFrame:
         raise InputError(Problem(message, "--unit", allowed="request", hint="a study with `journey` or `journeys` has"))
     ended = ended_journeys(rows)
     status = np.where(ended.good, "good", "failed")
-    return pd.DataFrame(
-        {"time": ended.began_us / US_PER_MS, "response": ended.seconds * MS_PER_S, "status": status}
-    )
+    return pd.DataFrame({"time": ended.began_us / US_PER_MS, "response": ended.seconds * MS_PER_S, "status": status})
 
 
 Rows = Callable[[pd.DataFrame], pd.DataFrame]

@@ -109,7 +109,7 @@ def test_a_journey_is_one_where_journeys_are_asked_for(tmp_path: Path) -> None:
     for index, users in enumerate(USERS):
         attempts.write(run.attempts_of(f"{index:05d}"), with_journeys(attempts_of(users, 1.0)))
     (only,) = load_tests.requests_of(run, unit="journey")
-    assert only.requests.groupby("load")["response"].first().tolist() == [20.0, 30.0, 40.0, 50.0]
+    assert only.requests.groupby("load")["response"].first().tolist() == pytest.approx([20.0, 30.0, 40.0, 50.0])
     assert only.requests["status"].tolist() == ["failed"] * 4
     assert only.requests["time"].tolist() == [1020.0] * 4
     result = CliRunner().invoke(loadtest, [str(run.path), "--unit", "journey"])

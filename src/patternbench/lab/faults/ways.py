@@ -79,9 +79,7 @@ def _envoy_can(fault: Fault) -> bool:
     return fault.kind in BY_ENVOY and envoy.is_exact(fault)
 
 
-def problems(
-    faults: Sequence[Fault], topology: Topology, numbers: Collection[int] | None = None
-) -> Iterator[Problem]:
+def problems(faults: Sequence[Fault], topology: Topology, numbers: Collection[int] | None = None) -> Iterator[Problem]:
     """The faults that act nowhere in a system, or where their kind cannot, each at its place in the study.
 
     ``numbers`` are those of the faults to look at: all of them unless it says otherwise.
