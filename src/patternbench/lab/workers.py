@@ -22,6 +22,6 @@ class AtOnce(Executor):
         future: Future[T] = Future()
         try:
             future.set_result(call(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - it is the caller's, who asks the future
+        except Exception as error:  # it is the caller's, who asks the future
             future.set_exception(error)
         return future
