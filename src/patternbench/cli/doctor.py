@@ -41,10 +41,14 @@ def doctor(install: bool, json_: bool) -> int:
 
 
 def everything() -> Iterator[tuple[str, list[Need]]]:
-    """What each system, those of this folder too, and each client needs, and for which of our studies it is needed."""
+    """What each system, those of this folder too, and each client needs, and for which of our studies it is needed.
+
+    What this installation cannot have is left out.
+    """
     used = studies_using()
     for name in systems.names(Path.cwd()):
-        yield _titled("system", name, used), bench.needs(systems.load(name, Path.cwd()))
+        needs = bench.needs(systems.load(name, Path.cwd()))
+        yield _titled("system", name, used), [need for need in needs if need.obtainable]
     if any(tracing.JVM in systems.load(name, Path.cwd()).kinds() for name in systems.names(Path.cwd())):
         yield "traces of JVM services", tracing.needs()
     for name in registry.names():

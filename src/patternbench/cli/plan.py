@@ -53,6 +53,8 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
         output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)})
     else:
         show(study, expanded, Changeovers(study, inputs), everything)
+        for problem in preflight.lacking(study, inputs):
+            output.note(f"before it can run: {problem.message}: {problem.hint}")
 
 
 def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> None:

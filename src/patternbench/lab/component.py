@@ -72,16 +72,30 @@ class Neighbours:
 NOT_IN_USE = "is not among the components in use"
 
 
-def existing_file(folder: Path, file: str, setting: str, otherwise: str = "") -> str:
-    """A file that a setting names, absolute; raises InputError, at the path of that setting, when there is none.
-
-    ``otherwise`` is what to do where no file has a name like it.
-    """
-    path = Path(os.path.normpath(folder.absolute() / file))
+def existing_file(folder: Path, file: str, setting: str) -> str:
+    """A file that a setting names, absolute; raises InputError, at the path of that setting, when there is none."""
+    path = _absolute(folder, file)
     if not path.is_file():
-        hint = did_you_mean(path.name, (sibling.name for sibling in path.parent.glob("*")))
-        raise InputError(Problem("there is no such file", setting, value=str(path), hint=hint or otherwise))
+        raise InputError(Problem("there is no such file", setting, value=str(path), hint=_alike(path)))
     return str(path)
+
+
+def built_file(folder: Path, file: str, how: str) -> Need:
+    """The need of a file that somebody has to build, called by its absolute path: only a start has to find it.
+
+    ``how`` is what to type to build it.
+    """
+    path = _absolute(folder, file)
+    return Need(str(path), str(path) if path.is_file() else None, "; ".join(filter(None, [how, _alike(path)])))
+
+
+def _absolute(folder: Path, file: str) -> Path:
+    return Path(os.path.normpath(folder.absolute() / file))
+
+
+def _alike(path: Path) -> str:
+    """The question whether a file beside a path was meant that has a name like it."""
+    return did_you_mean(path.name, (sibling.name for sibling in path.parent.glob("*")))
 
 
 class Component(BaseModel, ABC):

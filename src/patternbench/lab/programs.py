@@ -16,8 +16,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from patternbench.lab.calls import Call
-from patternbench.lab.component import Component, Neighbours, existing_file
+from patternbench.lab.component import Component, Neighbours, built_file, existing_file
 from patternbench.lab.launch import File, Launch, Live, LiveCall, LiveFile, ResourceLimits, Stop
+from patternbench.lab.needs import Need
 from patternbench.lab.ready import Http, InTurn, LogLine, Port, Ready
 from patternbench.study.parts import misplaced
 from patternbench.study.problems import InputError, Problem, did_you_mean
@@ -225,9 +226,13 @@ class Program(Component):
             raise InputError(Problem("there is no such folder", f"{name}.folder", value=str(folder)))
         return folder
 
-    def file(self, name: str, field: str, path: str, neighbours: Neighbours, otherwise: str = "") -> str:
+    def file(self, name: str, field: str, path: str, neighbours: Neighbours) -> str:
         """A file that a setting names, absolute; raises InputError, at that setting, when there is none."""
-        return existing_file(self.directory(name, neighbours), path, f"{name}.{field}", otherwise)
+        return existing_file(self.directory(name, neighbours), path, f"{name}.{field}")
+
+    def built(self, name: str, path: str, neighbours: Neighbours, how: str) -> Need:
+        """The need of a file that has to be built, by its absolute path; ``how`` is what to type where it is not."""
+        return built_file(self.directory(name, neighbours), path, how)
 
     def program(self, name: str, field: str, word: str, neighbours: Neighbours) -> str:
         """A program by its absolute path: one with a slash counts from the folder, any other is looked for on PATH.

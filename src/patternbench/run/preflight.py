@@ -81,12 +81,18 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     if not isinstance(declared, NamedSystem):
         return _authority_problems(declared.trust, inputs)
     system = systems.load(declared.name, inputs.beside)
-    return (
-        _endpoint_problems(system, declared, study)
-        + bench.needs_problems(system, declared.settings)
-        + bench.limits_problems(system, declared.settings)
-        + tracing.problems(system.kinds(declared.settings), study.traces)
-    )
+    limits_problems = bench.limits_problems(system, declared.settings)
+    return _endpoint_problems(system, declared, study) + limits_problems + lacking(study, inputs)
+
+
+def lacking(study: Study, inputs: Inputs) -> list[Problem]:
+    """What the system that a study names needs, and this machine lacks: a run is refused, a plan is not."""
+    declared = study.system
+    if not isinstance(declared, NamedSystem):
+        return []
+    system = systems.load(declared.name, inputs.beside)
+    needed = bench.needs_problems(system, declared.settings)
+    return needed + tracing.problems(system.kinds(declared.settings), study.traces)
 
 
 def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:

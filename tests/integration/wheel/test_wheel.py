@@ -118,10 +118,9 @@ def test_every_study_is_written_and_planned_by_the_installed_tool(tool: Tool) ->
     assert listed == sorted(path.stem for path in (ROOT / "studies").glob("*.yaml"))
     for name in listed:
         tool("example", name, "--out", "studies")
-    for name in CARRIED:
         assert "scenarios" in tool("plan", f"studies/{name}.yaml")
     for name in set(listed) - set(CARRIED):
-        assert "type `make apps` in a checkout" in tool("plan", f"studies/{name}.yaml", code=2)
+        assert "type `make apps` in a checkout" in tool("run", f"studies/{name}.yaml", "--out", "runs/never", code=2)
 
 
 def test_a_study_that_is_there_is_not_overwritten_by_the_example(tool: Tool) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from patternbench.cli import doctor
+from patternbench.lab import shipped, systems
 from patternbench.lab.needs import Need
 
 
@@ -38,6 +39,21 @@ def test_doctor_knows_the_systems_beside_a_study_and_what_their_own_settings_nee
     needs = dict(doctor.everything())["system own"]
     assert [(need.name, need.met) for need in needs] == [("shop", False)]
     assert needs[0].install[1][-1] == str(tmp_path / "systems" / "shop.lock")
+
+
+@pytest.mark.parametrize("from_wheel", [True, False])
+def test_doctor_of_an_installed_package_asks_for_no_application_that_only_a_checkout_builds(
+    from_wheel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "patternbench-system: 1\nname: own\nabout: x\nendpoint: shop\n"
+        "components: [{jvm_app: {name: shop, jar: x.jar}}]\n"
+    )
+    monkeypatch.setattr(systems, "FOLDER", tmp_path)
+    monkeypatch.setattr(shipped, "folder", lambda _: tmp_path)
+    monkeypatch.setattr(shipped, "from_wheel", lambda: from_wheel)
+    needs = dict(doctor.everything())["system own"]
+    assert (str(tmp_path / "x.jar") in [need.name for need in needs]) is not from_wheel
 
 
 def test_a_shell_completes_the_verbs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -90,19 +91,65 @@ def test_a_name_that_is_no_package_is_refused(folder: Path, package: str) -> Non
 @pytest.mark.parametrize(
     ("settings", "path", "words"),
     [
-        ({"jar": "shpo.jar"}, "shop.jar", "did you mean `shop.jar`?"),
-        ({"agents": ["agnet.jar=a"]}, "shop.agents", "did you mean `agent.jar`?"),
-        ({"class_data_sharing": True, "user": "nobody"}, "shop.class_data_sharing", "does not go with `user`"),
+        ({"jar": "shpo.jar"}, "shpo.jar", "did you mean `shop.jar`?"),
+        ({"agents": ["agnet.jar=a"]}, "agnet.jar", "did you mean `agent.jar`?"),
+        ({"jar": "target/x.jar", "class_data_sharing": True}, "target/x.jar", "for example by `mvn package`"),
     ],
 )
-def test_what_is_wrong_with_a_jar_is_told_at_its_setting(
+def test_a_jar_that_is_not_built_is_a_need_so_that_a_plan_can_do_without(
     folder: Path, settings: dict[str, object], path: str, words: str
 ) -> None:
+    launch = described(folder, **settings)
+    (lacking,) = [need for need in launch.needs if not need.met]
+    assert lacking.name == str(folder / path)
+    assert words in lacking.how
+    assert lacking.name in " ".join(launch.command)
+
+
+def test_a_jar_that_is_built_meets_its_need(folder: Path) -> None:
+    assert [need.met for need in described(folder, agents=["agent.jar"]).needs] == [True, True]
+
+
+def test_an_archive_of_a_user_of_its_own_is_refused_at_its_setting(folder: Path) -> None:
     with pytest.raises(InputError) as caught:
-        described(folder, **settings)
+        described(folder, class_data_sharing=True, user="nobody")
     (problem,) = caught.value.problems
-    assert problem.path == path
-    assert words in str(problem)
+    assert (problem.path, problem.message.partition(",")[0]) == ("shop.class_data_sharing", "does not go with `user`")
+
+
+def boot_jar(folder: Path, tool: str = "spring-boot-jarmode-tools-3.5.7.jar") -> None:
+    """A jar that holds its libraries, such as Spring Boot makes."""
+    with zipfile.ZipFile(folder / "shop.jar", "w") as archive:
+        archive.writestr(f"BOOT-INF/lib/{tool}", b"library")
+
+
+def test_a_jar_of_spring_boot_is_taken_apart_before_its_classes_are_archived(folder: Path) -> None:
+    boot_jar(folder)
+    launch = described(folder, class_data_sharing=True)
+    extract, place, start, save = launch.prepare
+    apart = Path(archive(launch)).parent
+    assert str(apart).startswith(f"{folder}/cache/patternbench/class-data/shop-")
+    assert launch.command[-2:] == ("-jar", f"{apart}/shop.jar")
+    assert extract.command[-6:-2] == ("-Djarmode=tools", "-jar", str(folder / "shop.jar"), "extract")
+    assert (extract.makes, place.makes) == (f"{apart}/shop.jar", f"{apart}/shop.jar")
+    assert place.command[-1] == str(apart)
+    assert start.command[-2:] == ("-jar", f"{apart}/shop.jar")
+    assert (start.makes, save.makes) == (archive(launch), archive(launch))
+
+
+def test_a_jar_of_spring_boot_with_other_content_has_parts_of_its_own_and_one_without_the_tool_stays_whole(
+    folder: Path,
+) -> None:
+    boot_jar(folder)
+    first = archive(described(folder, class_data_sharing=True))
+    larger = archive(described(folder, class_data_sharing=True, heap="1GB"))
+    assert Path(first).parent == Path(larger).parent
+    assert first != larger
+    boot_jar(folder, "spring-boot-jarmode-tools-3.5.8.jar")
+    os.utime(folder / "shop.jar", (1, 1))
+    assert Path(archive(described(folder, class_data_sharing=True))).parent != Path(first).parent
+    boot_jar(folder, "another.jar")
+    assert described(folder, class_data_sharing=True).command[-1] == str(folder / "shop.jar")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep
 from patternbench.run import inspection, preflight
 from patternbench.study import secrets
-from patternbench.study.load import parse_study
+from patternbench.study.load import load, parse_study
 from patternbench.study.problems import InputError
 
 FILES = """\
@@ -67,6 +67,29 @@ def test_plan_names_a_setting_that_a_component_refuses(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(text)
     with pytest.raises(InputError, match=r"study.yaml:3: system.settings.workers: .*allowed: at least 1"):
         CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False)
+
+
+UNBUILT = """\
+patternbench-system: 1
+name: own
+about: a service whose jar is not built yet
+components: [{jvm_app: {name: shop, jar: shop.jar, class_data_sharing: true}}]
+endpoint: shop
+"""
+
+
+def test_a_study_of_a_jar_that_is_not_built_is_planned_and_only_its_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "own.yaml").write_text(UNBUILT)
+    (tmp_path / "study.yaml").write_text(FILES.partition("  feeder")[0].replace("system: target", "system: own"))
+    planned = CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False)
+    lacking = f"{tmp_path}/systems/shop.jar is missing: build it first"
+    assert planned.exit_code == 0
+    assert "1 scenarios x 10 rounds" in planned.output
+    assert f"before it can run: system `own` cannot start: {lacking}" in planned.output
+    asked = load(tmp_path / "study.yaml")
+    (problem,) = preflight.system_problems(asked, Inputs(tmp_path))
+    assert f"{problem.message}: {problem.hint}".startswith(f"system `own` cannot start: {lacking}")
 
 
 def test_the_commands_of_a_study_are_listed_and_can_be_refused(tmp_path: Path) -> None:

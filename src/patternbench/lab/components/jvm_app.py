@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from patternbench.lab import caches, java, jvm_calls, shipped
+from patternbench.lab import class_data, java, jvm_calls, shipped
+from patternbench.lab.class_data import ArchivedStart
 from patternbench.lab.component import Neighbours
-from patternbench.lab.launch import Launch, Preparation
+from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
 from patternbench.lab.programs import Program, Size, Words
 from patternbench.study.problems import InputError, Problem
@@ -25,18 +22,12 @@ COLLECTORS = {
     "z": "-XX:+UseZGC",
     "shenandoah": "-XX:+UseShenandoahGC",
 }
-SAVE = ("sh", "-c", 'mkdir -p "${1%/*}" && cp "$0" "$1.$$" && mv -f "$1.$$" "$1"')
-"""Puts a file in its place at once, so that nobody ever sees half of it."""
-WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")
-"""Java archives no class data in the presence of an agent."""
-
-
 PackageName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 
 
-def _how_to_build(beside: Path) -> str:
-    """How the jar of a system file in a folder comes to be."""
-    if beside.resolve() != shipped.folder("systems").resolve():
+def _how_to_build(ours: bool) -> str:
+    """How the jar of a system file comes to be: of one of ours, or of a user's."""
+    if not ours:
         return "build it first, for example by `mvn package`"
     if shipped.from_wheel():
         return "applications are not part of the installed package: type `make apps` in a checkout, and go on there"
@@ -68,14 +59,37 @@ class JvmApp(Program):
         return [java.need()]
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
-        """With class data sharing, a start before the first makes the archive where there is none yet."""
-        jar = self.file(name, "jar", self.jar, neighbours, _how_to_build(neighbours.folder))
-        agents = tuple(f"-javaagent:{agent}" for agent in self._agents(name, neighbours))
-        archive = self._archive(name, jar) if self.class_data_sharing else ""
-        shared = (f"-XX:SharedArchiveFile={archive}",) if archive else ()
-        launch = self.launch(name, neighbours, (self._java, *agents, *shared, *self._machine(), *self._app(jar)))
-        launch = jvm_calls.counted(launch, self.packages)
-        return replace(launch, prepare=self._rehearsal(jar, archive) if archive else ())
+        """With class data sharing, a start before the first makes the archive where there is none yet.
+
+        Jars that are not built yet are needs: what is planned can be known without them.
+        """
+        jar = self._built(name, self.jar, neighbours)
+        agents = [self._agent(name, agent, neighbours) for agent in self.agents]
+        start = self._start(name, jar)
+        told = (*(option for option, _ in agents), *start.options, *self._machine())
+        launch = self.launch(name, neighbours, (self._java, *told, "-jar", start.jar, *self.args))
+        needs = (*launch.needs, jar, *(need for _, need in agents))
+        return jvm_calls.counted(replace(launch, prepare=start.prepare, needs=needs), self.packages)
+
+    def _built(self, name: str, path: str, neighbours: Neighbours) -> Need:
+        ours = neighbours.folder.resolve() == shipped.folder("systems").resolve()
+        need = self.built(name, path, neighbours, _how_to_build(ours))
+        return replace(need, obtainable=not (ours and shipped.from_wheel()))
+
+    def _agent(self, name: str, agent: str, neighbours: Neighbours) -> tuple[str, Need]:
+        """What Java is told of an agent, and the need of its jar."""
+        path, equals, told = agent.partition("=")
+        jar = self._built(name, path, neighbours)
+        return f"-javaagent:{jar.name}{equals}{told}", jar
+
+    def _start(self, name: str, jar: Need) -> ArchivedStart:
+        """How the jar is started: with an archive of its classes where that is asked for."""
+        if self.class_data_sharing and self.user:
+            message = "does not go with `user`, as the archive is kept in your own cache folder"
+            raise InputError(Problem(message, f"{name}.class_data_sharing", hint="leave one of them out"))
+        if not self.class_data_sharing or not jar.met:
+            return ArchivedStart(jar.name, (), ())
+        return class_data.of(jar.name, self._java, self._machine(), self.args)
 
     @property
     def _java(self) -> str:
@@ -86,35 +100,3 @@ class JvmApp(Program):
         heap = (f"-Xms{self.heap}", f"-Xmx{self.heap}") if self.heap else ()
         collector = (COLLECTORS[self.collector],) if self.collector else ()
         return (*heap, *collector, *self.options)
-
-    def _app(self, jar: str) -> tuple[str, ...]:
-        return ("-jar", jar, *self.args)
-
-    def _agents(self, name: str, neighbours: Neighbours) -> list[str]:
-        """Each agent with its path made absolute."""
-        parts = [agent.partition("=") for agent in self.agents]
-        return [f"{self.file(name, 'agents', path, neighbours)}{equals}{told}" for path, equals, told in parts]
-
-    def _archive(self, name: str, jar: str) -> str:
-        """Where the archive of a jar is: Java takes it for the very file, at its place, that it was made with."""
-        if self.user:
-            message = "does not go with `user`, as the archive is kept in your own cache folder"
-            raise InputError(Problem(message, f"{name}.class_data_sharing", hint="leave one of them out"))
-        file = Path(jar).stat()
-        made_with = (jar, file.st_mtime_ns, self._java, java.version(self._java), self._machine())
-        key = caches.short_hash(_hashed(jar, file.st_mtime_ns, file.st_size), json.dumps(made_with).encode())
-        return str(caches.folder() / "class-data" / f"{Path(jar).stem}-{key}.jsa")
-
-    def _rehearsal(self, jar: str, archive: str) -> tuple[Preparation, ...]:
-        """A start whose end writes the archive, and the archive put where every later start finds it."""
-        fresh = "${self.folder}/classes.jsa"
-        command = (*WITHOUT_AGENTS, self._java, f"-XX:ArchiveClassesAtExit={fresh}", *self._machine(), *self._app(jar))
-        start = Preparation(command, makes=archive, until_ready=True)
-        return (start, Preparation((*SAVE, fresh, archive), makes=archive))
-
-
-@lru_cache(maxsize=256)
-def _hashed(jar: str, changed_ns: int, size: int) -> bytes:
-    """The hash of a jar's content, which is read again only when the file has changed: each scenario asks for it."""
-    with Path(jar).open("rb") as content:
-        return hashlib.file_digest(content, "sha256").digest()
