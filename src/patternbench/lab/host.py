@@ -16,7 +16,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_complete
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import dropwhile, islice
+from itertools import dropwhile, groupby, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -111,6 +111,7 @@ class LocalHost:
         self._limiter = Limiter()
         self._processes: list[Process] = []
         self._lock = threading.Lock()
+        self._makers: dict[str, threading.Lock] = {}
         self._closing = threading.Event()
         self._http = calls.client()
 
@@ -306,12 +307,23 @@ class LocalHost:
         """A component's process, once its files are written, its preparations made, and it is ready."""
         for file in launch.files:
             _write(self.folder / launch.name, file, account)
-        for preparation in launch.prepare:
-            if preparation.makes and Path(preparation.makes).exists():
-                continue
-            prepare = self._rehearse if preparation.until_ready else self._prepare
-            prepare(launch, preparation, account)
+        for made, preparations in groupby(launch.prepare, key=lambda preparation: preparation.makes):
+            with self._making(made) as lacking:
+                for preparation in preparations if lacking else ():
+                    prepare = self._rehearse if preparation.until_ready else self._prepare
+                    prepare(launch, preparation, account)
         return self._ready(launch, account)
+
+    @contextmanager
+    def _making(self, made: str) -> Iterator[bool]:
+        """Whether a file is to be made, by this thread alone; replicas need the same, and the others wait for it."""
+        if not made:
+            yield True
+            return
+        with self._lock:
+            making = self._makers.setdefault(made, threading.Lock())
+        with making:
+            yield not Path(made).exists()
 
     def _ready(self, launch: Launch, account: Account) -> Process:
         """A component's process, once it is ready."""

@@ -35,8 +35,9 @@ class File:
 class Preparation:
     """A command that is run to its end before the component starts; ``input`` is a file of it that is read in.
 
-    It is left out where the file that it ``makes`` is there already. ``until_ready``: it is a start of the component
-    itself, which is stopped as soon as it is ready.
+    Those in a row that say the same file ``makes`` make it together: they are left out where it is there already, and
+    components that need the same file make it once. ``until_ready``: it is a start of the component itself, which is
+    stopped as soon as it is ready.
     """
 
     command: tuple[str, ...]

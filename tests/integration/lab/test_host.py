@@ -146,6 +146,27 @@ def test_preparations_are_done_in_their_order_before_the_start_and_read_their_in
         assert answer.read().decode() == f"from {host.running['shop'].account.user}"
 
 
+MAKES_ONCE = """
+import pathlib, sys, time
+made, log = map(pathlib.Path, sys.argv[1:])
+with log.open("a") as lines:
+    print("making", file=lines)
+time.sleep(0.2)
+made.touch()
+"""
+
+
+def test_components_that_start_side_by_side_and_need_the_same_file_make_it_once(
+    tmp_path: Path, host: LocalHost
+) -> None:
+    made, log = str(tmp_path / "made"), str(tmp_path / "log")
+    step = Preparation((sys.executable, "-c", MAKES_ONCE, made, log), makes=made)
+    place = Preparation(("cp", made, f"{made}.copy"), makes=f"{made}.copy")
+    host.launch([server(name, prepare=(step, place)) for name in ("shop-1", "shop-2", "shop-3")])
+    assert Path(log).read_text() == "making\n"
+    assert Path(f"{made}.copy").exists()
+
+
 def test_a_preparation_is_left_out_where_the_file_that_it_makes_is_there(tmp_path: Path, host: LocalHost) -> None:
     (tmp_path / "made").touch()
     steps = tuple(
