@@ -14,10 +14,12 @@ from pathlib import Path
 from benchmarks.engine import tables as engine
 from benchmarks.overhead import tables as overhead
 from benchmarks.ratelimit import goals, memory, redis_client, shared_memory
+from benchmarks.startup import tables as startup
 from benchmarks.truth import tables as truth
 
 ROOT = Path(__file__).resolve().parents[1]
 PERFORMANCE, RATELIMIT = Path("docs/performance.md"), Path("benchmarks/ratelimit/README.md")
+INSURANCE = Path("docs/systems/insurance.md")
 
 #: What stands in which page under which name.
 PARTS: dict[tuple[Path, str], Callable[[], str]] = {
@@ -25,6 +27,7 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (PERFORMANCE, engine.PROMISES): lambda: engine.committed(engine.PROMISES),
     (PERFORMANCE, truth.PART): truth.committed,
     (PERFORMANCE, overhead.PART): overhead.committed,
+    (INSURANCE, startup.PART): startup.committed,
     (RATELIMIT, goals.PART): goals.committed,
     (RATELIMIT, shared_memory.PART): shared_memory.committed,
     (RATELIMIT, redis_client.PART): redis_client.committed,

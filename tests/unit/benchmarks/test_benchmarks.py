@@ -14,6 +14,7 @@ from benchmarks.overhead import overhead
 from benchmarks.overhead import tables as overhead_tables
 from benchmarks.ratelimit import goals
 from benchmarks.ratelimit.systems import BARE, PING
+from benchmarks.startup import tables as startup_tables
 from benchmarks.truth import run as truth
 from benchmarks.truth import tables as truth_tables
 
@@ -232,6 +233,29 @@ def test_the_share_that_is_measuring_is_of_the_whole_command_with_preflight_and_
     line = next(line for line in page.splitlines() if "share of the command" in line)
     assert "90.0" in line
     assert "missed" in line
+
+
+# --- how long a system takes to be ready
+
+
+def start_rows(seconds: list[float], mib: float) -> list[dict[str, Any]]:
+    return [
+        {"round": number, "component": name, "seconds": value, "cpu_s": 2 * value, "mib": mib}
+        for number, value in enumerate(seconds)
+        for name in ("db", startup_tables.WHOLE)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"), [([30.0, 38.0], "met"), ([30.0, 31.0, 50.0], "not shown"), ([41.0, 60.0], "missed")]
+)
+def test_a_start_keeps_its_goal_only_where_every_round_does(seconds: list[float], verdict: str) -> None:
+    rows = start_rows(seconds, mib=4096)
+    page = startup_tables.printed({"machine": MACHINE, "options": {}, "rounds": rows})
+    told = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("|")}
+    assert told["ready, s"].split("|")[4].strip() == verdict
+    assert told["memory then, GiB"].split("|")[4].strip() == "missed"
+    assert "4,096 [4,096, 4,096]" in told["all of it"]
 
 
 # --- requests per CPU-second
