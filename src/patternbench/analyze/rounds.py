@@ -18,7 +18,7 @@ from patternbench.analyze.units import SECONDS, level_text
 #: Columns of a run's rounds that are neither factor nor response (contracts/records).
 BOOKKEEPING = (
     *("round", "block", "scenario", "status", "cause", "warnings"),
-    *("started", "seconds", "generator_cpu_s", "valid"),
+    *("started", "seconds", "generator_cpu_s", "system_cpu_s", "valid"),
 )
 #: How the names of responses begin that a study chooses: those it derives, and series of a monitoring system.
 CHOSEN = (PREFIX, "series.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,11 +110,15 @@ def urgency_allowed() -> bool:
 
 @dataclass(frozen=True)
 class Use:
-    """Shares of the machine's CPU time in a span: busy, of which by this run's own processes, and kept from us."""
+    """Shares of the machine's CPU time in a span: busy, of which by this run's own processes, and kept from us.
+
+    ``started_s`` are the CPU seconds of the processes that this one has started, without its own.
+    """
 
     busy: float
     own: float
     stolen: float
+    started_s: float = 0.0
 
     @property
     def others(self) -> float:
@@ -123,12 +128,16 @@ class Use:
 
 @dataclass(frozen=True)
 class Meter:
-    """The processors' time counters at a moment, in seconds; two of them tell who used the machine in between."""
+    """The processors' time counters at a moment, in seconds; two of them tell who used the machine in between.
+
+    ``here`` is the part of ``own`` that this process took itself.
+    """
 
     busy: float
     own: float
     stolen: float
     total: float
+    here: float = 0.0
 
     @classmethod
     def read(cls) -> Meter:
@@ -136,13 +145,14 @@ class Meter:
         times = psutil.cpu_times()
         total = float(sum(times))
         busy = total - times.idle - getattr(times, "iowait", 0.0)
-        return cls(busy, _own_seconds(), getattr(times, "steal", 0.0), total)
+        return cls(busy, _own_seconds(), getattr(times, "steal", 0.0), total, time.process_time())
 
     def since(self, before: Meter) -> Use:
         """How the machine was used since an earlier reading."""
         span = max(self.total - before.total, 1e-9)
         own = max(self.own - before.own, 0.0)
-        return Use((self.busy - before.busy) / span, own / span, (self.stolen - before.stolen) / span)
+        started_s = max(own - (self.here - before.here), 0.0)
+        return Use((self.busy - before.busy) / span, own / span, (self.stolen - before.stolen) / span, started_s)
 
 
 def _own_seconds() -> float:

@@ -155,6 +155,13 @@ COURSE = (
     Column("started", "float64", "when the round began, as Unix time", "s"),
     Column("seconds", "float64", "how long it lasted", "s"),
     Column("generator_cpu_s", "float64", "CPU time of the load generator", "s"),
+    Column(
+        "system_cpu_s",
+        "float64",
+        "CPU time of all else that the run had started (components, proxies, receivers), warm-up included",
+        "s",
+        nullable=True,
+    ),
     Column("valid", "bool", "false for a round with a warning that invalidates it"),
     Column("warnings", "string", "its warnings as JSON: `kind`, `message`, `remedy`, `invalidates`", nullable=True),
 )

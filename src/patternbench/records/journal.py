@@ -49,7 +49,8 @@ class Entry:
     """What happened to one round. Times in seconds; ``started`` is Unix time.
 
     ``round`` and ``block`` are -1 outside the measured rounds. ``file`` names its attempts, ``sha256`` is their file's;
-    journals of before have no hash, and no faults. ``starts`` are the components that were started for it,
+    journals of before have no hash, and no faults. ``cpu_seconds`` are the generator's, ``system_cpu_seconds`` those of
+    everything else that the run had started, warm-up included; None where nobody looked. ``starts`` are the components that were started for it,
     ``reset_seconds`` is how long the resets took that left components up: both happen before the round, and are no
     part of ``seconds``.
     """
@@ -64,6 +65,7 @@ class Entry:
     rows: int = 0
     cause: str | None = None
     cpu_seconds: float = 0.0
+    system_cpu_seconds: float | None = None
     doubts: list[Doubt] = field(default_factory=list)
     sha256: str | None = None
     faults: list[Acted] = field(default_factory=list)

@@ -248,6 +248,7 @@ def _row(
         "started": entry.started,
         "seconds": entry.seconds,
         "generator_cpu_s": entry.cpu_seconds,
+        "system_cpu_s": entry.system_cpu_seconds,
         "valid": entry.valid,
         "warnings": json.dumps([asdict(doubt) for doubt in entry.doubts]) if entry.doubts else None,
     }

@@ -179,6 +179,7 @@ class _OneRound:
             observation.load_over(measured.began_ns, measured.measured_from_ns)
         acted = [_acted(done, measured.began_ns) for done in schedule.acted]
         entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds, faults=acted)
+        entry = replace(entry, system_cpu_seconds=max(use.started_s - measured.cpu_seconds, 0.0))
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -64,6 +65,13 @@ def test_every_round_ran_once_and_every_scenario_in_every_block(finished: Path) 
     found = entries(finished)
     assert [entry["round"] for entry in found] == list(range(ROUNDS))
     assert len({(entry["block"], entry["scenario"]) for entry in found}) == ROUNDS
+
+
+def test_every_round_knows_what_its_system_took_of_the_processors(finished: Path) -> None:
+    rounds = pd.read_parquet(finished / "rounds.parquet")
+    assert (rounds["system_cpu_s"] >= 0).all()
+    assert rounds["system_cpu_s"].sum() > 0
+    assert (rounds["system_cpu_s"] <= (os.cpu_count() or 1) * rounds["seconds"] + 0.1).all()
 
 
 def test_the_manifest_pins_what_was_measured(finished: Path) -> None:

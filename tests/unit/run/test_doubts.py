@@ -53,6 +53,12 @@ def test_the_use_of_a_machine_is_the_difference_of_two_readings() -> None:
     assert (use.busy, use.own, use.stolen, use.others) == (0.75, 0.25, 0.05, 0.5)
 
 
+def test_the_cpu_time_of_what_a_run_has_started_is_without_the_time_of_this_process() -> None:
+    before = Meter(busy=100.0, own=10.0, stolen=1.0, total=400.0, here=4.0)
+    assert Meter(160.0, 30.0, 5.0, 480.0, here=9.0).since(before).started_s == 15.0
+    assert Meter(160.0, 12.0, 5.0, 480.0, here=9.0).since(before).started_s == 0.0, "a component that has ended is gone"
+
+
 def test_what_a_child_used_counts_as_this_runs_own_while_it_runs_and_when_it_has_ended() -> None:
     before = Meter.read()
     burn = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\nimport sys; sys.stdin.read()"
