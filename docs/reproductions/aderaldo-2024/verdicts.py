@@ -2,62 +2,30 @@
 
     .venv/bin/python docs/reproductions/aderaldo-2024/verdicts.py [RUN/rounds.parquet] [--write]
 
-Each claim of the paper is a set of contrasts. A contrast is the mean over blocks of a difference of logs, taken within
-each block, since all scenarios of a block ran close together; its interval is t with blocks - 1 degrees of freedom.
-All intervals of one claim hold together with 95 % (Bonferroni), so that for each claim a wrong word comes up at most
-5 times in 100. With `--write` the table is put into the page.
+What a verdict rests on is said in `claims.py` of the folder above. With `--write` the table is put into the page.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from tables import KEYS, WORLD, rewritten, rounds_of, with_delay
 
-from patternbench.analyze.differences import paired
-from patternbench.analyze.noise import floor_of
+sys.path.append(str(Path(__file__).parents[1]))
 
-Floats = npt.NDArray[np.float64]
+from claims import HIGHER, LOWER, SAME, Claim, Floats, verdicts  # noqa: E402  in the folder above
 
-LEVEL = 0.95
-#: A change below this many percent, up or down, counts as none.
-MARGIN = 20.0
-#: The same ratio downwards: 1 / 1.2.
-MARGIN_DOWN = 100 * (1 / (1 + MARGIN / 100) - 1)
+from patternbench.analyze.noise import floor_of  # noqa: E402  after that path
+
 CLIENTS, PATTERNS, DELAYS = ("native", "resilience4j"), ("retry", "circuit_breaker"), (20, 40, 60)
 FAULTY = (20, 40, 60, 80)
 SUCCESS, TOTAL = "AverageSuccessTime", "TotalExecutionTime"
 CONFIGURATIONS = tuple(product(CLIENTS, PATTERNS, DELAYS))
-#: What each kind of claim says of the change in percent.
-LOWER, HIGHER, SAME = "lower", "higher", "the same"
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A change in percent with the ends of its interval."""
-
-    percent: float
-    low: float
-    high: float
-
-    def text(self) -> str:
-        """The change and its interval."""
-        return f"{self.percent:+.0f} % [{self.low:+.0f}, {self.high:+.0f}]"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says, the direction it says it of, and the logs to compare by block: side A, then side B."""
-
-    text: str
-    says: str
-    pairs: Sequence[tuple[Floats, Floats]]
 
 
 class Logs:
@@ -147,72 +115,9 @@ def _of_libraries(success: Logs, total: Logs) -> list[Claim]:
     ]
 
 
-def contrasts(claim: Claim) -> list[Contrast]:
-    """Every contrast of a claim; all intervals hold together."""
-    level = 1 - (1 - LEVEL) / len(claim.pairs)
-    found = []
-    for a, b in claim.pairs:
-        estimate = paired(a, b)
-        low, high = estimate.ends(level)
-        found.append(Contrast(*(100 * np.expm1([estimate.value, low, high]))))
-    return found
-
-
-def within(contrast: Contrast) -> bool:
-    """Whether the whole interval lies within the margin: two one-sided tests (Schuirmann 1987)."""
-    return contrast.low >= MARGIN_DOWN and contrast.high <= MARGIN
-
-
-def beyond(contrast: Contrast) -> bool:
-    """Whether the whole interval lies outside the margin."""
-    return contrast.high < MARGIN_DOWN or contrast.low > MARGIN
-
-
-FOR: dict[str, Callable[[Contrast], bool]] = {LOWER: lambda c: c.high < 0, HIGHER: lambda c: c.low > 0, SAME: within}
-AGAINST: dict[str, Callable[[Contrast], bool]] = {LOWER: FOR[HIGHER], HIGHER: FOR[LOWER], SAME: beyond}
-WORDS = {LOWER: "confirmed", HIGHER: "confirmed", SAME: "agrees"}
-
-
-def verdict(says: str, found: Sequence[Contrast]) -> str:
-    """The word for a claim: every interval is for it or against it, some are, both kinds are there, or neither."""
-    agree, oppose = (sum(map(rule[says], found)) for rule in (FOR, AGAINST))
-    if agree and oppose:
-        return "mixed"
-    if not agree and not oppose:
-        return "cannot be told"
-    word = WORDS[says] if agree else "contradicted"
-    return word if max(agree, oppose) == len(found) else f"{word} in part"
-
-
-def row(claim: Claim) -> str:
-    """A claim as a row: what it is, how its intervals lie, the least and the largest change, the verdict."""
-    found = contrasts(claim)
-    return (
-        f"| {claim.text} | {claim.says} | {counts(claim.says, found)} | {ends(found)} | {verdict(claim.says, found)} |"
-    )
-
-
-def counts(says: str, found: Sequence[Contrast]) -> str:
-    """How many intervals are for the claim, against it, and neither."""
-    agree, oppose = (sum(map(rule[says], found)) for rule in (FOR, AGAINST))
-    told = f"{agree} of {len(found)} for, {oppose} against"
-    differ = sum(c.low > 0 or c.high < 0 for c in found)
-    return f"{told}; {differ} exclude zero" if says == SAME else told
-
-
-def ends(found: Sequence[Contrast]) -> str:
-    """The least and the largest change, each with its interval."""
-    ordered = sorted(found, key=lambda contrast: contrast.percent)
-    return f"{ordered[0].text()} to {ordered[-1].text()}"
-
-
 def printed(rounds: pd.DataFrame) -> str:
     """The table of verdicts and how noisy the run was, as Markdown."""
-    head = [
-        "| claim of the paper | says the change is | intervals | least and largest change | verdict |",
-        "|---|---|---|---|---|",
-    ]
-    return "\n".join([*head, *map(row, claims(rounds)), "", trust(rounds)])
+    return "\n".join([verdicts(claims(rounds)), "", trust(rounds)])
 
 
 def trust(rounds: pd.DataFrame) -> str:

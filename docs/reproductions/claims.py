@@ -1,0 +1,150 @@
+"""What a paper claims, held against rounds: contrasts with intervals, and a word whose error rate is known.
+
+Each claim is a set of contrasts. A contrast is the mean over blocks of a difference taken within each block, since all
+scenarios of a block ran close together; its interval is t with blocks - 1 degrees of freedom. All intervals of one
+claim hold together with 95 % (Bonferroni), so that for each claim a wrong word comes up at most 5 times in 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pages import table
+
+from patternbench.analyze.differences import paired
+
+Floats = npt.NDArray[np.float64]
+Key = tuple[object, ...]
+
+LEVEL = 0.95
+#: A change below this many percent, up or down, counts as none.
+MARGIN = 20.0
+#: The same ratio downwards: 1 / 1.2.
+MARGIN_DOWN = 100 * (1 / (1 + MARGIN / 100) - 1)
+#: A change of a share below this many percentage points counts as none.
+MARGIN_POINTS = 1.0
+#: What each kind of claim says of the change.
+LOWER, HIGHER, SAME = "lower", "higher", "the same"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a difference is told: its unit, the margin within which it counts as none, and the number that is told."""
+
+    unit: str
+    margin: tuple[float, float]
+    told: Callable[[Floats], Floats]
+
+
+#: Of logs: their difference is told as a ratio.
+PERCENT = Scale("%", (MARGIN_DOWN, MARGIN), lambda logs: 100 * np.expm1(logs))
+#: Of shares in percent: their difference is told as it is.
+POINTS = Scale("points", (-MARGIN_POINTS, MARGIN_POINTS), lambda points: points)
+#: Of numbers without a unit; none of them counts as the same.
+PLAIN = Scale("", (0.0, 0.0), lambda numbers: numbers)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A change with the ends of its interval, as its scale tells it."""
+
+    value: float
+    low: float
+    high: float
+    scale: Scale = PERCENT
+
+    def text(self) -> str:
+        """The change and its interval."""
+        digits = 2 if self.scale is PLAIN else 0
+        value, low, high = (f"{number + 0.0:+.{digits}f}" for number in (self.value, self.low, self.high))
+        span = f"{low}, {high}" if np.isfinite(self.low) else "no interval"
+        return f"{value} {self.scale.unit}".rstrip() + f" [{span}]"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, the direction, and what to compare by block: side A, then side B, as logs for `PERCENT`."""
+
+    text: str
+    says: str
+    pairs: Sequence[tuple[Floats, Floats]]
+    scale: Scale = PERCENT
+
+
+def by_block(rounds: pd.DataFrame, factors: Sequence[str], values: pd.Series[float]) -> dict[Key, Floats]:
+    """Each scenario's values by block, under its levels in the order of `factors`; NaN where a block lacks it."""
+    table = values.groupby([*(rounds[name] for name in factors), rounds["block"]], sort=False).mean().unstack("block")
+    return {levels: row.to_numpy(dtype=float) for levels, row in table.iterrows()}
+
+
+def contrasts(claim: Claim) -> list[Contrast]:
+    """Every contrast of a claim; all intervals hold together."""
+    level = 1 - (1 - LEVEL) / max(1, len(claim.pairs))
+    return [contrast(a, b, claim.scale, level) for a, b in claim.pairs]
+
+
+def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL) -> Contrast:
+    """One change from A to B, over the blocks in which both are known."""
+    both = np.isfinite(a) & np.isfinite(b)
+    estimate = paired(a[both], b[both])
+    value, low, high = scale.told(np.array([estimate.value, *estimate.ends(level)]))
+    return Contrast(float(value), float(low), float(high), scale)
+
+
+def within(contrast: Contrast) -> bool:
+    """Whether the whole interval lies within the margin: two one-sided tests (Schuirmann 1987)."""
+    low, high = contrast.scale.margin
+    return contrast.low >= low and contrast.high <= high
+
+
+def beyond(contrast: Contrast) -> bool:
+    """Whether the whole interval lies outside the margin."""
+    low, high = contrast.scale.margin
+    return contrast.high < low or contrast.low > high
+
+
+FOR: dict[str, Callable[[Contrast], bool]] = {LOWER: lambda c: c.high < 0, HIGHER: lambda c: c.low > 0, SAME: within}
+AGAINST: dict[str, Callable[[Contrast], bool]] = {LOWER: FOR[HIGHER], HIGHER: FOR[LOWER], SAME: beyond}
+WORDS = {LOWER: "confirmed", HIGHER: "confirmed", SAME: "agrees"}
+
+
+def verdict(says: str, changes: Sequence[Contrast]) -> str:
+    """The word for a claim: every interval is for it or against it, some are, both kinds are there, or neither."""
+    agree, oppose = (sum(map(rule[says], changes)) for rule in (FOR, AGAINST))
+    if agree and oppose:
+        return "mixed"
+    if not agree and not oppose:
+        return "cannot be told"
+    word = WORDS[says] if agree else "contradicted"
+    return word if max(agree, oppose) == len(changes) else f"{word} in part"
+
+
+def verdicts(claims: Iterable[Claim]) -> str:
+    """A table with a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
+    heads = ["claim of the paper", "says the change is", "intervals", "least and largest change", "verdict"]
+    return table(heads, map(_row, claims))
+
+
+def _row(claim: Claim) -> list[str]:
+    changes = contrasts(claim)
+    return [claim.text, claim.says, counts(claim.says, changes), ends(changes), verdict(claim.says, changes)]
+
+
+def counts(says: str, changes: Sequence[Contrast]) -> str:
+    """How many intervals are for the claim, against it, and neither."""
+    agree, oppose = (sum(map(rule[says], changes)) for rule in (FOR, AGAINST))
+    told = f"{agree} of {len(changes)} for, {oppose} against"
+    differ = sum(c.low > 0 or c.high < 0 for c in changes)
+    return f"{told}; {differ} exclude zero" if says == SAME else told
+
+
+def ends(changes: Sequence[Contrast]) -> str:
+    """The least and the largest change, each with its interval; one alone stands for both."""
+    ordered = sorted(changes, key=lambda contrast: contrast.value)
+    if len(ordered) == 1:
+        return ordered[0].text()
+    return f"{ordered[0].text()} to {ordered[-1].text()}" if ordered else "not measured"

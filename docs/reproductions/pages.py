@@ -1,0 +1,60 @@
+"""Puts what scripts print into pages: parts between marks, tables, and what a run's rounds lack in trust.
+
+A part called `verdicts` stands between `<!-- verdicts -->` and `<!-- end of verdicts -->`, each on a line of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+
+def part(page: str, name: str) -> str:
+    """What stands in a page between the marks of a part."""
+    return page.split(_start(name))[1].split(_end(name))[0]
+
+
+def with_part(page: str, name: str, text: str) -> str:
+    """The page with the text between the marks of a part."""
+    before, rest = page.split(_start(name))
+    return before + _start(name) + text + _end(name) + rest.split(_end(name))[1]
+
+
+def _start(name: str) -> str:
+    return f"<!-- {name} -->\n"
+
+
+def _end(name: str) -> str:
+    return f"\n<!-- end of {name} -->"
+
+
+def write(page: Path, parts: Mapping[str, str]) -> None:
+    """Put every part into a page's file."""
+    text = page.read_text(encoding="utf-8")
+    for name, wanted in parts.items():
+        text = with_part(text, name, wanted)
+    page.write_text(text, encoding="utf-8")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Cells as a Markdown table."""
+    first, *lines = (f"| {' | '.join(map(str, line))} |" for line in (heads, *rows))
+    return "\n".join([first, f"|{'---|' * len(heads)}", *lines])
+
+
+def named_file(arguments: Sequence[str] | None = None) -> Path | None:
+    """The file that the command line names, which is whatever is no option; None where it names none."""
+    words = sys.argv[1:] if arguments is None else arguments
+    return next((Path(word) for word in words if not word.startswith("--")), None)
+
+
+def warned(rounds: pd.DataFrame) -> str:
+    """How many rounds carry which warning, the most frequent first."""
+    kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})
+    told = ", ".join(f"`{kind}` {count:,}" for kind, count in kinds.most_common())
+    return f"Rounds: {len(rounds):,}. Warnings that they carry: {told or 'none'}."
