@@ -25,9 +25,8 @@ from patternbench.records.tables import read_table
 TABLE = Path(__file__).parent / "elmalki-zdun-2021-table2.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "reproductions" / "elmalki-zdun-2021.md"
 START, END = "<!-- refit -->\n", "\n<!-- end of refit -->"
-INTRODUCTION = """*Evaluation of API Request Bundling and its Impact on Performance of Microservice Architectures*
-(IEEE SCC 2021) prints its 30 measurements (Table II), four regression models of them (Table III) and their tests
-(Table IV). This part fits the same four formulas to the same rows and explains where the two differ. It is written by
+INTRODUCTION = """The paper prints its 30 measurements (Table II), four regression models of them (Table III) and their tests
+(Table IV). This part fits the same four formulas to the same rows. It is written by
 `python studies/published/refit_2021.py --write`, from
 [the table as a data file](../../studies/published/elmalki-zdun-2021-table2.csv).
 
@@ -199,8 +198,8 @@ def report(table: pd.DataFrame) -> Iterator[str]:
     yield "## The published models, refitted from the published table\n"
     yield INTRODUCTION
     yield f"**Does a bundle cut the total time?** {_finding(printed)}\n"
-    for i in PUBLISHED:
-        yield from _model_lines(i, printed[i], corrected[i])
+    yield "Each cell: published / refit of Table II as printed / refit with the suspect times solved.\n"
+    yield from _table(printed, corrected)
     yield from _explanation(table, printed, corrected, found)
 
 
@@ -225,21 +224,24 @@ def _listed(numbers: list[int]) -> str:
     return f"models {', '.join(most)} and {last}" if most else f"model {last}"
 
 
-def _model_lines(i: int, printed: ModelResult, corrected: ModelResult) -> Iterator[str]:
-    published = PUBLISHED[i]
-    yield f"### Model {i}: `{published.formula}`\n"
-    yield (
-        "| | published | refit of Table II | standard error | with the suspect times solved |\n|---|---|---|---|---|"
-    )
-    for a, b in zip(printed.fit.coefficients, corrected.fit.coefficients, strict=True):
-        name = NAMES.get(a.name, a.name)
-        yield (
-            f"| {name} | {published.coefficients[a.name]:g} | {a.estimate:.3f} | {a.std_error:.3f} | {b.estimate:.3f} |"
-        )
-    rows = zip(_QUALITY, _printed_quality(published), _quality(printed), _quality(corrected), strict=True)
-    for name, wanted, plain, solved in rows:
-        yield f"| {name} | {wanted} | {plain} | | {solved} |"
+def _table(printed: dict[int, ModelResult], corrected: dict[int, ModelResult]) -> Iterator[str]:
+    """One column per model; each cell has the published number, the refit's, and that with the suspect times solved."""
+    yield f"| | {' | '.join(f'model {i}' for i in PUBLISHED)} |"
+    yield f"|{'---|' * (len(PUBLISHED) + 1)}"
+    for name in dict.fromkeys(name for published in PUBLISHED.values() for name in published.coefficients):
+        cells = (_coefficient(name, PUBLISHED[i], printed[i], corrected[i]) for i in PUBLISHED)
+        yield f"| {NAMES.get(name, name)} | {' | '.join(cells)} |"
+    quality = {i: zip(_printed_quality(PUBLISHED[i]), *map(_quality, (printed[i], corrected[i])), strict=True) for i in PUBLISHED}
+    for name, *cells in zip(_QUALITY, *quality.values(), strict=True):
+        yield f"| {name} | {' | '.join(' / '.join(cell) for cell in cells)} |"
     yield ""
+
+
+def _coefficient(name: str, published: Published, printed: ModelResult, corrected: ModelResult) -> str:
+    if name not in published.coefficients:
+        return "–"
+    ours = (next(one.estimate for one in model.fit.coefficients if one.name == name) for model in (printed, corrected))
+    return " / ".join([f"{published.coefficients[name]:g}", *(f"{estimate:.3f}" for estimate in ours)])
 
 
 _QUALITY = ("adjusted R2", "F test, p", "Jarque-Bera, p", "Ljung-Box, p", "MAPE in sample", "MAPE, each row left out")

@@ -1,0 +1,274 @@
+"""What our insurance says of request bundles: verdicts on the paper's claims, savings, costs, and depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from bundle_rounds import (
+    DEPTH,
+    FACTORS,
+    KEPT,
+    KEYS,
+    METHODS,
+    MS_PER_S,
+    NEW,
+    SIZES,
+    TRACED,
+    TYPES,
+    UNTRACED,
+    batches,
+    expected,
+    fitted,
+    published_table,
+    timed,
+    traced,
+    way,
+)
+from claims import HIGHER, LOWER, PLAIN, Claim, Contrast, Floats, Key, by_block, contrast, verdicts
+from pages import table, warned
+
+from patternbench.analyze.noise import floor_of
+
+#: The greatest prediction error that both papers accept (after Menascé and Almeida), percent.
+TARGET_MAPE = 30.0
+CONNECTIONS = {NEW: "a new connection per request", KEPT: "connections kept"}
+RESPONSE = "journey_p50"
+#: How deep a published bundle went: `bundle_reads`, `bundle_forward`.
+AS_PUBLISHED = ("one_by_one", "each")
+
+
+class Batches:
+    """The total time of a batch by block, in seconds: `logs` of it, and `ms`."""
+
+    def __init__(self, rounds: pd.DataFrame, factors: Sequence[str] = FACTORS) -> None:
+        self._by_scenario = by_block(rounds, factors, rounds[RESPONSE])
+
+    def __contains__(self, levels: Key) -> bool:
+        """Whether a scenario was measured."""
+        return levels in self._by_scenario
+
+    def logs(self, *levels: object) -> Floats:
+        """The logs of a scenario's times by block."""
+        return np.log(self._by_scenario[levels])
+
+    def ms(self, *levels: object) -> Floats:
+        """A scenario's times by block in milliseconds."""
+        return self._by_scenario[levels] * MS_PER_S
+
+
+def cells(rounds: pd.DataFrame) -> list[tuple[str, int]]:
+    """Every function with every size that was measured, in the paper's order."""
+    return [(method, size) for method, size in product(METHODS, SIZES) if (rounds["parameters.size"] == size).any()]
+
+
+def trace_levels(rounds: pd.DataFrame) -> tuple[str, ...]:
+    """How much was traced in the rounds whose times count."""
+    return tuple(timed(rounds)["traces.sample"].unique())
+
+
+def verdict_table(rounds: pd.DataFrame) -> str:
+    """What the paper found, and the word for each finding."""
+    return "\n".join([verdicts(claims(rounds)), "", trust(rounds)])
+
+
+def claims(rounds: pd.DataFrame) -> Iterator[Claim]:
+    """Every claim that these rounds can speak to."""
+    times, published, share = Batches(rounds), way(rounds), trace_levels(rounds)[0]
+    for connection in rounds["connection"].unique():
+        told = "A bundle cuts the total time, whatever function and size (H1)"
+        text = told if connection == published else "(not the paper's) The same"
+        yield Claim(f"{text}, {CONNECTIONS[connection]}", LOWER, _gains(rounds, times, connection, share))
+    yield Claim("Create gains less than Get and Update (Table II)", HIGHER, _less(rounds, times, published, share))
+    yield Claim("Models 1 and 2 predict within 30 % (MAPE)", LOWER, _errors(rounds))
+    yield from _costs(rounds, times)
+
+
+def _gains(
+    rounds: pd.DataFrame, times: Batches, connection: str, share: str
+) -> list[tuple[Floats, Floats]]:
+    at = (connection, share)
+    return [(times.logs("N", *at, *cell), times.logs("Y", *at, *cell)) for cell in cells(rounds)]
+
+
+def _less(rounds: pd.DataFrame, times: Batches, connection: str, share: str) -> list[tuple[Floats, Floats]]:
+    def change(method: str, size: int) -> Floats:
+        return times.logs("Y", connection, share, method, size) - times.logs("N", connection, share, method, size)
+
+    others = [cell for cell in cells(rounds) if cell[0] != "Create"]
+    return [(change(*cell), change("Create", cell[1])) for cell in others]
+
+
+def _errors(rounds: pd.DataFrame) -> list[tuple[Floats, Floats]]:
+    """The target against the prediction errors of models that are fitted to each block alone, as logs."""
+    by_model: dict[int, list[float]] = {1: [], 2: []}
+    for _, block in traced(rounds).groupby("block"):
+        models = fitted(batches(block))
+        for number, errors in by_model.items():
+            errors.append(models[number].errors.mape or np.nan)
+    return [(np.full(len(errors), np.log(TARGET_MAPE)), np.log(errors)) for errors in by_model.values()]
+
+
+def _costs(rounds: pd.DataFrame, times: Batches) -> Iterator[Claim]:
+    if set(rounds["connection"]) == {NEW, KEPT}:
+        share = trace_levels(rounds)[0]
+        pairs = [tuple(times.logs("N", way_, share, *cell) for way_ in (KEPT, NEW)) for cell in cells(rounds)]
+        yield Claim("(not the paper's) A new connection per request costs time, without a bundle", HIGHER, pairs)
+    if set(rounds["traces.sample"]) == {UNTRACED, TRACED}:
+        pairs = [_tracing(rounds, times, method, bundle) for method, bundle in product(METHODS, "NY")]
+        yield Claim("(not the paper's) Tracing every request costs time", HIGHER, pairs)
+
+
+def _tracing(rounds: pd.DataFrame, times: Batches, method: str, bundle: str) -> tuple[Floats, Floats]:
+    """The mean logs without and with tracing over all sizes and connections."""
+    at = [(c, cell) for c in rounds["connection"].unique() for cell in cells(rounds) if cell[0] == method]
+    untraced, with_it = (
+        np.mean([times.logs(bundle, connection, share, *cell) for connection, cell in at], axis=0)
+        for share in (UNTRACED, TRACED)
+    )
+    return untraced, with_it
+
+
+def trust(rounds: pd.DataFrame) -> str:
+    """How many rounds carry warnings, and how far the middle scenario lies from itself."""
+    groups = [group[RESPONSE].to_numpy() for _, group in timed(rounds).groupby("scenario")]
+    floor = floor_of(RESPONSE, groups).typical
+    blocks = rounds["block"].nunique()
+    return (
+        f"{warned(rounds)} Every scenario was measured in {blocks} blocks. The noise floor of the total time, of the "
+        f"middle scenario compared with itself, is {floor:.0f} %."
+    )
+
+
+def table_2(rounds: pd.DataFrame) -> str:
+    """Our Table II beside the published one, and whether the counts are equal."""
+    ours = batches(traced(rounds))
+    both = ours.merge(published_table(), on=KEYS, suffixes=("", "_published"))
+    heads = ["bundle", "function", "size", "in-memory calls", "db calls", "dist calls"]
+    heads += ["in-memory time", "db time", "dist time", "total time"]
+    rows = [_row_of_table_2(row) for _, row in both.sort_values(KEYS).iterrows()]
+    return "\n".join([table(heads, rows), "", counts_verdict(ours)])
+
+
+def _row_of_table_2(row: pd.Series) -> list[str]:
+    calls, times = ([f"{kind}_{what}" for kind in TYPES] for what in ("calls", "time"))
+    cells_of_row = [f"{row[name]:g} ({row[f'{name}_published']:g})".replace("nan", "unknown") for name in calls]
+    cells_of_row += [f"{row[name]:.1f} ({row[f'{name}_published']:.0f})" for name in (*times, "total_time")]
+    return [row["request_bundle"], row["method"], str(row["size"]), *cells_of_row]
+
+
+def counts_verdict(ours: pd.DataFrame) -> str:
+    """In how many scenarios database and distributed calls equal the published formulas."""
+    equal = [
+        all(np.isclose(row[f"{kind}_calls"], expected(kind, row)) for kind in ("db", "dist"))
+        for _, row in ours.iterrows()
+    ]
+    return f"Database and distributed calls equal the published formulas in {sum(equal)} of {len(equal)} scenarios."
+
+
+def savings(rounds: pd.DataFrame) -> str:
+    """What a bundle saves of the total time in percent, with intervals over rounds that are paired by block."""
+    times, share = Batches(rounds), trace_levels(rounds)[0]
+    published = published_table().pivot(index=["method", "size"], columns="request_bundle", values="total_time")
+    ways = [connection for connection in (NEW, KEPT) if (rounds["connection"] == connection).any()]
+    rows = []
+    for cell in cells(rounds):
+        printed = published.loc[cell]
+        ours = [saved(contrast(times.logs("N", c, share, *cell), times.logs("Y", c, share, *cell))) for c in ways]
+        rows.append([*cell, *ours, f"{100 * (1 - printed['Y'] / printed['N']):.0f}"])
+    return table(["function", "size", *(CONNECTIONS[connection] for connection in ways), "published"], rows)
+
+
+def saved(change: Contrast) -> str:
+    """A change of the time as what was saved, with its interval."""
+    if not np.isfinite(change.low):
+        return f"{-change.value:.0f} (no interval)"
+    return f"{-change.value + 0.0:.0f} ({-change.high + 0.0:.0f} to {-change.low + 0.0:.0f})"
+
+
+def costs(rounds: pd.DataFrame) -> str:
+    """What connections and traces cost, per function; a line of its own where a study holds one of both alone."""
+    return "\n\n".join([_of_connections(rounds), _of_tracing(rounds)])
+
+
+def _of_connections(rounds: pd.DataFrame) -> str:
+    if set(rounds["connection"]) != {NEW, KEPT}:
+        return "These rounds have one kind of connection, so that what a new one costs is not told."
+    times, share = Batches(rounds), trace_levels(rounds)[0]
+
+    def cost(method: str, bundle: str) -> str:
+        sizes = [size for name, size in cells(rounds) if name == method]
+        kept, new = (
+            np.mean([times.ms(bundle, c, share, method, n) / (n if bundle == "N" else 1) for n in sizes], axis=0)
+            for c in (KEPT, NEW)
+        )
+        return contrast(kept, new, PLAIN).text()
+
+    heads = ["function", "a new connection costs, ms per single request", "ms per bundle"]
+    return table(heads, [[method, *(cost(method, bundle) for bundle in "NY")] for method in METHODS])
+
+
+def _of_tracing(rounds: pd.DataFrame) -> str:
+    if set(rounds["traces.sample"]) != {UNTRACED, TRACED}:
+        return "These rounds were all traced alike, so that what tracing costs is not told."
+    times = Batches(rounds)
+    heads = ["function", "tracing every request changes the time by, without a bundle", "with one"]
+    rows = [[m, *(contrast(*_tracing(rounds, times, m, bundle)).text() for bundle in "NY")] for m in METHODS]
+    return table(heads, rows)
+
+
+def summary(rounds: pd.DataFrame) -> str:
+    """What the catalogue of patterns says: percent saved by the least and the greatest bundle."""
+    times, share, connection = Batches(rounds), trace_levels(rounds)[0], KEPT
+    sizes = sorted({size for _, size in cells(rounds)})
+    ends = (sizes[0], sizes[-1])
+    rows = [
+        [
+            method,
+            *(
+                saved(contrast(*(times.logs(bundle, connection, share, method, size) for bundle in "NY")))
+                for size in ends
+            ),
+        ]
+        for method in METHODS
+    ]
+    heads = ["operation", *(f"time saved by a bundle of {size}, percent (95 % interval)" for size in ends)]
+    return "\n".join(
+        [
+            "The time of n requests, one after another by one client that keeps its connection, against one bundle of n, "
+            f"in {rounds['block'].nunique()} rounds each:",
+            "",
+            table(heads, rows),
+        ]
+    )
+
+
+def depth(rounds: pd.DataFrame | None) -> str:
+    """What going further down adds: percent of the bundle's time as published, with intervals; calls per bundle."""
+    if rounds is None:
+        return "Not measured yet: `patternbench run studies/insurance-bundle-depth.yaml`."
+    good = rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+    good = good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
+    times = Batches(good, DEPTH)
+    counts = good.groupby(list(DEPTH), sort=False)[["database_calls", "distributed_calls"]].median()
+    rows = [
+        [*cell, *ways, *(f"{n:g}" for n in counts.loc[(*ways, *cell)]), _ms(times, *ways, *cell), _deeper(times, ways, cell)]
+        for cell in cells(good)
+        for ways in product(("one_by_one", "batched"), ("each", "once"))
+        if (*ways, *cell) in times
+    ]
+    heads = ["function", "size", "`bundle_reads`", "`bundle_forward`", "db calls", "dist calls", "ms", "saved, percent"]
+    return table(heads, rows)
+
+
+def _ms(times: Batches, *levels: object) -> str:
+    return f"{np.nanmedian(times.ms(*levels)):.1f}"
+
+
+def _deeper(times: Batches, ways: tuple[str, str], cell: tuple[str, int]) -> str:
+    """What a bundle that goes down in these ways saves against the published one of the same function and size."""
+    if ways == AS_PUBLISHED:
+        return "as published"
+    return saved(contrast(times.logs(*AS_PUBLISHED, *cell), times.logs(*ways, *cell)))

@@ -1,0 +1,159 @@
+"""The page on request bundles says what its rounds say, and its scripts find what made-up rounds hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.scripts import page_script
+
+from patternbench.lab.systems import file_of
+from patternbench.plan.expand import expand
+from patternbench.study.load import load
+
+measured = page_script("elmalki-zdun-2021/measured.py")
+findings, figures = measured.bundle_findings, measured.bundle_figures
+pages = page_script("pages.py")
+ROOT = measured.ROOT
+PAGE, PATTERN = measured.PAGE.read_text(encoding="utf-8"), measured.PATTERN.read_text(encoding="utf-8")
+SIZES, BLOCKS = (10, 30), 5
+#: Of the made-up rounds: seconds of one request, and of an item in a bundle.
+REQUEST_S, ITEM_S = 0.01, 0.002
+
+
+def made_up(item_s: float = ITEM_S, connection_s: float = 0.003, tracing: float = 1.1, noise: float = 0.01) -> pd.DataFrame:
+    """A run with new and kept connections, with and without tracing, whose times follow a rule."""
+    rng = np.random.default_rng(1)
+    cells = product("NY", ("new", "reuse"), ("0%", "100%"), ("Get", "Update", "Create"), SIZES, range(BLOCKS))
+    rows = [_round(*cell, item_s, connection_s, tracing, float(rng.normal(0, noise))) for cell in cells]
+    return pd.DataFrame(rows).assign(round=range(len(rows)), status="done", valid=True, warnings=None)
+
+
+def _round(
+    bundle: str, connection: str, share: str, method: str, size: int, block: int, *rule: float
+) -> dict[str, object]:
+    item_s, connection_s, tracing, noise = rule
+    requests = size if bundle == "N" else 1
+    seconds = size * (REQUEST_S if bundle == "N" else item_s) + (connection == "new") * requests * connection_s
+    per_request = 1 if bundle == "N" else size
+    calls = {
+        "database_calls": per_request * (1 if method == "Get" else 2),
+        "distributed_calls": per_request if bundle == "N" or method == "Create" else 1,
+        "in_memory_calls": 10 * per_request + {"Get": 3, "Update": 5, "Create": 7}[method],
+    }
+    times = {name.replace("calls", "time"): 0.0005 * count * np.exp(noise) for name, count in calls.items()}
+    levels = {"request_bundle": bundle, "connection": connection, "traces.sample": share}
+    levels |= {"parameters.method": method, "parameters.size": size}
+    scenario = "-".join(map(str, levels.values()))
+    slower = tracing if share == "100%" else 1.0
+    return {**levels, **calls, **times, "journey_p50": seconds * slower * np.exp(noise), "block": block, "scenario": scenario}
+
+
+def rows_of(table: str) -> Iterator[list[str]]:
+    for line in table.splitlines():
+        if line.startswith("|") and not line.startswith("|---"):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def words(rounds: pd.DataFrame) -> dict[str, str]:
+    """The verdict on each claim."""
+    return {row[0]: row[-1] for row in rows_of(findings.verdict_table(measured.usable(rounds)))}
+
+
+def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
+    for name, text in measured.parts().items():
+        assert pages.part(PAGE, name) == text, name
+
+
+def test_the_catalogue_says_of_bundles_what_the_script_prints() -> None:
+    for name, text in measured.pattern().items():
+        assert pages.part(PATTERN, name) == text
+
+
+def test_the_figures_of_the_page_are_those_that_the_script_draws() -> None:
+    drawn = figures.drawn(measured.rounds_of(measured.STORED))
+    assert list(drawn) == [f"figure-{number}" for number in range(1, 11)]
+    for name, svg in drawn.items():
+        assert (measured.HERE / f"{name}.svg").read_text(encoding="utf-8") == svg, name
+        assert f"elmalki-zdun-2021/{name}.svg" in PAGE
+
+
+def test_a_bundle_that_saves_most_of_the_time_is_confirmed_and_its_saving_told() -> None:
+    rounds = made_up()
+    told = [word for claim, word in words(rounds).items() if "(H1)" in claim or "The same" in claim]
+    assert told == ["confirmed", "confirmed"]
+    saved = {(row[0], row[1]): row[3] for row in rows_of(findings.savings(measured.usable(rounds)))}
+    assert saved["Get", "10"].startswith("80 (79 to 8")
+
+
+def test_a_bundle_that_costs_time_is_contradicted() -> None:
+    word = next(word for claim, word in words(made_up(item_s=2 * REQUEST_S)).items() if "The same" in claim)
+    assert word == "contradicted"
+
+
+def test_what_a_new_connection_and_tracing_cost_is_told() -> None:
+    connections, tracing = findings.costs(measured.usable(made_up(noise=0.0))).split("\n\n")
+    assert "+3.00 [+3.00, +3.00]" in connections
+    assert "+10 % [+10, +10]" in tracing
+
+
+def test_a_study_of_one_kind_of_connection_says_that_it_tells_no_cost_of_it() -> None:
+    rounds = made_up()
+    only = rounds[(rounds["connection"] == "reuse") & (rounds["traces.sample"] == "100%")]
+    told = findings.costs(measured.usable(only.drop(columns=["connection", "traces.sample"])))
+    assert told.count("is not told") == 2
+
+
+def test_counts_that_differ_from_the_published_formulas_are_not_equal() -> None:
+    rounds = measured.usable(made_up())
+    assert "in 12 of 12 scenarios" in findings.table_2(rounds)
+    wrong = rounds.assign(database_calls=rounds["database_calls"] + (rounds["parameters.method"] == "Get"))
+    assert "in 8 of 12 scenarios" in findings.table_2(wrong)
+
+
+def test_a_term_that_the_rounds_do_not_tell_is_left_out_of_our_models() -> None:
+    rounds = measured.usable(made_up())
+    assert "left out of our models" not in measured.bundle_models.printed(rounds)
+    unknown = measured.bundle_models.printed(rounds.assign(in_memory_calls=np.nan))
+    assert "| -0.081 / unknown |" in unknown
+    assert "left out of our models" in unknown
+
+
+def deep(batched: float) -> pd.DataFrame:
+    cells = product(("one_by_one", "batched"), ("each", "once"), (10, 50), range(BLOCKS))
+    rows = [
+        {"bundle_reads": reads, "bundle_forward": forward, "parameters.method": "Create", "parameters.size": size}
+        | {"block": block, "journey_p50": 0.1 * (batched if reads == "batched" else 1) * (1 + block / 100)}
+        | {"database_calls": 2 if reads == "batched" else 2 * size, "distributed_calls": 1 if forward == "once" else size}
+        for reads, forward, size, block in cells
+    ]
+    return pd.DataFrame(rows).assign(status="done", valid=True)
+
+
+def test_what_depth_adds_is_told_beside_its_calls() -> None:
+    rows = list(rows_of(findings.depth(deep(batched=0.5))))
+    assert ["Create", "50", "one_by_one", "each", "100", "50", "102.0", "as published"] in rows
+    assert ["Create", "50", "batched", "once", "2", "1", "51.0", "50 (50 to 50)"] in rows
+
+
+def test_without_rounds_of_depth_the_page_says_how_to_measure_them() -> None:
+    assert findings.depth(None) == "Not measured yet: `patternbench run studies/insurance-bundle-depth.yaml`."
+
+
+@pytest.mark.parametrize("name", ["status", "valid"])
+def test_rounds_that_failed_or_are_not_valid_do_not_count(name: str) -> None:
+    rounds = made_up()
+    bad = rounds.assign(**{name: "failed" if name == "status" else False}, journey_p50=9.0)
+    both = pd.concat([rounds, bad], ignore_index=True)
+    assert findings.savings(measured.usable(both)) == findings.savings(measured.usable(rounds))
+
+
+def test_the_study_of_depth_varies_what_acts_and_nothing_else() -> None:
+    study = load(ROOT / "studies" / "insurance-bundle-depth.yaml")
+    scenarios = expand(study, file_of(study.system)).scenarios
+    assert len(scenarios) == 16
+    forwarded = {s.levels["parameters.method"] for s in scenarios if s.levels["bundle_forward"] == "once"}
+    assert forwarded == {"Create"}
