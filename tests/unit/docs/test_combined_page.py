@@ -1,0 +1,200 @@
+"""The page on combined patterns says what its rounds say, and its scripts find what made-up rounds hold."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.scripts import page_script
+
+from patternbench.lab.systems import file_of
+from patternbench.plan.expand import expand
+from patternbench.study.load import load
+
+measured = page_script("elmalki-zdun-2023/measured.py")
+findings, models = measured.findings, measured.combined_models
+rounds_script = page_script("elmalki-zdun-2023/combined_rounds.py")
+published = page_script("elmalki-zdun-2023/combined_published.py")
+pages = page_script("pages.py")
+BLOCKS = 4
+LIMITS = ("none", *(str(limit) for limit in range(5, 65, 5)))
+METHODS = ("create", "get", "update", "delete")
+
+
+def made_up(balancing_ms: float = 0.0, balanced_points: float = -10.0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rounds and their methods by a rule: 10 ms and 1 ms per item, a tenth of calls fail under a limit."""
+    rng, rounds, methods = np.random.default_rng(3), [], []
+    cells = ((b, s) for b, sizes in (("N", (10,)), ("Y", (10, 20, 30, 40, 50))) for s in sizes)
+    for (bundle, size), replicas, limit, users, block in product(cells, (1, 2), LIMITS, (5, 25), range(BLOCKS)):
+        if users == 25 and limit not in ("none", "5", "20", "60"):
+            continue
+        number, items = len(rounds), size if bundle == "Y" else 1
+        noise = np.exp(rng.normal(0, 0.01, 4))
+        failed = (0.0 if limit == "none" else 40.0 + balanced_points * (replicas == 2)) + rng.uniform(0, 0.1)
+        ms = (10 + items + balancing_ms * (replicas == 2)) * noise
+        rounds.append(
+            {"round": number, "block": block, "scenario": f"{bundle}{size}-{replicas}-{limit}-{users}", "status": "done"}
+            | {"request_bundle": bundle, "replicas": replicas, "limit": limit, "users": users, "parameters.size": size}
+            | {"failure_rate": failed, "limited_rate": failed * 0.75, "item_failure_rate": 0.0, "seconds": 10.0}
+            | {"items_per_s": 100.0 * items, "Throughput": 20.0 * users + rng.uniform(0, 9), "system_cpu_s": 5.0}
+            | {"valid": True, "warnings": None}
+        )
+        methods += [
+            {"round": number, "method": m, "calls": 100, "good": round(100 - failed), "ms": one}
+            for m, one in zip(METHODS, ms, strict=True)
+        ]
+    return pd.DataFrame(rounds), pd.DataFrame(methods)
+
+
+@pytest.fixture(scope="module")
+def study() -> object:
+    return measured.of_tables(*made_up())
+
+
+@pytest.fixture(scope="module")
+def verdicts(study: object) -> dict[str, list[str]]:
+    """The cells of each claim's row, by the claim."""
+    lines = [line for line in findings.verdict_table(study).splitlines() if line.startswith("| (")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {row[0]: row[1:] for row in cells}
+
+
+def word(verdicts: dict[str, list[str]], claim: str) -> str:
+    return next(row[-1] for text, row in verdicts.items() if claim in text)
+
+
+def test_the_page_and_the_catalogue_hold_what_the_script_prints_of_the_rounds_that_are_kept() -> None:
+    study = measured.stored()
+    assert pages.part(measured.PAGE.read_text(encoding="utf-8"), "measured") == measured.printed(study)
+    for page, parts in measured.patterns(study).items():
+        text = (measured.PATTERNS / page).read_text(encoding="utf-8")
+        assert {name: pages.part(text, name) for name in parts} == parts
+
+
+def test_without_rounds_the_page_says_so_in_a_line() -> None:
+    assert measured.printed(None) == measured.UNMEASURED
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ("(a) The time grows", "confirmed"),
+        ("(a) The limit hardly acts on the time", "agrees"),
+        ("(b) The size plays no part in the time", "contradicted"),
+        ("(b) The size plays no part in the failure rate", "agrees"),
+        ("(c) Balancing worsens the time", "cannot be told"),
+        ("(d) Nor do bundles", "agrees"),
+        ("(e) Balancing lowers the failure rate", "confirmed"),
+        ("(e) hardly between 200 and 600", "contradicted"),
+        ("(f) The time is worst", "cannot be told"),
+        ("Bundles serve more items", "confirmed"),
+        ("Bundles take less CPU time", "confirmed"),
+    ],
+)
+def test_each_claim_gets_the_word_that_the_rule_of_the_rounds_asks_for(
+    verdicts: dict[str, list[str]], claim: str, told: str
+) -> None:
+    assert word(verdicts, claim) == told or told == "contradicted" and word(verdicts, claim).startswith(told)
+
+
+def test_what_balancing_costs_from_thirty_items_on_is_told() -> None:
+    slower = measured.of_tables(*made_up(balancing_ms=20.0))
+    (claim, *_) = findings._of_balancing(slower)
+    claims = page_script("claims.py")
+    assert claims.verdict(claim.says, claims.contrasts(claim)) == "confirmed"
+
+
+def test_limits_are_told_per_minute_by_the_greatest_of_them() -> None:
+    table = measured.of_tables(*made_up()).rows
+    assert sorted(table["rate_limit"].unique()) == [float(limit) for limit in range(100, 1400, 100)]
+    assert set(table.loc[table["request_bundle"] == "N", "bundle_size"]) == {1}
+
+
+def test_a_round_in_which_a_method_had_no_good_call_has_no_time() -> None:
+    rounds, methods = made_up()
+    methods.loc[(methods["round"] == 0) & (methods["method"] == "delete"), ["good", "ms"]] = [0, np.nan]
+    table = measured.of_tables(rounds, methods).rows
+    assert table["total_time"].isna().tolist() == [True] + [False] * (len(rounds) - 1)
+
+
+def test_a_configuration_and_round_is_one_row_however_many_calls_it_had(study: object) -> None:
+    assert not study.rows.duplicated(["scenario", "block"]).any()
+    assert len(study.by_method) == 4 * len(study.rows)
+
+
+def test_attempts_are_summed_up_by_method_without_the_warm_up() -> None:
+    calls = pd.DataFrame(
+        {
+            "step": pd.Categorical(["get quotes", "get customers", "get quotes", "create quotes"]),
+            "start_us": [0, 0, 0, 0],
+            "end_us": [1000, 3000, 9000, 5000],
+            "success": [True, True, True, False],
+            "warm_up": [False, False, True, False],
+        }
+    )
+    table = rounds_script.by_method(calls).set_index("method")
+    assert table.loc["get"].to_dict() == {"calls": 2, "good": 2, "ms": 2.0}
+    assert (table.loc["create", "calls"], table.loc["create", "good"]) == (1, 0)
+    assert np.isnan(table.loc["create", "ms"])
+
+
+def test_models_without_a_factor_that_was_not_varied_say_so() -> None:
+    rounds, methods = made_up()
+    few = rounds[rounds["users"] == 5]
+    table = measured.of_tables(few, methods[methods["round"].isin(few["round"])])
+    printed = models.printed(models.fitted(table.rows, table.by_method))
+    assert printed.count("36.78 / not varied") == 2
+    assert "Pillai" in printed
+
+
+def test_coefficients_of_the_rule_come_back(study: object) -> None:
+    time = models.fitted(study.rows, study.by_method)[2].models["total_time"]
+    estimates = {one.name: one.estimate for one in time.fit.coefficients}
+    assert estimates["load_balancing[T.Y]"] == pytest.approx(0.0, abs=0.2)
+    assert estimates["request_bundle[T.Y]"] == pytest.approx(29.0, abs=0.2)
+
+
+def test_a_million_items_cost_what_their_cpu_seconds_cost(study: object) -> None:
+    # 0.5 cores serve 100 items per second: 5,000 CPU seconds per million items, 1.389 core hours
+    line = next(line for line in findings.costs(study, price=0.1).splitlines() if "single requests | one" in line)
+    assert line == "| single requests | one instance | 5.00 | 0.139 |  |"
+
+
+def test_rounds_that_say_nothing_of_the_processors_tell_no_cost() -> None:
+    rounds, methods = made_up()
+    study = measured.of_tables(rounds.drop(columns="system_cpu_s"), methods)
+    assert findings.costs(study).startswith("These rounds do not say")
+    assert not study.tells_cpu
+
+
+def test_failures_of_the_limit_are_told_apart_from_others(study: object) -> None:
+    line = next(line for line in findings.failures(study).splitlines() if "single requests | one instance | 100 " in line)
+    failed, limited, others = (float(cell) for cell in line.split("|")[4:7])
+    assert limited == pytest.approx(30, abs=0.2)
+    assert others == pytest.approx(10, abs=0.2)
+    assert failed == pytest.approx(limited + others, abs=0.11)
+
+
+def test_the_figures_are_drawn_from_the_rows(study: object) -> None:
+    drawn = measured.combined_figures.drawn(study)
+    assert sorted(drawn) == sorted(f"measured-{number}" for number in (2, 4, 6, 8, 9, 11))
+    assert all("<svg" in svg for svg in drawn.values())
+
+
+def test_the_price_of_a_core_is_that_of_the_papers_bill() -> None:
+    assert published.PRICE_PER_CORE_HOUR == 0.048
+
+
+def test_every_published_model_has_the_terms_of_its_formula() -> None:
+    names = {response: [len(terms) for terms in table.values()] for response, table in published.COEFFICIENTS.items()}
+    assert names == {"total_time": [9, 6, 5, 5, 4], "failure_rate": [9, 6, 5, 5, 4]}
+
+
+def test_the_quick_form_has_every_limit_of_the_paper_scaled_by_its_window() -> None:
+    study = load(measured.ROOT / "studies" / "insurance-combined-quick.yaml")
+    scenarios = expand(study, file_of(study.system)).scenarios
+    assert len(scenarios) == 204
+    limits = {s.levels["limit"] for s in scenarios if s.levels["users"] == 5} - {"none"}
+    assert sorted(20 * int(limit) for limit in limits) == list(range(100, 1300, 100))
