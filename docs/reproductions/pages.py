@@ -6,6 +6,7 @@ A part called `verdicts` stands between `<!-- verdicts -->` and `<!-- end of ver
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ import pandas as pd
 
 def part(page: str, name: str) -> str:
     """What stands in a page between the marks of a part."""
-    return page.split(_start(name))[1].split(_end(name))[0]
+    return page.split(_start(name))[1].split(_end(name), maxsplit=1)[0]
 
 
 def with_part(page: str, name: str, text: str) -> str:
@@ -45,6 +46,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Cells as a Markdown table."""
     first, *lines = (f"| {' | '.join(map(str, line))} |" for line in (heads, *rows))
     return "\n".join([first, f"|{'---|' * len(heads)}", *lines])
+
+
+def short(number: float) -> str:
+    """A number with three digits that count, and all before its point."""
+    before = math.floor(math.log10(abs(number))) + 1 if number else 3
+    return f"{number:.{max(0, 3 - before)}f}"
 
 
 def named_file(arguments: Sequence[str] | None = None) -> Path | None:

@@ -25,8 +25,8 @@ from patternbench.records.tables import read_table
 TABLE = Path(__file__).parent / "elmalki-zdun-2021-table2.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "reproductions" / "elmalki-zdun-2021.md"
 START, END = "<!-- refit -->\n", "\n<!-- end of refit -->"
-INTRODUCTION = """The paper prints its 30 measurements (Table II), four regression models of them (Table III) and their tests
-(Table IV). This part fits the same four formulas to the same rows. It is written by
+INTRODUCTION = """The paper prints its 30 measurements (Table II), four regression models of them (Table III) and
+their tests (Table IV). This part fits the same four formulas to the same rows. It is written by
 `python studies/published/refit_2021.py --write`, from
 [the table as a data file](../../studies/published/elmalki-zdun-2021-table2.csv).
 
@@ -231,7 +231,10 @@ def _table(printed: dict[int, ModelResult], corrected: dict[int, ModelResult]) -
     for name in dict.fromkeys(name for published in PUBLISHED.values() for name in published.coefficients):
         cells = (_coefficient(name, PUBLISHED[i], printed[i], corrected[i]) for i in PUBLISHED)
         yield f"| {NAMES.get(name, name)} | {' | '.join(cells)} |"
-    quality = {i: zip(_printed_quality(PUBLISHED[i]), *map(_quality, (printed[i], corrected[i])), strict=True) for i in PUBLISHED}
+    quality = {
+        i: zip(_printed_quality(PUBLISHED[i]), *map(_quality, (printed[i], corrected[i])), strict=True)
+        for i in PUBLISHED
+    }
     for name, *cells in zip(_QUALITY, *quality.values(), strict=True):
         yield f"| {name} | {' | '.join(' / '.join(cell) for cell in cells)} |"
     yield ""

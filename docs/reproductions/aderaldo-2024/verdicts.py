@@ -18,9 +18,9 @@ from tables import KEYS, WORLD, rewritten, rounds_of, with_delay
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from claims import HIGHER, LOWER, SAME, Claim, Floats, verdicts  # noqa: E402  in the folder above
+from claims import HIGHER, LOWER, SAME, Claim, Floats, verdicts
 
-from patternbench.analyze.noise import floor_of  # noqa: E402  after that path
+from patternbench.analyze.noise import floor_of
 
 CLIENTS, PATTERNS, DELAYS = ("native", "resilience4j"), ("retry", "circuit_breaker"), (20, 40, 60)
 FAULTY = (20, 40, 60, 80)

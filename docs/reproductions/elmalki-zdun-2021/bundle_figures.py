@@ -30,7 +30,10 @@ def figures(rounds: pd.DataFrame) -> Iterator[tuple[str, Spec]]:
     rows = batches(rounds)
     models = fitted(rows)
     for number, model in models.items():
-        yield f"figure-{number}", side_by_side(residual_histogram(model), normal_qq(model), residuals_over_fitted(model))
+        yield (
+            f"figure-{number}",
+            side_by_side(residual_histogram(model), normal_qq(model), residuals_over_fitted(model)),
+        )
     for number, (method, bundle) in enumerate(product(METHODS, "NY"), start=5):
         yield f"figure-{number}", predicted(rounds, rows, models, method, bundle)
 
@@ -60,7 +63,11 @@ def _line(sizes: pd.Series, values: pd.Series, name: str) -> pd.DataFrame:
 
 def _over_size(table: pd.DataFrame, dots: pd.DataFrame, names: list[str], title: str) -> Spec:
     colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=LIGHT[1 : len(names) + 1]))
-    axes = {"x": alt.X("size:Q", title="size of the batch"), "y": alt.Y("ms:Q", title="total time, ms"), "color": colour}
+    axes = {
+        "x": alt.X("size:Q", title="size of the batch"),
+        "y": alt.Y("ms:Q", title="total time, ms"),
+        "color": colour,
+    }
     lines = alt.Chart(table.sort_values(["line", "size"])).mark_line(point=True)
     rounds = alt.Chart(dots).mark_circle(size=24, opacity=0.35)
     return spec((rounds.encode(**axes) + lines.encode(**axes)).properties(width=WIDTH, height=HEIGHT, title=title))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 from bundle_rounds import batches, fitted, traced
-from pages import table
+from pages import short, table
 from refit_2021 import NAMES, PUBLISHED
 
 from patternbench.analyze.models.diagnostics import ljung_box_test
@@ -33,7 +33,7 @@ def _coefficient(models: dict[int, ModelResult], number: int, term: str) -> str:
     if wanted is None:
         return "–"
     ours = next((one for one in models[number].fit.coefficients if one.name == term), None)
-    return f"{wanted:g} / {f'{ours.estimate:.3g} ± {ours.std_error:.2g}' if ours else 'unknown'}"
+    return f"{wanted:g} / {f'{short(ours.estimate)} ± {short(ours.std_error)}' if ours else 'unknown'}"
 
 
 def _qualities(model: ModelResult, number: int) -> dict[str, str]:

@@ -16,13 +16,13 @@ import pandas as pd
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-import bundle_figures  # noqa: E402  beside this file, with neighbours in the folder above
-import bundle_findings  # noqa: E402
-import bundle_models  # noqa: E402
-from bundle_rounds import HERE, ROOT, STORED, STORED_DEPTH, needed, usable  # noqa: E402
-from pages import named_file, write  # noqa: E402
+import bundle_figures
+import bundle_findings
+import bundle_models
+from bundle_rounds import HERE, ROOT, STORED, STORED_DEPTH, needed, usable
+from pages import named_file, write
 
-from patternbench.records.tables import read_table  # noqa: E402
+from patternbench.records.tables import read_table
 
 PAGE = HERE.with_suffix(".md")
 PATTERN = ROOT / "docs" / "patterns" / "request-bundle.md"

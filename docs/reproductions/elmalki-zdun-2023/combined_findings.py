@@ -111,7 +111,9 @@ def _of_sizes(study: Study) -> Iterator[Claim]:
     yield Claim("(a) The time grows with the size of a bundle, 50 against 10 (model 1)", HIGHER, ends)
     at = [{"request_bundle": bundle, "load_balancing": balancing} for bundle, balancing in WAYS]
     acts = [
-        study.time.change(*({**one, "api_users": study.users, "rate_limit": limit} for limit in (LIMITS[0], LIMITS[-1])))
+        study.time.change(
+            *({**one, "api_users": study.users, "rate_limit": limit} for limit in (LIMITS[0], LIMITS[-1]))
+        )
         for one in at
     ]
     yield Claim("(a) The limit hardly acts on the time, 1200 against 100", SAME, acts)
@@ -136,7 +138,9 @@ def _of_balancing(study: Study) -> Iterator[Claim]:
     large = [balanced(study.time, _bundled(bundle_size=size)) for size in SIZES[2:]]
     yield Claim("(c) Balancing worsens the time from 30 bundled requests on (private cloud)", HIGHER, large)
     small, largest = (balanced(study.time, _bundled(bundle_size=size))[1] for size in (SIZES[0], SIZES[-1]))
-    yield Claim("(c) It improves the time as bundles grow, its effect at 50 against 10 (AWS)", LOWER, [(small, largest)])
+    yield Claim(
+        "(c) It improves the time as bundles grow, its effect at 50 against 10 (AWS)", LOWER, [(small, largest)]
+    )
     groups = [{"rate_limit": NO_LIMIT}, limited(study)]
     second = [balanced(study.failures, {"request_bundle": bundle, **group}) for bundle in "NY" for group in groups]
     yield Claim("(d) Balancing does not change the failure rate (Figure 8)", SAME, second, POINTS)
@@ -157,7 +161,8 @@ def _of_balanced_limits(study: Study) -> Iterator[Claim]:
     yield Claim("(e) hardly between 200 and 600", SAME, hardly, POINTS)
     others = [limit for limit in LIMITS if limit != WORST]
     worst = [
-        study.time.change(*({"api_users": study.users, "rate_limit": one} for one in (limit, WORST))) for limit in others
+        study.time.change(*({"api_users": study.users, "rate_limit": one} for one in (limit, WORST)))
+        for limit in others
     ]
     yield Claim("(f) The time is worst at a limit of 800 (AWS)", HIGHER, worst)
 
@@ -228,7 +233,8 @@ def trust(study: Study) -> str:
     untimed = int(rows["total_time"].isna().sum())
     return (
         f"{warned(rows)} The noise floor of the time, of the middle scenario compared with itself, is "
-        f"{floor.typical:.0f} %. In {untimed} rounds a method had no call that succeeded: they have no time, and count in all else."
+        f"{floor.typical:.0f} %. In {untimed} rounds a method had no call that succeeded: they have no time, and count "
+        "in all else."
     )
 
 
@@ -293,7 +299,9 @@ def of_balancing(study: Study) -> str:
     """The catalogue's part on load balancing: what a second instance changes, without a limit and with one."""
     groups = {"none": {"rate_limit": NO_LIMIT}, "100 to 1200 per minute": limited(study)}
     cells = product("NY", groups)
-    rows = [[NAMES[bundle], name, *_second(study, {"request_bundle": bundle, **groups[name]})] for bundle, name in cells]
+    rows = [
+        [NAMES[bundle], name, *_second(study, {"request_bundle": bundle, **groups[name]})] for bundle, name in cells
+    ]
     return table(["", "limit of each instance", "failed calls", "time of good ones", "items per second"], rows)
 
 

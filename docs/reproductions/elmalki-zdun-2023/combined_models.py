@@ -9,7 +9,7 @@ import pandas as pd
 from combined_published import ADJUSTED_R2, COEFFICIENTS, ERRORS, PILLAI, TERMS
 from combined_rounds import FORMULAS
 from formulas import identified
-from pages import table
+from pages import short, table
 
 from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
 
@@ -56,7 +56,9 @@ def _parts(models: dict[int, Fitted]) -> Iterator[str]:
     yield "**Table VIII: Pillai's trace**, published / ours"
     yield table(heads, [[term, *(_trace(models[n], n, term) for n in models)] for term in PILLAI])
     yield "**Table X: prediction errors**, published / ours in sample / ours with each scenario left out in turn"
-    yield table(heads, [[name, *(_errors(models[n], n, response) for n in models)] for response, name in ERROR_NAMES.items()])
+    yield table(
+        heads, [[name, *(_errors(models[n], n, response) for n in models)] for response, name in ERROR_NAMES.items()]
+    )
 
 
 ERROR_NAMES = {"failure_rate": "MAE of the failure rate, points", "total_time": "MAPE of the total time, percent"}
@@ -68,7 +70,7 @@ def _coefficient(model: Fitted, number: int, response: str, term: str) -> str:
         return "–"
     wanted = COEFFICIENTS[response][number][term]
     ours = next((one for one in model.models[response].coefficients if one.name == term), None)
-    text = f"{ours.estimate:.3g} ± {ours.std_error:.2g}" if ours else "not varied"
+    text = f"{short(ours.estimate)} ± {short(ours.std_error)}" if ours else "not varied"
     return f"{'n/a' if wanted is None else f'{wanted:g}'} / {text}"
 
 

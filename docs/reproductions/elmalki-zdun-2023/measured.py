@@ -16,15 +16,15 @@ import pandas as pd
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-import combined_figures  # noqa: E402  beside this file, with neighbours in the folder above
-import combined_findings as findings  # noqa: E402
-import combined_models  # noqa: E402
-from combined_published import PRICE_PER_CORE_HOUR  # noqa: E402
-from combined_rounds import HERE, ROOT, STORED, STORED_METHODS, method_rows, methods_of, needed, rows  # noqa: E402
-from pages import named_file, write  # noqa: E402
+import combined_figures
+import combined_findings as findings
+import combined_models
+from combined_published import PRICE_PER_CORE_HOUR
+from combined_rounds import HERE, ROOT, STORED, STORED_METHODS, method_rows, methods_of, needed, rows
+from pages import named_file, write
 
-from patternbench.records.folder import RunFolder  # noqa: E402
-from patternbench.records.tables import read_table  # noqa: E402
+from patternbench.records.folder import RunFolder
+from patternbench.records.tables import read_table
 
 PAGE = HERE.with_suffix(".md")
 PATTERNS = ROOT / "docs" / "patterns"
@@ -91,7 +91,9 @@ def printed(study: findings.Study | None, of_core: float = PRICE_PER_CORE_HOUR) 
     parts = {
         "What the paper claims, and what these rounds say": findings.verdict_table(study),
         f"Failures of the limit and of all else, {study.users} users": findings.failures(study),
-        f"What a million items cost, at {of_core:g} US$ per core and hour, without a limit": findings.costs(study, of_core),
+        f"What a million items cost, at {of_core:g} US$ per core and hour, without a limit": findings.costs(
+            study, of_core
+        ),
         "Tables III, V, VII, VIII and X": combined_models.printed(combined_models.fitted(study.rows, study.by_method)),
         "Figures": pictures(),
     }

@@ -50,9 +50,9 @@ class Entry:
 
     ``round`` and ``block`` are -1 outside the measured rounds. ``file`` names its attempts, ``sha256`` is their file's;
     journals of before have no hash, and no faults. ``cpu_seconds`` are the generator's, ``system_cpu_seconds`` those of
-    everything else that the run had started, warm-up included; None where nobody looked. ``starts`` are the components that were started for it,
-    ``reset_seconds`` is how long the resets took that left components up: both happen before the round, and are no
-    part of ``seconds``.
+    everything else that the run had started, warm-up included; None where nobody looked. ``starts`` are the components
+    that were started for it, ``reset_seconds`` is how long the resets took that left components up: both happen before
+    the round, and are no part of ``seconds``.
     """
 
     round: int

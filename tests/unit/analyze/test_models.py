@@ -386,6 +386,23 @@ def test_with_two_times_solved_the_2021_paper_is_reproduced() -> None:
     assert models[1].errors.mape == pytest.approx(16, abs=0.5)
 
 
+def test_residuals_of_one_size_tell_nothing_of_equal_variance() -> None:
+    test = breusch_pagan_test(np.tile([-1.0, 1.0], 6), np.linalg.qr(np.eye(12)[:, :2])[0])
+    assert (test.p, test.note) == (None, "Not tested: all residuals are of one size.")
+
+
+def test_a_response_that_every_row_of_a_group_repeats_is_fitted_without_a_division_by_zero() -> None:
+    drawn = np.random.default_rng(1)
+    table = pd.DataFrame({"round": np.repeat(np.arange(60), 4), "method": ["get", "create", "update", "delete"] * 60})
+    table["limit"] = np.repeat(drawn.integers(1, 13, 60), 4)
+    table["failures"] = table["limit"] / 4 + np.repeat(np.round(drawn.normal(0, 1, 60), 2), 4)
+    (model,) = fit_formulas(table, ["failures ~ limit + method"], Settings(group="round")).models
+    limit = next(one for one in model.coefficients if one.name == "limit")
+    assert limit.ci_low < 0.25 < limit.ci_high
+    plain = next(one for one in model.fit.coefficients if one.name == "limit")
+    assert limit.std_error > 1.5 * plain.std_error, "240 rows are 60 observations"
+
+
 def test_a_response_that_one_row_carries_is_fitted_without_a_division_by_zero() -> None:
     frame = pd.DataFrame({"y": [0.0] * 11 + [1.0], "x": np.random.default_rng(1).normal(size=12)})
     row = fit_formulas(frame, ["y ~ x"]).models[0].suspicious[0]

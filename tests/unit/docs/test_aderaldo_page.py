@@ -45,4 +45,3 @@ def test_the_figures_of_the_page_are_those_that_the_script_draws(tmp_path: Path)
     for drawn in tmp_path.iterdir():
         assert drawn.read_bytes() == (script.parent / drawn.name).read_bytes()
     assert len(list(tmp_path.iterdir())) == 2
-

@@ -79,8 +79,16 @@ def test_warnings_of_rounds_are_counted_once_per_round() -> None:
     assert told == "Rounds: 3. Warnings that they carry: `busy` 2, `few` 1."
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (-312.011, "-312"), (31.29, "31.3"), (0.00412, "0.00412"), (1673.4, "1673"), (-1.5, "-1.50")],
+)
+def test_numbers_are_told_with_three_digits_and_no_exponent(number: float, text: str) -> None:
+    assert pages.short(number) == text
+
+
 def decided(
-    says: str, true: float, count: int, spread: float = 0.08, blocks: int = BLOCKS, scale: object = claims.PERCENT
+    says: str, *, true: float, count: int, spread: float = 0.08, blocks: int = BLOCKS, scale: object = claims.PERCENT
 ) -> float:
     """How often a claim about `count` equal ratios gets another word than that it cannot be told."""
     rng, words = np.random.default_rng(count), 0

@@ -35,7 +35,12 @@ def made_up(balancing_ms: float = 0.0, balanced_points: float = -10.0) -> tuple[
         failed = (0.0 if limit == "none" else 40.0 + balanced_points * (replicas == 2)) + rng.uniform(0, 0.1)
         ms = (10 + items + balancing_ms * (replicas == 2)) * noise
         rounds.append(
-            {"round": number, "block": block, "scenario": f"{bundle}{size}-{replicas}-{limit}-{users}", "status": "done"}
+            {
+                "round": number,
+                "block": block,
+                "scenario": f"{bundle}{size}-{replicas}-{limit}-{users}",
+                "status": "done",
+            }
             | {"request_bundle": bundle, "replicas": replicas, "limit": limit, "users": users, "parameters.size": size}
             | {"failure_rate": failed, "limited_rate": failed * 0.75, "item_failure_rate": 0.0, "seconds": 10.0}
             | {"items_per_s": 100.0 * items, "Throughput": 20.0 * users + rng.uniform(0, 9), "system_cpu_s": 5.0}
@@ -96,7 +101,7 @@ def test_without_rounds_the_page_says_so_in_a_line() -> None:
 def test_each_claim_gets_the_word_that_the_rule_of_the_rounds_asks_for(
     verdicts: dict[str, list[str]], claim: str, told: str
 ) -> None:
-    assert word(verdicts, claim) == told or told == "contradicted" and word(verdicts, claim).startswith(told)
+    assert word(verdicts, claim) == told or (told == "contradicted" and word(verdicts, claim).startswith(told))
 
 
 def test_what_balancing_costs_from_thirty_items_on_is_told() -> None:
@@ -170,7 +175,9 @@ def test_rounds_that_say_nothing_of_the_processors_tell_no_cost() -> None:
 
 
 def test_failures_of_the_limit_are_told_apart_from_others(study: object) -> None:
-    line = next(line for line in findings.failures(study).splitlines() if "single requests | one instance | 100 " in line)
+    line = next(
+        line for line in findings.failures(study).splitlines() if "single requests | one instance | 100 " in line
+    )
     failed, limited, others = (float(cell) for cell in line.split("|")[4:7])
     assert limited == pytest.approx(30, abs=0.2)
     assert others == pytest.approx(10, abs=0.2)

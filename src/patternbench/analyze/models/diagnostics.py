@@ -131,6 +131,8 @@ def breusch_pagan_test(residuals: Floats, basis: Floats) -> Test:
     squared = residuals**2
     fitted = basis @ (basis.T @ squared)
     total = float(((squared - squared.mean()) ** 2).sum())
+    if total == 0:
+        return Test("Breusch-Pagan", "equal_variance", None, None, "Not tested: all residuals are of one size.")
     statistic = max(0.0, len(squared) * (1 - float(((squared - fitted) ** 2).sum()) / total))
     df = max(basis.shape[1] - 1, 1)
     return Test(

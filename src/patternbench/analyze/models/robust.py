@@ -204,13 +204,15 @@ def _order_remedy(because: Sequence[Test]) -> Remedy:
 def _group_remedy(
     fit: LinearFit, because: Sequence[Test], structure: Structure, groups: pd.Series, grouping: Grouping
 ) -> Remedy:
-    spread = (breusch_pagan_test(structure.within, fit.basis.q), *structure.tests)
+    # Where the rows of a group repeat each other, a mixed model has no variance to find within groups.
+    repeated = bool(np.ptp(structure.within) <= _SINGULAR * np.ptp(fit.residuals))
+    spread = (*(() if repeated else (breusch_pagan_test(structure.within, fit.basis.q),)), *structure.tests)
     wrong = (*failed(spread, "equal_variance"), *failed(spread, "shape"))
-    left_out = leave_groups_out(fit, groups) if wrong and grouping.asked is None else None
+    left_out = leave_groups_out(fit, groups) if (wrong or repeated) and grouping.asked is None else None
     if left_out is None:
         return _mixed_remedy(fit, because, structure, groups, grouping)
     text = (
-        f"Rows of a {grouping.column} may resemble each other, and {_wrong_text(wrong)}, so the standard errors come "
+        f"Rows of a {grouping.column} {_likeness(repeated, wrong)}, so the standard errors come "
         f"from leaving out each {grouping.column} in turn (t with {left_out.df:g} degrees of freedom)."
     )
     coefficients = left_out.coefficients(fit.design, fit.level, inflation(fit.design))
@@ -218,9 +220,10 @@ def _group_remedy(
     return Remedy("jackknife", _names([*because, *wrong]), text, coefficients, numbers, left_out)
 
 
-def _wrong_text(wrong: Sequence[Test]) -> str:
+def _likeness(repeated: bool, wrong: Sequence[Test]) -> str:
     texts = {"equal_variance": "the spread depends on the factors", "shape": "the shape does not fit"}
-    return " and ".join(texts[test.assumption] for test in wrong)
+    alike = "repeat each other" if repeated else "may resemble each other"
+    return ", and ".join([alike, *filter(None, [" and ".join(texts[test.assumption] for test in wrong)])])
 
 
 def _mixed_remedy(
