@@ -10,7 +10,8 @@ import pytest
 from patternbench.lab import bench, cgroups, systems
 from patternbench.lab.calls import Call
 from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
-from patternbench.lab.ready import Http, LogLine, Port
+from patternbench.lab.ready import Http, InTurn, LogLine, Port
+from patternbench.lab.references import producers
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
@@ -96,6 +97,12 @@ def test_a_line_of_the_log_makes_a_command_without_ports_ready(tmp_path: Path) -
     assert (worker.ready, worker.env, worker.url) == (LogLine("^up$"), {}, "")
 
 
+def test_what_must_be_answered_before_it_is_ready_is_started_before_it(tmp_path: Path) -> None:
+    shop = launch(tmp_path, "command: sh", "ready: {log: up, then: ['${stock.url}/items', 'http://127.0.0.1:9/x']}")
+    assert shop.ready == InTurn(LogLine("up"), ("${stock.url}/items", "http://127.0.0.1:9/x"))
+    assert producers(shop) == ["stock"]
+
+
 @pytest.mark.parametrize(
     ("lines", "line", "path", "words"),
     [
@@ -109,6 +116,8 @@ def test_a_line_of_the_log_makes_a_command_without_ports_ready(tmp_path: Path) -
         (("command: sh", "folder: nowhere"), 8, "shop.folder", "there is no such folder"),
         (("command: sh", "ready: {status: 200}"), 8, "shop.ready", "status does not go with ready without a path"),
         (("command: sh", "ready: {log: up, path: /}"), 8, "shop.ready", "says not exactly one way"),
+        (("command: sh", "ready: {then: ['http://127.0.0.1:9']}"), 8, "shop.ready", "says not exactly one way"),
+        (("command: sh", "ready: {log: up, then: [up]}"), 8, "shop.ready.then[0]", "is not allowed here (got 'up')"),
         (("command: sh", "ready: {log: '('}"), 8, "shop.ready.log", "is no regular expression"),
         (("command: sh", "ready: {port: htp}"), 8, "shop.ready.port", "did you mean `http`?"),
         (("command: sh", "ports: {}"), 5, "shop.ready.port", "names none of its ports"),
