@@ -33,7 +33,7 @@ SYSTEM = "cinema"
 CINEMAS = ["cineworld", "dundrum", "ucd"]
 KILLS = int(os.environ.get("CINEMA_KILLS", "2"))
 """How often processes are killed in all, half of it in each architecture."""
-SETTINGS: Mapping[str, object] = {"read_timeout": "3s"}
+SETTINGS: Mapping[str, object] = {"read_timeout": "3s", "gateway_timeout": "10s"}
 KILLED = {
     "gateway": ["cinema-cineworld", "db", "gateway", "registry", "aggregator"],
     "messaging": ["queue", "cinema-cineworld", "broker", "db"],
