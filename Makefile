@@ -4,7 +4,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ENGINE := engine/target/release/patternbench-engine
-JAR := clients/resilience4j/target/patternbench-client-resilience4j.jar
 JVM_CALLS := agents/jvm-calls/target/patternbench-jvm-calls.jar
 INSURANCE := apps/insurance/customer-core/target/customer-core-app.jar
 CARGO_JOBS ?= 2
@@ -26,7 +25,8 @@ test: setup-test ## set up what the tests need, then run all of them
 check: setup $(VENV)/.stamp-dev ## lint, types and unit tests
 	scripts/test fast
 
-clients: $(JAR) ## build the clients that have to be built (needs a JDK 17 and Maven)
+clients: $(VENV)/.stamp ## build the clients that the tools here allow, and say what the others need
+	scripts/clients build
 
 agents: $(JVM_CALLS) ## build what counts calls within JVM services (needs a JDK 17 and Maven)
 
@@ -50,7 +50,7 @@ format: $(VENV)/.stamp-dev ## format every language
 	cd engine && cargo fmt --all
 
 clean: ## remove what was built (not what was measured)
-	rm -rf $(VENV) engine/target clients/*/target agents/*/target apps/*/target apps/*/*/target
+	rm -rf $(VENV) engine/target clients/*/target clients/kits/*/target clients/*/.venv clients/*/node_modules clients/*/bin agents/*/target apps/*/target apps/*/*/target
 
 $(VENV)/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -64,10 +64,6 @@ $(VENV)/.stamp-dev: $(VENV)/.stamp requirements-dev.lock
 
 $(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 	cd engine && cargo build --release --locked --jobs $(CARGO_JOBS) --bin patternbench-engine
-	@touch $@
-
-$(JAR): $(shell find clients/resilience4j -name target -prune -o \( -name '*.java' -o -name pom.xml \) -print)
-	cd clients/resilience4j && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@
 
 $(JVM_CALLS): $(shell find agents/jvm-calls -name target -prune -o -type f -print)

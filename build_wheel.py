@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib.util
 import platform
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ENGINE = "engine/target/release/patternbench-engine"
-JARS = "target/patternbench-client-*.jar"
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 OLDEST_GLIBC = 17
+CARRIES = re.compile(r"^carries: \[(.*)\]$", re.MULTILINE)
+"""The field of a `client.yaml`; no YAML library is there where wheels are built."""
 
 
 class NativeParts(BuildHookInterface):
@@ -30,10 +32,9 @@ class NativeParts(BuildHookInterface):
         build_data["pure_python"] = False
         included = build_data["force_include"]
         included[ENGINE] = "patternbench/_bin/patternbench-engine"
-        for client in sorted((root / "clients").glob("*/client.yaml")):
-            for file in (client, *client.parent.glob(JARS)):
-                inside = file.relative_to(root / "clients").as_posix()
-                included[str(file.relative_to(root))] = f"patternbench/_clients/{inside}"
+        for file in client_files(root / "clients"):
+            inside = file.relative_to(root / "clients").as_posix()
+            included[str(file.relative_to(root))] = f"patternbench/_clients/{inside}"
         for jar in (root / "agents").glob("*/target/patternbench-*.jar"):
             inside = jar.relative_to(root / "agents").as_posix()
             included[str(jar.relative_to(root))] = f"patternbench/_agents/{inside}"
@@ -50,6 +51,19 @@ class NativeParts(BuildHookInterface):
         file.parent.mkdir(exist_ok=True)
         file.write_text(module.notices(root), encoding="utf-8")
         return file.relative_to(root)
+
+
+def client_files(clients: Path) -> Iterator[Path]:
+    """The `client.yaml` of every client, the files that it says a wheel carries, and the kits that run as they are."""
+    for description in sorted(clients.glob("*/client.yaml")):
+        yield description
+        for patterns in CARRIES.findall(description.read_text(encoding="utf-8")):
+            for pattern in patterns.split(", "):
+                yield from sorted(description.parent.glob(pattern))
+    for kit in ("python", "node"):
+        yield from sorted(
+            file for file in (clients / "kits" / kit).rglob("*.*") if file.suffix in {".py", ".js", ".json"}
+        )
 
 
 def platform_tag(binary: Path) -> str:

@@ -73,6 +73,16 @@ def of_go(text: str) -> list[Case]:
     return tests + [Case(package, FAILED, _go_output(events, package)) for package in sorted(packages - failed)]
 
 
+def of_unittest(text: str) -> list[Case]:
+    """Cases of Python's unittest, one per line; what it says of failures stands in its own output."""
+    lines = re.findall(r"^(test\w+) \((\S+)\) \.\.\. (ok|FAIL|ERROR|skipped .*)$", text, re.M)
+    return [Case(name, _of_word(word), word.removeprefix("skipped").strip()) for _, name, word in lines]
+
+
+def _of_word(word: str) -> str:
+    return PASSED if word == "ok" else SKIPPED if word.startswith("skipped") else FAILED
+
+
 def _junit_case(case: ElementTree.Element, name: str, again: str) -> Case:
     for tag, outcome in (("failure", FAILED), ("error", FAILED), ("skipped", SKIPPED), ("pending", SKIPPED)):
         found = case.find(tag)

@@ -103,9 +103,9 @@ def _copy(folder: Path) -> Path:
 
 def java() -> list[Fate]:
     """Let PIT mutate the adapter classes that the client's pom.xml lists."""
-    client = ROOT / "clients" / "resilience4j"
-    _run(["mvn", "-q", "-B", "test-compile", "org.pitest:pitest-maven:mutationCoverage"], client)
-    return of_pit(client / "target" / "pit-reports" / "mutations.xml")
+    clients, goals = ROOT / "clients", ["test-compile", "org.pitest:pitest-maven:mutationCoverage"]
+    _run(["mvn", "-q", "-B", "-pl", "resilience4j", "-am", *goals], clients)
+    return of_pit(clients / "resilience4j" / "target" / "pit-reports" / "mutations.xml")
 
 
 def of_cargo(outcomes: Path) -> list[Fate]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.checks import cases
 from scripts.checks.cases import Case
 from scripts.checks.command import run, silent
+
+from patternbench.drivers import registry
 
 Read = tuple[list[Case], int]
 
@@ -75,17 +77,56 @@ def busted(folder: str) -> Callable[[list[str]], Read]:
     return start
 
 
-def maven(folder: str) -> Callable[[list[str]], Read]:
+VERIFY = ("mvn", "-q", "-B", "--no-transfer-progress", "verify")
+
+
+def maven(folder: str, command: Sequence[str] = VERIFY) -> Callable[[list[str]], Read]:
     """Start Maven's `verify` in a project, of one module or several."""
 
     def start(only: list[str]) -> Read:
         for old in cases.surefire_reports(Path(folder)):
             old.unlink()
         chosen = [f"-Dtest={','.join(dict.fromkeys(only))}", "-Dsurefire.failIfNoSpecifiedTests=false"] if only else []
-        code, _ = run(["mvn", "-q", "-B", "--no-transfer-progress", "verify", *chosen], folder)
+        code, _ = run([*command, *chosen], folder)
         return cases.of_surefire(Path(folder)), code
 
     return start
+
+
+def unittest(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
+    """Start the tests of a client in Python, in its own environment."""
+
+    def start(_: list[str]) -> Read:
+        code, text = run([*command], folder)
+        return cases.of_unittest(text), code
+
+    return start
+
+
+def node(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
+    """Start the tests of a client on Node, which tell in JUnit's form."""
+
+    def start(_: list[str]) -> Read:
+        code, text = run([*command], folder, show=silent)
+        return _shown(cases.of_junit(text)) if text.startswith("<?xml") else [Case(text, cases.FAILED)], code
+
+    return start
+
+
+OF_LANGUAGE = {"Java": maven, "Python": unittest, "JavaScript": node}
+"""How the tests of a client are started and read, by the language that its `client.yaml` says."""
+
+
+def of_clients() -> Iterator[Suite]:
+    """The tests of our clients, as each `client.yaml` says; a command that several have in common runs once."""
+    names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name in registry.names():
+        file = registry.described(name)
+        command = tuple(registry.filled(word, registry.marks_of(name)) for word in file.test)
+        if command:
+            names.setdefault((file.language, command), []).append(name)
+    for (language, command), clients in names.items():
+        yield Suite(f"clients {', '.join(clients)}", OF_LANGUAGE[language]("clients", command), again=True)
 
 
 def _no_cargo_chatter(line: str) -> str:
@@ -109,7 +150,7 @@ ALL = (
         cargo("--workspace", *(word for name in PURE_CRATES for word in ("--exclude", f"patternbench-{name}"))),
         again=True,
     ),
-    Suite("maven", maven("clients/resilience4j"), again=True),
+    *of_clients(),
     Suite("maven, calls", maven("agents/jvm-calls")),
     Suite("maven, insurance", maven("apps/insurance"), again=True),
     Suite("busted, filter", busted("filters/nginx-ratelimit")),

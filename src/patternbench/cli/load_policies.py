@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from patternbench.drivers import jobs
+from patternbench.drivers import stacks
 from patternbench.drivers.origins import From, plain, throughout
 from patternbench.study.document import Document, parse
 from patternbench.study.files import read_text
@@ -30,7 +30,7 @@ def of_flags(deadline: Duration | None, retry: int | None, hedge: Duration | Non
     if not flags:
         return []
     stack = Stack.model_validate({"stack": [wanted[flag] for flag in flags]}).stack
-    return [throughout(plain(jobs.policy(policy, flag)), flag) for policy, flag in zip(stack, flags, strict=True)]
+    return [throughout(plain(stacks.policy(policy, flag)), flag) for policy, flag in zip(stack, flags, strict=True)]
 
 
 def of_file(path: str) -> list[From]:
@@ -43,7 +43,7 @@ def of_file(path: str) -> list[From]:
     if count(stack.stack) > 1:
         hint = "give each field one value, or write a study to compare several"
         raise InputError(Problem("a list of levels makes several stacks of one", file=path, hint=hint))
-    return jobs.stacked(stack.stack, "--policies")
+    return stacks.stacked(stack.stack, "--policies")
 
 
 def read(path: Path | None, deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[From]:

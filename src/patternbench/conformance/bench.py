@@ -22,7 +22,7 @@ Json = dict[str, object]
 
 EARLY_US = 1_000
 LATE_US = 50_000
-STRATEGIES = ("baseline", "retry", "circuit_breaker")
+STRATEGIES = ("baseline", "retry", "circuit_breaker", "stack")
 BASELINE: Json = {"baseline": {}}
 FIXED_10MS: Json = {"fixed": {"delay_us": 10_000}}
 
@@ -98,6 +98,16 @@ def breaker(**changes: object) -> Json:
         "scope": "client",
     }
     return {"circuit_breaker": {**config, **changes}}
+
+
+def stack(*policies: Json) -> Json:
+    """Make a stack, the outermost policy first; a retry in it hears no ``Retry-After``."""
+    return {"stack": [_stacked(policy) for policy in policies]}
+
+
+def _stacked(policy: Json) -> Json:
+    retry_ = policy.get("retry")
+    return {"retry": {**retry_, "retry_after_max_us": 0}} if isinstance(retry_, dict) else policy
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from patternbench.lab import shipped
 
 VECTORS = shipped.folder("contracts") / "client" / "vectors"
-StrategyName = Literal["baseline", "retry", "circuit_breaker"]
+StrategyName = Literal["baseline", "retry", "circuit_breaker", "stack"]
 
 
 class ContractPart(BaseModel):

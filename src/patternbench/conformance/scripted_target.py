@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Literal
 
@@ -178,8 +179,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, step: ScriptedAnswer, arrival: Arrival) -> None:
         time.sleep(step.delay_us / 1e6)
+        has_body = step.status != HTTPStatus.NO_CONTENT
         self.send_response(step.status)
-        self.send_header("Content-Length", "2")
+        if has_body:
+            self.send_header("Content-Length", "2")
         if step.status in range(300, 400):
             self.send_header("Location", "/elsewhere")
         self.end_headers()
@@ -187,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             time.sleep(step.body_delay_us / 1e6)
         arrival.finished = time.monotonic()
-        self.wfile.write(b"" if self.command == "HEAD" else b"ok")
+        self.wfile.write(b"ok" if has_body and self.command != "HEAD" else b"")
         self.wfile.flush()
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _serve  # noqa: N815

@@ -18,15 +18,13 @@ def by_engine(study: Study, client: str) -> bool:
 
 
 def needs_engine(treatment: Treatment) -> bool:
-    """True unless the scenario is a single request, a closed workload and one pattern: what a library's client can."""
-    return treatment.workload.engine_only or treatment.strategy.stack is not None or treatment.system.direct
+    """True unless the scenario is a single request and a closed workload: what a library's client can."""
+    return treatment.workload.engine_only or treatment.system.direct
 
 
 def kind(treatment: Treatment) -> str:
     """What about a scenario needs the engine, in words."""
     workload, system = treatment.workload, treatment.system
-    if treatment.strategy.stack:
-        return "a stack of policies"
     if system.direct:
         return system.about
     return workload.engine_needs or "nothing"
@@ -38,9 +36,8 @@ def problems(treatment: Treatment) -> list[Problem]:
         return []
     why = kind(treatment)
     message = f"client {treatment.client} cannot drive {why}: a library's client has users who wait for one"
-    path = "strategies" if treatment.strategy.stack else "system" if treatment.system.direct else "workload"
-    allowed = f"client {NATIVE}, or one URL, closed with request, and one of baseline, retry, circuit_breaker"
-    return [Problem(f"{message} request, and one pattern", path=path, allowed=allowed)]
+    path = "system" if treatment.system.direct else "workload"
+    return [Problem(f"{message} request", path=path, allowed=f"client {NATIVE}, or one URL and closed with request")]
 
 
 def check(treatments: Iterable[Treatment]) -> None:

@@ -6,18 +6,19 @@ Every field says where the study has it (``drivers.origins``), so that a problem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from patternbench.drivers import rounds
 from patternbench.drivers.driver import GRACE, Task, Treatment
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import From, Job, TracedJob, in_us, plain_fields, throughout, traced, with_origins
+from patternbench.drivers.stacks import stacked
 from patternbench.study import depends
 from patternbench.study.journeys import Entries, Expect, Items, Journey, Poll, Request, Step, Text
 from patternbench.study.levels import Levels, only
 from patternbench.study.places import filled
-from patternbench.study.policies import CircuitBreaker, Policy, Retry
+from patternbench.study.policies import CircuitBreaker, Retry
 from patternbench.study.units import Duration
 from patternbench.study.workloads import ALL_SHARES, Arrivals, Closed, Group, Open, Population, Schedule, Workload
 
@@ -193,19 +194,6 @@ def _client(treatment: Treatment) -> Job:
     stack = stacked(strategy.stack or [], f"{STRATEGY}.stack") or alone(pattern, strategy.kind)
     pause = closed and From(closed.rejected_pause.level.us, f"{WORKLOAD}.closed.rejected_pause")
     return ({"policies": stack} if stack else {}) | ({"rejected_pause_us": pause} if pause else {})
-
-
-def stacked(stack: Sequence[Policy], origin: str) -> list[From]:
-    """Policies as the engine's stack, every parameter said; ``origin`` is the list that they stand in."""
-    return [policy(entry, f"{origin}[{number}]") for number, entry in enumerate(stack)]
-
-
-def policy(entry: Policy, origin: str) -> From:
-    """A policy as an entry of the engine's stack."""
-    chosen, below = entry.chosen, f"{origin}.{entry.kind}"
-    if isinstance(chosen, Levels):
-        return From({entry.kind: From({"after_us": From(chosen.level.us, below)}, below)}, origin)
-    return From({entry.kind: with_origins(chosen, below)}, origin)
 
 
 def alone(pattern: Retry | CircuitBreaker | None, kind: str) -> list[From]:

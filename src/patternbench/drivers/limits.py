@@ -52,11 +52,32 @@ class LibraryLimit(OneOf):
 
 def problems(client: str, limits: tuple[LibraryLimit, ...], strategy: Strategy) -> Iterator[Problem]:
     """What a client's library cannot express of a scenario's strategy; paths begin with ``strategy``."""
-    values = {".".join(path): value for path, value in leaves(strategy.chosen, (strategy.kind,))}
-    for limit in limits:
-        for name in limit.fields:
-            value = values.get(name)
-            allowed = limit.allowed(value)
-            if allowed is not None:
-                message = f"client {client}: {limit.why}"
-                yield Problem(message, f"{STRATEGY}.{name}", value=plain(value), allowed=allowed)
+    for prefix, values in _patterns(strategy):
+        for limit in limits:
+            for name in limit.fields:
+                value = values.get(name)
+                allowed = limit.allowed(value)
+                if allowed is not None:
+                    message = f"client {client}: {limit.why}"
+                    yield Problem(message, f"{prefix}.{name}", value=plain(value), allowed=allowed)
+
+
+def contradictions(strategy: Strategy) -> Iterator[Problem]:
+    """What no client is asked for, since it contradicts itself: clients are sent valid rounds alone."""
+    for prefix, values in _patterns(strategy):
+        calls, least = (values.get(f"circuit_breaker.{name}") for name in ("window.calls", "minimum_calls"))
+        if isinstance(calls, int) and isinstance(least, int) and least > calls:
+            message = f"a window of {calls} calls never holds {least}"
+            yield Problem(message, f"{prefix}.circuit_breaker.minimum_calls", value=least, allowed=f"at most {calls}")
+
+
+def _patterns(strategy: Strategy) -> Iterator[tuple[str, dict[str, object]]]:
+    """The values of a strategy's pattern, or of each policy of its stack, by path; and where they stand."""
+    if not strategy.stack:
+        yield STRATEGY, _values(strategy.chosen, strategy.kind)
+    for number, policy in enumerate(strategy.stack or []):
+        yield f"{STRATEGY}.stack[{number}]", _values(policy.chosen, policy.kind)
+
+
+def _values(chosen: object, kind: str) -> dict[str, object]:
+    return {".".join(path): value for path, value in leaves(chosen, (kind,))}

@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Annotated, Literal, cast, get_args
 
 from pydantic import Field
 
-from patternbench.drivers.limits import LibraryLimit
+from patternbench.drivers.limits import STRATEGY, LibraryLimit
 from patternbench.lab import engine, shipped
 from patternbench.lab.needs import Need
 from patternbench.study.document import parse
 from patternbench.study.files import read_text
 from patternbench.study.load import validated
-from patternbench.study.models import ClientAt, Model
+from patternbench.study.models import ClientAt, Model, Strategy
+from patternbench.study.policies import POLICIES
 from patternbench.study.problems import InputError, Problem, did_you_mean
 
 FOLDER = shipped.folder("clients")
+StrategyKind = Literal["baseline", "retry", "circuit_breaker", "stack"]
+STRATEGIES: tuple[str, ...] = get_args(StrategyKind)
 
 
 class ClientFile(Model):
-    """A ``client.yaml``: how a client is started, the file that must be there first, and its library's limits."""
+    """A ``client.yaml``: how a client is built, tested and started, what must be there first, its library's limits.
+
+    ``policies`` are those that its stacks may have; ``kit`` is the folder of ``clients/kits`` that it shares;
+    ``carries`` are the files that a wheel takes along.
+    """
 
     about: str
+    language: str
+    strategies: Annotated[list[StrategyKind], Field(min_length=1)]
+    policies: list[str] = Field(default_factory=list)
     command: list[str]
     needs: str
     how: str
+    kit: str = ""
+    build: list[str] = Field(default_factory=list)
+    test: list[str] = Field(default_factory=list)
+    carries: list[str] = Field(default_factory=list)
     limits: list[LibraryLimit] = Field(default_factory=list)
+
+    @property
+    def sources_travel(self) -> bool:
+        """Whether a wheel carries what it is built from, and not what was built."""
+        return bool(self.carries) and not any(self.needs.endswith(f"/{file}") for file in self.carries)
 
 
 @dataclass(frozen=True)
@@ -46,6 +66,8 @@ class ClientSpec:
     own: bool = False
     needs: tuple[Need, ...] = ()
     limits: tuple[LibraryLimit, ...] = ()
+    strategies: tuple[str, ...] = STRATEGIES
+    policies: tuple[str, ...] = POLICIES
 
 
 def names() -> list[str]:
@@ -80,6 +102,28 @@ def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[LibraryLimit
     return () if isinstance(client, Problem) else client.limits
 
 
+def described(name: str) -> ClientFile:
+    """What the ``client.yaml`` of one of our clients says."""
+    path = FOLDER / name / "client.yaml"
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def strategy_problems(client: ClientSpec | Problem, strategy: Strategy) -> Iterator[Problem]:
+    """A strategy that a client's description leaves out; a client of the study's own is asked when it runs."""
+    if isinstance(client, Problem):
+        return
+    if strategy.kind not in client.strategies:
+        yield _lacking(client.name, strategy.kind, f"{STRATEGY}.{strategy.kind}", client.strategies)
+        return
+    for number, policy in enumerate(strategy.stack or []):
+        if policy.kind not in client.policies:
+            yield _lacking(client.name, policy.kind, f"{STRATEGY}.stack[{number}].{policy.kind}", client.policies)
+
+
+def _lacking(client: str, kind: str, path: str, allowed: Sequence[str]) -> Problem:
+    return Problem(f"client {client} does not have {kind}", path, allowed=", ".join(allowed))
+
+
 def missing(spec: ClientSpec) -> list[Problem]:
     """What keeps a client from starting here."""
     message = "client `{}` cannot start: {} is missing"
@@ -93,15 +137,28 @@ def missing(spec: ClientSpec) -> list[Problem]:
 
 
 def _ours(name: str) -> ClientSpec:
-    path = FOLDER / name / "client.yaml"
-    file = _read(path, path.stat().st_mtime_ns)
-    binary = engine.find()
-    places = {"${here}": str(path.parent), "${engine}": str(binary or "")}
-    command = tuple(_filled(word, places) for word in file.command)
-    file_needed = _filled(file.needs, places)
-    how = shipped.how_to_build("clients") if shipped.from_wheel() else file.how
-    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, how))}
-    return ClientSpec(name, command, needs=tuple(needs.values()), limits=tuple(file.limits))
+    file, marks = described(name), marks_of(name)
+    command = tuple(filled(word, marks) for word in file.command)
+    file_needed = filled(file.needs, marks)
+    how = file.how if file.sources_travel or not shipped.from_wheel() else shipped.how_to_build("clients")
+    install = (tuple(filled(word, marks) for word in file.build),) if file.sources_travel else ()
+    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, how, install))}
+    if command[0].startswith(marks["${here}"]):  # what is built brings its program along
+        needs.pop(Path(command[0]).name)
+    return ClientSpec(
+        name=name,
+        command=command,
+        needs=tuple(needs.values()),
+        limits=tuple(file.limits),
+        strategies=tuple(file.strategies),
+        policies=tuple(file.policies),
+    )
+
+
+def marks_of(name: str) -> dict[str, str]:
+    """What the marks in a ``client.yaml`` stand for."""
+    programs = {"${engine}": str(engine.find() or ""), "${python}": sys.executable}
+    return {"${here}": str(FOLDER / name), "${clients}": str(FOLDER), **programs}
 
 
 @lru_cache(maxsize=64)
@@ -114,11 +171,12 @@ def _program(command: str, how: str) -> Need:
     return Need(Path(command).name or engine.NAME, shutil.which(command) if command else None, how)
 
 
-def _file(path: str, how: str) -> Need:
-    return Need(Path(path).name or engine.NAME, path if Path(path).is_file() else None, how)
+def _file(path: str, how: str, install: tuple[tuple[str, ...], ...]) -> Need:
+    return Need(Path(path).name or engine.NAME, path if Path(path).is_file() else None, how, install)
 
 
-def _filled(text: str, places: Mapping[str, str]) -> str:
-    for mark, value in places.items():
+def filled(text: str, marks: Mapping[str, str]) -> str:
+    """A text of a ``client.yaml`` with its marks filled in."""
+    for mark, value in marks.items():
         text = text.replace(mark, value)
     return text

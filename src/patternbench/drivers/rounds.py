@@ -13,9 +13,11 @@ from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import From, Job, TracedJob, traced
+from patternbench.drivers.stacks import stacked
 from patternbench.study import depends
 from patternbench.study.journeys import Request
 from patternbench.study.levels import only
+from patternbench.study.models import Strategy
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.units import Duration
 
@@ -46,7 +48,7 @@ class ClientRound(BaseModel):
     max_attempts: int | None
     time_limit_us: int
     seed: int
-    strategy: dict[str, dict[str, object]]
+    strategy: dict[str, object]
 
 
 def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: int) -> ClientRound:
@@ -66,7 +68,7 @@ def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: 
         max_attempts=only(closed.max_attempts),
         time_limit_us=(only(closed.duration) or time_limit).us,
         seed=seed,
-        strategy={treatment.strategy.kind: in_us(treatment.strategy.chosen)},
+        strategy=origins.plain_fields({treatment.strategy.kind: _pattern(treatment.strategy)}),
     )
 
 
@@ -74,7 +76,6 @@ def round_origins(treatment: Treatment) -> TracedJob:
     """Where a study has each field of a client's round."""
     closed, strategy = treatment.workload.closed, treatment.strategy
     assert closed is not None
-    pattern = f"{STRATEGY}.{strategy.kind}"
     said = {
         "target": "system",
         "users": "workload.closed.users",
@@ -86,9 +87,16 @@ def round_origins(treatment: Treatment) -> TracedJob:
         "seed": "seed",
     }
     request = origins.with_origins(treatment.workload.request, "workload.request")
-    chosen = origins.with_origins(strategy.chosen, pattern)
     fields = {name: From(None, origin) for name, origin in said.items()}
-    return traced({**fields, "request": request, "strategy": From({strategy.kind: chosen}, STRATEGY)})
+    return traced({**fields, "request": request, "strategy": From({strategy.kind: _pattern(strategy)}, STRATEGY)})
+
+
+def _pattern(strategy: Strategy) -> From:
+    """What a strategy says of its pattern, or of each policy of its stack."""
+    origin = f"{STRATEGY}.{strategy.kind}"
+    if strategy.stack:
+        return From(stacked(strategy.stack, origin), origin)
+    return origins.with_origins(strategy.chosen, origin)
 
 
 def _request(request: Request, below: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> ClientRequest:

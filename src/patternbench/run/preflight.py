@@ -68,10 +68,13 @@ def declared_problems(study: Study, plan: Plan) -> list[Problem]:
         if not choice.by_engine(study, client):
             problems += places.request_problems(study.workload, client, settings)
     problems += _dependence_problems(study, plan)
-    client_limits = {name: registry.limits_of(name, study.clients) for name in {s.client for s in plan.scenarios}}
+    clients = {name: registry.find(name, study.clients) for name in {s.client for s in plan.scenarios}}
+    client_limits = {name: registry.limits_of(name, study.clients) for name in clients}
     for scenario in plan.scenarios:
         refused = limits.problems(scenario.client, client_limits[scenario.client], scenario.strategy)
-        problems += [_in_study(problem, scenario) for problem in refused]
+        absent = registry.strategy_problems(clients[scenario.client], scenario.strategy)
+        wrong = limits.contradictions(scenario.strategy)
+        problems += [_in_study(problem, scenario) for problem in (*refused, *absent, *wrong)]
     return distinct(problems)
 
 

@@ -71,7 +71,7 @@ def test_what_the_engine_finds_wrong_with_a_stack_is_told_with_its_line(tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_librarys_client_is_refused_a_stack_by_name(tmp_path: Path) -> None:
+def test_a_policy_that_a_librarys_client_lacks_is_refused_by_name(tmp_path: Path) -> None:
     path = Path(study(tmp_path, ""))
     text = (
         path.read_text()
@@ -79,4 +79,5 @@ def test_a_librarys_client_is_refused_a_stack_by_name(tmp_path: Path) -> None:
         + WORKLOAD.replace("requests", "successes")
     )
     path.write_text(text)
-    assert "client resilience4j cannot drive a stack" in refused("run", str(path), "--out", str(tmp_path / "run"))
+    said = refused("run", str(path), "--out", str(tmp_path / "run"))
+    assert "strategies[1].stack[0].timeout: client resilience4j does not have timeout" in said

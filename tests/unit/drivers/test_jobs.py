@@ -476,12 +476,6 @@ def test_one_generator_drives_all_rounds_of_the_native_client() -> None:
     assert not choice.by_engine(stacked, "resilience4j")
 
 
-def test_a_librarys_client_is_refused_a_stack_by_name() -> None:
-    (problem,) = choice.problems(replace(scenario(STACK), client="resilience4j"))
-    assert "client resilience4j cannot drive a stack of policies" in problem.message
-    assert problem.path == "strategies"
-
-
 def test_a_round_that_did_not_reach_its_count_falls_short() -> None:
     given_ = task("workload: {closed: {users: 3, requests: 5}}")
     summary = LoadSummary.model_construct(interrupted=False, calls=14, successes=14)

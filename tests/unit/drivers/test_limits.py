@@ -55,6 +55,38 @@ def test_a_time_finer_than_the_library_counts_is_refused_with_one_that_it_counts
     )
 
 
+def test_a_limit_of_the_library_holds_in_a_stack_too() -> None:
+    (problem,) = found("""\
+        - client: resilience4j
+          stack:
+            - {bulkhead: {max_concurrent: 1}}
+            - {retry: {max_attempts: 2, jitter: full, backoff: {fixed: {delay: 1ms}}, retry_after_max: 0ms}}
+    """)
+    assert problem.path == "strategies[0].stack[1].retry.jitter"
+
+
+def test_a_strategy_and_a_policy_that_a_client_does_not_have_are_refused_by_name() -> None:
+    problems_ = found("""\
+        - {client: resilience4j, stack: [{timeout: 1s}, {bulkhead: {max_concurrent: 1}}]}
+        - client: tenacity
+          circuit_breaker: {failure_rate: 50, window: {calls: 2}, minimum_calls: 2, open_for: 1s, half_open_calls: 1}
+    """)
+    assert [(problem.path, problem.allowed) for problem in problems_] == [
+        ("strategies[0].stack[0].timeout", "retry, circuit_breaker, bulkhead"),
+        ("strategies[1].circuit_breaker", "baseline, retry"),
+    ]
+
+
+def test_a_window_that_never_holds_its_least_number_of_calls_is_refused_for_every_client() -> None:
+    breaker = "{failure_rate: 50, window: {calls: 2}, minimum_calls: 3, open_for: 1s, half_open_calls: 1}"
+    (alone, stacked) = found(f"""\
+        - {{client: native, circuit_breaker: {breaker}}}
+        - {{client: native, stack: [{{timeout: 1s}}, {{circuit_breaker: {breaker}}}]}}
+    """)
+    assert (alone.path, alone.allowed) == ("strategies[0].circuit_breaker.minimum_calls", "at most 2")
+    assert stacked.path == "strategies[1].stack[1].circuit_breaker.minimum_calls"
+
+
 @pytest.mark.parametrize("client", registry.names())
 def test_every_limit_of_a_client_names_a_field_that_a_strategy_can_have(client: str) -> None:
     every = study(

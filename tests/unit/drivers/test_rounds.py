@@ -21,12 +21,38 @@ OTHERS = """\
     circuit_breaker: {failure_rate: 50, window: {time: 2s}, minimum_calls: 2, open_for: 1s, half_open_calls: 3,
                       slow_call: {rate: 10, duration: 100ms}, scope: user}
 """
+STACKED = (
+    EXAMPLE.replace(", max_attempts: 500}", "}")
+    + """\
+  - client: c
+    stack:
+      - {timeout: 1s}
+      - {deadline: 2s}
+      - {retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}, on: [timeout, 503, 500-599], retry_after_max: 0ms}}
+      - {retry_budget: {ratio: 0.1, capacity: 10}}
+      - {circuit_breaker: {failure_rate: 50, window: {calls: 2}, minimum_calls: 2, open_for: 1s, half_open_calls: 3}}
+      - {bulkhead: {max_concurrent: 2, max_waiting: 1, max_wait: 5ms}}
+      - {hedge: {delay: 5ms}}
+      - {rate_limit: {calls: 1, per: 1s}}
+"""
+)
 
 
-def test_every_scenario_is_a_round_of_the_contract() -> None:
-    for scenario in expand(study(EXAMPLE + OTHERS)).scenarios:
+@pytest.mark.parametrize("text", [EXAMPLE + OTHERS, STACKED])
+def test_every_scenario_is_a_round_of_the_contract(text: str) -> None:
+    for scenario in expand(study(text)).scenarios:
         made = client_round(scenario, "http://127.0.0.1:1", Duration(1000), 5)
         jsonschema.validate(made.model_dump(), SCHEMA)
+
+
+def test_a_problem_of_a_policy_in_a_stack_leads_back_to_it() -> None:
+    scenario = expand(study(STACKED)).scenarios[-1]
+    origins = round_origins(scenario)
+    assert (
+        origins.origin("strategy.stack[2].retry.backoff.fixed.delay_us")
+        == "strategy.stack[2].retry.backoff.fixed.delay"
+    )
+    assert origins.origin("strategy.stack[5].bulkhead") == "strategy.stack[5].bulkhead"
 
 
 def test_durations_become_microseconds_and_nothing_else_changes() -> None:

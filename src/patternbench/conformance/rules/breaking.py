@@ -167,7 +167,7 @@ def _open_for_four(bench: ClientTrial, scope: str) -> Outcome:
 def new_breakers(bench: ClientTrial) -> str:
     """Open a breaker, then run the same round again."""
     for _ in range(2):
-        got = bench.run(sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=50_000)
+        got = bench.run(sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=300_000)
         expect(len(got.attempts) == 2, f"{len(got.attempts)} attempts")  # noqa: PLR2004
     return "2 attempts in both rounds"
 

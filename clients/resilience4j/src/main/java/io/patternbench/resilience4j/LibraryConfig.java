@@ -1,5 +1,6 @@
 package io.patternbench.resilience4j;
 
+import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowSynchronizationStrategy;
@@ -7,12 +8,12 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowT
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.TransitionCheckResult;
 import io.github.resilience4j.core.IntervalFunction;
 import io.github.resilience4j.retry.RetryConfig;
-import io.patternbench.resilience4j.Round.Breaking;
-import io.patternbench.resilience4j.Round.LastCalls;
-import io.patternbench.resilience4j.Round.LastTime;
-import io.patternbench.resilience4j.Round.Retrying;
-import io.patternbench.resilience4j.Round.SlowCall;
-import io.patternbench.resilience4j.Round.Window;
+import io.patternbench.kit.Outcome;
+import io.patternbench.kit.Round.Bulkhead;
+import io.patternbench.kit.Round.CircuitBreaker;
+import io.patternbench.kit.Round.Retry;
+import io.patternbench.kit.Round.SlowCall;
+import io.patternbench.kit.Round.Window;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -24,16 +25,16 @@ import java.util.concurrent.TimeUnit;
  */
 final class LibraryConfig {
   private static final Duration NEVER_SLOW = Duration.ofNanos(Long.MAX_VALUE);
+  private static final Duration A_CENTURY = Duration.ofDays(36_500);
   private static final float ALL = 100;
 
   private LibraryConfig() {}
 
-  static RetryConfig.Builder<Integer> retry(
-      RetryConfig.Builder<Integer> builder, Retrying retrying) {
+  static RetryConfig.Builder<Integer> retry(RetryConfig.Builder<Integer> builder, Retry retry) {
     return builder
-        .maxAttempts(retrying.maxAttempts())
-        .intervalFunction(Delays.of(retrying.backoff(), retrying.jitter()))
-        .retryOnResult(outcome -> !Outcome.isSuccess(outcome))
+        .maxAttempts(retry.maxAttempts())
+        .intervalFunction(Delays.of(retry.backoff(), retry.jitter()))
+        .retryOnResult(retry::isRetried)
         .retryOnException(exception -> false)
         .failAfterMaxAttempts(false)
         .consumeResultBeforeRetryAttempt((attempt, outcome) -> {})
@@ -41,15 +42,15 @@ final class LibraryConfig {
   }
 
   static CircuitBreakerConfig.Builder breaker(
-      CircuitBreakerConfig.Builder builder, Breaking breaking, Clock clock) {
-    rates(builder, breaking);
-    window(builder, breaking);
+      CircuitBreakerConfig.Builder builder, CircuitBreaker breaker, Clock clock) {
+    rates(builder, breaker);
+    window(builder, breaker);
     results(builder);
     return builder
         .waitIntervalFunctionInOpenState(
-            IntervalFunction.of(TimeUnit.MICROSECONDS.toMillis(breaking.openForUs())))
+            IntervalFunction.of(TimeUnit.MICROSECONDS.toMillis(breaker.openForUs())))
         .automaticTransitionFromOpenToHalfOpenEnabled(false)
-        .permittedNumberOfCallsInHalfOpenState(breaking.halfOpenCalls())
+        .permittedNumberOfCallsInHalfOpenState(breaker.halfOpenCalls())
         .maxWaitDurationInHalfOpenState(Duration.ZERO)
         .transitionToStateAfterWaitDuration(State.OPEN)
         .initialState(State.CLOSED)
@@ -58,31 +59,42 @@ final class LibraryConfig {
         .clock(clock);
   }
 
-  private static void rates(CircuitBreakerConfig.Builder builder, Breaking breaking) {
-    SlowCall slowCall = breaking.slowCall();
+  /** Without waiting places nobody waits; else who waits is let in in the order of coming. */
+  static BulkheadConfig.Builder bulkhead(BulkheadConfig.Builder builder, Bulkhead bulkhead) {
+    Duration longest =
+        bulkhead.maxWaitUs() == null ? A_CENTURY : Duration.ofNanos(bulkhead.maxWaitUs() * 1000);
+    return builder
+        .maxConcurrentCalls(bulkhead.maxConcurrent())
+        .maxWaitDuration(bulkhead.maxWaiting() == 0 ? Duration.ZERO : longest)
+        .fairCallHandlingStrategyEnabled(true)
+        .writableStackTraceEnabled(false);
+  }
+
+  private static void rates(CircuitBreakerConfig.Builder builder, CircuitBreaker breaker) {
+    SlowCall slowCall = breaker.slowCall();
     builder
-        .failureRateThreshold((float) breaking.failureRate())
+        .failureRateThreshold((float) breaker.failureRate())
         .slowCallRateThreshold(slowCall == null ? ALL : (float) slowCall.rate())
         .slowCallDurationThreshold(
             slowCall == null ? NEVER_SLOW : Duration.ofNanos(slowCall.durationUs() * 1000));
   }
 
-  private static void window(CircuitBreakerConfig.Builder builder, Breaking breaking) {
-    Window window = breaking.window();
+  private static void window(CircuitBreakerConfig.Builder builder, CircuitBreaker breaker) {
+    Window window = breaker.window();
     builder
         .slidingWindowType(
-            window instanceof LastCalls
+            window.calls() != null
                 ? SlidingWindowType.COUNT_BASED
                 : SlidingWindowType.TIME_BASED)
         .slidingWindowSize(size(window))
         .slidingWindowSynchronizationStrategy(SlidingWindowSynchronizationStrategy.SYNCHRONIZED)
-        .minimumNumberOfCalls(breaking.minimumCalls());
+        .minimumNumberOfCalls(breaker.minimumCalls());
   }
 
   private static int size(Window window) {
-    return window instanceof LastCalls last
-        ? last.calls()
-        : (int) TimeUnit.MICROSECONDS.toSeconds(((LastTime) window).timeUs());
+    return window.calls() != null
+        ? window.calls()
+        : (int) TimeUnit.MICROSECONDS.toSeconds(window.timeUs());
   }
 
   /** The library judges what an attempt returned; exceptions are defects and count for nothing. */

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.patternbench.kit.Round;
+import io.patternbench.kit.Rounds;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -49,8 +51,9 @@ class BreakerVectorsTest {
   private static CircuitBreakerConfig config(JsonNode vector, Clock clock) {
     ObjectNode round = Rounds.breaker();
     ((ObjectNode) round.get("strategy")).set("circuit_breaker", vector.get("circuit_breaker"));
-    Round.Breaking breaking = (Round.Breaking) Rounds.valid(round).strategy();
-    return LibraryConfig.breaker(new CircuitBreakerConfig.Builder(), breaking, clock).build();
+    var policy =
+        (Round.CircuitBreaker) Rounds.valid(round, new Resilience4jAdapter()).strategy();
+    return LibraryConfig.breaker(new CircuitBreakerConfig.Builder(), policy, clock).build();
   }
 
   /** Shows the time that it is told. */

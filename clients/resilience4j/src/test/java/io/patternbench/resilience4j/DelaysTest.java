@@ -4,10 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.patternbench.resilience4j.Round.Exponential;
-import io.patternbench.resilience4j.Round.Fixed;
-import io.patternbench.resilience4j.Round.Jitter;
-import io.patternbench.resilience4j.Round.Retrying;
+import io.patternbench.kit.Round.Exponential;
+import io.patternbench.kit.Round.Fixed;
+import io.patternbench.kit.Round.Jitter;
+import io.patternbench.kit.Round.Retry;
+import io.patternbench.kit.Rounds;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -23,10 +24,9 @@ class DelaysTest {
   @ParameterizedTest
   @MethodSource("vectors")
   void delaysAreThoseOfTheSharedVectorsToTheMillisecond(JsonNode vector) {
-    Retrying retrying =
-        (Retrying)
-            Rounds.valid(Rounds.retry(6, vector.get("backoff").toString(), "'none'")).strategy();
-    var delays = Delays.of(retrying.backoff(), retrying.jitter());
+    var round = Rounds.retry(6, vector.get("backoff").toString(), "'none'");
+    Retry retry = (Retry) Rounds.valid(round, new Resilience4jAdapter()).strategy();
+    var delays = Delays.of(retry.backoff(), retry.jitter());
     int attempt = 0;
     for (JsonNode due : vector.get("delays_us")) {
       long early = due.asLong() - delays.apply(++attempt) * 1000;

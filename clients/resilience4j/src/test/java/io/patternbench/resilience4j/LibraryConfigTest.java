@@ -6,16 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.mockito.Mockito.mockingDetails;
 import static org.mockito.Mockito.spy;
 
+import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowSynchronizationStrategy;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
 import io.github.resilience4j.core.functions.Either;
 import io.github.resilience4j.retry.RetryConfig;
-import io.patternbench.resilience4j.Round.Breaking;
-import io.patternbench.resilience4j.Round.LastCalls;
-import io.patternbench.resilience4j.Round.LastTime;
-import io.patternbench.resilience4j.Round.SlowCall;
+import io.patternbench.kit.Round.Bulkhead;
+import io.patternbench.kit.Round.CircuitBreaker;
+import io.patternbench.kit.Round.Fixed;
+import io.patternbench.kit.Round.Jitter;
+import io.patternbench.kit.Round.Retry;
+import io.patternbench.kit.Round.SlowCall;
+import io.patternbench.kit.Round.Window;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
@@ -46,37 +50,57 @@ class LibraryConfigTest {
           "recordExceptions", "adds to recordException, which records none",
           "ignoreExceptions", "adds to ignoreException, which ignores all");
 
-  private static final Breaking BREAKING =
-      new Breaking(37.5, new SlowCall(20, 5_000), new LastCalls(8), 4, 20_000, 3, true);
+  private static final CircuitBreaker BREAKER =
+      new CircuitBreaker(
+          37.5, new SlowCall(20, 5_000), new Window(8, null), 4, 20_000, 3, "client");
+  private static final Retry RETRY = new Retry(6, new Fixed(20_000), Jitter.NONE, null, 0L);
 
   @Test
   void everyParameterOfARetryIsSetOrExcused() {
     RetryConfig.Builder<Integer> builder = spy(new RetryConfig.Builder<Integer>());
-    LibraryConfig.retry(builder, retrying());
+    LibraryConfig.retry(builder, RETRY);
     assertEquals(parameters(RetryConfig.Builder.class), union(set(builder), RETRY_EXCUSES));
   }
 
   @Test
   void everyParameterOfABreakerIsSetOrExcused() {
     CircuitBreakerConfig.Builder builder = spy(new CircuitBreakerConfig.Builder());
-    LibraryConfig.breaker(builder, BREAKING, new MonotonicClock());
+    LibraryConfig.breaker(builder, BREAKER, new MonotonicClock());
     assertEquals(
         parameters(CircuitBreakerConfig.Builder.class), union(set(builder), BREAKER_EXCUSES));
   }
 
   @Test
+  void everyParameterOfABulkheadIsSet() {
+    BulkheadConfig.Builder builder = spy(BulkheadConfig.custom());
+    LibraryConfig.bulkhead(builder, new Bulkhead(3, 0, 5_000L, "client"));
+    assertEquals(parameters(BulkheadConfig.Builder.class), set(builder));
+  }
+
+  @Test
+  void whoMayNotWaitIsRejectedAtOnceAndWhoMayWaitsAsLongAsIsAllowed() {
+    assertEquals(Duration.ZERO, longestWait(new Bulkhead(3, 0, 5_000L, "client")));
+    assertEquals(Duration.ofMillis(5), longestWait(new Bulkhead(3, 9, 5_000L, "client")));
+    assertTrue(longestWait(new Bulkhead(3, 9, null, "client")).toDays() > 10_000);
+  }
+
+  private static Duration longestWait(Bulkhead bulkhead) {
+    return LibraryConfig.bulkhead(BulkheadConfig.custom(), bulkhead).build().getMaxWaitDuration();
+  }
+
+  @Test
   void anExcusedParameterIsNotAlsoSet() {
     RetryConfig.Builder<Integer> retry = spy(new RetryConfig.Builder<Integer>());
-    LibraryConfig.retry(retry, retrying());
+    LibraryConfig.retry(retry, RETRY);
     CircuitBreakerConfig.Builder breaker = spy(new CircuitBreakerConfig.Builder());
-    LibraryConfig.breaker(breaker, BREAKING, new MonotonicClock());
+    LibraryConfig.breaker(breaker, BREAKER, new MonotonicClock());
     assertTrue(RETRY_EXCUSES.keySet().stream().noneMatch(set(retry)::contains));
     assertTrue(BREAKER_EXCUSES.keySet().stream().noneMatch(set(breaker)::contains));
   }
 
   @Test
   void everyNumberOfABreakerReachesTheLibraryUnchanged() {
-    CircuitBreakerConfig config = config(BREAKING);
+    CircuitBreakerConfig config = config(BREAKER);
     assertEquals(37.5f, config.getFailureRateThreshold());
     assertEquals(20f, config.getSlowCallRateThreshold());
     assertEquals(Duration.ofMillis(5), config.getSlowCallDurationThreshold());
@@ -89,7 +113,7 @@ class LibraryConfigTest {
 
   @Test
   void everyOtherParameterOfABreakerHasTheValueThatTheContractMeans() {
-    CircuitBreakerConfig config = config(BREAKING);
+    CircuitBreakerConfig config = config(BREAKER);
     assertFalse(config.isAutomaticTransitionFromOpenToHalfOpenEnabled());
     assertEquals(Duration.ZERO, config.getMaxWaitDurationInHalfOpenState());
     assertEquals(State.OPEN, config.getTransitionToStateAfterWaitDuration());
@@ -111,7 +135,7 @@ class LibraryConfigTest {
   @Test
   void everyOtherParameterOfARetryHasTheValueThatTheContractMeans() {
     RetryConfig config =
-        LibraryConfig.retry(new RetryConfig.Builder<Integer>(), retrying()).build();
+        LibraryConfig.retry(new RetryConfig.Builder<Integer>(), RETRY).build();
     assertFalse(config.isFailAfterMaxAttempts());
     assertFalse(config.isWritableStackTraceEnabled());
     assertTrue(config.getResultPredicate().test(503));
@@ -123,7 +147,8 @@ class LibraryConfigTest {
   @Test
   void aTimeWindowIsInSeconds() {
     CircuitBreakerConfig config =
-        config(new Breaking(50, null, new LastTime(10_000_000), 100, 20_000, 3, true));
+        config(
+            new CircuitBreaker(50, null, new Window(null, 10_000_000L), 100, 20_000, 3, "client"));
     assertEquals(SlidingWindowType.TIME_BASED, config.getSlidingWindowType());
     assertEquals(10, config.getSlidingWindowSize());
     assertEquals(100, config.getMinimumNumberOfCalls());
@@ -132,7 +157,7 @@ class LibraryConfigTest {
   @Test
   void withoutSlowCallsNoCallIsEverSlow() {
     CircuitBreakerConfig config =
-        config(new Breaking(50, null, new LastCalls(2), 2, 20_000, 1, true));
+        config(new CircuitBreaker(50, null, new Window(2, null), 2, 20_000, 1, "client"));
     assertEquals(Long.MAX_VALUE, config.getSlowCallDurationThreshold().toNanos());
   }
 
@@ -140,19 +165,14 @@ class LibraryConfigTest {
   void attemptsIncludeTheFirst() {
     assertEquals(
         6,
-        LibraryConfig.retry(new RetryConfig.Builder<Integer>(), retrying())
+        LibraryConfig.retry(new RetryConfig.Builder<Integer>(), RETRY)
             .build()
             .getMaxAttempts());
   }
 
-  private static CircuitBreakerConfig config(Breaking breaking) {
-    return LibraryConfig.breaker(new CircuitBreakerConfig.Builder(), breaking, new MonotonicClock())
+  private static CircuitBreakerConfig config(CircuitBreaker breaker) {
+    return LibraryConfig.breaker(new CircuitBreakerConfig.Builder(), breaker, new MonotonicClock())
         .build();
-  }
-
-  private static Round.Retrying retrying() {
-    return (Round.Retrying)
-        Rounds.valid(Rounds.retry(6, "{'fixed':{'delay_us':20000}}", "'none'")).strategy();
   }
 
   /** The names of the methods with which a builder takes its parameters. */

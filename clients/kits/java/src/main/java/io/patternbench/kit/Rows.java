@@ -1,4 +1,4 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
 import java.util.Arrays;
 

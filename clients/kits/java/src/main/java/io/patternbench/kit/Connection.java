@@ -1,6 +1,6 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
-import io.patternbench.resilience4j.Round.Request;
+import io.patternbench.kit.Round.Request;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
@@ -34,19 +34,21 @@ final class Connection implements AutoCloseable {
   private final byte[] body;
   private final ScheduledExecutorService timer;
   private final Timeout timeout;
+  private final String userAgent;
   private volatile CloseableHttpClient client;
   private final RequestConfig requestConfig;
   private final byte[] sink = new byte[8192];
   private volatile HttpUriRequestBase current;
   private volatile boolean abandoned;
 
-  Connection(Round round, ScheduledExecutorService timer) {
+  Connection(Round round, ScheduledExecutorService timer, String userAgent) {
     this.request = round.request();
     this.uri = uri(round);
     this.body = request.body() == null ? null : request.body().getBytes(StandardCharsets.UTF_8);
     this.timer = timer;
     this.timeout = Timeout.ofMilliseconds(request.timeoutUs() / 1000 + 1);
-    this.client = client(timeout);
+    this.userAgent = userAgent;
+    this.client = client(timeout, userAgent);
     this.requestConfig = requestConfig(timeout);
   }
 
@@ -80,7 +82,7 @@ final class Connection implements AutoCloseable {
   /** A connection that was cut off between two of the library's steps cannot be trusted again. */
   private void renew() {
     client.close(CloseMode.IMMEDIATE);
-    client = client(timeout);
+    client = client(timeout, userAgent);
   }
 
   /** Ends the attempt under way, and lets none begin. */
@@ -103,7 +105,7 @@ final class Connection implements AutoCloseable {
     return URI.create(origin + round.request().path());
   }
 
-  private static CloseableHttpClient client(Timeout timeout) {
+  private static CloseableHttpClient client(Timeout timeout, String userAgent) {
     BasicHttpClientConnectionManager manager = new BasicHttpClientConnectionManager();
     manager.setSocketConfig(
         SocketConfig.custom().setTcpNoDelay(true).setSoTimeout(timeout).build());
@@ -115,7 +117,7 @@ final class Connection implements AutoCloseable {
             .build());
     return HttpClients.custom()
         .setConnectionManager(manager)
-        .setUserAgent("patternbench-client-resilience4j/" + Description.VERSION)
+        .setUserAgent(userAgent)
         .disableAutomaticRetries()
         .disableRedirectHandling()
         .disableCookieManagement()

@@ -1,4 +1,4 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
 import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
@@ -9,13 +9,13 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 
 /** A round under way: its users, each on a thread, and the rows that they leave. */
 final class RunningRound implements AutoCloseable {
   private static final long STACK_BYTES = 256 * 1024;
 
   private final Round round;
+  private final Adapter adapter;
   private final Rows rows = new Rows();
   private final RoundClock clock = new RoundClock();
   private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1, DAEMONS);
@@ -27,25 +27,31 @@ final class RunningRound implements AutoCloseable {
   private long cpuAtStartNanos;
   private volatile long durationUs;
 
-  RunningRound(Round round) {
+  RunningRound(Round round, Adapter adapter) {
     this.round = round;
+    this.adapter = adapter;
     this.ended = new CountDownLatch(round.users());
     timer.setRemoveOnCancelPolicy(true);
   }
 
   /** Gets every user ready, then lets all of them begin at the same moment. */
   void start() {
-    Supplier<Policy> policies = Policy.forUsersOf(round.strategy(), new MonotonicClock());
+    Guards guards = new Guards(round.strategy(), adapter);
     for (int number = 0; number < round.users(); number++) {
-      Connection connection = new Connection(round, timer);
+      Connection connection = new Connection(round, timer, userAgent());
       connections.add(connection);
-      User user = new User(number, round, policies.get(), connection, rows, clock);
+      User user = new User(number, round, guards.ofUser(), connection, rows, clock);
       threads.add(threadOf(user));
     }
     threads.forEach(Thread::start);
     cpuAtStartNanos = cpuNanos();
     clock.start();
     go.countDown();
+  }
+
+  private String userAgent() {
+    Description client = adapter.description();
+    return "patternbench-client-" + client.name() + "/" + client.version();
   }
 
   /** Waits for the end of the round; false when the time is over before. */

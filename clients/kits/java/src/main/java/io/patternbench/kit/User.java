@@ -1,12 +1,14 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 
 /** One virtual user: calls one after another until it has enough. Belongs to one thread. */
 final class User {
   private final int number;
   private final Round round;
-  private final Policy policy;
+  private final Supplier<Integer> guardedAttempt;
   private final Connection connection;
   private final Rows rows;
   private final RoundClock clock;
@@ -15,10 +17,10 @@ final class User {
   private long attempts;
   private long attemptsOfCall;
 
-  User(int number, Round round, Policy policy, Connection connection, Rows rows, RoundClock clock) {
+  User(int number, Round round, List<Guard> guards, Connection connection, Rows rows, RoundClock clock) {
     this.number = number;
     this.round = round;
-    this.policy = policy;
+    this.guardedAttempt = Guard.stacked(guards, this::attempt);
     this.connection = connection;
     this.rows = rows;
     this.clock = clock;
@@ -27,7 +29,7 @@ final class User {
   void run() {
     while (!hasEnough()) {
       int outcome = call();
-      if (outcome == Outcome.REJECTED) {
+      if (outcome == Outcome.REJECTED && attemptsOfCall == 0) {
         pause(round.rejectedPauseUs());
       }
       if (!hasEnough()) {
@@ -38,8 +40,9 @@ final class User {
 
   private int call() {
     attemptsOfCall = 0;
-    int outcome = policy.call(this::attempt);
-    if (outcome == Outcome.REJECTED) {
+    int outcome = guarded();
+    // A call that was rejected after an attempt of it had failed ends with that failure.
+    if (outcome == Outcome.REJECTED && attemptsOfCall == 0) {
       rows.add(number, calls, 0, clock.elapsedUs(), 0, outcome);
     }
     if (Outcome.isSuccess(outcome)) {
@@ -47,6 +50,14 @@ final class User {
     }
     calls++;
     return outcome;
+  }
+
+  private int guarded() {
+    try {
+      return guardedAttempt.get();
+    } catch (Rejected e) {
+      return Outcome.REJECTED;
+    }
   }
 
   private int attempt() {

@@ -1,4 +1,4 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpExchange;
@@ -21,17 +21,19 @@ final class ContractServer {
   private static final long BATCH_EVERY_MS = 80;
 
   private final HttpServer http;
+  private final Adapter adapter;
   private final AtomicBoolean busy = new AtomicBoolean();
 
-  private ContractServer(HttpServer http) {
+  private ContractServer(HttpServer http, Adapter adapter) {
     this.http = http;
+    this.adapter = adapter;
   }
 
   /** Serves on a port of the loopback address; 0 takes a free one. */
-  static ContractServer start(int port) throws IOException {
+  static ContractServer start(int port, Adapter adapter) throws IOException {
     InetAddress loopback = InetAddress.getByName("127.0.0.1");
     HttpServer http = HttpServer.create(new InetSocketAddress(loopback, port), 0);
-    ContractServer server = new ContractServer(http);
+    ContractServer server = new ContractServer(http, adapter);
     http.createContext("/", server::answer);
     http.setExecutor(Executors.newCachedThreadPool());
     http.start();
@@ -50,7 +52,7 @@ final class ContractServer {
     try (exchange) {
       String call = exchange.getRequestMethod() + " " + exchange.getRequestURI().getPath();
       switch (call) {
-        case "GET /client" -> reply(exchange, 200, Description.asJson());
+        case "GET /client" -> reply(exchange, 200, adapter.description().asJson());
         case "POST /check" -> check(exchange);
         case "POST /rounds" -> round(exchange);
         default -> reply(exchange, 404, error(call + " is none of " + CALLS));
@@ -60,7 +62,7 @@ final class ContractServer {
 
   private static final String CALLS = "GET /client, POST /check, POST /rounds";
 
-  private static void check(HttpExchange exchange) throws IOException {
+  private void check(HttpExchange exchange) throws IOException {
     reply(exchange, 200, Map.of("problems", readRound(exchange).problems()));
   }
 
@@ -75,8 +77,8 @@ final class ContractServer {
     }
   }
 
-  private static RoundReader.Read readRound(HttpExchange exchange) throws IOException {
-    return RoundReader.read(exchange.getRequestBody().readNBytes(MOST_BODY_BYTES));
+  private RoundReader.Read readRound(HttpExchange exchange) throws IOException {
+    return RoundReader.read(exchange.getRequestBody().readNBytes(MOST_BODY_BYTES), adapter);
   }
 
   /** The last line goes out when the client is free again: who has read it may start a round. */
@@ -93,8 +95,8 @@ final class ContractServer {
   }
 
   /** A write fails once the other side has closed the connection; that abandons the round. */
-  private static Map<String, Object> run(Round round, OutputStream out) throws IOException {
-    try (RunningRound running = new RunningRound(round)) {
+  private Map<String, Object> run(Round round, OutputStream out) throws IOException {
+    try (RunningRound running = new RunningRound(round, adapter)) {
       running.start();
       streamBatches(running, out);
       return lastLine(running);

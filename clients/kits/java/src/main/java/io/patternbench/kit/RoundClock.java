@@ -1,4 +1,4 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
 /** The time since a round's start, and whether the round has been stopped. */
 final class RoundClock {

@@ -1,4 +1,4 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;

@@ -1,4 +1,4 @@
-package io.patternbench.resilience4j;
+package io.patternbench.kit;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,0 +1,71 @@
+"""Policies around each other."""
+
+from __future__ import annotations
+
+from patternbench.conformance.bench import FIXED_10MS, ClientTrial, Json, breaker, expect, retry, rule, stack
+from patternbench.conformance.rules.expectations import expect_counts, outcomes
+from patternbench.conformance.scripted_target import FAIL, OK, Play, ScriptedAnswer, sequence
+
+RETRY_OF_THREE: Json = retry(3, FIXED_10MS)
+
+
+@rule(
+    "stack: a retry around a breaker",
+    "each attempt goes through the breaker; a rejection is never tried again",
+    "stack",
+)
+def retry_around_breaker(bench: ClientTrial) -> str:
+    """Let two failed attempts of the first call open the breaker."""
+    strategy = stack(RETRY_OF_THREE, breaker())
+    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, time_limit_us=100_000)
+    seen = [(row.call, row.attempt, row.outcome) for row in got.rows[:3]]
+    expect(seen == [(0, 1, 503), (0, 2, 503), (1, 0, "rejected")], f"(call, attempt, outcome) {seen}")
+    expect(len(got.attempts) == 2, f"{len(got.attempts)} attempts")  # noqa: PLR2004
+    return f"2 attempts of one call, then {len(got.rejected)} rejected calls"
+
+
+@rule("stack: a breaker around a retry", "the breaker counts calls, not attempts", "stack")
+def breaker_around_retry(bench: ClientTrial) -> str:
+    """Let two calls of three attempts open the breaker."""
+    strategy = stack(breaker(), RETRY_OF_THREE)
+    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, time_limit_us=200_000)
+    expect(len(got.attempts) == 6, f"{len(got.attempts)} attempts: {outcomes(got.rows[:9])}")  # noqa: PLR2004
+    return f"2 calls of 3 attempts, then {len(got.rejected)} rejected calls"
+
+
+@rule("stack: a retry chooses what it tries again", "with on [503], a 503 is tried again and a 404 is not", "stack")
+def chosen_failures(bench: ClientTrial) -> str:
+    """Fail first in the one way, then in the other."""
+    chosen: Json = {"retry": {"max_attempts": 5, "backoff": FIXED_10MS, "jitter": "none", "on": [503]}}
+    got = bench.run(sequence([FAIL, ScriptedAnswer(404), OK]), strategy=stack(chosen))
+    seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
+    expect(seen == [(0, 1, 503), (0, 2, 404), (1, 1, 200)], f"(call, attempt, outcome) {seen}")
+    return "503 tried again, 404 not"
+
+
+@rule("stack: a bulkhead", "of 6 users at a bulkhead of 2 without waiting places, 2 at once reach the target", "stack")
+def bulkhead(bench: ClientTrial) -> str:
+    """Answer slowly, so that who is let in stays in."""
+    strategy = stack({"bulkhead": {"max_concurrent": 2, "max_waiting": 0, "scope": "client"}})
+    got = _slow_round(bench, strategy)
+    expect(len(got.arrivals) > 0, "no request")
+    most = got.most_at_once(since=0)
+    expect(most <= 2, f"{most} requests at once")  # noqa: PLR2004
+    return f"{most} at once"
+
+
+@rule("stack: who waits at a bulkhead", "with waiting places for all, none of 6 users is rejected", "stack")
+def waiting(bench: ClientTrial) -> str:
+    """Let everyone come in turn."""
+    strategy = stack({"bulkhead": {"max_concurrent": 2, "max_waiting": 6, "scope": "client"}})
+    script = sequence([], ScriptedAnswer(200, delay_us=20_000))
+    got = bench.run(script, strategy=strategy, users=6, successes=2)
+    expect_counts(got, calls=12, attempts=12, rejected=0)
+    most = got.play.most_at_once(since=0)
+    expect(most <= 2, f"{most} requests at once")  # noqa: PLR2004
+    return f"12 calls, {most} at once"
+
+
+def _slow_round(bench: ClientTrial, strategy: Json) -> Play:
+    script = sequence([], ScriptedAnswer(200, delay_us=30_000))
+    return bench.run(script, strategy=strategy, users=6, successes=None, time_limit_us=200_000).play

@@ -1,0 +1,105 @@
+"""Clients are built as their `client.yaml` says: those that are not fresh, where the tools are there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import build_wheel
+import pytest
+from scripts.checks import cases, clients, suites
+from scripts.checks.clients import BUILT, FAILED, LACKING, READY, Client
+
+from patternbench.drivers import registry
+
+
+def client(folder: Path, *command: str) -> Client:
+    source = folder / "source"
+    source.mkdir(exist_ok=True)
+    (source / "a.txt").write_text("x")
+    return Client("some", command, folder / "made", (source,), "install it")
+
+
+def touching(folder: Path) -> tuple[str, ...]:
+    return (sys.executable, "-c", f"open({str(folder / 'made')!r}, 'w')")
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some").mkdir()
+    monkeypatch.setattr(registry, "FOLDER", tmp_path)
+
+
+def test_a_client_is_built_once_and_again_when_a_source_is_newer(tmp_path: Path) -> None:
+    some = client(tmp_path, *touching(tmp_path))
+    assert [clients.build(some), clients.build(some)] == [BUILT, READY]
+    later = (tmp_path / "made").stat().st_mtime + 10
+    os.utime(tmp_path / "source" / "a.txt", (later, later))
+    assert not some.fresh
+
+
+def test_what_a_build_makes_is_no_source(tmp_path: Path) -> None:
+    some = client(tmp_path, *touching(tmp_path))
+    (tmp_path / "source" / "target").mkdir()
+    (tmp_path / "source" / "target" / "made.class").write_text("x")
+    assert [path.name for path in clients.files_of(tmp_path / "source")] == ["a.txt"]
+    assert clients.build(some) == BUILT
+
+
+def test_a_missing_tool_leaves_a_client_out_and_says_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert clients.build(client(tmp_path, "no-such-tool", "build")) == LACKING
+    assert "no-such-tool is not installed; install it" in capsys.readouterr().out
+
+
+def test_a_build_that_fails_or_leaves_nothing_is_a_failure(tmp_path: Path) -> None:
+    assert clients.build(client(tmp_path, sys.executable, "-c", "raise SystemExit(1)")) == FAILED
+    assert clients.build(client(tmp_path, sys.executable, "-c", "")) == FAILED
+
+
+def test_the_tests_of_a_client_in_python_are_read_line_by_line() -> None:
+    text = """test_a (test_client.OneTest.test_a) ... ok
+test_b (test_client.OneTest.test_b) ... FAIL
+test_c (test_client.OneTest.test_c) ... skipped 'no wish'
+Ran 3 tests in 0.001s
+"""
+    outcomes = [(case.name, case.outcome) for case in cases.of_unittest(text)]
+    assert outcomes == [
+        ("test_client.OneTest.test_a", cases.PASSED),
+        ("test_client.OneTest.test_b", cases.FAILED),
+        ("test_client.OneTest.test_c", cases.SKIPPED),
+    ]
+
+
+CLIENTS = Path(__file__).parents[3] / "clients"
+
+
+@pytest.fixture
+def _real_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "FOLDER", CLIENTS)
+
+
+@pytest.mark.usefixtures("_real_folder")
+def test_every_client_that_is_built_says_how_it_is_tested_and_what_a_wheel_carries() -> None:
+    for name in registry.names():
+        file = registry.described(name)
+        assert bool(file.build) == bool(file.test) == bool(file.carries), name
+
+
+@pytest.mark.usefixtures("_real_folder")
+def test_a_command_that_tests_several_clients_runs_once() -> None:
+    names = [suite.name for suite in suites.of_clients()]
+    assert "clients failsafe, resilience4j" in names
+    assert len(set(names)) == len(names)
+
+
+def test_a_wheel_carries_what_each_client_says(tmp_path: Path) -> None:
+    folder = tmp_path / "clients" / "one"
+    (folder / "target").mkdir(parents=True)
+    (folder / "client.yaml").write_text("about: one\ncarries: [target/one.jar, two.lock]\n")
+    for name in ("target/one.jar", "target/other.jar", "two.lock"):
+        (folder / name).write_text("")
+    carried = [file.name for file in build_wheel.client_files(tmp_path / "clients")]
+    assert carried == ["client.yaml", "one.jar", "two.lock"]

@@ -1,0 +1,52 @@
+"""The page of libraries tells what check-client found, of every client, and nothing that it did not."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from patternbench.drivers import registry
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "libraries.md"
+
+
+@pytest.fixture(scope="module")
+def table() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("libraries_table", ROOT / "docs" / "libraries" / "table.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_of_the_page_are_made_from_the_committed_findings(table: ModuleType) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert table.replaced(page) == page, "run .venv/bin/python docs/libraries/table.py --write"
+
+
+def test_every_client_has_findings_for_every_rule_and_breaks_none(table: ModuleType) -> None:
+    measured = {one.client: one.verdicts for one in table.measured()}
+    assert set(measured) == set(registry.names())
+    for client, verdicts in measured.items():
+        assert set(verdicts) == {rule.name for rule in table.RULES}, client
+        assert {status for status, _ in verdicts.values()} <= {"passed", "not applicable"}, client
+
+
+def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it(table: ModuleType) -> None:
+    reasons: list[str] = []
+    refusing = table.Measured("a", "A 1", "Java 17", {"r": ("not applicable", "strategy.retry.jitter: no such jitter")})
+    able = table.Measured("b", "B 1", "Java 17", {"r": ("passed", "")})
+    cells = [table.cell(one, "r", reasons) for one in (refusing, able, refusing)]
+    assert cells == ["refused (1)", "yes", "refused (1)"]
+    assert reasons == ["no such jitter"]
+
+
+def test_the_table_of_differences_has_a_column_for_each_library(table: ModuleType) -> None:
+    (head,) = re.findall(r"^\| \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    libraries = {one.library.rpartition(" ")[0] for one in table.measured() if one.client != "native"}
+    assert set(head.split(" | ")) == libraries
