@@ -1,0 +1,39 @@
+"""Starts a client, and says where it listens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+
+from patternbench_client.adapter import Adapter
+from patternbench_client.server import ContractServer
+
+LARGEST_HEAD = 16 * 1024 * 1024
+
+
+def serve(adapter: Adapter) -> None:
+    """Serve the contract on ``--port`` (0, the default, takes a free one) until SIGTERM."""
+    asyncio.run(_serve(adapter, _port(sys.argv[1:])))
+
+
+def _port(arguments: list[str]) -> int:
+    match arguments:
+        case []:
+            return 0
+        case ["--port", text] if text.isdigit() and int(text) <= 65535:  # noqa: PLR2004 - the largest port
+            return int(text)
+    sys.exit(f"error: cannot read {' '.join(arguments)!r}; allowed: --port PORT, from 0 to 65535")
+
+
+async def _serve(adapter: Adapter, port: int) -> None:
+    server = ContractServer(adapter)
+    try:
+        listening = await asyncio.start_server(server.answer, "127.0.0.1", port, limit=LARGEST_HEAD)
+    except OSError as error:
+        sys.exit(f"error: cannot listen on port {port}: {error.strerror}; --port 0 takes a free one")
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    print(json.dumps({"listening": f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"}), flush=True)
+    await ended.wait()

@@ -1,0 +1,16 @@
+"""What became of an attempt: the status of an answer, or a name."""
+
+from __future__ import annotations
+
+Outcome = int | str
+TIMEOUT, CONNECTION_ERROR = "timeout", "connection_error"
+
+
+def is_success(outcome: Outcome) -> bool:
+    """Whether a call that ends with this has succeeded: a status from 200 to 399."""
+    return isinstance(outcome, int) and 200 <= outcome <= 399  # noqa: PLR2004 - the contract's range
+
+
+def of_status(status: int) -> Outcome:
+    """A status that HTTP does not have is no answer."""
+    return status if 100 <= status <= 599 else CONNECTION_ERROR  # noqa: PLR2004 - the contract's range

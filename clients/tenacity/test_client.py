@@ -1,0 +1,85 @@
+"""tenacity is configured as the contract means: every parameter, and the delays of the shared vectors."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import unittest
+from pathlib import Path
+
+import client
+import tenacity
+from patternbench_client import Backoff, Retry
+from patternbench_client.rounds import read
+
+VECTORS = Path(__file__).parents[2] / "contracts" / "client" / "vectors" / "backoff.json"
+ROUND = {
+    "contract": 1,
+    "target": "http://127.0.0.1:1",
+    "request": {"method": "GET", "path": "/", "headers": {}, "body": None, "timeout_us": 1},
+    "users": 1,
+    "think_time_us": 0,
+    "successes": 1,
+    "max_attempts": None,
+    "rejected_pause_us": 1,
+    "time_limit_us": 1,
+    "seed": 1,
+}
+DEFAULTS = {"name": None, "enabled": True}
+"""Parameters of later versions that neither wait nor decide."""
+
+
+def retry_of(backoff: dict[str, object], jitter: str | float = "none") -> Retry:
+    strategy = {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": jitter}}
+    retry = read(json.dumps({**ROUND, "strategy": strategy}).encode()).retry
+    assert retry is not None
+    return retry
+
+
+def delay_s(retry: Retry, failed_attempts: int) -> float:
+    state = tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})
+    state.attempt_number = failed_attempts
+    return client.wait(retry.backoff, retry.jitter)(state)
+
+
+class TenacityTest(unittest.TestCase):
+    def test_every_parameter_of_the_library_is_set(self) -> None:
+        parameters = set(inspect.signature(tenacity.AsyncRetrying.__init__).parameters) - {"self"}
+        said = {
+            line.split("=")[0].strip() for line in inspect.getsource(client.library_config).splitlines() if "=" in line
+        }
+        self.assertEqual(parameters - set(DEFAULTS) - said, set())
+
+    def test_delays_are_those_of_the_shared_vectors(self) -> None:
+        for case in json.loads(VECTORS.read_text())["cases"]:
+            for number, due in enumerate(case["delays_us"], start=1):
+                self.assertAlmostEqual(delay_s(retry_of(case["backoff"]), number) * 1e6, due, 3, case["name"])
+
+    def test_jitter_spreads_over_what_the_contract_says(self) -> None:
+        grown = {"exponential": {"initial_us": 20_000, "multiplier": 2, "max_us": None}}
+        for jitter, low, high in (("full", 0, 40), ("equal", 20, 40), (0.5, 20, 60)):
+            for backoff in ({"fixed": {"delay_us": 40_000}}, grown):
+                drawn = [delay_s(retry_of(backoff, jitter), 2) * 1000 for _ in range(2000)]
+                self.assertTrue(low <= min(drawn) < low + 2, f"{jitter}: from {min(drawn)}")
+                self.assertTrue(high - 2 < max(drawn) <= high, f"{jitter}: to {max(drawn)}")
+
+    def test_a_call_ends_with_its_last_attempt_and_attempts_include_the_first(self) -> None:
+        made = []
+
+        async def fails() -> int:
+            made.append(1)
+            return 503
+
+        call = client.TenacityAdapter().retrying(Retry(3, Backoff("fixed", 0), "none"), fails)
+        self.assertEqual(asyncio.run(call()), 503)
+        self.assertEqual(len(made), 3)
+
+    def test_a_spread_of_linear_delays_is_refused_by_name(self) -> None:
+        linear = Backoff("linear", 1, increment_us=1)
+        refused = client.TenacityAdapter().refused(Retry(2, linear, "full"))
+        self.assertEqual([refusal.path for refusal in refused], ["strategy.retry.jitter"])
+
+
+if __name__ == "__main__":
+    unittest.main()
