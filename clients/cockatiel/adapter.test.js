@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { problems } from '../kits/node/refusals.js';
+import { LIBRARY, adapter } from './adapter.js';
+
+const VECTORS = new URL('../../contracts/client/vectors/backoff.json', import.meta.url);
+const BREAKER = {
+  failure_rate: 100, slow_call: null, window: { calls: 2 }, minimum_calls: 2, open_for_us: 20_000,
+  half_open_calls: 1, scope: 'user',
+};
+
+const round = strategy => ({
+  contract: 1, target: 'http://127.0.0.1:1', request: { method: 'GET', path: '/', headers: {}, body: null, timeout_us: 1 },
+  users: 2, think_time_us: 0, successes: 1, max_attempts: null, rejected_pause_us: 1, time_limit_us: 1, seed: 1, strategy,
+});
+const refused = strategy => problems(JSON.stringify(round(strategy)), adapter).map(({ path }) => path);
+const retry = (backoff, jitter = 'none') => ({ max_attempts: 6, backoff, jitter });
+
+function delays(policy, count) {
+  let backoff = LIBRARY.retry(policy).options.backoff;
+  return Array.from({ length: count }, (_, i) => {
+    backoff = backoff.next({ attempt: i + 1, result: {} });
+    return backoff.duration;
+  });
+}
+
+test('delays are those of the shared vectors', () => {
+  for (const { name, backoff, delays_us: due } of JSON.parse(readFileSync(VECTORS)).cases)
+    delays(retry(backoff), due.length).forEach((ms, i) => assert.ok(Math.abs(ms * 1000 - due[i]) < 1, `${name} ${i}: ${ms}`));
+});
+
+test('jitter spreads over what the contract says', () => {
+  for (const [jitter, low, high] of [['full', 0, 40], ['equal', 20, 40]]) {
+    const doubled = { exponential: { initial_us: 20_000, multiplier: 2, max_us: null } };
+    const drawn = Array.from({ length: 2000 }, () => delays(retry(doubled, jitter), 2)[1]);
+    assert.ok(Math.min(...drawn) >= low && Math.max(...drawn) <= high);
+    assert.ok(Math.min(...drawn) < low + 2 && Math.max(...drawn) > high - 3);
+  }
+});
+
+test('attempts include the first, and a call ends with its last', async () => {
+  let made = 0;
+  const call = adapter.guard({ kind: 'retry', ...retry({ fixed: { delay_us: 0 } }) });
+  assert.equal(await call(async () => (made++, 503)), 503);
+  assert.equal(made, 6);
+});
+
+test('what the breaker cannot express is refused by name', () => {
+  const path = (field, value) => refused({ circuit_breaker: { ...BREAKER, [field]: value } });
+  assert.deepEqual(refused({ circuit_breaker: BREAKER }), []);
+  for (const [field, value] of [['half_open_calls', 2], ['minimum_calls', 1], ['failure_rate', 50], ['open_for_us', 1500], ['scope', 'client']])
+    assert.deepEqual(path(field, value), [`strategy.circuit_breaker.${field}`]);
+  assert.deepEqual(path('window', { time_us: 1_000_000 }), ['strategy.circuit_breaker.window.time_us']);
+});
+
+test('what a retry and a bulkhead cannot express is refused by name', () => {
+  for (const jitter of ['full', 'equal', 0.5])
+    assert.deepEqual(refused({ retry: retry({ fixed: { delay_us: 1000 } }, jitter) }), ['strategy.retry.jitter']);
+  const linear = { linear: { initial_us: 1000, increment_us: 500, max_us: null } };
+  assert.deepEqual(refused({ retry: retry(linear, 'full') }), ['strategy.retry.backoff.linear.increment_us', 'strategy.retry.jitter']);
+  const bulkhead = { max_concurrent: 1, max_waiting: 1, max_wait_us: 5000, scope: 'client' };
+  assert.deepEqual(refused({ stack: [{ bulkhead }, { timeout: { after_us: 1 } }] }), [
+    'strategy.stack[0].bulkhead.max_wait_us', 'strategy.stack[1].timeout',
+  ]);
+});

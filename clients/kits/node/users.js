@@ -1,0 +1,132 @@
+import { Connection } from './connection.js';
+import { REJECTED, Rejected, isSuccess } from './outcomes.js';
+import { policiesOf } from './refusals.js';
+import { Rows } from './rows.js';
+
+/** An attempt of a round that is over: whoever still waits in a library ends with it. */
+class Stopped extends Error {}
+
+/** One virtual user: calls one after another until it has enough. */
+class User {
+  constructor(number, running) {
+    Object.assign(this, { number, running, round: running.round });
+    this.connection = new Connection(running.round);
+    this.calls = this.successes = this.attempts = this.attemptsOfCall = 0;
+    this.guarded = running.guards().reduceRight((inner, guard) => () => guard(inner), () => this.attempt());
+  }
+
+  async run() {
+    while (!this.hasEnough()) {
+      if (await this.call()) await this.pause(this.round.rejected_pause_us);
+      if (!this.hasEnough()) await this.pause(this.round.think_time_us);
+    }
+  }
+
+  /** One call; whether it was rejected without an attempt. */
+  async call() {
+    this.attemptsOfCall = 0;
+    const outcome = await this.outcome();
+    if (isSuccess(outcome)) this.successes++;
+    const rejected = outcome === REJECTED && this.attemptsOfCall === 0;
+    if (rejected) this.running.rows.add(this.number, this.calls, 0, this.running.nowUs(), 0, REJECTED);
+    this.calls++;
+    return rejected;
+  }
+
+  async outcome() {
+    try {
+      return await this.guarded();
+    } catch (error) {
+      if (error instanceof Rejected) return REJECTED;
+      throw error;
+    }
+  }
+
+  async attempt() {
+    const { running } = this;
+    if (running.stopped) throw new Stopped();
+    this.attempts++;
+    this.attemptsOfCall++;
+    const start = running.nowUs();
+    const outcome = await this.connection.send();
+    if (running.stopped) throw new Stopped();
+    running.rows.add(this.number, this.calls, this.attemptsOfCall, start, running.nowUs() - start, outcome);
+    return outcome;
+  }
+
+  hasEnough() {
+    const { successes, max_attempts: most, time_limit_us: limit } = this.round;
+    return (
+      this.running.stopped ||
+      (successes !== null && this.successes >= successes) ||
+      (most !== null && this.attempts >= most) ||
+      this.running.nowUs() >= limit
+    );
+  }
+
+  /** Waits, though not beyond the round's end. */
+  async pause(pauseUs) {
+    const until = Math.min(this.running.nowUs() + pauseUs, this.round.time_limit_us);
+    // A timer may be early by a part of a millisecond, and lasts one at least.
+    for (let left; (left = until - this.running.nowUs()) > 0 && !this.running.stopped; )
+      await new Promise(left < 1000 ? setImmediate : resolve => this.running.later(resolve, left));
+  }
+}
+
+/** A round under way: its users, and the rows that they leave. */
+export class RunningRound {
+  constructor(round, adapter) {
+    Object.assign(this, { round, adapter, rows: new Rows(), stopped: false, durationUs: 0, cpuUs: 0, defect: null });
+    this.shared = policiesOf(round).map(policy =>
+      policy.scope === 'user' ? null : adapter.guard(policy),
+    );
+    this.timers = new Set();
+    this.startMs = 0;
+    this.users = Array.from({ length: round.users }, (_, number) => new User(number, this));
+  }
+
+  /** The guards of one user, the outermost first. */
+  guards() {
+    return policiesOf(this.round).map((policy, i) => this.shared[i] ?? this.adapter.guard(policy));
+  }
+
+  /** Lets all users begin; resolves when the last of them has ended. */
+  async run() {
+    const cpu = process.cpuUsage();
+    this.startMs = performance.now();
+    await Promise.all(this.users.map(user => this.runToEnd(user)));
+    const { user, system } = process.cpuUsage(cpu);
+    this.cpuUs = user + system;
+  }
+
+  async runToEnd(user) {
+    try {
+      await user.run();
+    } catch (error) {
+      if (!this.stopped && !(error instanceof Stopped)) {
+        this.defect = error;
+        this.stop();
+      }
+    }
+    this.durationUs = Math.max(this.durationUs, this.nowUs());
+  }
+
+  nowUs() {
+    return Math.floor((performance.now() - this.startMs) * 1000);
+  }
+
+  later(resolve, us) {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      resolve();
+    }, Math.min(us / 1000, 2 ** 31 - 1));
+    this.timers.add(timer);
+  }
+
+  /** Ends the round, finished or not, and everything that it holds. */
+  stop() {
+    this.stopped = true;
+    for (const timer of this.timers) clearTimeout(timer);
+    for (const user of this.users) user.connection.close();
+  }
+}
