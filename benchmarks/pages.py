@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.clients import tables as clients
 from benchmarks.engine import tables as engine
 from benchmarks.overhead import tables as overhead
 from benchmarks.ratelimit import goals, memory, redis_client, shared_memory
@@ -27,6 +28,7 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (PERFORMANCE, engine.PROMISES): lambda: engine.committed(engine.PROMISES),
     (PERFORMANCE, truth.PART): truth.committed,
     (PERFORMANCE, overhead.PART): overhead.committed,
+    (PERFORMANCE, clients.PART): clients.committed,
     (INSURANCE, startup.PART): startup.committed,
     (RATELIMIT, goals.PART): goals.committed,
     (RATELIMIT, shared_memory.PART): shared_memory.committed,

@@ -1,0 +1,123 @@
+"""Makes the tables of libraries.md from what `patternbench check-client` found of every client.
+
+    .venv/bin/python docs/libraries/table.py [--measure] [--write] [CLIENT...]
+
+`--measure` starts every client that is there, or those that are named, and writes what check-client finds to
+findings/CLIENT.json. The page's tables are made from those files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from patternbench.conformance.bench import RULES
+from patternbench.conformance.check import check_client
+from patternbench.drivers import registry
+from patternbench.drivers.client import Client
+from patternbench.study.problems import Problem
+
+PAGE = Path(__file__).parents[1] / "libraries.md"
+FINDINGS = Path(__file__).parent / "findings"
+START, END = "<!-- measured -->\n", "\n<!-- end of measured -->"
+YES = "yes"
+
+
+class Measured(NamedTuple):
+    """What was found of a client: its library and its runtime with their versions, and a verdict for each rule."""
+
+    client: str
+    library: str
+    language: str
+    verdicts: dict[str, tuple[str, str]]
+
+
+def measured() -> list[Measured]:
+    """What the committed findings say, client by client."""
+    return [_read(file) for file in sorted(FINDINGS.glob("*.json"))]
+
+
+def _read(file: Path) -> Measured:
+    found = json.loads(file.read_text(encoding="utf-8"))
+    verdicts = {rule: (status, seen) for rule, status, seen in found["findings"]}
+    return Measured(file.stem, found["library"], found["language"], verdicts)
+
+
+def tables(clients: list[Measured]) -> str:
+    """A column for each client, a row for each rule of a pattern, and why a library refuses."""
+    names = [f"[{one.client}](../clients/{one.client}/client.yaml)" for one in clients]
+    versions = row("", [f"{one.library}<br>{one.language}" for one in clients])
+    lines = [row("rule", names), row("---", ["---"] * len(clients)), versions]
+    reasons: list[str] = []
+    for rule in RULES:
+        if rule.needs != "baseline":
+            lines.append(row(rule.name, [cell(one, rule.name, reasons) for one in clients]))
+    told = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
+    return "\n".join([*lines, "", "Why a library refuses:", "", *told])
+
+
+def row(first: str, cells: list[str]) -> str:
+    """A line of a table."""
+    return "| " + " | ".join([first, *cells]) + " |"
+
+
+def cell(client: Measured, rule: str, reasons: list[str]) -> str:
+    """Whether the library keeps a rule; else the numbers of why it refuses."""
+    status, seen = client.verdicts[rule]
+    if status == "passed":
+        return YES
+    told = dict.fromkeys(problem.split(": ", 1)[-1] for problem in re.split(r"; (?=strategy)", seen))
+    reasons += [reason for reason in told if reason not in reasons]
+    return f"refused ({', '.join(str(reasons.index(reason) + 1) for reason in told)})"
+
+
+def measure(names: list[str]) -> None:
+    """Ask clients that are there."""
+    for name in names:
+        spec = registry.find(name, {})
+        if isinstance(spec, Problem) or registry.missing(spec):
+            print(f"{name}: not there, its findings stay as they are")
+            continue
+        with TemporaryDirectory() as folder:
+            client = Client(spec, Path(folder))
+            try:
+                _keep(name, client)
+            finally:
+                client.close()
+
+
+def _keep(name: str, client: Client) -> None:
+    library = client.description["library"]
+    assert isinstance(library, dict)
+    findings = [[finding.rule, finding.status, finding.seen] for finding in check_client(client.url)]
+    told = {
+        "library": f"{library['name']} {library['version']}",
+        "language": client.description["language"],
+        "findings": [[rule, status, seen if status != "passed" else ""] for rule, status, seen in findings],
+    }
+    (FINDINGS / f"{name}.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    print(name, *[f"\n  {rule}: {seen}" for rule, status, seen in findings if status == "failed"])
+
+
+def replaced(page: str) -> str:
+    """The page with its tables made anew."""
+    before, rest = page.split(START)
+    return before + START + tables(measured()) + END + rest.split(END)[1]
+
+
+def main() -> None:
+    if "--measure" in sys.argv:
+        measure([word for word in sys.argv[1:] if not word.startswith("--")] or registry.names())
+    page = PAGE.read_text(encoding="utf-8")
+    if "--write" in sys.argv:
+        PAGE.write_text(replaced(page), encoding="utf-8")
+    elif replaced(page) != page:
+        sys.exit("docs/libraries.md tells something else than the findings: add --write")
+
+
+if __name__ == "__main__":
+    main()
