@@ -86,7 +86,7 @@ class RabbitMQ(Component):
                 "prometheus": f"http://{address}prometheus}}",
             },
             ready=LogLine("Server startup complete"),
-            within=Duration.parse("60s"),
+            within=Duration.parse("180s"),
             stop=Stop(grace=Duration.parse("10s")),
         )
 
