@@ -153,6 +153,7 @@ ALL = (
     *of_clients(),
     Suite("maven, calls", maven("agents/jvm-calls")),
     Suite("maven, insurance", maven("apps/insurance"), again=True),
+    Suite("maven, cinema", maven("apps/cinema"), again=True),
     Suite("busted, filter", busted("filters/nginx-ratelimit")),
     Suite("busted, simulator", busted("filters/simulator")),
     Suite("go test, pure", go(*(f"./internal/{name}" for name in PURE_GO))),

@@ -18,7 +18,7 @@ import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.problem.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import io.patternbench.insurance.commons.security.Role;
-import io.patternbench.insurance.testing.MariaDb;
+import io.patternbench.apps.testing.MariaDb;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.patternbench.insurance.commons.bundle.BundleForward;
 import io.patternbench.insurance.commons.bundle.BundleReads;
+import io.patternbench.apps.testing.NeedsRabbitMq;
 import io.patternbench.insurance.system.Client.Answer;
 import io.patternbench.insurance.testing.Callers;
 import java.io.IOException;

@@ -1,5 +1,6 @@
 package io.patternbench.insurance.system;
 
+import io.patternbench.apps.testing.NeedsRabbitMq;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 @NeedsRabbitMq

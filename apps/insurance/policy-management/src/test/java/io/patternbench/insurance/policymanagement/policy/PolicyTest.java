@@ -19,7 +19,7 @@ import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.testing.Callers;
 import io.patternbench.insurance.testing.Contract;
-import io.patternbench.insurance.testing.MariaDb;
+import io.patternbench.apps.testing.MariaDb;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

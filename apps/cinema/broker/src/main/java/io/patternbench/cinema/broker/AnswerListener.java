@@ -1,0 +1,43 @@
+package io.patternbench.cinema.broker;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.patternbench.cinema.messages.Answer;
+import io.patternbench.cinema.messages.MessagingSettings;
+import io.patternbench.cinema.messages.Names;
+import io.patternbench.cinema.messages.Received;
+import org.springframework.amqp.core.Message;
+import org.springframework.amqp.rabbit.annotation.RabbitListener;
+import org.springframework.stereotype.Component;
+
+/** Takes in what cinemas answer. Answers that nobody waits for any more are counted. */
+@Component
+class AnswerListener {
+  private final OpenRequests open;
+  private final Received received;
+  private final Counter unknown;
+
+  AnswerListener(OpenRequests open, ObjectMapper json, MeterRegistry meters) {
+    this.open = open;
+    this.received = new Received(json);
+    this.unknown =
+        Counter.builder("cinema.answers.unknown")
+            .description("Answers to correlation ids that are unknown or forgotten")
+            .register(meters);
+    meters.gauge("cinema.requests.open", open, OpenRequests::size);
+    meters.gauge("cinema.requests.bytes", open, OpenRequests::bytes);
+  }
+
+  @RabbitListener(id = MessagingSettings.LISTENER, queues = Names.RESPONSE_QUEUE)
+  void receive(Message message) {
+    String id = Received.correlationId(message);
+    Answer answer = received.content(message, Answer.class);
+    if (answer.cinema() == null || answer.body() == null || answer.status() < 200) {
+      Received.refuse("the answer lacks its cinema, its body or its status", null);
+    }
+    if (!Asking.uuid(id).map(uuid -> open.answered(uuid, answer)).orElse(false)) {
+      unknown.increment();
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package io.patternbench.cinema.cinema.http;
+
+import io.patternbench.cinema.cinema.CinemaService;
+import io.patternbench.cinema.commons.Cinema;
+import io.patternbench.cinema.commons.MovieQuery;
+import org.springframework.context.annotation.Profile;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+@RestController
+@Profile("by-http")
+@RequestMapping("/movie")
+class MovieController {
+  private final CinemaService cinema;
+
+  MovieController(CinemaService cinema) {
+    this.cinema = cinema;
+  }
+
+  @GetMapping("/list")
+  Cinema list() {
+    return cinema.movies();
+  }
+
+  @PostMapping("/find")
+  Cinema find(@RequestBody MovieQuery query) {
+    return cinema.find(query);
+  }
+
+  @GetMapping("/delay/{seconds}")
+  String delay(@PathVariable int seconds) {
+    return Delay.of(seconds);
+  }
+}

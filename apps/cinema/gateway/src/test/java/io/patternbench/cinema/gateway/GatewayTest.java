@@ -1,0 +1,213 @@
+package io.patternbench.cinema.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.patternbench.cinema.gateway.Services.Service;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.MediaType;
+import org.springframework.test.web.reactive.server.StatusAssertions;
+import org.springframework.test.web.reactive.server.WebTestClient;
+
+/** The gateway before services that come, go, fail and are slow. */
+@SpringBootTest(
+    webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT,
+    properties = {"eureka.client.enabled=false", "READ_TIMEOUT=1s"})
+class GatewayTest {
+  private static final String CINEWORLD = "cinema-cineworld-service";
+  private static final String LIST = "/cinema/cineworld/movie/list";
+
+  @TestConfiguration
+  static class Config {
+    @Bean
+    Services services() {
+      return new Services();
+    }
+  }
+
+  @Autowired private WebTestClient client;
+  @Autowired private Services services;
+  private Service cineworld;
+
+  @BeforeEach
+  void asRunAndWithOneCinema() {
+    change(
+        Map.of(
+            "breaker", true, "timeout", "30s", "window", 100, "minimum", 100, "rate", 50, "wait",
+            "60s", "probes", 10, "statuses", "none"));
+    cineworld = services.start(CINEWORLD);
+  }
+
+  @AfterEach
+  void nobodyIsThere() {
+    services.stopAll();
+  }
+
+  @Test
+  void aPathLeadsToItsServiceByLogicalName() {
+    services.start("aggregator-service");
+    assertAnswer(LIST, 200, CINEWORLD + " " + LIST);
+    assertAnswer("/api/movie/list", 200, "aggregator-service /api/movie/list");
+  }
+
+  @Test
+  void aPathWithoutARouteIsAProblemThatSaysSo() {
+    status("/cinema/unknown/movie/list").isNotFound();
+    client
+        .get()
+        .uri("/nowhere")
+        .exchange()
+        .expectHeader()
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+        .expectBody()
+        .jsonPath("$.status")
+        .isEqualTo(404);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"GET,movie/list", "POST,reservation/make"})
+  void whatTakesLongerThanTheTimeLimitFallsBackWhateverItsMethod(String method, String path) {
+    change(Map.of("timeout", "50ms"));
+    cineworld.answers = new CountDownLatch(1);
+    client
+        .method(HttpMethod.valueOf(method))
+        .uri("/cinema/cineworld/" + path)
+        .exchange()
+        .expectStatus()
+        .isEqualTo(500)
+        .expectBody(String.class)
+        .isEqualTo("Fallback: Circuit broken in cinema-cineworld-service!");
+  }
+
+  @Test
+  void withoutBreakerAServiceThatIsTooSlowIsAGatewayTimeout() {
+    change(Map.of("breaker", false, "timeout", "50ms"));
+    cineworld.answers = new CountDownLatch(1);
+    status(LIST).isEqualTo(504);
+  }
+
+  @Test
+  void aServiceThatIsNotThereFallsBackAndIsUnavailableWithoutBreaker() {
+    services.stopAll();
+    status(LIST).isEqualTo(500);
+    change(Map.of("breaker", false));
+    status(LIST).isEqualTo(503);
+  }
+
+  @Test
+  void aBreakerOpensAfterEnoughFailuresAndThenTheServiceIsLeftAlone() {
+    change(Map.of("window", 4, "minimum", 4, "statuses", "503"));
+    cineworld.status = 503;
+    for (int call = 0; call < 4; call++) {
+      status(LIST).isEqualTo(500);
+    }
+    cineworld.status = 200;
+    status(LIST).isEqualTo(500);
+    assertThat(cineworld.requests).hasValue(4);
+  }
+
+  @Test
+  void aChangeClosesABreakerThatIsOpen() {
+    aBreakerOpensAfterEnoughFailuresAndThenTheServiceIsLeftAlone();
+    change(Map.of());
+    status(LIST).isOk();
+  }
+
+  @Test
+  void aBreakerOfOneServiceDoesNotOpenThatOfAnother() {
+    services.start("cinema-dundrum-service");
+    aBreakerOpensAfterEnoughFailuresAndThenTheServiceIsLeftAlone();
+    status("/cinema/dundrum/movie/list").isOk();
+  }
+
+  @Test
+  void aFailureThatIsNoneOfTheStatusesIsPassedOn() {
+    change(Map.of("window", 4, "minimum", 4, "statuses", "503,504"));
+    cineworld.status = 500;
+    for (int call = 0; call < 6; call++) {
+      assertAnswer(LIST, 500, CINEWORLD + " " + LIST);
+    }
+  }
+
+  @Test
+  void routesAreReadyOnceTheLastServiceIsThere() {
+    services.start("aggregator-service");
+    services.start("cinema-dundrum-service");
+    status("/actuator/health/routes").isEqualTo(503);
+    status("/actuator/health/readiness").isOk();
+    services.start("cinema-ucd-service");
+    status("/actuator/health/routes").isOk();
+    status("/cinema/ucd/movie/list").isOk();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "rate,101,'rate: expected more than 0, at most 100, got 101.0'",
+    "window,0,'window: expected 1 or more, got 0'",
+    "timeout,0ms,'timeout: expected more than 0, got PT0S'",
+    "statuses,all,'statuses: expected none, or such as 500,503, got all'",
+  })
+  void aSettingThatCannotBeIsRefusedAndNamed(String name, String value, String reason) {
+    client
+        .post()
+        .uri("/actuator/breaker")
+        .contentType(MediaType.APPLICATION_JSON)
+        .bodyValue(Map.of(name, value))
+        .exchange()
+        .expectStatus()
+        .isBadRequest()
+        .expectBody(String.class)
+        .value(body -> assertThat(body).contains(reason));
+    status(LIST).isOk();
+  }
+
+  @Test
+  void prometheusSeesRequestsAndBreakers() {
+    status(LIST).isOk();
+    client
+        .get()
+        .uri("/actuator/prometheus")
+        .exchange()
+        .expectBody(String.class)
+        .value(
+            series ->
+                assertThat(series)
+                    .contains("http_server_requests_seconds_count", "resilience4j_circuitbreaker"));
+  }
+
+  private StatusAssertions status(String path) {
+    return client.get().uri(path).exchange().expectStatus();
+  }
+
+  private void assertAnswer(String path, int status, String body) {
+    client
+        .get()
+        .uri(path)
+        .exchange()
+        .expectStatus()
+        .isEqualTo(status)
+        .expectBody(String.class)
+        .isEqualTo(body);
+  }
+
+  private void change(Map<String, Object> levels) {
+    client
+        .post()
+        .uri("/actuator/breaker")
+        .contentType(MediaType.APPLICATION_JSON)
+        .bodyValue(levels)
+        .exchange()
+        .expectStatus()
+        .isOk();
+  }
+}

@@ -1,0 +1,72 @@
+package io.patternbench.cinema.messages;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
+import org.springframework.amqp.core.Binding;
+import org.springframework.amqp.core.BindingBuilder;
+import org.springframework.amqp.core.Declarable;
+import org.springframework.amqp.core.Declarables;
+import org.springframework.amqp.core.Queue;
+import org.springframework.amqp.core.QueueBuilder;
+import org.springframework.amqp.core.TopicExchange;
+import org.springframework.amqp.rabbit.core.RabbitTemplate;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.boot.autoconfigure.amqp.RabbitProperties;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** What whoever sends or reads messages imports: the queues of some cinemas, and a publisher. */
+@Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties(MessagingProperties.class)
+public class Messages {
+  /** Both sides declare all that they use, so neither has to wait for the other. */
+  @Bean
+  Declarables declarables(MessagingProperties properties) {
+    TopicExchange exchange = new TopicExchange(Names.EXCHANGE);
+    Queue responses = durable(Names.RESPONSE_QUEUE);
+    List<Declarable> all = new ArrayList<>();
+    all.add(exchange);
+    all.add(responses);
+    all.add(BindingBuilder.bind(responses).to(exchange).with(Names.TO_BROKER));
+    all.add(QueueBuilder.durable(Names.UNREADABLE).build());
+    properties.cinemas().forEach(cinema -> all.addAll(requests(cinema, exchange)));
+    return new Declarables(all);
+  }
+
+  private static List<Declarable> requests(String cinema, TopicExchange exchange) {
+    Queue queue = durable(Names.requestQueue(cinema));
+    Binding toAll = BindingBuilder.bind(queue).to(exchange).with(Names.TO_ALL);
+    Binding toOne = BindingBuilder.bind(queue).to(exchange).with(Names.to(cinema));
+    return List.of(queue, toAll, toOne);
+  }
+
+  private static Queue durable(String name) {
+    return QueueBuilder.durable(name)
+        .deadLetterExchange("")
+        .deadLetterRoutingKey(Names.UNREADABLE)
+        .build();
+  }
+
+  @Bean
+  MessagingSettings messagingSettings(
+      MessagingProperties properties,
+      RabbitProperties rabbit,
+      RabbitListenerEndpointRegistry listeners) {
+    var simple = rabbit.getListener().getSimple();
+    return new MessagingSettings(
+        new MessagingSettings.Levels(
+            simple.getConcurrency(), simple.getPrefetch(), properties.publish()),
+        listeners);
+  }
+
+  @Bean
+  Publisher publisher(
+      RabbitTemplate rabbit,
+      ObjectMapper json,
+      MessagingSettings settings,
+      MessagingProperties properties) {
+    return new Publisher(rabbit, json, settings, properties.confirmWithin());
+  }
+}
