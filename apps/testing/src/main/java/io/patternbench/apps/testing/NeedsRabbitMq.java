@@ -7,7 +7,7 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.condition.EnabledIf;
 
 /** Tests with messages are skipped, and said to be, where there is no RabbitMQ. */
-@Target({ElementType.TYPE, ElementType.ANNOTATION_TYPE})
+@Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @EnabledIf(
     value = "io.patternbench.apps.testing.RabbitMqServer#isInstalled",

@@ -1,12 +1,11 @@
 package io.patternbench.cinema.broker;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.patternbench.cinema.messages.Answer;
+import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.MessagingSettings;
 import io.patternbench.cinema.messages.Names;
-import io.patternbench.cinema.messages.Received;
 import org.springframework.amqp.core.Message;
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
 import org.springframework.stereotype.Component;
@@ -15,12 +14,12 @@ import org.springframework.stereotype.Component;
 @Component
 class AnswerListener {
   private final OpenRequests open;
-  private final Received received;
+  private final Codec codec;
   private final Counter unknown;
 
-  AnswerListener(OpenRequests open, ObjectMapper json, MeterRegistry meters) {
+  AnswerListener(OpenRequests open, Codec codec, MeterRegistry meters) {
     this.open = open;
-    this.received = new Received(json);
+    this.codec = codec;
     this.unknown =
         Counter.builder("cinema.answers.unknown")
             .description("Answers to correlation ids that are unknown or forgotten")
@@ -31,11 +30,8 @@ class AnswerListener {
 
   @RabbitListener(id = MessagingSettings.LISTENER, queues = Names.RESPONSE_QUEUE)
   void receive(Message message) {
-    String id = Received.correlationId(message);
-    Answer answer = received.content(message, Answer.class);
-    if (answer.cinema() == null || answer.body() == null || answer.status() < 200) {
-      Received.refuse("the answer lacks its cinema, its body or its status", null);
-    }
+    String id = Codec.correlationId(message);
+    Answer answer = codec.answer(message);
     if (!Asking.uuid(id).map(uuid -> open.answered(uuid, answer)).orElse(false)) {
       unknown.increment();
     }

@@ -1,5 +1,6 @@
 package io.patternbench.cinema.broker;
 
+import io.patternbench.cinema.messages.Answer;
 import java.util.List;
 
 /**
@@ -8,14 +9,7 @@ import java.util.List;
  * @param come in the order in which they came
  * @param expected how many there will be
  */
-record Answers(List<Kept> come, int expected) {
-  /** A cinema's answer as it is passed on: its status, and its JSON. */
-  record Kept(String cinema, int status, byte[] json) {
-    boolean failed() {
-      return status >= 400;
-    }
-  }
-
+record Answers(List<Answer> come, int expected) {
   boolean complete() {
     return come.size() == expected;
   }

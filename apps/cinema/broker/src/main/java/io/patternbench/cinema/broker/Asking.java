@@ -1,5 +1,6 @@
 package io.patternbench.cinema.broker;
 
+import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.MessagingProperties;
 import io.patternbench.cinema.messages.Names;
 import io.patternbench.cinema.messages.NotSentException;
@@ -20,11 +21,13 @@ class Asking {
 
   private final OpenRequests open;
   private final Publisher publisher;
+  private final Codec codec;
   private final List<String> cinemas;
 
-  Asking(OpenRequests open, Publisher publisher, MessagingProperties properties) {
+  Asking(OpenRequests open, Publisher publisher, Codec codec, MessagingProperties properties) {
     this.open = open;
     this.publisher = publisher;
+    this.codec = codec;
     this.cinemas = properties.cinemas();
   }
 
@@ -48,7 +51,7 @@ class Asking {
     OpenRequest opened = open.open(subject, asked, token);
     String id = opened.id().toString();
     try {
-      publisher.send(key, id, request);
+      publisher.send(key, codec.request(id, request));
       return id;
     } catch (NotSentException e) {
       open.forget(opened);

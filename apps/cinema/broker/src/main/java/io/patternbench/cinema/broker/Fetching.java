@@ -1,6 +1,6 @@
 package io.patternbench.cinema.broker;
 
-import io.patternbench.cinema.broker.Answers.Kept;
+import io.patternbench.cinema.messages.Answer;
 import io.patternbench.cinema.broker.Levels.Fetch;
 import io.patternbench.cinema.web.Problems;
 import java.time.Duration;
@@ -65,7 +65,7 @@ class Fetching {
   }
 
   private static ResponseEntity<byte[]> response(Answers answers, Form form, Fetch way) {
-    Optional<Kept> failed = answers.come().stream().filter(Kept::failed).findFirst();
+    Optional<Answer> failed = answers.come().stream().filter(Answer::failed).findFirst();
     if (failed.isPresent()) {
       return with(answers, failed.get().status())
           .contentType(MediaType.APPLICATION_PROBLEM_JSON)

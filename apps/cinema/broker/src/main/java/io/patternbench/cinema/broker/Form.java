@@ -1,6 +1,6 @@
 package io.patternbench.cinema.broker;
 
-import io.patternbench.cinema.broker.Answers.Kept;
+import io.patternbench.cinema.messages.Answer;
 import java.io.ByteArrayOutputStream;
 
 /** How answers are put into a body: as a list, or as the one that there is. */
@@ -10,7 +10,7 @@ enum Form {
     byte[] body(Answers answers) {
       ByteArrayOutputStream body = new ByteArrayOutputStream();
       char before = '[';
-      for (Kept answer : answers.come()) {
+      for (Answer answer : answers.come()) {
         body.write(before);
         body.writeBytes(answer.json());
         before = ',';

@@ -1,6 +1,6 @@
 package io.patternbench.cinema.broker;
 
-import io.patternbench.cinema.broker.Answers.Kept;
+import io.patternbench.cinema.messages.Answer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
@@ -18,7 +18,7 @@ final class OpenRequest {
   private final Set<String> missing;
   private final int expected;
   private final @Nullable String token;
-  private final List<Kept> come = new ArrayList<>();
+  private final List<Answer> come = new ArrayList<>();
   private final List<Consumer<Answers>> listeners = new ArrayList<>();
 
   /**
@@ -58,7 +58,7 @@ final class OpenRequest {
   }
 
   /** Takes an answer in, unless the cinema has answered before, or was not asked. */
-  void add(Kept answer) {
+  void add(Answer answer) {
     List<Consumer<Answers>> told;
     Answers now;
     synchronized (this) {

@@ -1,7 +1,5 @@
 package io.patternbench.cinema.broker;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import io.patternbench.cinema.broker.Answers.Kept;
 import io.patternbench.cinema.broker.Levels.Eviction;
 import io.patternbench.cinema.messages.Answer;
 import io.patternbench.cinema.web.Problems;
@@ -89,7 +87,7 @@ class OpenRequests {
   /** Takes an answer in; says whether anybody had asked. */
   boolean answered(UUID id, Answer answer) {
     OpenRequest request;
-    Kept kept;
+    Answer kept;
     synchronized (this) {
       evict();
       Entry entry = open.get(id);
@@ -97,37 +95,33 @@ class OpenRequests {
         return false;
       }
       request = entry.request;
-      kept = kept(entry, answer);
+      kept = reserve(entry, answer) ? answer : tooLarge(answer);
     }
     request.add(kept);
     return true;
   }
 
-  private Kept kept(Entry entry, Answer answer) {
-    byte[] json = bytes(answer.body());
-    long more = Math.max(0, json.length + AROUND_AN_ANSWER - ANSWER_BYTES);
-    if (!entry.request.expects(answer.cinema()) || more == 0) {
-      return new Kept(answer.cinema(), answer.status(), json);
+  /** Takes the memory for what of an answer goes beyond the usual size, if there is as much. */
+  private boolean reserve(Entry entry, Answer answer) {
+    long more = Math.max(0, answer.json().length + AROUND_AN_ANSWER - ANSWER_BYTES);
+    if (more == 0 || !entry.request.expects(answer.cinema())) {
+      return true;
     }
     if (bytes + more > limit) {
-      return tooLarge(answer.cinema(), json.length);
+      return false;
     }
     bytes += more;
     entry.bytes += more;
-    return new Kept(answer.cinema(), answer.status(), json);
+    return true;
   }
 
-  private static Kept tooLarge(String cinema, int length) {
+  private static Answer tooLarge(Answer answer) {
     String problem =
         """
         {"type":"about:blank","title":"Service Unavailable","status":503,\
         "detail":"there is no memory for the answer of %s, which has %d bytes"}"""
-            .formatted(cinema, length);
-    return new Kept(cinema, 503, problem.getBytes(StandardCharsets.UTF_8));
-  }
-
-  private static byte[] bytes(JsonNode body) {
-    return body.toString().getBytes(StandardCharsets.UTF_8);
+            .formatted(answer.cinema(), answer.json().length);
+    return new Answer(answer.cinema(), 503, problem.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Forgets a request. */

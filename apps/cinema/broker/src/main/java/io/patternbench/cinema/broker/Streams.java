@@ -1,6 +1,6 @@
 package io.patternbench.cinema.broker;
 
-import io.patternbench.cinema.broker.Answers.Kept;
+import io.patternbench.cinema.messages.Answer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -68,9 +68,9 @@ class Streams implements DisposableBean {
       }
     }
 
-    private void writeNew(List<Kept> come) throws IOException {
+    private void writeNew(List<Answer> come) throws IOException {
       for (; written < come.size(); written++) {
-        Kept answer = come.get(written);
+        Answer answer = come.get(written);
         send(
             answer.failed() ? "problem" : "answer",
             new String(answer.json(), StandardCharsets.UTF_8));

@@ -6,6 +6,7 @@ import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.eq;
 import static org.mockito.Mockito.doThrow;
 import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.times;
 import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.verifyNoInteractions;
 import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.asyncDispatch;
@@ -21,6 +22,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.patternbench.cinema.broker.Levels.Eviction;
 import io.patternbench.cinema.broker.Levels.Fetch;
 import io.patternbench.cinema.messages.Answer;
+import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.MessagingProperties;
 import io.patternbench.cinema.messages.NotSentException;
 import io.patternbench.cinema.messages.Publish;
@@ -36,7 +38,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.ArgumentCaptor;
+import org.springframework.amqp.core.Message;
 import org.springframework.http.MediaType;
+import org.springframework.http.converter.json.Jackson2ObjectMapperBuilder;
 import org.springframework.test.web.servlet.MockMvc;
 import org.springframework.test.web.servlet.MvcResult;
 import org.springframework.test.web.servlet.ResultActions;
@@ -61,6 +65,7 @@ class ApiTest {
               Duration.ofMillis(1),
               Eviction.AGE,
               Duration.ofSeconds(60)));
+  private final ObjectMapper json = Jackson2ObjectMapperBuilder.json().build();
   private final OpenRequests open = new OpenRequests(100_000, settings, System::nanoTime);
   private final Publisher publisher = mock(Publisher.class);
   private final Streams streams = new Streams();
@@ -72,6 +77,7 @@ class ApiTest {
         new Asking(
             open,
             publisher,
+            new Codec(json),
             new MessagingProperties(cinemas, Publish.CONFIRMED, Duration.ofSeconds(5)));
     Fetching fetching = new Fetching(settings, streams);
     return MockMvcBuilders.standaloneSetup(
@@ -199,11 +205,12 @@ class ApiTest {
     String first = text(make(JANE, "k"));
     String second = text(make(JANE, "k"));
     assertThat(first).isNotEqualTo(second);
-    ArgumentCaptor<Object> sent = ArgumentCaptor.forClass(Object.class);
-    verify(publisher).send(eq("request.to.cinema.cineworld"), eq(first), sent.capture());
-    verify(publisher).send(eq("request.to.cinema.cineworld"), eq(second), sent.capture());
-    assertThat(sent.getAllValues().get(0)).isEqualTo(sent.getAllValues().get(1));
-    assertThat(((Request) sent.getValue()).body().id()).isNotEqualTo(UUID.fromString(first));
+    ArgumentCaptor<Message> sent = ArgumentCaptor.forClass(Message.class);
+    verify(publisher, times(2)).send(eq("request.to.cinema.cineworld"), sent.capture());
+    assertThat(sent.getAllValues()).extracting(Codec::correlationId).containsExactly(first, second);
+    byte[] body = sent.getAllValues().get(0).getBody();
+    assertThat(sent.getAllValues().get(1).getBody()).isEqualTo(body);
+    assertThat(json.readValue(body, Request.class).body().id()).isNotEqualTo(UUID.fromString(first));
   }
 
   @Test
@@ -238,7 +245,7 @@ class ApiTest {
 
   @Test
   void withoutRabbitMqARequestIsNotAcceptedAndTakesNoMemory() throws Exception {
-    doThrow(new NotSentException("RabbitMQ does not answer", null)).when(publisher).send(any(), any(), any());
+    doThrow(new NotSentException("RabbitMQ does not answer", null)).when(publisher).send(any(), any());
     broker.perform(get(MOVIES)).andExpect(status().isServiceUnavailable());
     assertThat(open.size()).isZero();
   }
@@ -263,7 +270,7 @@ class ApiTest {
   }
 
   private void answer(String id, String cinema, int status) {
-    Answer answer = new Answer(cinema, status, new ObjectMapper().createObjectNode());
+    Answer answer = new Answer(cinema, status, "{}".getBytes());
     assertThat(open.answered(UUID.fromString(id), answer)).isTrue();
   }
 

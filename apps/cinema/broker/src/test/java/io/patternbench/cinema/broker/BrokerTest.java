@@ -2,13 +2,14 @@ package io.patternbench.cinema.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.patternbench.apps.testing.RabbitMq;
 import io.patternbench.apps.testing.RabbitMqServer;
+import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.Names;
 import io.patternbench.cinema.messages.Publish;
 import io.patternbench.cinema.messages.MessagingSettings;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.amqp.core.AmqpAdmin;
+import org.springframework.amqp.core.MessageBuilder;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
@@ -39,7 +41,7 @@ class BrokerTest {
   @Autowired private TestRestTemplate client;
   @Autowired private RabbitTemplate rabbit;
   @Autowired private AmqpAdmin admin;
-  @Autowired private ObjectMapper json;
+  @Autowired private Codec codec;
   @Autowired private MeterRegistry meters;
   @Autowired private MessagingSettings messaging;
   private Cinemas cinemas;
@@ -50,7 +52,7 @@ class BrokerTest {
 
   @BeforeEach
   void useCinemas() {
-    cinemas = new Cinemas(rabbit, json);
+    cinemas = new Cinemas(rabbit, codec);
   }
 
   @AfterEach
@@ -90,26 +92,39 @@ class BrokerTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"[broken", "", "null", "{}", "{\"cinema\": \"ucd\", \"status\": 200}"})
+  @ValueSource(strings = {"[broken", "", "null", "{}{}"})
   void anAnswerThatCannotBeReadIsADeadLetterAndStopsNoOther(String body) {
     String id = ask();
-    cinemas.send(id, body);
+    cinemas.send(message(body).setCorrelationId(id).build());
     cinemas.answer("ucd");
     awaitAnswers(id, 1);
     assertThat(cinemas.unreadable().getBody()).asString().isEqualTo(body);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"cinema", "status"})
+  void anAnswerWithoutOneOfItsHeadersIsADeadLetter(String header) {
+    cinemas.send(message("[1]").setCorrelationId(ask()).removeHeader(header).build());
+    assertThat(cinemas.unreadable().getBody()).asString().isEqualTo("[1]");
+  }
+
   @Test
   void anAnswerWithoutACorrelationIdIsADeadLetter() {
-    cinemas.send(null, "{\"cinema\": \"ucd\", \"status\": 200, \"body\": []}");
-    assertThat(cinemas.unreadable().getBody()).asString().contains("ucd");
+    cinemas.send(message("[2]").build());
+    assertThat(cinemas.unreadable().getBody()).asString().isEqualTo("[2]");
+  }
+
+  private static MessageBuilder message(String body) {
+    MessageBuilder message = MessageBuilder.withBody(body.getBytes(StandardCharsets.UTF_8));
+    message.setHeader("cinema", "ucd").setHeader("status", 200);
+    return message;
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"no id of ours", "00000000-0000-4000-8000-000000000000"})
   void anAnswerThatNobodyAskedForIsCountedAndForgotten(String id) {
     double before = unknown();
-    cinemas.send(id, "{\"cinema\": \"ucd\", \"status\": 200, \"body\": []}");
+    cinemas.send(message("[]").setCorrelationId(id).build());
     Awaitility.await().atMost(PATIENCE).until(() -> unknown() == before + 1);
   }
 

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.patternbench.apps.testing.MariaDb;
 import io.patternbench.apps.testing.RabbitMq;
 import io.patternbench.apps.testing.RabbitMqServer;
-import io.patternbench.cinema.messages.Answer;
+import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.Names;
 import io.patternbench.cinema.messages.Request;
 import io.patternbench.cinema.messages.Request.Endpoint;
@@ -47,6 +47,7 @@ class CinemaByMessageTest {
   @Autowired private JdbcClient database;
   @Autowired private DataSource dataSource;
   @Autowired private ObjectMapper json;
+  @Autowired private Codec codec;
 
   CinemaByMessageTest(RabbitMqServer server) {
     this.server = server;
@@ -69,8 +70,8 @@ class CinemaByMessageTest {
     send(Names.TO_ALL, "any id", json.writeValueAsString(Request.of(Endpoint.LIST_MOVIES)));
     Message answer = answer();
     assertThat(answer.getMessageProperties().getCorrelationId()).isEqualTo("any id");
-    assertThat(read(answer).cinema()).isEqualTo("ucd");
-    assertThat(read(answer).body().get("movies")).hasSize(3);
+    assertThat(codec.answer(answer).cinema()).isEqualTo("ucd");
+    assertThat(body(answer).get("movies")).hasSize(3);
   }
 
   @Test
@@ -79,9 +80,10 @@ class CinemaByMessageTest {
     make(id, "UCD001");
     make(id, "UCD001");
     for (int i = 0; i < 2; i++) {
-      Answer answer = read(answer());
-      assertThat(answer.status()).isEqualTo(200);
-      assertThat(answer.body().get("id").asText()).isEqualTo(id.toString());
+      Message answer = answer();
+      assertThat(codec.answer(answer).status()).isEqualTo(200);
+      assertThat(body(answer).get("id").asText()).isEqualTo(id.toString());
+      assertThat(answer.getBody()).asString().contains("\"amount\":30.00");
     }
     assertThat(list()).hasSize(1);
   }
@@ -89,9 +91,9 @@ class CinemaByMessageTest {
   @Test
   void aMovieThatIsNotShownIsRefusedByAnAnswer() throws IOException {
     make(UUID.randomUUID(), "CNW001");
-    Answer answer = read(answer());
-    assertThat(answer.status()).isEqualTo(422);
-    assertThat(answer.body().get("detail").asText()).isEqualTo("ucd shows no movie CNW001");
+    Message answer = answer();
+    assertThat(codec.answer(answer).status()).isEqualTo(422);
+    assertThat(body(answer).get("detail").asText()).isEqualTo("ucd shows no movie CNW001");
     assertThat(list()).isEmpty();
   }
 
@@ -134,7 +136,7 @@ class CinemaByMessageTest {
       assertThat(rabbit.receive(Names.RESPONSE_QUEUE, 1500)).isNull();
       statement.execute("UNLOCK TABLES");
     }
-    assertThat(read(answer()).body().get("id").asText()).isEqualTo(id.toString());
+    assertThat(body(answer()).get("id").asText()).isEqualTo(id.toString());
     assertThat(list()).hasSize(1);
   }
 
@@ -151,7 +153,7 @@ class CinemaByMessageTest {
       throw new IllegalStateException(e);
     }
     server.start();
-    assertThat(read(answer()).body().get("id").asText()).isEqualTo(id.toString());
+    assertThat(body(answer()).get("id").asText()).isEqualTo(id.toString());
     assertThat(list()).hasSize(1);
   }
 
@@ -170,7 +172,7 @@ class CinemaByMessageTest {
     while (!"list".equals(answer.getMessageProperties().getCorrelationId())) {
       answer = answer();
     }
-    return read(answer).body();
+    return body(answer);
   }
 
   private void send(String key, String correlationId, String body) {
@@ -187,7 +189,7 @@ class CinemaByMessageTest {
     return answer;
   }
 
-  private Answer read(Message message) throws IOException {
-    return json.readValue(message.getBody(), Answer.class);
+  private JsonNode body(Message message) throws IOException {
+    return json.readTree(message.getBody());
   }
 }

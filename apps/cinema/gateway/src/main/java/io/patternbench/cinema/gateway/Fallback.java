@@ -14,7 +14,7 @@ class Fallback {
 
   /** Whatever the method: a reservation falls back as a list does. */
   @RequestMapping(
-      path = PATH + "{service:[a-z0-9-]{1,100}}",
+      path = PATH + "{service:[a-z0-9-]+}",
       produces = MediaType.TEXT_PLAIN_VALUE)
   @ResponseStatus(HttpStatus.INTERNAL_SERVER_ERROR)
   String of(@PathVariable String service) {

@@ -11,7 +11,9 @@ import org.springframework.amqp.core.Queue;
 import org.springframework.amqp.core.QueueBuilder;
 import org.springframework.amqp.core.TopicExchange;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
+import org.springframework.amqp.rabbit.config.ContainerCustomizer;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.amqp.rabbit.listener.SimpleMessageListenerContainer;
 import org.springframework.boot.autoconfigure.amqp.RabbitProperties;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
@@ -21,6 +23,8 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(MessagingProperties.class)
 public class Messages {
+  private static final long RECOVERY_MS = 500;
+
   /** Both sides declare all that they use, so neither has to wait for the other. */
   @Bean
   Declarables declarables(MessagingProperties properties) {
@@ -63,10 +67,18 @@ public class Messages {
 
   @Bean
   Publisher publisher(
-      RabbitTemplate rabbit,
-      ObjectMapper json,
-      MessagingSettings settings,
-      MessagingProperties properties) {
-    return new Publisher(rabbit, json, settings, properties.confirmWithin());
+      RabbitTemplate rabbit, MessagingSettings settings, MessagingProperties properties) {
+    return new Publisher(rabbit, settings, properties.confirmWithin());
+  }
+
+  @Bean
+  Codec codec(ObjectMapper json) {
+    return new Codec(json);
+  }
+
+  /** Spring's own 5 s would be most of what a restart of RabbitMQ costs. */
+  @Bean
+  ContainerCustomizer<SimpleMessageListenerContainer> recovery() {
+    return reader -> reader.setRecoveryInterval(RECOVERY_MS);
   }
 }

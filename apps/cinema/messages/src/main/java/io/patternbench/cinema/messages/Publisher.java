@@ -1,30 +1,22 @@
 package io.patternbench.cinema.messages;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.springframework.amqp.AmqpException;
 import org.springframework.amqp.core.Message;
-import org.springframework.amqp.core.MessageBuilder;
-import org.springframework.amqp.core.MessageProperties;
 import org.springframework.amqp.rabbit.connection.CorrelationData;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
 
-/** Sends persistent messages of JSON to the exchange, under a correlation id. */
+/** Sends messages to the exchange. */
 public class Publisher {
   private final RabbitTemplate rabbit;
-  private final ObjectMapper json;
   private final MessagingSettings settings;
   private final Duration confirmWithin;
 
-  Publisher(
-      RabbitTemplate rabbit, ObjectMapper json, MessagingSettings settings, Duration confirmWithin) {
+  Publisher(RabbitTemplate rabbit, MessagingSettings settings, Duration confirmWithin) {
     this.rabbit = rabbit;
-    this.json = json;
     this.settings = settings;
     this.confirmWithin = confirmWithin;
   }
@@ -35,10 +27,10 @@ public class Publisher {
    *
    * @throws NotSentException if that is not so, or not known
    */
-  public void send(String key, String correlationId, Object content) {
+  public void send(String key, Message message) {
     CorrelationData sent = new CorrelationData();
     try {
-      rabbit.send(Names.EXCHANGE, key, message(correlationId, content), sent);
+      rabbit.send(Names.EXCHANGE, key, message, sent);
       if (settings.levels().publish() == Publish.CONFIRMED) {
         awaitConfirmation(sent);
       }
@@ -56,17 +48,6 @@ public class Publisher {
         sent.getFuture().get(confirmWithin.toMillis(), TimeUnit.MILLISECONDS).isAck();
     if (!confirmed || sent.getReturned() != null) {
       throw new NotSentException("RabbitMQ has not taken the message", null);
-    }
-  }
-
-  private Message message(String correlationId, Object content) {
-    try {
-      return MessageBuilder.withBody(json.writeValueAsBytes(content))
-          .setContentType(MessageProperties.CONTENT_TYPE_JSON)
-          .setCorrelationId(correlationId)
-          .build();
-    } catch (JsonProcessingException e) {
-      throw new UncheckedIOException(e);
     }
   }
 }

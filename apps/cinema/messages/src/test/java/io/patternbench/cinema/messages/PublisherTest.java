@@ -31,7 +31,7 @@ class PublisherTest {
       new MessagingSettings(
           new Levels(1, 250, Publish.CONFIRMED), new RabbitListenerEndpointRegistry());
   private final Publisher publisher =
-      new Publisher(rabbit, new ObjectMapper(), settings, Duration.ofMillis(1));
+      new Publisher(rabbit, settings, Duration.ofMillis(1));
 
   private Message message;
 
@@ -87,7 +87,8 @@ class PublisherTest {
   }
 
   private void send() {
-    publisher.send(Names.TO_ALL, "id", Request.of(Endpoint.LIST_MOVIES));
+    publisher.send(
+        Names.TO_ALL, new Codec(new ObjectMapper()).request("id", Request.of(Endpoint.LIST_MOVIES)));
   }
 
   private void whenSent(Consumer<CorrelationData> broker) {

@@ -1,14 +1,12 @@
 package io.patternbench.cinema.cinema.message;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.patternbench.cinema.cinema.CinemaService;
 import io.patternbench.cinema.commons.Reservation;
-import io.patternbench.cinema.messages.Answer;
+import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.MessagingSettings;
 import io.patternbench.cinema.messages.Names;
 import io.patternbench.cinema.messages.NotSentException;
 import io.patternbench.cinema.messages.Publisher;
-import io.patternbench.cinema.messages.Received;
 import io.patternbench.cinema.messages.Request;
 import jakarta.validation.ConstraintViolation;
 import jakarta.validation.Validator;
@@ -33,51 +31,42 @@ import org.springframework.web.ErrorResponseException;
 class RequestListener {
   private final CinemaService cinema;
   private final Publisher publisher;
-  private final ObjectMapper json;
+  private final Codec codec;
   private final Validator validator;
-  private final Received received;
 
-  RequestListener(
-      CinemaService cinema, Publisher publisher, ObjectMapper json, Validator validator) {
+  RequestListener(CinemaService cinema, Publisher publisher, Codec codec, Validator validator) {
     this.cinema = cinema;
     this.publisher = publisher;
-    this.json = json;
+    this.codec = codec;
     this.validator = validator;
-    this.received = new Received(json);
   }
 
   @RabbitListener(
       id = MessagingSettings.LISTENER,
       queues = "requestQueue-cinema-${cinema.name}-service")
   void receive(Message message) {
-    String correlationId = Received.correlationId(message);
-    Request request = received.content(message, Request.class);
+    String correlationId = Codec.correlationId(message);
+    Request request = codec.request(message);
     try {
-      publisher.send(Names.TO_BROKER, correlationId, answer(request));
+      publisher.send(Names.TO_BROKER, answer(correlationId, request));
     } catch (DataAccessException | NotSentException notNow) {
       throw new ImmediateRequeueAmqpException(notNow);
     }
   }
 
-  private Answer answer(Request request) {
+  private Message answer(String correlationId, Request request) {
     try {
-      return answer(200, content(request));
+      return codec.answer(correlationId, cinema.name(), 200, content(request));
     } catch (ErrorResponseException refused) {
-      if (refused.getStatusCode().is5xxServerError()) {
+      int status = refused.getStatusCode().value();
+      if (status >= 500) {
         throw new ImmediateRequeueAmqpException(refused);
       }
-      return answer(refused.getStatusCode().value(), refused.getBody());
+      return codec.answer(correlationId, cinema.name(), status, refused.getBody());
     }
-  }
-
-  private Answer answer(int status, Object body) {
-    return new Answer(cinema.name(), status, json.valueToTree(body));
   }
 
   private Object content(Request request) {
-    if (request.endpoint() == null) {
-      return Received.refuse("the request names no endpoint", null);
-    }
     return switch (request.endpoint()) {
       case LIST_MOVIES -> cinema.movies();
       case LIST_RESERVATIONS -> cinema.reservations();
@@ -87,9 +76,9 @@ class RequestListener {
 
   private Reservation valid(Reservation asked) {
     if (asked == null || asked.id() == null) {
-      return Received.refuse("the request has no reservation with an id", null);
+      return Codec.refuse("the request has no reservation with an id", null);
     }
     Set<ConstraintViolation<Reservation>> violations = validator.validate(asked);
-    return violations.isEmpty() ? asked : Received.refuse(violations.toString(), null);
+    return violations.isEmpty() ? asked : Codec.refuse(violations.toString(), null);
   }
 }
