@@ -7,7 +7,7 @@ import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.stereotype.Component;
 
 /** Up when the aggregator knows an instance of each cinema that there is to be. */
-@Component("cinemas")
+@Component("cinemasHealthIndicator")
 class CinemasHealth implements HealthIndicator {
   private final Directory directory;
   private final List<String> expected;

@@ -27,8 +27,7 @@ class Clients {
             Connections.POOLED, pooled(properties.poolSize()));
     kinds.forEach(
         (connections, kind) ->
-            clients.put(
-                connections, builder.clone().requestFactory(kind.build(timeouts)).build()));
+            clients.put(connections, builder.clone().requestFactory(kind.build(timeouts)).build()));
   }
 
   /** Automatic retries would be attempts that nobody counts. */

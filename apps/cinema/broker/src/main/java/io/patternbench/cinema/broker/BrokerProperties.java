@@ -16,10 +16,10 @@ import org.springframework.validation.annotation.Validated;
 record BrokerProperties(
     @NotNull DataSize cacheSize,
     @NotNull Levels.Fetch fetch,
-    @NotNull Duration wait,
+    @NotNull Duration holdFor,
     @NotNull Levels.Eviction eviction,
     @NotNull Duration keep) {
   Levels levels() {
-    return new Levels(fetch, wait, eviction, keep);
+    return new Levels(fetch, holdFor, eviction, keep);
   }
 }

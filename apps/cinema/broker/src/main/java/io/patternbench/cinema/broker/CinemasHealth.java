@@ -12,7 +12,7 @@ import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.stereotype.Component;
 
 /** Up when somebody reads each queue: every cinema its requests, and this process the answers. */
-@Component("cinemas")
+@Component("cinemasHealthIndicator")
 class CinemasHealth implements HealthIndicator {
   private final AmqpAdmin rabbit;
   private final List<String> queues;

@@ -36,7 +36,7 @@ class FetchSettings {
       levels =
           new Levels(
               or(fetch, levels.fetch()),
-              or(wait, levels.wait()),
+              or(wait, levels.holdFor()),
               or(eviction, levels.eviction()),
               or(keep, levels.keep()));
     } catch (IllegalArgumentException e) {

@@ -1,7 +1,7 @@
 package io.patternbench.cinema.broker;
 
-import io.patternbench.cinema.messages.Answer;
 import io.patternbench.cinema.broker.Levels.Fetch;
+import io.patternbench.cinema.messages.Answer;
 import io.patternbench.cinema.web.Problems;
 import java.time.Duration;
 import java.util.Optional;
@@ -38,8 +38,8 @@ class Fetching {
     Fetch way = wanted == null ? levels.fetch() : Fetch.of(wanted);
     return switch (way) {
       case AT_ONCE, UNTIL_READY -> response(request.answers(), form, way);
-      case LONG_POLL -> held(request, form, levels.wait());
-      case PUSHED -> pushed(request, levels.wait());
+      case LONG_POLL -> held(request, form, levels.holdFor());
+      case PUSHED -> pushed(request, levels.holdFor());
     };
   }
 

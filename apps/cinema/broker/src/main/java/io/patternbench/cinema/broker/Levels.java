@@ -8,11 +8,12 @@ import java.util.Arrays;
 /**
  * The ways of fetching and keeping answers.
  *
- * @param wait how long a request is held that waits for answers
+ * @param holdFor how long a request is held that waits for answers, on the wire {@code wait}
  * @param keep how old a request gets, where age evicts
  */
-record Levels(Fetch fetch, Duration wait, Eviction eviction, Duration keep) {
-  private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
+record Levels(
+    Fetch fetch, @JsonProperty("wait") Duration holdFor, Eviction eviction, Duration keep) {
+  private static final Duration LONGEST = Duration.ofMinutes(5);
 
   /** What a request for answers gets that comes before all of them are there. */
   enum Fetch {
@@ -35,8 +36,7 @@ record Levels(Fetch fetch, Duration wait, Eviction eviction, Duration keep) {
           .findFirst()
           .orElseThrow(
               () ->
-                  Problems.badRequest(
-                      "fetch: expected at_once, until_ready, long_poll or pushed"));
+                  Problems.badRequest("fetch: expected at_once, until_ready, long_poll or pushed"));
     }
   }
 
@@ -49,14 +49,13 @@ record Levels(Fetch fetch, Duration wait, Eviction eviction, Duration keep) {
   }
 
   Levels {
-    require(!wait.isNegative() && wait.compareTo(LONGEST_WAIT) <= 0, "wait", "0ms to 5m", wait);
+    require(!holdFor.isNegative() && holdFor.compareTo(LONGEST) <= 0, "wait", "0ms to 5m", holdFor);
     require(!keep.isNegative() && !keep.isZero(), "keep", "more than 0", keep);
   }
 
   private static void require(boolean holds, String name, String allowed, Object got) {
     if (!holds) {
-      throw new IllegalArgumentException(
-          "%s: expected %s, got %s".formatted(name, allowed, got));
+      throw new IllegalArgumentException("%s: expected %s, got %s".formatted(name, allowed, got));
     }
   }
 }

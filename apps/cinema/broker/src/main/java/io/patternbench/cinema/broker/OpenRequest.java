@@ -76,7 +76,9 @@ final class OpenRequest {
     return new Answers(List.copyOf(come), expected);
   }
 
-  /** Tells a listener what there is now, and again whenever an answer comes, until it is removed. */
+  /**
+   * Tells a listener what there is now, and again whenever an answer comes, until it is removed.
+   */
   void listen(Consumer<Answers> listener) {
     Answers now;
     synchronized (this) {

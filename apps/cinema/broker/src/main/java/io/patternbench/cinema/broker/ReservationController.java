@@ -49,7 +49,8 @@ class ReservationController {
   ResponseEntity<String> list(
       @PathVariable String cinema,
       @RequestHeader(name = Api.TOKEN, required = false) String token) {
-    return Api.text(asking.one(listed(cinema), cinema, Request.of(Endpoint.LIST_RESERVATIONS), token));
+    return Api.text(
+        asking.one(listed(cinema), cinema, Request.of(Endpoint.LIST_RESERVATIONS), token));
   }
 
   @GetMapping("/list/{id}")

@@ -110,14 +110,11 @@ class ApiTest {
     "until_ready,2,202",
     "until_ready,3,200",
   })
-  void howAListIsFetchedSaysWhatItsStatusIs(String fetch, int come, int expected)
-      throws Exception {
+  void howAListIsFetchedSaysWhatItsStatusIs(String fetch, int come, int expected) throws Exception {
     String id = text(broker.perform(get(MOVIES)));
     List.of("ucd", "dundrum", "cineworld").subList(0, come).forEach(c -> answer(id, c, 200));
     ResultActions answer =
-        broker
-            .perform(get(MOVIES + "/" + id + "?fetch=" + fetch))
-            .andExpect(status().is(expected));
+        broker.perform(get(MOVIES + "/" + id + "?fetch=" + fetch)).andExpect(status().is(expected));
     if (expected != 500) {
       answer
           .andExpect(header().string("Answers", come + "/3"))
@@ -188,7 +185,8 @@ class ApiTest {
     broker
         .perform(get(MOVIES).header("Client-Token", "short"))
         .andExpect(status().isBadRequest())
-        .andExpect(jsonPath("$.detail").value("Client-Token: expected 16 to 128 characters, got 5"));
+        .andExpect(
+            jsonPath("$.detail").value("Client-Token: expected 16 to 128 characters, got 5"));
   }
 
   @Test
@@ -210,7 +208,8 @@ class ApiTest {
     assertThat(sent.getAllValues()).extracting(Codec::correlationId).containsExactly(first, second);
     byte[] body = sent.getAllValues().get(0).getBody();
     assertThat(sent.getAllValues().get(1).getBody()).isEqualTo(body);
-    assertThat(json.readValue(body, Request.class).body().id()).isNotEqualTo(UUID.fromString(first));
+    assertThat(json.readValue(body, Request.class).body().id())
+        .isNotEqualTo(UUID.fromString(first));
   }
 
   @Test
@@ -245,7 +244,9 @@ class ApiTest {
 
   @Test
   void withoutRabbitMqARequestIsNotAcceptedAndTakesNoMemory() throws Exception {
-    doThrow(new NotSentException("RabbitMQ does not answer", null)).when(publisher).send(any(), any());
+    doThrow(new NotSentException("RabbitMQ does not answer", null))
+        .when(publisher)
+        .send(any(), any());
     broker.perform(get(MOVIES)).andExpect(status().isServiceUnavailable());
     assertThat(open.size()).isZero();
   }

@@ -99,8 +99,7 @@ class OpenRequestsTest {
 
   @ParameterizedTest
   @EnumSource(Eviction.class)
-  void aHundredThousandOpenRequestsStayWithinTheMemoryAndTheAcceptedOnesAreKept(
-      Eviction eviction) {
+  void aHundredThousandOpenRequestsStayWithinTheMemoryAndTheAcceptedOnesAreKept(Eviction eviction) {
     settings.change(null, null, eviction, null);
     List<OpenRequest> accepted = new ArrayList<>();
     int refused = 0;

@@ -14,6 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.autoconfigure.actuate.observability.AutoConfigureObservability;
 import org.springframework.boot.test.autoconfigure.web.servlet.AutoConfigureMockMvc;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.http.MediaType;
@@ -25,6 +26,7 @@ import org.springframework.test.web.servlet.ResultActions;
 @MariaDb("cinema_cineworld")
 @SpringBootTest(properties = {"eureka.client.enabled=false", "LIST_LIMIT=3"})
 @AutoConfigureMockMvc
+@AutoConfigureObservability(tracing = false)
 class CinemaByHttpTest {
   @Autowired private MockMvc cinema;
   @Autowired private JdbcClient database;
@@ -77,9 +79,7 @@ class CinemaByHttpTest {
     for (int tickets = 1; tickets <= 5; tickets++) {
       make(Reservations.JANE.replace("\"tickets\": 2", "\"tickets\": " + tickets), "k" + tickets);
     }
-    cinema
-        .perform(get("/reservation/list"))
-        .andExpect(jsonPath("$[*].tickets", contains(3, 4, 5)));
+    cinema.perform(get("/reservation/list")).andExpect(jsonPath("$[*].tickets", contains(3, 4, 5)));
   }
 
   @Test

@@ -119,7 +119,8 @@ class CinemaByMessageTest {
   @Test
   void aRequestWithoutACorrelationIdIsADeadLetterEvenThoughItCouldBeCarriedOut()
       throws IOException {
-    String body = json.writeValueAsString(Request.toMake(Reservations.of(UUID.randomUUID(), "UCD001")));
+    String body =
+        json.writeValueAsString(Request.toMake(Reservations.of(UUID.randomUUID(), "UCD001")));
     send(Names.to("ucd"), null, body);
     assertThat(rabbit.receive(Names.UNREADABLE, PATIENCE_MS).getBody()).asString().isEqualTo(body);
     assertThat(list()).isEmpty();

@@ -1,5 +1,6 @@
 package io.patternbench.cinema.gateway;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.timelimiter.TimeLimiterConfig;
 import java.time.Duration;
@@ -15,7 +16,7 @@ import org.springframework.cloud.circuitbreaker.resilience4j.Resilience4JConfigB
  * @param window calls that are counted
  * @param minimum calls before it may open
  * @param rate percent of failures that opens it
- * @param wait how long it stays open
+ * @param openFor how long it stays open, on the wire {@code wait}
  * @param probes calls that it lets through when it is half open
  * @param statuses of a service that count as failures, such as {@code 500,503}, or {@code none}
  */
@@ -25,7 +26,7 @@ record BreakerLevels(
     int window,
     int minimum,
     float rate,
-    Duration wait,
+    @JsonProperty("wait") Duration openFor,
     int probes,
     String statuses) {
   private static final String NONE = "none";
@@ -35,7 +36,7 @@ record BreakerLevels(
     require(window >= 1, "window", "1 or more", window);
     require(minimum >= 1, "minimum", "1 or more", minimum);
     require(rate > 0 && rate <= 100, "rate", "more than 0, at most 100", rate);
-    require(wait.toMillis() >= 1, "wait", "1ms or more", wait);
+    require(openFor.toMillis() >= 1, "wait", "1ms or more", openFor);
     require(probes >= 1, "probes", "1 or more", probes);
     require(
         statuses.equals(NONE) || statuses.matches("[45]\\d\\d(,[45]\\d\\d)*"),
@@ -46,8 +47,7 @@ record BreakerLevels(
 
   private static void require(boolean holds, String name, String allowed, Object got) {
     if (!holds) {
-      throw new IllegalArgumentException(
-          "%s: expected %s, got %s".formatted(name, allowed, got));
+      throw new IllegalArgumentException("%s: expected %s, got %s".formatted(name, allowed, got));
     }
   }
 
@@ -63,7 +63,7 @@ record BreakerLevels(
                 .slidingWindowSize(window)
                 .minimumNumberOfCalls(minimum)
                 .failureRateThreshold(rate)
-                .waitDurationInOpenState(wait)
+                .waitDurationInOpenState(openFor)
                 .permittedNumberOfCallsInHalfOpenState(probes)
                 .build());
   }

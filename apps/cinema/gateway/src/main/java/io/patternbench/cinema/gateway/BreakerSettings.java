@@ -61,7 +61,7 @@ class BreakerSettings {
               or(window, now.window()),
               or(minimum, now.minimum()),
               or(rate, now.rate()),
-              or(wait, now.wait()),
+              or(wait, now.openFor()),
               or(probes, now.probes()),
               or(statuses, now.statuses())));
     } catch (IllegalArgumentException e) {

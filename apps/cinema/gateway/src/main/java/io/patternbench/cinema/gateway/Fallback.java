@@ -13,9 +13,7 @@ class Fallback {
   static final String PATH = "/fallback/";
 
   /** Whatever the method: a reservation falls back as a list does. */
-  @RequestMapping(
-      path = PATH + "{service:[a-z0-9-]+}",
-      produces = MediaType.TEXT_PLAIN_VALUE)
+  @RequestMapping(path = PATH + "{service:[a-z0-9-]+}", produces = MediaType.TEXT_PLAIN_VALUE)
   @ResponseStatus(HttpStatus.INTERNAL_SERVER_ERROR)
   String of(@PathVariable String service) {
     return "Fallback: Circuit broken in %s!".formatted(service);

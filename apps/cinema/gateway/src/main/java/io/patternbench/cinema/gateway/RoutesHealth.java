@@ -9,7 +9,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** Up when the gateway knows an instance for each of its routes. */
-@Component("routes")
+@Component("routesHealthIndicator")
 class RoutesHealth implements ReactiveHealthIndicator {
   private final ReactiveDiscoveryClient discovery;
   private final List<Target> targets;

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.autoconfigure.actuate.observability.AutoConfigureObservability;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.TestConfiguration;
 import org.springframework.context.annotation.Bean;
@@ -23,6 +24,7 @@ import org.springframework.test.web.reactive.server.WebTestClient;
 @SpringBootTest(
     webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT,
     properties = {"eureka.client.enabled=false", "READ_TIMEOUT=1s"})
+@AutoConfigureObservability(tracing = false)
 class GatewayTest {
   private static final String CINEWORLD = "cinema-cineworld-service";
   private static final String LIST = "/cinema/cineworld/movie/list";
@@ -43,8 +45,22 @@ class GatewayTest {
   void asRunAndWithOneCinema() {
     change(
         Map.of(
-            "breaker", true, "timeout", "30s", "window", 100, "minimum", 100, "rate", 50, "wait",
-            "60s", "probes", 10, "statuses", "none"));
+            "breaker",
+            true,
+            "timeout",
+            "30s",
+            "window",
+            100,
+            "minimum",
+            100,
+            "rate",
+            50,
+            "wait",
+            "60s",
+            "probes",
+            10,
+            "statuses",
+            "none"));
     cineworld = services.start(CINEWORLD);
   }
 

@@ -35,10 +35,7 @@ public class Codec {
    * @param body that is written as JSON
    */
   public Message answer(String correlationId, String cinema, int status, Object body) {
-    return message(correlationId, body)
-        .setHeader(CINEMA, cinema)
-        .setHeader(STATUS, status)
-        .build();
+    return message(correlationId, body).setHeader(CINEMA, cinema).setHeader(STATUS, status).build();
   }
 
   private MessageBuilder message(String correlationId, Object body) {

@@ -30,8 +30,7 @@ class PublisherTest {
   private final MessagingSettings settings =
       new MessagingSettings(
           new Levels(1, 250, Publish.CONFIRMED), new RabbitListenerEndpointRegistry());
-  private final Publisher publisher =
-      new Publisher(rabbit, settings, Duration.ofMillis(1));
+  private final Publisher publisher = new Publisher(rabbit, settings, Duration.ofMillis(1));
 
   private Message message;
 
@@ -88,7 +87,8 @@ class PublisherTest {
 
   private void send() {
     publisher.send(
-        Names.TO_ALL, new Codec(new ObjectMapper()).request("id", Request.of(Endpoint.LIST_MOVIES)));
+        Names.TO_ALL,
+        new Codec(new ObjectMapper()).request("id", Request.of(Endpoint.LIST_MOVIES)));
   }
 
   private void whenSent(Consumer<CorrelationData> broker) {

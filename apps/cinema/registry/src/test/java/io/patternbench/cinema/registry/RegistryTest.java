@@ -58,19 +58,27 @@ class RegistryTest {
   private void register(String service, int seconds) {
     Map<String, Object> lease = Map.of("renewalIntervalInSecs", 1, "durationInSecs", seconds);
     Map<String, Object> dataCenter =
-        Map.of(
-            "@class", "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo", "name", "MyOwn");
+        Map.of("@class", "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo", "name", "MyOwn");
     Map<String, Object> instance =
         Map.of(
-            "instanceId", service + ":1",
-            "hostName", "127.0.0.1",
-            "app", service,
-            "ipAddr", "127.0.0.1",
-            "vipAddress", service,
-            "status", "UP",
-            "port", Map.of("$", 1, "@enabled", "true"),
-            "dataCenterInfo", dataCenter,
-            "leaseInfo", lease);
+            "instanceId",
+            service + ":1",
+            "hostName",
+            "127.0.0.1",
+            "app",
+            service,
+            "ipAddr",
+            "127.0.0.1",
+            "vipAddress",
+            service,
+            "status",
+            "UP",
+            "port",
+            Map.of("$", 1, "@enabled", "true"),
+            "dataCenterInfo",
+            dataCenter,
+            "leaseInfo",
+            lease);
     var answer =
         registry.exchange(
             RequestEntity.post("/eureka/apps/" + service)

@@ -2,9 +2,9 @@ package io.patternbench.insurance.customercore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.patternbench.apps.testing.MariaDb;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
-import io.patternbench.apps.testing.MariaDb;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;

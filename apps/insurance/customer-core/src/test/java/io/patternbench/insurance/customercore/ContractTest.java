@@ -1,7 +1,7 @@
 package io.patternbench.insurance.customercore;
 
-import io.patternbench.insurance.testing.Contract;
 import io.patternbench.apps.testing.MariaDb;
+import io.patternbench.insurance.testing.Contract;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;

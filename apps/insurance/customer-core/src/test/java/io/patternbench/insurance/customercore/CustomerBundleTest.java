@@ -6,11 +6,11 @@ import static org.springframework.test.web.servlet.request.MockMvcRequestBuilder
 import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.put;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.patternbench.apps.testing.MariaDb;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.testing.Callers;
 import io.patternbench.insurance.testing.Contract;
-import io.patternbench.apps.testing.MariaDb;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -9,6 +9,7 @@ import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.times;
 import static org.mockito.Mockito.verify;
 
+import io.patternbench.apps.testing.MariaDb;
 import io.patternbench.insurance.commons.bundle.Bundle;
 import io.patternbench.insurance.commons.bundle.Bundle.Item;
 import io.patternbench.insurance.commons.bundle.BundleForward;
@@ -18,7 +19,6 @@ import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.problem.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import io.patternbench.insurance.commons.security.Role;
-import io.patternbench.apps.testing.MariaDb;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;

@@ -2,9 +2,9 @@ package io.patternbench.insurance.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.patternbench.apps.testing.NeedsRabbitMq;
 import io.patternbench.insurance.commons.bundle.BundleForward;
 import io.patternbench.insurance.commons.bundle.BundleReads;
-import io.patternbench.apps.testing.NeedsRabbitMq;
 import io.patternbench.insurance.system.Client.Answer;
 import io.patternbench.insurance.testing.Callers;
 import java.io.IOException;
@@ -132,12 +132,11 @@ class BadDaysTest {
     awaitTheSameOnBothSides(1);
   }
 
-  /** A pool asks whether a connection still lives only when nobody has used it for half a second. */
+  /**
+   * A pool asks whether a connection still lives only when nobody has used it for half a second.
+   */
   private void awaitHealth() {
-    Awaitility.await()
-        .during(Duration.ofMillis(700))
-        .atMost(PATIENCE)
-        .until(() -> health() == 200);
+    Awaitility.await().during(Duration.ofMillis(700)).atMost(PATIENCE).until(() -> health() == 200);
   }
 
   private int health() {

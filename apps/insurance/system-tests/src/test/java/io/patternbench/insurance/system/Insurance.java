@@ -1,13 +1,13 @@
 package io.patternbench.insurance.system;
 
+import io.patternbench.apps.testing.MariaDbServer;
+import io.patternbench.apps.testing.RabbitMqServer;
 import io.patternbench.insurance.commons.bundle.BundleForward;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.customercore.CustomerCore;
 import io.patternbench.insurance.customermanagement.CustomerManagement;
 import io.patternbench.insurance.policymanagement.PolicyManagement;
 import io.patternbench.insurance.selfservice.CustomerSelfService;
-import io.patternbench.apps.testing.MariaDbServer;
-import io.patternbench.apps.testing.RabbitMqServer;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;

@@ -14,12 +14,12 @@ import static org.springframework.test.web.servlet.request.MockMvcRequestBuilder
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.patternbench.apps.testing.MariaDb;
 import io.patternbench.insurance.commons.bundle.BundleForward;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.testing.Callers;
 import io.patternbench.insurance.testing.Contract;
-import io.patternbench.apps.testing.MariaDb;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
