@@ -7,6 +7,7 @@ ENGINE := engine/target/release/patternbench-engine
 JVM_CALLS := agents/jvm-calls/target/patternbench-jvm-calls.jar
 INSURANCE := apps/insurance/customer-core/target/customer-core-app.jar
 CINEMA := apps/cinema/broker/target/broker-app.jar
+SHOP := apps/shop/persistence/target/persistence-app.jar
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
@@ -31,7 +32,7 @@ clients: $(VENV)/.stamp ## build the clients that the tools here allow, and say 
 
 agents: $(JVM_CALLS) ## build what counts calls within JVM services (needs a JDK 17 and Maven)
 
-apps: $(INSURANCE) $(CINEMA) ## build the applications that our studies measure (needs a JDK 17 and Maven)
+apps: $(INSURANCE) $(CINEMA) $(SHOP) ## build the applications that our studies measure (needs a JDK 17 and Maven)
 
 setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
 	scripts/install-test-tools
@@ -77,4 +78,8 @@ $(INSURANCE): apps/pom.xml $(shell find apps/insurance apps/testing -name target
 
 $(CINEMA): apps/pom.xml $(shell find apps/cinema apps/testing -name target -prune -o -type f -print) | $(INSURANCE)
 	cd apps/cinema && mvn -q -B --no-transfer-progress package -DskipTests
+	@touch $@
+
+$(SHOP): $(shell find apps/shop -name target -prune -o -type f -print)
+	cd apps/shop && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@

@@ -154,6 +154,7 @@ ALL = (
     Suite("maven, calls", maven("agents/jvm-calls")),
     Suite("maven, insurance", maven("apps/insurance"), again=True),
     Suite("maven, cinema", maven("apps/cinema"), again=True),
+    Suite("maven, shop", maven("apps/shop"), again=True),
     Suite("busted, filter", busted("filters/nginx-ratelimit")),
     Suite("busted, simulator", busted("filters/simulator")),
     Suite("go test, pure", go(*(f"./internal/{name}" for name in PURE_GO))),

@@ -1,0 +1,18 @@
+package io.patternbench.shop.commons;
+
+import io.patternbench.shop.commons.problem.ProblemAdvice;
+import io.patternbench.shop.commons.web.BodyLimit;
+import java.time.Clock;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+
+/** What every service of the shop imports. */
+@Configuration(proxyBeanMethods = false)
+@Import({ProblemAdvice.class, BodyLimit.class})
+public class Commons {
+  @Bean
+  Clock clock() {
+    return Clock.systemUTC();
+  }
+}

@@ -1,0 +1,277 @@
+"""The shop as a system: one start, then its pages, its journey, its limits, and what is left when a service is killed."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Page
+from tests.support.chromium import chromium
+from tests.support.studies import ROOT
+
+from patternbench.drivers import engine, jobs
+from patternbench.drivers.driver import Task
+from patternbench.lab import bench, systems
+from patternbench.lab.bench import Bench
+from patternbench.lab.faults.family import kill
+from patternbench.records.inputs import Inputs
+from patternbench.records.load_summaries import TracedAttempt
+from patternbench.run import preflight
+from patternbench.study.load import loads
+from patternbench.study.system import Endpoint
+
+SYSTEM = "shop"
+# A busy machine is slow, which is not what is tested here; without its store a balancer rejects.
+SETTINGS: Mapping[str, object] = {"limit": 100_000, "window": "1h", "store_timeout": "5s", "when_store_fails": "closed"}
+STUDIES = ROOT / "studies"
+TEASTORE = "/tools.descartes.teastore"
+PERSISTENCE, AUTH = f"{TEASTORE}.persistence/rest", f"{TEASTORE}.auth/rest"
+RECOMMENDER, IMAGE = f"{TEASTORE}.recommender/rest", f"{TEASTORE}.image/rest"
+REQUESTS_OF_A_PASS = {
+    "1 home": 3,
+    "2 log in": 1,
+    "3 list products": 5,
+    "4 look at product": 17,
+    "5 add to cart": 17,
+    "6 another page": 5,
+    "7 add another": 18,
+    "8 log out": 1,
+}
+"""Of each transaction, as Kalyanasundaram et al. (2025) sent them to TeaStore: 67 in all."""
+BUNDLED = {**REQUESTS_OF_A_PASS, "4 look at product": 8, "5 add to cart": 8, "7 add another": 8}
+TRANSACTIONS: list[tuple[str, str, object]] = [
+    ("GET", f"{PERSISTENCE}/categories?start=-1&max=-1", None),
+    ("POST", f"{AUTH}/useractions/login?name=user1&password=password", {}),
+    ("GET", f"{PERSISTENCE}/products/category/2?start=0&max=20", None),
+    ("GET", f"{PERSISTENCE}/products/7", None),
+    ("POST", f"{AUTH}/cart/add/7", {}),
+    ("POST", f"{IMAGE}/image/getProductImages", {"7": "64x64"}),
+    ("POST", f"{RECOMMENDER}/recommend?uid=1", []),
+    ("POST", f"{AUTH}/useractions/logout", {}),
+]
+"""A request of each transaction."""
+LIMIT, SENT = 30, 90
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """The shop, up; skips where the machine lacks what it needs."""
+    system = systems.load(SYSTEM)
+    lacking = bench.needs_problems(system, {name: [value] for name, value in SETTINGS.items()})
+    if lacking:
+        pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
+    with bench.named(system, SETTINGS, tmp_path_factory.mktemp(SYSTEM)) as up:
+        yield up
+
+
+def changed(shop: Bench, **settings: object) -> None:
+    shop.change(bench.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
+
+
+def passed_through(shop: Bench, name: str, folder: Path, scenario: int = 0) -> list[TracedAttempt]:
+    """What the first group of a study asks in one pass through the shop."""
+    file = STUDIES / f"{name}.yaml"
+    study, inputs = loads(file.read_text(encoding="utf-8"), str(file)), Inputs(STUDIES)
+    chosen = preflight.expanded(study, inputs).scenarios[scenario]
+    targets = tuple(map(Endpoint, shop.targets))
+    task = Task(chosen, targets, study.time_limit, study.longest_warm_up, study.seed, 0, inputs, shop.dead)
+    _, job = next(jobs.once(task))
+    return engine.told(job, task, folder)
+
+
+@pytest.mark.timeout(900)
+def test_a_pass_through_the_shop_is_67_requests_and_all_are_answered_well(shop: Bench, tmp_path: Path) -> None:
+    attempts = passed_through(shop, "rate-limiting-shop-quick", tmp_path)
+    assert [one.missed for one in attempts if not one.success] == []
+    assert {one.status for one in attempts} == {200}
+    assert Counter(one.step for one in attempts) == REQUESTS_OF_A_PASS
+    assert sum(REQUESTS_OF_A_PASS.values()) == 67
+
+
+def test_bundled_product_reads_leave_39_requests_of_a_pass(shop: Bench, tmp_path: Path) -> None:
+    attempts = passed_through(shop, "shop-bundles", tmp_path, scenario=-1)
+    assert [one.missed for one in attempts if not one.success] == []
+    assert Counter(one.step for one in attempts) == BUNDLED
+    assert sum(BUNDLED.values()) == 39
+
+
+def test_a_burst_over_eight_transactions_admits_exactly_the_limit(shop: Bench) -> None:
+    changed(shop, limit=LIMIT)
+    assert {start.component for start in shop.started}.isdisjoint({"persistence", "auth", "image", "webui"})
+    targets, requests = cycle(shop.targets), cycle(TRANSACTIONS)
+    with httpx.Client(headers={"X-Api-Key": "ann"}, timeout=60) as ann, ThreadPoolExecutor(16) as burst:
+        sent = [(next(targets), *next(requests)) for _ in range(SENT)]
+        statuses = Counter(burst.map(lambda one: ann.request(one[1], one[0] + one[2], json=one[3]).status_code, sent))
+    assert statuses == {200: LIMIT, 429: SENT - LIMIT}
+
+
+def test_recommendations_have_a_limit_of_their_own(shop: Bench) -> None:
+    changed(shop, limits="by_route", limit=20, recommend_limit=4)
+    assert asked(shop, 10, f"{RECOMMENDER}/recommend?uid=1") == {200: 4, 429: 6}
+    # A request that the limit of a route rejected has taken nothing from the limit of all routes.
+    assert asked(shop, 20, f"{AUTH}/useractions/logout") == {200: 16, 429: 4}
+
+
+def test_what_costs_more_counts_for_more(shop: Bench) -> None:
+    changed(shop, limits="by_cost", limit=20)
+    assert asked(shop, 3, f"{RECOMMENDER}/recommend?uid=1", X_Cost="5") == {200: 3}
+    assert asked(shop, 8, f"{AUTH}/useractions/logout") == {200: 5, 429: 3}
+
+
+def asked(shop: Bench, times: int, path: str, **headers: str) -> Counter[int]:
+    """The statuses of so many requests of one client, sent to the balancers in turn."""
+    named = {"X-Api-Key": "ann", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    targets = (shop.targets * times)[:times]
+    return Counter(httpx.post(url + path, json=[], headers=named, timeout=60).status_code for url in targets)
+
+
+def test_distance_is_the_way_between_clients_and_balancers(shop: Bench) -> None:
+    changed(shop, distance="40ms")
+    for url in shop.targets:
+        assert httpx.post(f"{url}{AUTH}/useractions/logout", json={}, timeout=60).elapsed.total_seconds() > 0.08
+    changed(shop)
+
+
+def test_how_recommendations_are_made_changes_while_it_runs(shop: Bench) -> None:
+    made = []
+    for algorithm in ("popularity", "slope_one"):
+        changed(shop, recommendations=algorithm)
+        assert "recommender" not in {start.component for start in shop.started}
+        made.append(httpx.post(f"{shop.endpoint}{RECOMMENDER}/recommend?uid=7", json=[], timeout=60).json())
+    assert [len(one) for one in made] == [10, 10]
+    assert made[0] != made[1]
+
+
+@pytest.mark.browser
+def test_somebody_buys_something(shop: Bench) -> None:
+    changed(shop)
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        heard: list[str] = []
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        buy(page, shop.endpoint)
+        assert heard == []
+    assert "persistence" in shop.reset()
+    assert httpx.get(f"{shop.endpoint}{PERSISTENCE}/orders", timeout=60).json()[-1]["id"] <= 1000
+
+
+def buy(page: Page, url: str) -> None:
+    """Sign in, look around, put two of something into the cart, and buy them."""
+    page.goto(url)
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Name").fill("user7")
+    page.get_by_label("Password").fill("password")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("navigation", name="Categories").get_by_role("link", name="Rooibos").click()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="2").click()
+    assert page.locator(".products img").count() == 20
+    page.get_by_role("link", name="Mountain Blend").click()
+    price = float(page.locator(".product .price").inner_text().removesuffix(" €"))
+    assert page.locator(".advice li").count() == 10
+    page.get_by_role("button", name="Add to cart").click()
+    page.get_by_label("Quantity of Mountain Blend").fill("2")
+    page.get_by_role("button", name="Change").click()
+    assert page.locator("#cart").inner_text() == "Cart (2)"
+    total = page.locator("#total").inner_text()
+    assert total == f"{2 * price:.2f} €"
+    page.get_by_label("Name").fill("Ada <b>Baumann</b>")
+    page.get_by_label("Street").fill("Teestrasse 8")
+    page.get_by_role("button", name="Buy").click()
+    bought = page.locator("tbody tr").first.inner_text()
+    assert re.search(r"Ada <b>Baumann</b>, Teestrasse 8", bought)
+    assert total in bought
+    assert page.locator("#cart").inner_text() == "Cart (0)"
+
+
+ALIVE: Mapping[str, tuple[str, str]] = {
+    "persistence": ("GET", f"{PERSISTENCE}/products/7"),
+    "auth": ("POST", f"{AUTH}/useractions/logout"),
+    "recommender": ("POST", f"{RECOMMENDER}/recommend?uid=1"),
+    "image": ("POST", f"{IMAGE}/image/getWebImages"),
+    "webui": ("GET", "/login"),
+}
+"""For each service a request that it answers; the page is put together with persistence and image."""
+BODIES: Mapping[str, object] = {"recommender": [], "image": {"icon": "64x64"}}
+LEAST = 5
+"""How many answers of each service are waited for before and after one is killed."""
+
+
+@contextmanager
+def load_on(shop: Bench) -> Iterator[defaultdict[str, list[int]]]:
+    """Each service asked all the time, one request after the other; gives the statuses so far by service."""
+    answers: defaultdict[str, list[int]] = defaultdict(list)
+    over = threading.Event()
+
+    def ask(name: str) -> None:
+        method, path = ALIVE[name]
+        with httpx.Client(base_url=shop.endpoint, timeout=60, headers={"X-Api-Key": name}) as http:
+            while not over.wait(0.02):
+                answers[name].append(http.request(method, path, json=BODIES.get(name)).status_code)
+
+    with ThreadPoolExecutor(len(ALIVE)) as threads:
+        asking = [threads.submit(ask, name) for name in ALIVE]
+        try:
+            yield answers
+        finally:
+            over.set()
+    for one in asking:
+        one.result()
+
+
+def wait_for_more(answers: Mapping[str, list[int]]) -> None:
+    """Wait until every service was asked some more times."""
+    enough = {name: len(answers[name]) + LEAST for name in ALIVE}
+    over = threading.Event()
+    for _ in range(600):
+        if all(len(answers[name]) >= least for name, least in enough.items()):
+            return
+        over.wait(0.1)
+    raise AssertionError({name: len(statuses) for name, statuses in answers.items()})
+
+
+def killed_under_load(shop: Bench, name: str) -> tuple[dict[str, set[int]], dict[str, int]]:
+    """Kill a service under load; for each service, all its statuses, and the last one."""
+    with load_on(shop) as answers:
+        wait_for_more(answers)
+        shop.expect_down(name)
+        kill(shop.running[name].process)
+        wait_for_more(answers)
+    return {one: set(statuses) for one, statuses in answers.items()}, {one: s[-1] for one, s in answers.items()}
+
+
+def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Bench) -> None:
+    changed(shop)
+    statuses, last = killed_under_load(shop, "persistence")
+    assert last == {"persistence": 502, "auth": 200, "recommender": 200, "image": 200, "webui": 503}
+    assert statuses["auth"] == statuses["recommender"] == statuses["image"] == {200}
+    page = httpx.get(shop.endpoint, timeout=60)
+    assert (page.status_code, "does not answer" in page.text) == (503, True)
+    login = httpx.post(f"{shop.endpoint}{AUTH}/useractions/login?name=user1&password=password", json={}, timeout=60)
+    assert login.status_code == 502
+    shop.restart("persistence")
+    assert httpx.get(shop.endpoint, timeout=60).status_code == 200
+
+
+def test_pages_are_shown_without_what_was_killed(shop: Bench) -> None:
+    """One after the other, and none comes back: each time everything that is left goes on."""
+    gone: set[str] = set()
+    for name in ("image", "recommender", "auth", "webui"):
+        statuses, last = killed_under_load(shop, name)
+        assert last[name] == 502
+        gone.add(name)
+        assert {one: statuses[one] for one in ALIVE.keys() - gone} == {one: {200} for one in ALIVE.keys() - gone}
+        if name != "webui":
+            page = httpx.get(f"{shop.endpoint}/product?id=7", timeout=60)
+            assert page.status_code == 200
+            assert ("<img" in page.text, "You might like" in page.text) == (False, "recommender" not in gone)
+    assert httpx.post(f"{shop.endpoint}{AUTH}/cart/add/7", json={}, timeout=60).status_code == 502
