@@ -35,14 +35,16 @@ def test_a_study_of_the_shop_has_so_many_scenarios(name: str, scenarios: int) ->
 
 def test_the_full_and_the_quick_study_and_that_of_overload_send_the_same_journey() -> None:
     first, *rest = [study(name).workload for name in (FULL, QUICK, "shop-overload")]
-    assert all((one.journey, one.lists, one.parameters) == (first.journey, first.lists, first.parameters) for one in rest)
+    assert all(
+        (one.journey, one.lists, one.parameters) == (first.journey, first.lists, first.parameters) for one in rest
+    )
 
 
 @pytest.mark.parametrize(("name", "faster"), [(FULL, 1), (QUICK, 2), ("shop-bundles", 2)])
 def test_users_are_5_20_and_75_percent_at_the_published_paces_or_twice_as_fast(name: str, faster: int) -> None:
     groups = study(name).workload.groups or []
     assert [group.share for group in groups] == [5, 20, 75]
-    rates = [float(only(group.rate)) * 60 for group in groups if group.rate]
+    rates = [float(only(group.rate) or 0) * 60 for group in groups if group.rate]
     assert rates == [120 * faster, 90 * faster, 30 * faster]
 
 

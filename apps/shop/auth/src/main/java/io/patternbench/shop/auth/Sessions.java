@@ -15,7 +15,9 @@ import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import org.springframework.stereotype.Component;
 
-/** Signs sessions and checks them. Whoever has the secret can, so any instance knows any session. */
+/**
+ * Signs sessions and checks them. Whoever has the secret can, so any instance knows any session.
+ */
 @Component
 class Sessions {
   private final SessionProperties properties;

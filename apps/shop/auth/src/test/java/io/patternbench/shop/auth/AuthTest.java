@@ -33,7 +33,9 @@ import org.springframework.test.web.servlet.request.MockHttpServletRequestBuilde
 import org.springframework.web.client.HttpClientErrorException;
 import org.springframework.web.client.ResourceAccessException;
 
-/** The service, whose sessions go to the visitor and come back, with a persistence that is played. */
+/**
+ * The service, whose sessions go to the visitor and come back, with a persistence that is played.
+ */
 @SpringBootTest(properties = "SESSION_SECRET=only-for-tests-only-for-tests-only-for-tests")
 @AutoConfigureMockMvc
 class AuthTest {
@@ -72,7 +74,8 @@ class AuthTest {
 
   @Test
   void aWrongPasswordAndAnUnknownNameAreToldTheSame() throws Exception {
-    for (String query : new String[] {"name=user3&password=pass", "name=nobody&password=password"}) {
+    for (String query :
+        new String[] {"name=user3&password=pass", "name=nobody&password=password"}) {
       MockHttpServletResponse answer = send(post("/useractions/login?" + query), null);
       assertThat(answer.getStatus()).isEqualTo(401);
       assertThat(answer.getContentAsString()).contains("name or password is wrong");

@@ -39,7 +39,8 @@ class SessionsTest {
   void anEmptySessionNeedsNoSignature() {
     Sessions sessions = at(NOW, SECRET);
     assertThat(sessions.checked(null)).isEqualTo(Session.EMPTY);
-    assertThat(sessions.checked(new Session(null, "x", "y", null, "hello"))).isEqualTo(Session.EMPTY);
+    assertThat(sessions.checked(new Session(null, "x", "y", null, "hello")))
+        .isEqualTo(Session.EMPTY);
   }
 
   static Stream<Session> changed() {

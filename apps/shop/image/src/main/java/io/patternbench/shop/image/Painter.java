@@ -117,7 +117,10 @@ final class Painter {
     place.rotate(angle);
     place.scale(length, length);
     canvas.setPaint(
-        Color.getHSBColor(0.25f + (float) chance.nextDouble(0.12), 0.60f, 0.45f + (float) chance.nextDouble(0.3)));
+        Color.getHSBColor(
+            0.25f + (float) chance.nextDouble(0.12),
+            0.60f,
+            0.45f + (float) chance.nextDouble(0.3)));
     canvas.fill(place.createTransformedShape(leaf));
   }
 

@@ -80,7 +80,7 @@ class Orders {
             """)
         .paramSource(row(order, LocalDateTime.now(clock)))
         .update(key, "id");
-    long id = key.getKeyAs(Long.class);
+    long id = key.getKey().longValue();
     keepItems(id, order.orderItems() == null ? List.of() : order.orderItems());
     return id;
   }
@@ -115,10 +115,7 @@ class Orders {
 
   /** Removes what was placed, and leaves the demo data as it was; returns how many orders. */
   int forgetPlaced() {
-    return database
-        .sql("DELETE FROM orders WHERE id > :last")
-        .param("last", LAST_OF_DEMO)
-        .update();
+    return database.sql("DELETE FROM orders WHERE id > :last").param("last", LAST_OF_DEMO).update();
   }
 
   private static Order order(ResultSet row, int number) throws SQLException {

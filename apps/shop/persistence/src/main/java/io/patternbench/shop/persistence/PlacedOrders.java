@@ -5,7 +5,9 @@ import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.stereotype.Component;
 
-/** {@code DELETE /actuator/orders} removes what was bought, so that a round begins as every other. */
+/**
+ * {@code DELETE /actuator/orders} removes what was bought, so that a round begins as every other.
+ */
 @Component
 @Endpoint(id = "orders")
 class PlacedOrders {

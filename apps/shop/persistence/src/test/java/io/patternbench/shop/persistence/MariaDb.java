@@ -19,7 +19,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
-/** Debian's MariaDB on a free port of loopback, with an empty data folder, which ends with the tests. */
+/**
+ * Debian's MariaDB on a free port of loopback, with an empty data folder, which ends with the
+ * tests.
+ */
 final class MariaDb {
   static final String USER = "shop";
   static final String PASSWORD = "only-for-tests";

@@ -1,10 +1,19 @@
 package io.patternbench.shop.persistence;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.patternbench.shop.commons.wire.Order;
 import io.patternbench.shop.commons.wire.OrderItem;
+import java.io.ByteArrayInputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -83,8 +92,8 @@ class PersistenceTest {
     assertThat(get("/products/421").toString())
         .isEqualTo(
             "{\"id\":421,\"categoryId\":5,\"name\":\"Mountain Blend\",\"description\":"
-                + "\"White tea number 21, 50 g in a tin.\",\"listPriceInCents\":2945}");
-    assertThat(get("/orderitems").size()).isEqualTo(1301);
+                + "\"White tea number 21, 150 g in a tin.\",\"listPriceInCents\":1955}");
+    assertThat(get("/orderitems").size()).isEqualTo(1433);
   }
 
   @Test
@@ -106,7 +115,8 @@ class PersistenceTest {
 
   @Test
   void whatIsNotThereIsNotFound() {
-    for (String path : List.of("/products/501", "/categories/6", "/users/name/nobody", "/users/0")) {
+    for (String path :
+        List.of("/products/501", "/categories/6", "/users/name/nobody", "/users/0")) {
       assertThat(status(path)).isEqualTo(404);
     }
     assertThat(status("/products/one")).isEqualTo(400);
@@ -138,6 +148,25 @@ class PersistenceTest {
     Order order = order(OrderItem.inCart(7, 1, 1), OrderItem.inCart(9999, 1, 1));
     assertThat(place(order).getStatusCode().value()).isEqualTo(400);
     assertThat(get("/orders")).hasSize(before);
+  }
+
+  @Test
+  void aBodyAboveTheLimitIsRefusedWhetherItSaysItsLengthOrNot() throws Exception {
+    String url = service.getRootUri() + "/orders";
+    byte[] body = ("{\"addressName\": \"" + "x".repeat(1 << 20) + "\"}").getBytes(UTF_8);
+    for (BodyPublisher sent :
+        List.of(
+            BodyPublishers.ofByteArray(body),
+            BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(body)))) {
+      HttpRequest request =
+          HttpRequest.newBuilder(URI.create(url))
+              .header("Content-Type", "application/json")
+              .POST(sent)
+              .build();
+      HttpResponse<String> answer =
+          HttpClient.newHttpClient().send(request, BodyHandlers.ofString());
+      assertThat(answer.statusCode()).isEqualTo(413);
+    }
   }
 
   @Test

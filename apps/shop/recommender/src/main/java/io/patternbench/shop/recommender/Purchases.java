@@ -16,8 +16,7 @@ import java.util.stream.Collectors;
  */
 record Purchases(Map<Long, Map<Long, Integer>> byUser) {
   static Purchases of(List<Order> orders, List<OrderItem> items) {
-    Map<Long, Long> buyers =
-        orders.stream().collect(Collectors.toMap(Order::id, Order::userId));
+    Map<Long, Long> buyers = orders.stream().collect(Collectors.toMap(Order::id, Order::userId));
     Map<Long, Map<Long, Integer>> byUser = new TreeMap<>();
     for (OrderItem item : items) {
       Long buyer = buyers.get(item.orderId());

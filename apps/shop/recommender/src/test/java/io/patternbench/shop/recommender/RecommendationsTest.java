@@ -70,8 +70,7 @@ class RecommendationsTest {
   void whatIsInTheCartIsNotRecommended() {
     Trained trained = new Trained(FEW);
     assertThat(trained.recommended(Algorithm.SLOPE_ONE, null, cart(10))).containsExactly(20L, 30L);
-    assertThat(trained.recommended(Algorithm.POPULARITY, null, cart(30)))
-        .containsExactly(20L, 10L);
+    assertThat(trained.recommended(Algorithm.POPULARITY, null, cart(30))).containsExactly(20L, 10L);
   }
 
   @Test

@@ -84,10 +84,7 @@ class RecommenderTest {
   }
 
   private int readiness() {
-    return service
-        .getForEntity(actuator("health/readiness"), String.class)
-        .getStatusCode()
-        .value();
+    return service.getForEntity(actuator("health/readiness"), String.class).getStatusCode().value();
   }
 
   private String actuator(String path) {

@@ -21,7 +21,8 @@ interface AuthClient {
   Session isLoggedIn(@RequestBody Session session);
 
   @PostExchange("/useractions/placeorder")
-  Session placeOrder(@RequestParam MultiValueMap<String, String> bill, @RequestBody Session session);
+  Session placeOrder(
+      @RequestParam MultiValueMap<String, String> bill, @RequestBody Session session);
 
   @PostExchange("/cart/add/{product}")
   Session add(@PathVariable long product, @RequestBody Session session);

@@ -22,8 +22,7 @@ class CatalogueController {
   private final PersistenceClient persistence;
   private final SessionCookie cookie;
 
-  CatalogueController(
-      Shop shop, Frame frame, PersistenceClient persistence, SessionCookie cookie) {
+  CatalogueController(Shop shop, Frame frame, PersistenceClient persistence, SessionCookie cookie) {
     this.shop = shop;
     this.frame = frame;
     this.persistence = persistence;

@@ -24,7 +24,6 @@ class Frame {
     model.addAttribute("categories", categories);
     model.addAttribute("icon", shop.icon());
     model.addAttribute("signedIn", session.uid() != null);
-    model.addAttribute(
-        "inCart", session.orderItems().stream().mapToInt(OrderItem::quantity).sum());
+    model.addAttribute("inCart", session.orderItems().stream().mapToInt(OrderItem::quantity).sum());
   }
 }

@@ -49,13 +49,19 @@ class SessionCookie {
 
   void write(Session session, HttpServletResponse response) {
     ResponseCookie cookie =
-        ResponseCookie.from(NAME, written(session)).path("/").httpOnly(true).sameSite("Lax").build();
+        ResponseCookie.from(NAME, written(session))
+            .path("/")
+            .httpOnly(true)
+            .sameSite("Lax")
+            .build();
     response.addHeader(HttpHeaders.SET_COOKIE, cookie.toString());
   }
 
   private String written(Session session) {
     try {
-      return Base64.getUrlEncoder().withoutPadding().encodeToString(json.writeValueAsBytes(session));
+      return Base64.getUrlEncoder()
+          .withoutPadding()
+          .encodeToString(json.writeValueAsBytes(session));
     } catch (JsonProcessingException e) {
       throw new UncheckedIOException(e);
     }

@@ -43,7 +43,10 @@ class Shop {
     this.images = images;
   }
 
-  /** The session as auth knows it; what the browser sent, as a visitor's, where that cannot be asked. */
+  /**
+   * The session as auth knows it; what the browser sent, as a visitor's, where that cannot be
+   * asked.
+   */
   Session known(Session sent) {
     if (sent.uid() == null) {
       return sent;

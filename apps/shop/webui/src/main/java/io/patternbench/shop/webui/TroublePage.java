@@ -47,8 +47,7 @@ class TroublePage {
     return page(model, response, 503, "A part of the shop does not answer. Please try again.");
   }
 
-  private static String page(
-      Model model, HttpServletResponse response, int status, String text) {
+  private static String page(Model model, HttpServletResponse response, int status, String text) {
     response.setStatus(status);
     model.addAttribute("text", text);
     return "trouble";

@@ -120,7 +120,8 @@ class WebUiTest {
     List<OrderItem> items =
         LongStream.range(480, 500).mapToObj(id -> OrderItem.inCart(id, 1000, 2995)).toList();
     Session full =
-        new Session(100L, "1767225600-123e4567-e89b-12d3-a456-426614174000", "f".repeat(64), items, null);
+        new Session(
+            100L, "1767225600-123e4567-e89b-12d3-a456-426614174000", "f".repeat(64), items, null);
     MockHttpServletResponse answer = new MockHttpServletResponse();
     cookies.write(full, answer);
     assertThat(answer.getHeader(HttpHeaders.SET_COOKIE).length()).isLessThan(4096);
@@ -157,8 +158,17 @@ class WebUiTest {
         .thenReturn(
             List.of(
                 new Order(
-                    1001, 4, LocalDateTime.of(2026, 1, 2, 3, 4), 1010, "Ada", "A 1", "", "Visa",
-                    "1", "12/2030", null)));
+                    1001,
+                    4,
+                    LocalDateTime.of(2026, 1, 2, 3, 4),
+                    1010,
+                    "Ada",
+                    "A 1",
+                    "",
+                    "Visa",
+                    "1",
+                    "12/2030",
+                    null)));
     assertThat(send(post("/order?addressName=Ada"), WITH_CART).getRedirectedUrl())
         .isEqualTo("/profile");
     assertThat(text(get("/profile"), SIGNED_IN, 200))
@@ -220,9 +230,6 @@ class WebUiTest {
       throws Exception {
     MockHttpServletResponse browser = new MockHttpServletResponse();
     cookies.write(session, browser);
-    return pages
-        .perform(request.cookie(browser.getCookie("session")))
-        .andReturn()
-        .getResponse();
+    return pages.perform(request.cookie(browser.getCookie("session"))).andReturn().getResponse();
   }
 }

@@ -4,6 +4,7 @@ import java.util.stream.Collectors;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.ResponseEntity;
+import org.springframework.http.converter.HttpMessageNotReadableException;
 import org.springframework.web.ErrorResponseException;
 import org.springframework.web.bind.MethodArgumentNotValidException;
 import org.springframework.web.bind.annotation.ExceptionHandler;
@@ -32,6 +33,18 @@ public class ProblemAdvice extends ResponseEntityExceptionHandler {
                 .map(error -> error.getField() + " " + error.getDefaultMessage())
                 .sorted()
                 .collect(Collectors.joining(", "))));
+  }
+
+  /** A body that is too large is found to be so while it is read. */
+  @Override
+  protected ResponseEntity<Object> handleHttpMessageNotReadable(
+      HttpMessageNotReadableException e,
+      HttpHeaders headers,
+      HttpStatusCode status,
+      WebRequest request) {
+    return e.getMostSpecificCause() instanceof ErrorResponseException tooLarge
+        ? answer(tooLarge)
+        : super.handleHttpMessageNotReadable(e, headers, status, request);
   }
 
   private static ResponseEntity<Object> answer(ErrorResponseException problem) {

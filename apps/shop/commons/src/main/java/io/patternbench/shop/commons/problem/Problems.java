@@ -28,6 +28,11 @@ public final class Problems {
     return problem(HttpStatus.NOT_FOUND, "there is no %s %s".formatted(what, id), null);
   }
 
+  public static ErrorResponseException tooLarge(long limit) {
+    String detail = "the body is larger than %d bytes".formatted(limit);
+    return problem(HttpStatus.PAYLOAD_TOO_LARGE, detail, null);
+  }
+
   /** Something that this service needs does not answer now. */
   public static ErrorResponseException unavailable(String detail, Throwable cause) {
     return problem(HttpStatus.SERVICE_UNAVAILABLE, detail, cause);

@@ -1,5 +1,6 @@
 package io.patternbench.shop.commons.web;
 
+import io.patternbench.shop.commons.problem.Problems;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -8,13 +9,14 @@ import java.io.IOException;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.util.unit.DataSize;
 import org.springframework.web.filter.OncePerRequestFilter;
+import org.springframework.web.util.ContentCachingRequestWrapper;
 
-/** Refuses bodies above a size, and those that do not say how long they are. */
+/** Refuses bodies above a size, whether they say how long they are or not. */
 public class BodyLimit extends OncePerRequestFilter {
-  private final long limit;
+  private final int limit;
 
   BodyLimit(@Value("${shop.body-limit}") DataSize limit) {
-    this.limit = limit.toBytes();
+    this.limit = Math.toIntExact(limit.toBytes());
   }
 
   @Override
@@ -23,10 +25,22 @@ public class BodyLimit extends OncePerRequestFilter {
       throws ServletException, IOException {
     if (request.getContentLengthLong() > limit) {
       response.sendError(HttpServletResponse.SC_REQUEST_ENTITY_TOO_LARGE);
-    } else if (request.getHeader("Transfer-Encoding") != null) {
-      response.sendError(HttpServletResponse.SC_LENGTH_REQUIRED);
+    } else if (request.getContentLengthLong() < 0) {
+      chain.doFilter(new Counted(request), response);
     } else {
       chain.doFilter(request, response);
+    }
+  }
+
+  /** A request whose body is counted while it is read. */
+  private final class Counted extends ContentCachingRequestWrapper {
+    Counted(HttpServletRequest request) {
+      super(request, limit);
+    }
+
+    @Override
+    protected void handleContentOverflow(int most) {
+      throw Problems.tooLarge(most);
     }
   }
 }
