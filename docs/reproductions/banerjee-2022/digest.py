@@ -1,7 +1,8 @@
 """Reads runs of the cinema's studies into the tables beside this file, from which the page is written.
 
 A run's folder has every request; the page needs a row for each round. Which study a run is of says its own study file:
-``cinema-load-tests`` (also ``-quick`` and ``-full``), ``cinema-open``, ``cinema-burst``, ``cinema-faults``.
+``cinema-load-tests`` (also ``-quick`` and ``-full``), ``cinema-open``, ``cinema-burst``, ``cinema-faults``. Of a run of
+``cinema-traces`` the drawings are kept instead, and their titles in a table.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from patternbench.records.journal import Acted, Entry
 from patternbench.report import load_tests
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
+from patternbench.traces.report import chapter
 
 HERE = Path(__file__).parent
-LOAD, SMOOTHED, OPEN, BURST, FAULTS = ("load", "smoothed", "open", "burst", "faults")
+LOAD, SMOOTHED, OPEN, BURST, FAULTS, DRAWINGS = ("load", "smoothed", "open", "burst", "faults", "drawings")
 """The tables, each ``NAME.parquet``."""
 DRAWN_USERS = (10, 100)
 """The loads whose times are drawn request by request, as in the thesis."""
@@ -54,7 +56,7 @@ def tables_of(folder: Path) -> dict[str, pd.DataFrame]:
 
 def kept() -> dict[str, pd.DataFrame]:
     """The tables beside this file that are there, by name."""
-    paths = {name: HERE / f"{name}.parquet" for name in (LOAD, SMOOTHED, OPEN, BURST, FAULTS)}
+    paths = {name: HERE / f"{name}.parquet" for name in (LOAD, SMOOTHED, OPEN, BURST, FAULTS, DRAWINGS)}
     return {name: pd.read_parquet(path) for name, path in paths.items() if path.is_file()}
 
 
@@ -206,9 +208,20 @@ def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object
     return {"affected": judged.affected, "seen_after": judged.seen_after, "recovered_after": judged.recovered_after}
 
 
+def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """The titles of the drawings of the report's section on calls, each with its SVG."""
+    (section,) = chapter.sections(run.path, tables.read_table(run.path))
+    return {
+        DRAWINGS: pd.DataFrame(
+            {"title": [one.title for one in section.drawings], "svg": [one.svg for one in section.drawings]}
+        )
+    }
+
+
 READERS: Mapping[str, Callable[[RunFolder], dict[str, pd.DataFrame]]] = {
     "cinema-load-tests": of_load_tests,
     "cinema-open": of_open,
     "cinema-burst": of_bursts,
     "cinema-faults": of_faults,
+    "cinema-traces": of_traces,
 }

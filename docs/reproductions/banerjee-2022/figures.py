@@ -7,7 +7,7 @@ from pathlib import Path
 
 import altair as alt
 import pandas as pd
-from digest import LOAD, SMOOTHED
+from digest import DRAWINGS, LOAD, SMOOTHED
 from published import CASES, MEAN_FIGURES, STATUS_FIGURES, TIME_FIGURES, of
 
 from patternbench.report import svg
@@ -19,11 +19,18 @@ STATUS = ["complete", "not complete", "failed"]
 
 
 def draw(tables: dict[str, pd.DataFrame], to: Path = HERE) -> list[str]:
-    """Draw each figure of the load tests that were measured into a folder, and list their names."""
-    drawn = dict(_figures(tables[LOAD], tables[SMOOTHED])) if LOAD in tables else {}
-    for name, chart in drawn.items():
-        (to / f"{name}.svg").write_text(svg.draw(spec(chart)), encoding="utf-8")
+    """Draw each figure of what was measured into a folder, and list their names."""
+    charts = dict(_figures(tables[LOAD], tables[SMOOTHED])) if LOAD in tables else {}
+    drawn = {name: svg.draw(spec(chart)) for name, chart in charts.items()}
+    drawn |= drawings(tables[DRAWINGS]) if DRAWINGS in tables else {}
+    for name, text in drawn.items():
+        (to / f"{name}.svg").write_text(text, encoding="utf-8")
     return list(drawn)
+
+
+def drawings(table: pd.DataFrame) -> dict[str, str]:
+    """The drawings that were made from traces, by the names of their files."""
+    return {f"calls-{number}": text for number, text in enumerate(table["svg"], start=1)}
 
 
 def _figures(load: pd.DataFrame, smoothed: pd.DataFrame) -> Iterator[tuple[str, alt.TopLevelMixin]]:

@@ -3,8 +3,9 @@
     .venv/bin/python docs/reproductions/banerjee-2022/measured.py [RUN ...] [--write]
 
 RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-open.yaml,
-cinema-burst.yaml and cinema-faults.yaml, in any order. Their rounds are put beside this file, and figures drawn;
-without RUN the rounds beside it are taken. With `--write` the parts are put into the page, else they are printed.
+cinema-burst.yaml, cinema-faults.yaml and cinema-traces.yaml, in any order. Their rounds are put beside this file, and
+figures drawn; without RUN the rounds beside it are taken. With `--write` the parts are put into the page, else they are
+printed.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ STUDIES = {
     digest.OPEN: "cinema-open",
     digest.BURST: "cinema-burst",
     digest.FAULTS: "cinema-faults",
+    digest.DRAWINGS: "cinema-traces",
 }
 GATEWAY, MESSAGING = published.CASES.values()
 OPERATIONS = {"A": "list the movies of three cinemas", "B": "make a reservation at one"}
@@ -111,6 +113,7 @@ def section(tables: Tables) -> str:
         "### When arrivals do not wait\n": (digest.OPEN, open_arrivals),
         "### A burst of ten seconds\n": (digest.BURST, bursts),
         "### Faults inside\n": (digest.FAULTS, faults),
+        "### Who calls whom, from traces\n": (digest.DRAWINGS, calls),
     }
     lines: list[str] = []
     for title, (name, written) in parts.items():
@@ -362,6 +365,15 @@ def fast_failures(table: pd.DataFrame) -> str:
         "Claim: the breaker gives fast failures. While a cinema stands still a failure without a breaker takes "
         f"{slower.text} times as long as with one: {slower.verdict}."
     )
+
+
+# --- traces
+
+
+def calls(table: pd.DataFrame) -> Iterator[str]:
+    """The service graphs and sequence diagrams that were made from traces."""
+    for name, title in zip(figures.drawings(table), table["title"], strict=True):
+        yield f"**{title}**\n\n![{title}](banerjee-2022/{name}.svg)\n"
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares(measur
 
 def test_what_was_not_measured_says_how_to(measured: ModuleType) -> None:
     text = measured.section({})
-    for study in ("cinema-load-tests", "cinema-open", "cinema-burst", "cinema-faults"):
+    for study in ("cinema-load-tests", "cinema-open", "cinema-burst", "cinema-faults", "cinema-traces"):
         assert f"patternbench run studies/{study}.yaml" in text
 
 
@@ -180,6 +180,14 @@ def test_a_burst_is_told_with_the_rounds_that_did_not_recover(measured: ModuleTy
     row = {"architecture": "gateway", "peak": 500.0, "queued": 0.0, "affected": 90.0, "seen_after": 0.0}
     table = pd.DataFrame([{**row, "block": 0, "recovered_after": 4.0}, {**row, "block": 1, "recovered_after": None}])
     assert "| 500 | gateway | 90 (90 to 90) | 4 (4 to 4) | 1 of 2 | 0 (0 to 0) |" in measured.section({"burst": table})
+
+
+def test_drawings_from_traces_are_shown_with_their_titles(measured: ModuleType, tmp_path: Path) -> None:
+    table = pd.DataFrame({"title": ["Who calls whom: gateway", "Step by step: GET"], "svg": ["<svg/>", "<svg></svg>"]})
+    assert measured.figures.draw({"drawings": table}, tmp_path) == ["calls-1", "calls-2"]
+    assert (tmp_path / "calls-2.svg").read_text() == "<svg></svg>"
+    text = measured.section({"drawings": table})
+    assert "![Who calls whom: gateway](banerjee-2022/calls-1.svg)" in text
 
 
 def requests(*sent: tuple[str, int, str]) -> pd.DataFrame:

@@ -71,6 +71,7 @@ def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
         "cinema-load-tests-full",
         "cinema-load-tests-quick",
         "cinema-open",
+        "cinema-traces",
     ]
     sizes = {path.stem: len(planned(path.stem).scenarios) for path in STUDIES}
     assert sizes["cinema-load-tests"] == sizes["cinema-load-tests-full"] == sizes["cinema-load-tests-quick"] == 40
