@@ -63,6 +63,13 @@ def test_each_cinema_has_a_database_of_its_own(architecture: str) -> None:
     assert databases == {name: name.replace("-", "_") for name in CINEMAS}
 
 
+@pytest.mark.parametrize("architecture", SERVICES)
+def test_no_service_is_told_a_variable_that_none_reads(architecture: str) -> None:
+    interface = (ROOT / "apps" / "cinema" / "README.md").read_text()
+    told = {variable for env in environments(architecture).values() for variable in env}
+    assert [variable for variable in sorted(told) if f"`{variable}`" not in interface] == []
+
+
 def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
     assert [path.stem for path in STUDIES] == [
         "cinema-burst",
