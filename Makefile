@@ -80,6 +80,6 @@ $(CINEMA): apps/pom.xml $(shell find apps/cinema apps/testing -name target -prun
 	cd apps/cinema && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@
 
-$(SHOP): $(shell find apps/shop -name target -prune -o -type f -print)
+$(SHOP): apps/pom.xml $(shell find apps/shop apps/testing -name target -prune -o -type f -print) | $(CINEMA)
 	cd apps/shop && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@

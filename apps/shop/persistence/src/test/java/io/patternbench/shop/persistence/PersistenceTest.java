@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.patternbench.apps.testing.MariaDbServer;
 import io.patternbench.shop.commons.wire.Order;
 import io.patternbench.shop.commons.wire.OrderItem;
 import java.io.ByteArrayInputStream;
@@ -16,6 +17,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -29,16 +31,21 @@ import org.springframework.test.context.DynamicPropertySource;
 /** The service with a real database: what it has, what it refuses, what it keeps. */
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT)
 class PersistenceTest {
-  private static final MariaDb DATABASE = MariaDb.start();
+  private static final MariaDbServer DATABASE = new MariaDbServer();
 
   @Autowired private TestRestTemplate service;
   @LocalManagementPort private int admin;
 
   @DynamicPropertySource
   static void database(DynamicPropertyRegistry settings) {
-    settings.add("DATABASE_URL", DATABASE::url);
-    settings.add("DATABASE_USER", () -> MariaDb.USER);
-    settings.add("DATABASE_PASSWORD", () -> MariaDb.PASSWORD);
+    settings.add("DATABASE_URL", () -> DATABASE.database("shop"));
+    settings.add("DATABASE_USER", () -> MariaDbServer.USER);
+    settings.add("DATABASE_PASSWORD", () -> MariaDbServer.PASSWORD);
+  }
+
+  @AfterAll
+  static void close() {
+    DATABASE.close();
   }
 
   @AfterEach
@@ -173,7 +180,7 @@ class PersistenceTest {
   void aDatabaseThatIsAwayIsToldAndUsedAgainWhenItIsBack() throws Exception {
     DATABASE.stop();
     assertThat(status("/products/1")).isEqualTo(503);
-    DATABASE.run();
+    DATABASE.start();
     Awaitility.await().until(() -> status("/products/1") == 200);
   }
 
