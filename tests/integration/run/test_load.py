@@ -45,8 +45,8 @@ workload:
   duration: 4s
   groups:
     - {name: high, users: 5, rate: 120/m}
-    - {name: moderate, users: 25, rate: 90/m}
-    - {name: low, users: 70, rate: 30/m}
+    - {name: moderate, users: 20, rate: 90/m}
+    - {name: low, users: 75, rate: 30/m}
   request: {path: /bytes/10}
 """
 
@@ -81,9 +81,9 @@ def test_groups_keep_the_rates_of_table_iii(tmp_path: Path) -> None:
     with target_up(tmp_path, "--workers", "64", "--service-time", "fixed:1ms") as url:
         rows, _ = drive(TABLE_III, url, tmp_path)
     groups = rows.groupby("group", observed=True)
-    assert groups["user"].nunique().to_dict() == {"high": 5, "moderate": 25, "low": 70}
+    assert groups["user"].nunique().to_dict() == {"high": 5, "moderate": 20, "low": 75}
     # In four seconds a user of each group is due at 8, 6 and 2 moments; the default `late: catch_up` leaves none out.
-    assert groups.size().to_dict() == {"high": 5 * 8, "moderate": 25 * 6, "low": 70 * 2}
+    assert groups.size().to_dict() == {"high": 5 * 8, "moderate": 20 * 6, "low": 75 * 2}
     gaps = rows.sort_values("intended_us").groupby(["group", "user"], observed=True)["intended_us"].diff()
     per_minute = 60e6 / gaps.groupby(rows["group"], observed=True).mean()
     for group, rate in (("high", 120), ("moderate", 90), ("low", 30)):

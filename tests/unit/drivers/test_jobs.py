@@ -33,8 +33,8 @@ workload:
   duration: 10m
   groups:
     - {name: high, share: 5, rate: 120/m, late: shift, start_over: 10s}
-    - {name: moderate, share: 25, rate: 90/m, late: shift, start_over: 10s}
-    - {name: low, share: 70, rate: 30/m, late: shift, start_over: 10s}
+    - {name: moderate, share: 20, rate: 90/m, late: shift, start_over: 10s}
+    - {name: low, share: 75, rate: 30/m, late: shift, start_over: 10s}
 """
 JOURNEY = """\
 workload:
@@ -144,8 +144,8 @@ def test_table_iii_becomes_paces_of_users() -> None:
     closed = {group["name"]: group["workload"]["closed"] for group in groups}
     assert {name: (one["users"], one["pace"]["every_us"]) for name, one in closed.items()} == {
         "high": (5, 500_000),
-        "moderate": (25, 666_667),
-        "low": (70, 2_000_000),
+        "moderate": (20, 666_667),
+        "low": (75, 2_000_000),
     }
     assert all(one["pace"]["late"] == "shift" and one["start_over_us"] == 10_000_000 for one in closed.values())
 

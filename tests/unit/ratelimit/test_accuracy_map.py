@@ -47,7 +47,7 @@ def test_one_balancer_alone_is_simulated_once_whatever_the_staleness() -> None:
 
 
 def test_a_group_is_clients_times_their_rate() -> None:
-    assert ClientGroup.parse("70x30") == ClientGroup(70, 30)
+    assert ClientGroup.parse("75x30") == ClientGroup(75, 30)
     assert ClientGroup.parse("5x0.5") == ClientGroup(5, 0.5)
 
 

@@ -37,16 +37,16 @@ class ClientGroup:
 
     @classmethod
     def parse(cls, text: str) -> ClientGroup:
-        """Read `70x30`: 70 clients of 30 requests a minute each; raises ValueError when it is not that."""
+        """Read `75x30`: 75 clients of 30 requests a minute each; raises ValueError when it is not that."""
         clients, cross, rate = text.partition("x")
         if not cross or not clients.strip().isdigit() or int(clients) < 1 or not 0 < float(rate) <= MOST_PER_MINUTE:
             raise ValueError(text)
         return cls(int(clients), float(rate))
 
 
-#: Table III of Kalyanasundaram et al. 2025 with 100 clients. Its percentages (5, 25, 75) add to 105;
-#: here the low group takes what the two others leave.
-PAPER_CLIENTS = (ClientGroup(5, 120), ClientGroup(25, 90), ClientGroup(70, 30))
+#: The 100 clients of Kalyanasundaram et al. 2025. Their Table III prints 5, 25 and 75 percent, which is 105;
+#: their scripts and their throughput say 5, 20 and 75.
+PAPER_CLIENTS = (ClientGroup(5, 120), ClientGroup(20, 90), ClientGroup(75, 30))
 
 
 @dataclass(frozen=True)
