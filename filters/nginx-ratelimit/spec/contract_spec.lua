@@ -56,6 +56,7 @@ describe("the contract", function()
     assert.equal(lease.share.default, limit.lease.share)
     assert.equal(lease.most.default, limit.lease.most)
     assert.equal(lease.size.default, limit.lease.size)
+    assert.equal(lease.holder.default, limit.lease.holder)
     assert.equal(tonumber(lease.expires.default:match("^(%d+)s$")) * 1e6, limit.lease.expires)
   end)
 

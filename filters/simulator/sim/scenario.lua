@@ -26,7 +26,7 @@ local function rule_of(scenario)
     burst = scenario.burst, sub_windows = scenario.sub_windows,
     lease = scenario.lease and {
       mode = scenario.synchronisation, size = scenario.lease.size, share = scenario.lease.share,
-      most = scenario.lease.most, expires = scenario.lease.expires_us,
+      most = scenario.lease.most, expires = scenario.lease.expires_us, holder = scenario.lease.holder or "worker",
     },
   }
 end

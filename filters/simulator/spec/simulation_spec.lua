@@ -174,6 +174,72 @@ describe("a simulated limiter", function()
     assert.is_near(deviation().deviation_tolerant, deviation({ 50, 400 }).deviation_tolerant, 0.2)
   end)
 
+  -- The decisions of a lease over two balancers of two workers, whose requests come in turn: who holds it is what differs.
+  local function held_by(holder, changes)
+    local log, base = {}, {
+      balancers = 4, workers = 2, window_us = 10 * second, duration_us = 10 * second,
+      lease = { size = "static", share = 0.5, most = 10, expires_us = 60 * second, holder = holder },
+      clients = { { clients = 1, per_minute = 600, arrivals = "steady", cost = 1 } },
+    }
+    for name, value in pairs(changes) do
+      base[name] = value
+    end
+    local summary = simulation.run(scenario(base), function(_, time, _, allowed)
+      log[#log + 1] = time .. tostring(allowed)
+    end)
+    summary.calls = math.floor(summary.asked_store * summary.requests / 100 + 0.5)
+    return summary, log
+  end
+
+  it("whose workers share it asks exactly once for each batch, where each of them asks for its own", function()
+    -- 20 requests come to each of two balancers, or 10 to each of four workers: a batch of 7 is fetched three times by a
+    -- balancer, and twice by a worker.
+    local lease = { size = "static", share = 0.5, most = 7, expires_us = 60 * second }
+    local function calls(holder)
+      lease.holder = holder
+      local summary = held_by(holder, {
+        limit = 1000, lease = lease, synchronisation = "eager",
+        clients = { { clients = 1, per_minute = 240, arrivals = "steady", cost = 1 } },
+      })
+      assert.equal(40, summary.requests)
+      assert.equal(0, summary.deviation)
+      return summary.calls
+    end
+    assert.equal(2 * 3, calls("balancer"))
+    assert.equal(4 * 2, calls("worker"))
+  end)
+
+  it("whose workers share it leaves at most (balancers - 1) leases unused, and one of each worker up to (workers - 1)", function()
+    for _, holder in ipairs({ "balancer", "worker" }) do
+      local holders = holder == "balancer" and 2 or 4
+      local summary = held_by(holder, { limit = 60, synchronisation = "eager" })
+      assert.is_true(summary.allowed <= 60)
+      assert.is_true(summary.allowed >= 60 - (holders - 1) * 10, holder .. ": " .. summary.allowed)
+    end
+  end)
+
+  it("whose workers share it exceeds the limit less, when it reports after use", function()
+    local allowed = {}
+    for _, holder in ipairs({ "balancer", "worker" }) do
+      local summary = held_by(holder, { limit = 60, synchronisation = "lazy" })
+      local holders = holder == "balancer" and 2 or 4
+      assert.is_true(summary.allowed <= 60 + (holders - 1) * 10)
+      allowed[holder] = summary.allowed
+    end
+    assert.is_true(allowed.balancer < allowed.worker)
+  end)
+
+  for _, mode in ipairs({ "lazy", "eager" }) do
+    it("of mode " .. mode .. " decides the same whoever holds it, where a balancer has one worker", function()
+      local logs = {}
+      for _, holder in ipairs({ "balancer", "worker" }) do
+        local _, log = held_by(holder, { limit = 30, workers = 1, synchronisation = mode })
+        logs[holder] = log
+      end
+      assert.are.same(logs.worker, logs.balancer)
+    end)
+  end
+
   it("with a share each never admits more than the limit", function()
     assert.is_true(admitted_by_window({ synchronisation = "share" }) <= 100)
   end)

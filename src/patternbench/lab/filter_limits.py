@@ -114,6 +114,7 @@ class LeaseSettings(BaseModel):
     """Quota that a balancer takes in batches: a ``share`` of what remains, at most ``most`` units.
 
     With ``size: dynamic`` it takes no more than the client's recent rate needs. ``mode: per_request`` is no lease.
+    ``holder`` is each worker of a balancer, or all its workers together.
     """
 
     model_config = CLOSED
@@ -122,6 +123,7 @@ class LeaseSettings(BaseModel):
     most: Units = limiter.LEASE_MOST
     size: Literal["static", "dynamic"] = "static"
     expires: Annotated[Duration, AfterValidator(lease_life)] = limiter.LEASE_EXPIRES
+    holder: Literal["worker", "balancer"] = "worker"
 
 
 class FilterLimit(BaseModel):

@@ -18,6 +18,9 @@ SUB_WINDOWS = 5
 LEASE_SIZES = ("static", "dynamic")
 LEASE_SIZE, LEASE_SHARE, LEASE_MOST, LEASE_EXPIRES = LEASE_SIZES[0], 0.5, 1_000_000, Duration.parse("1s")
 """A lease's size, its share of what remains (0 to 1), the most units in it, and how long it holds."""
+LEASE_HOLDERS = ("worker", "balancer")
+LEASE_HOLDER = LEASE_HOLDERS[0]
+"""Who holds a lease: each worker of a balancer by itself, or all its workers together."""
 SHORTEST_LEASE, LONGEST_LEASE = Duration.parse("10ms"), Duration.parse("60s")
 """Between what a lease may hold."""
 GOSSIP = Duration.parse("10ms")

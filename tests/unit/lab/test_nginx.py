@@ -193,7 +193,12 @@ def test_a_limit_without_algorithm_is_left_out_and_a_lease_per_request_is_none()
 def test_a_lease_of_the_one_limit_may_be_dynamic_and_bounded() -> None:
     leased = {"algorithm": "fixed_window", "synchronisation": "eager", "lease_size": "dynamic", "lease_most": 7}
     lease = rules(**leased)["limits"][0]["lease"]
-    assert (lease["mode"], lease["size"], lease["most"]) == ("eager", "dynamic", 7)
+    assert (lease["mode"], lease["size"], lease["most"], lease["holder"]) == ("eager", "dynamic", 7, "worker")
+
+
+def test_a_lease_of_the_one_limit_may_be_held_by_all_workers_together() -> None:
+    leased = {"algorithm": "fixed_window", "synchronisation": "lazy", "lease_holder": "balancer"}
+    assert rules(**leased)["limits"][0]["lease"]["holder"] == "balancer"
 
 
 def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> None:

@@ -241,3 +241,9 @@ first_request:
 def test_a_first_request_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="first_request depends on `stor`, which is no setting"):
         system(tmp_path, FILE + "first_request: [{when: {stor: redis}, text: curl}]\n")
+
+
+def test_who_holds_a_lease_is_no_scenario_of_the_shop_where_there_is_none() -> None:
+    shop = systems.load("shop-behind-two-balancers")
+    assert shop.refused({"lease_holder": "balancer"}) is not None
+    assert shop.refused({"lease_holder": "balancer", "synchronisation": "lazy"}) is None

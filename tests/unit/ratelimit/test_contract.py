@@ -34,6 +34,8 @@ def test_what_is_assumed_of_a_limit_that_says_nothing_else_is_what_the_contract_
     assert LIMIT["properties"]["sub_windows"]["default"] == limiter.SUB_WINDOWS
     assert list(limiter.LEASES) == lease["mode"]["enum"]
     assert list(limiter.LEASE_SIZES) == lease["size"]["enum"]
+    assert list(limiter.LEASE_HOLDERS) == lease["holder"]["enum"]
+    assert lease["holder"]["default"] == limiter.LEASE_HOLDER
     assert lease["size"]["default"] == limiter.LEASE_SIZE
     assert lease["share"]["default"] == limiter.LEASE_SHARE
     assert lease["most"]["default"] == limiter.LEASE_MOST
@@ -46,6 +48,7 @@ def test_a_system_with_the_filter_offers_the_algorithms_and_defaults_of_the_cont
     settings = systems.load("shop-behind-two-balancers").settings
     assert settings["algorithm"].allowed == ["no_limiter", *limiter.ALGORITHMS]
     assert settings["synchronisation"].allowed == ["per_request", *limiter.LEASES]
+    assert settings["lease_holder"].allowed == list(limiter.LEASE_HOLDERS)
     assert settings["sub_windows"].default == limiter.SUB_WINDOWS
     assert settings["lease_share"].default == limiter.LEASE_SHARE
     assert Duration.parse(str(settings["lease_expires"].default)) == limiter.LEASE_EXPIRES

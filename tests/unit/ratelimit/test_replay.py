@@ -53,8 +53,15 @@ def test_a_bucket_without_a_burst_holds_the_limit_and_a_short_window_a_narrower_
 
 def test_a_lease_that_leaves_something_out_has_the_filters_own_defaults() -> None:
     found = round_scenario(limit(lease={"mode": "eager", "share": 0.2}), "file.tsv", 4, 2, AT_ONCE)
-    assert found["lease"] == {"size": "static", "share": 0.2, "most": 1_000_000, "expires_us": 1_000_000}
+    terms = {"size": "static", "share": 0.2, "most": 1_000_000, "expires_us": 1_000_000, "holder": "worker"}
+    assert found["lease"] == terms
     assert found["workers"] == 2
+
+
+def test_a_lease_that_workers_share_is_simulated_as_one_of_their_balancer() -> None:
+    shared = limit(lease={"mode": "eager", "holder": "balancer"})
+    scenario = round_scenario(shared, "file.tsv", 4, 2, AT_ONCE)
+    assert (scenario["balancers"], scenario["workers"], scenario["lease"]["holder"]) == (4, 2, "balancer")
 
 
 def test_the_map_has_every_scenario_on_recorded_requests_and_again_in_bursts() -> None:

@@ -4,7 +4,7 @@
 -- `lazy` reads what remains, uses a share of it, and reports the use when the batch is empty or the lease expires.
 -- The size is `share` of what remains (static), at most `most`; dynamic also looks at the client's recent rate.
 --
--- Bounds, with N holders (balancers x workers), largest batch n, lease time T and window W:
+-- Bounds, with N holders (balancers x workers; balancers, where their workers share it), largest batch n, lease time T, window W:
 --   eager, fixed window:     at most limit in every window; at most (N - 1) * n stranded (rejected too early) until T ends.
 --   eager, sliding windows:  at most limit + N * n in any stretch of W, as a unit may be used up to T after it was booked.
 --   eager, token bucket:     at most burst + rate * time + N * n in any stretch of time, for the same reason.

@@ -99,6 +99,7 @@ local limit = object({
       most = { whole(1, 1e6), default = 1e6 },
       size = { word("static", "dynamic"), default = "static" },
       expires = { shape.duration("10ms", "1m"), default = 1e6 },
+      holder = { word("worker", "balancer"), default = "worker" },
     }),
   },
 })
@@ -111,7 +112,11 @@ local rules = object({
   stores = { shape.map("^[%w_%-]+$", "letters, digits, _ and -", store), default = {} },
   limits = { shape.list(limit), required = true },
   fields = { word("draft", "legacy", "both", "off"), default = "draft" },
-  decision_log = { object({ folder = { shape.any_text, required = true } }) },
+  dry_run = { shape.boolean, default = false },
+  decision_log = {
+    object({ folder = { shape.any_text, required = true }, rows = { word("all", "rejected"), default = "all" } }),
+  },
+  hot_keys = { whole(0, 100), default = 20 },
 })
 
 -- What the shape alone can't say. -----------------------------------------------------------------------------------
@@ -330,10 +335,10 @@ local function source_of(key)
   return table.concat(words, "+")
 end
 
-local function prepare(each, balancers, stores)
+local function prepare(each, balancers, stores, dry_run)
   local kind = (stores[each.store] or { kind = "memory" }).kind
   each.when_store_fails = each.when_store_fails or (kind == "memory" and "closed" or "local")
-  each.is_remote, each.binding = kind ~= "memory", not each.shadow
+  each.is_remote, each.binding = kind ~= "memory", not (each.shadow or dry_run)
   each.allow, each.deny = set(each.allow), set(each.deny)
   each.methods = each.match.methods and set(each.match.methods)
   each.prefix = each.match.path_prefix
@@ -434,7 +439,7 @@ function M.parse(json, read)
     return nil, problems
   end
   for _, each in ipairs(checked.limits) do
-    prepare(each, checked.balancers, checked.stores)
+    prepare(each, checked.balancers, checked.stores, checked.dry_run)
   end
   short_cut(checked)
   checked.stores.memory = checked.stores.memory or store({ kind = "memory" }, "", {})

@@ -1,7 +1,8 @@
 --- Every balancer decides from a lease, with the filter's own lease code; `asked` counts the requests that waited for the store.
 --
 -- What nginx does on a timer is done here before the client's first request after it was due, at the time of the timer. With
--- `workers` (1 when absent) the holders of leases are the workers of the balancers: 1 to `workers` are those of the first.
+-- `workers` (1 when absent) requests come to the workers of the balancers: 1 to `workers` are those of the first. Each worker
+-- holds its own lease, or all of a balancer hold one together (the lease's `holder`).
 -- A request's time is its balancer's when the answer was there; the store booked it `booked_before_us` (least and most) earlier.
 
 local leases = require("ratelimit.leases")
@@ -16,13 +17,14 @@ local sweep = 100000
 local at_once = { 0, 0 }
 
 function M.new(store, rule, scenario, stream)
-  local held = {}
-  for holder = 1, scenario.balancers do
+  local held, workers = {}, scenario.workers or 1
+  local sharing = rule.lease.holder == "balancer" and workers or 1
+  for holder = 1, ceil(scenario.balancers / sharing) do
     held[holder] = leases.new(0)
     held[holder].denied_until = 0
   end
   return setmetatable({
-    store = store, limit = rule, held = held, workers = scenario.workers or 1, asked = 0, next_end = huge,
+    store = store, limit = rule, held = held, sharing = sharing, per_balancer = workers / sharing, asked = 0, next_end = huge,
     stream = stream, before = scenario.booked_before_us or at_once, booked = 0,
   }, M)
 end
@@ -30,7 +32,7 @@ end
 local function ask(self, holder, verb, now, ...)
   local least, most = self.before[1], self.before[2]
   self.booked = now - least - floor((most - least) * self.stream:uniform())
-  return self.store:ask(ceil(holder / self.workers), verb, self.booked, ...)
+  return self.store:ask(ceil(holder / self.per_balancer), verb, self.booked, ...)
 end
 
 local function settle(self, holder, lease, now)
@@ -71,7 +73,8 @@ local function fetch(self, holder, lease, now, cost)
 end
 
 --- @return whether the request passes
-function M:decide(now, holder, cost)
+function M:decide(now, worker, cost)
+  local holder = ceil(worker / self.sharing)
   while now >= self.next_end do
     settle_due(self, self.next_end)
   end

@@ -59,7 +59,7 @@ class Nginx(Component):
     """Settings of a load balancer: what stands behind it, and its limits.
 
     ``upstream`` is everything behind, ``routes`` what is behind each prefix. The settings from ``algorithm`` to
-    ``lease_most`` say one limit, which holds for each value of the header ``key``; ``limits`` says any, with all that
+    ``lease_holder`` say one limit, which holds for each value of the header ``key``; ``limits`` says any, with all that
     the filter's rules know. ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which
     component that is. In ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided
     by ``balancers``. ``link`` is a component that stands between when it is up. ``burst`` 0 means the limit.
@@ -91,6 +91,7 @@ class Nginx(Component):
     lease_expires: Annotated[Duration, AfterValidator(lease_life)] = limiter.LEASE_EXPIRES
     lease_size: Literal["static", "dynamic"] = "static"
     lease_most: Units = limiter.LEASE_MOST
+    lease_holder: Literal["worker", "balancer"] = "worker"
     limits: list[FilterLimit] = Field(default_factory=list)
     fields: Literal["draft", "legacy", "both", "off"] = "draft"
 
@@ -200,6 +201,7 @@ class Nginx(Component):
             most=self.lease_most,
             size=self.lease_size,
             expires=self.lease_expires,
+            holder=self.lease_holder,
         )
         return [
             FilterLimit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, PositiveInt
 
-from patternbench.study.limiter import LEASE_EXPIRES, LEASE_MOST, LEASE_SHARE, LEASE_SIZE, SUB_WINDOWS
+from patternbench.study.limiter import LEASE_EXPIRES, LEASE_HOLDER, LEASE_MOST, LEASE_SHARE, LEASE_SIZE, SUB_WINDOWS
 from patternbench.study.units import Duration, PositiveDuration
 
 COPIES, OWN = "crdt", "memory"
@@ -12,7 +12,8 @@ COPIES, OWN = "crdt", "memory"
 
 
 class LeaseTerms(BaseModel):
-    """How a balancer leases: in which order, a share (0 to 1) of what remains, at most ``most`` units, for a time."""
+    """How a balancer leases: in which order, a share (0 to 1) of what remains, at most ``most`` units, for a time, and
+    who holds it: each worker or all of a balancer."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -21,6 +22,7 @@ class LeaseTerms(BaseModel):
     expires: PositiveDuration = LEASE_EXPIRES
     size: str = LEASE_SIZE
     most: PositiveInt = LEASE_MOST
+    holder: str = LEASE_HOLDER
 
 
 class EnforcedLimit(BaseModel):

@@ -106,4 +106,5 @@ def _recorded(path: str) -> SimulatorScenario:
 
 
 def _lease(lease: LeaseTerms) -> SimulatorScenario:
-    return {"size": lease.size, "share": lease.share, "most": lease.most, "expires_us": lease.expires.us}
+    terms: SimulatorScenario = {"size": lease.size, "share": lease.share, "most": lease.most}
+    return {**terms, "expires_us": lease.expires.us, "holder": lease.holder}

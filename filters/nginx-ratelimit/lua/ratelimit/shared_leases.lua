@@ -1,0 +1,76 @@
+--- Leases that all workers of a balancer hold together: their numbers in shared memory, changed under a lock.
+--
+-- They stand in the dictionary of the memory store, under keys of their own. Who changes one holds its stripe of the locks and
+-- does not yield meanwhile. A lease stays there for a while after it has expired, so that what it owes can still be told.
+
+local ffi = require("ffi")
+local clock = require("ratelimit.clock")
+local leases = require("ratelimit.leases")
+local lock = require("ratelimit.stores.lock")
+local shelf = require("ratelimit.stores.shelf")
+
+local M = {}
+
+local fields = {
+  "credits", "used", "at", "expires", "since", "served", "rate", "wanted", "window_end", "reset_at", "beyond", "denied_until",
+  "fetching_until",
+}
+local bytes = #fields * 8
+local buffer = ffi.new("double[?]", #fields)
+local kept_after = 60e6
+local patience = 0.05
+
+local state, locks
+
+local function prepare()
+  if not locks then
+    state, locks = shelf.new(ngx.shared.ratelimit_state), lock.new(patience)
+  end
+end
+
+local function load(key, limit)
+  if state:read(key, buffer, bytes) < bytes then
+    ffi.fill(buffer, bytes)
+  end
+  local lease = leases.new(clock.steady())
+  for i, name in ipairs(fields) do
+    lease[name] = buffer[i - 1]
+  end
+  if lease.since == 0 then
+    lease.since = clock.steady()
+  end
+  lease.key, lease.limit, lease.is_shared = key, limit, true
+  return lease
+end
+
+local function save(key, limit, lease)
+  for i, name in ipairs(fields) do
+    buffer[i - 1] = lease[name] or 0
+  end
+  return (state:write(key, buffer, bytes, (limit.lease.expires + kept_after) / 1000))
+end
+
+local function changed(key, limit, act)
+  local lease = load(key, limit)
+  local result = act(lease)
+  return save(key, limit, lease) and result or nil
+end
+
+--- Lets `act(lease)` change the lease of a key, which it must do without yielding.
+-- @return what `act` returns; nil also when the lock was not to be had, or the memory is full: then nothing has changed
+function M.change(key, limit, act)
+  prepare()
+  local name = "lease " .. key
+  local stripe = lock.stripe(name)
+  if not locks:acquire_one(stripe) then
+    return nil
+  end
+  local done, result = pcall(changed, name, limit, act)
+  locks:release_one(stripe)
+  if not done then
+    error(result, 0)
+  end
+  return result
+end
+
+return M
