@@ -33,6 +33,7 @@ function M.prepare(rules)
       name = name,
       is_remote = config.kind ~= "memory",
     }
+    metrics.add(stores[name].skipped, 0)
   end
 end
 

@@ -41,9 +41,12 @@ function M.flush(rules)
   count = 0
 end
 
---- Keeps a line for an outcome.
+--- Keeps a line for an outcome; of rejections alone where the rules say so.
 function M.add(rules, outcome)
   local limit = outcome.limit
+  if outcome.allowed and rules.decision_log.rows == "rejected" then
+    return
+  end
   count = count + 1
   lines[count] = ("%.0f\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n"):format(
     outcome.time, rules.balancer, ngx.worker.id(), outcome.client, limit.label or limit.name, limit.algorithm,

@@ -1,13 +1,14 @@
 --- The filter: decides each request under every limit that matches it, and acts on that.
 --
 -- In nginx.conf: init_by_lua `require("ratelimit").start(path)`, init_worker_by_lua `.work()`, access_by_lua `.access()`,
--- and a location with content_by_lua `.metrics()`.
+-- and, apart from where clients come in, locations with content_by_lua `.metrics()`, `.hot_keys()` and `.page()`.
 
 local answers = require("ratelimit.answers")
 local asking = require("ratelimit.asking")
 local counting = require("ratelimit.counting")
 local deciding = require("ratelimit.deciding")
 local decisions = require("ratelimit.decisions")
+local hot = require("ratelimit.hot")
 local leasing = require("ratelimit.leasing")
 local memory = require("ratelimit.stores.memory")
 local metrics = require("ratelimit.metrics")
@@ -28,6 +29,7 @@ end
 local function write_down(rules, outcome)
   counting.decision(outcome.limit, name_of(outcome))
   counting.decider(outcome.by)
+  hot.count(outcome.limit, outcome.client, not outcome.allowed)
   if rules.decision_log then
     decisions.add(rules, outcome)
   end
@@ -101,6 +103,7 @@ local function judge_one(rules, limit)
   if is_plain(rules, subject.limit, allowed, delay) then
     counting.decision(subject.limit, "allowed")
     counting.decider("store")
+    hot.count(subject.limit, subject.client, false)
     answers.describe_one(subject.limit, remaining, reset, rules.fields)
     return nothing
   end
@@ -209,7 +212,19 @@ end
 --- Answers with the metrics.
 function M.metrics()
   ngx.header["Content-Type"] = "text/plain; version=0.0.4"
-  ngx.print(metrics.page())
+  ngx.print(metrics.page(), hot.gauges(in_force.current))
+end
+
+--- Answers with who asks most and who is rejected most.
+function M.hot_keys()
+  ngx.header["Content-Type"], ngx.header["Cache-Control"] = "application/json", "no-store"
+  ngx.print(hot.json(in_force.current))
+end
+
+--- Answers with the page that shows that.
+function M.page()
+  ngx.header["Content-Type"], ngx.header["X-Frame-Options"] = "text/html; charset=utf-8", "DENY"
+  ngx.print(hot.page())
 end
 
 -- Life of a worker. --------------------------------------------------------------------------------------------------
@@ -231,6 +246,15 @@ local function allow_long_traces()
   require("jit.opt").start("maxrecord=16000", "maxtrace=8000", "maxirconst=2000")
 end
 
+-- Counts of what should never happen are there from the start: an alert sees the first of them only if there was a 0 before.
+local function count_from_zero()
+  for _, series in ipairs({
+    "ratelimit_faults_total", "ratelimit_refused_keys_total", metrics.series("ratelimit_plan_reloads_total", "result", "bad"),
+  }) do
+    metrics.add(series, 0)
+  end
+end
+
 --- Reads the rules; called once before the workers start. Bad ones stop nginx from starting.
 function M.start(path)
   allow_long_traces()
@@ -240,12 +264,17 @@ function M.start(path)
     end
   end
   memory.share()
-  in_force.start(path, asking.prepare)
+  count_from_zero()
+  in_force.start(path, function(rules)
+    asking.prepare(rules)
+    hot.prepare(rules)
+  end)
 end
 
 --- Starts the timers of a worker.
 function M.work()
   every(0.5, metrics.flush)
+  every(1, hot.publish)
   every(0.2, function()
     decisions.flush(in_force.current)
   end)
