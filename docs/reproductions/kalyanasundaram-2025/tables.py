@@ -11,16 +11,19 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from patternbench.ratelimit.plan.accuracy_map import Map, MapLease, scenarios
 from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.records.simulated import JudgeSummary
 from patternbench.ratelimit.report import section, tables
-from patternbench.ratelimit.report.tables import BALANCERS, BY, PER_REQUEST
+from patternbench.ratelimit.report.tables import BALANCERS, BY, NONE, PER_REQUEST
 from patternbench.ratelimit.simulate.simulator import simulate
 from patternbench.records.folder import RunFolder
+from patternbench.study.limiter import LEASE_HOLDERS
 from patternbench.study.units import Duration
 
 HERE = Path(__file__).parent
@@ -86,7 +89,7 @@ def judged(run: RunFolder) -> pd.DataFrame:
     found = simulated.read(run)
     answers = found.rounds if found else {}
     for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
-        rows[name] = [answers.get(str(number), {}).get(field) for number in rows["round"]]
+        rows[name] = [getattr(answers.get(str(number)), field, None) for number in rows["round"]]
     rows.attrs = {}
     return rows
 
@@ -110,8 +113,8 @@ def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
         "away": leases(counted),
         f"Leases at the paper's limit and window, the store 25 ms away, that hold for {HELD_S} s ({len(leased)} "
         f"rounds, {int(leased['valid'].sum())} of them valid)": long_leases(long),
-        "The same clients, simulated: percent of requests that wait for the store, and that deviate, by how long a "
-        "lease holds": by_length(),
+        "The published mix of users, simulated: percent of requests that wait for the store, and that deviate, by how "
+        "long a lease holds and who holds it": by_length(),
         "Measured and simulated deviation on the same requests, percent of requests": beside(counted),
     }
     return [f"**{title}**\n\n{markdown(table)}\n" for title, table in parts.items()]
@@ -202,10 +205,10 @@ def simulated_at_their_scale() -> dict[tuple[str, str], float]:
     answers = simulate(planned)
     ways = {"request": PER_REQUEST, "lazy": "lazy lease", "eager": "eager lease"}
     found = {
-        (each["algorithm"].replace("_", " "), ways[each["synchronisation"]]): answer["measured"]["client_mean"]
+        (each["algorithm"].replace("_", " "), ways[each["synchronisation"]]): answer.measured.client_mean
         for each, answer in zip(planned, answers, strict=True)
     }
-    return found | {(name, PER_REQUEST): summary["client_mean"] for name, summary in answers[0]["scale"].items()}
+    return found | {(name, PER_REQUEST): summary.client_mean for name, summary in answers[0].scale.items()}
 
 
 def by_store(rows: pd.DataFrame) -> pd.DataFrame:
@@ -267,12 +270,12 @@ def long_leases(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def long_lease(rows: pd.DataFrame, cost: pd.Series) -> dict[str, str]:
-    mine = like(rows, algorithm=cost["algorithm"], synchronisation=cost["synchronisation"])
+    mine = like(rows, algorithm=cost["algorithm"], synchronisation=cost["synchronisation"], also=cost["also"])
     measured = {name: mine[f"{BALANCERS}.measured.{name}"].median() for name in MEASURES}
     limits = "" if pd.isna(cost["low"]) else f" ({cost['low']:.1f} to {cost['high']:.1f})"
     return {
         "algorithm": cost["algorithm"],
-        "synchronisation": cost["synchronisation"],
+        "synchronisation": cost["synchronisation"] + ("" if cost["also"] == NONE else f", {cost['also']}"),
         "added, ms": f"{cost['overhead']:.1f}{limits}",
         "waited for the store, % (simulated)": f"{mine['asked'].median():.0f}",
         "deviation, % of requests": f"{measured['deviation']:.2f}",
@@ -284,23 +287,23 @@ def long_lease(rows: pd.DataFrame, cost: pd.Series) -> dict[str, str]:
 
 def by_length() -> pd.DataFrame:
     """Leases of several lengths for the paper's clients, behind two balancers of two workers, in simulated time."""
-    ways = [(name, way) for name in ("fixed_window", "sliding_window_log", "token_bucket") for way in ("lazy", "eager")]
-    planned = [lengthy(name, way, length) for name, way in ways for length in LENGTHS_S]
-    answers = iter(simulate([{**each, "id": place} for place, each in enumerate(planned)]))
+    ways = list(product(("fixed_window", "sliding_window_log", "token_bucket"), ("lazy", "eager"), LEASE_HOLDERS))
+    planned = [lengthy(*way, length) for way in ways for length in LENGTHS_S]
+    answers = iter(simulate([{**scenario, "id": number} for number, scenario in enumerate(planned)]))
     lines = []
-    for name, way in ways:
-        cells = {f"{length} s": waiting(next(answers)["measured"]) for length in LENGTHS_S}
-        lines.append({"algorithm": name.replace("_", " "), "synchronisation": f"{way} lease", **cells})
+    for name, way, holder in ways:
+        cells = {f"{length} s": waiting(next(answers).measured) for length in LENGTHS_S}
+        lines.append({"algorithm": name.replace("_", " "), "lease": f"{way}, of each {holder}", **cells})
     return pd.DataFrame(lines)
 
 
-def waiting(measured: dict[str, float]) -> str:
-    return f"{measured['asked_store']:.0f}, {measured['deviation']:.2f}"
+def waiting(measured: JudgeSummary) -> str:
+    return f"{measured.asked_store:.0f}, {measured.deviation:.2f}"
 
 
-def lengthy(algorithm: str, way: str, length_s: int) -> dict[str, object]:
+def lengthy(algorithm: str, way: str, holder: str, length_s: int) -> dict[str, object]:
     one = next(each for each in scenarios(replace(PAPER_SCALE, burst=20)) if each["algorithm"] == algorithm)
-    lease = {"size": "static", "share": 0.5, "most": 1_000_000, "expires_us": length_s * 1_000_000}
+    lease = {"size": "static", "share": 0.5, "most": 1_000_000, "expires_us": length_s * 1_000_000, "holder": holder}
     return {**one, "synchronisation": way, "lease": lease, "balancers": 4, "workers": 2}
 
 
