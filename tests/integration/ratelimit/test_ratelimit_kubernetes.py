@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
+import jsonschema
 import pytest
-import yaml
 from ratelimit_rig import FILTER, Nginx, free_port, running
+from ruamel.yaml import YAML
 
 MANIFESTS = FILTER.parent / "kubernetes"
 FILES = sorted(MANIFESTS.glob("*.yaml"))
-VERSIONS = ("1.29", "1.33")
+SCHEMA = json.loads((MANIFESTS / "schema.json").read_text(encoding="utf-8"))
 
 
 def objects(*files: Path) -> Iterator[dict[str, Any]]:
     for file in files or FILES:
-        yield from yaml.safe_load_all(file.read_text(encoding="utf-8"))
+        yield from YAML(typ="safe").load_all(file.read_text(encoding="utf-8"))
 
 
 def the(kind: str, name: str = "nginx-ratelimit") -> dict[str, Any]:
@@ -26,20 +26,23 @@ def the(kind: str, name: str = "nginx-ratelimit") -> dict[str, Any]:
     return one
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_every_object_fits_the_schema_of_kubernetes(version: str) -> None:
+def problems(one: dict[str, Any]) -> list[str]:
+    return [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(one)]
+
+
+def test_every_object_fits_the_schema_of_kubernetes() -> None:
     kinds = [one["kind"] for one in objects()]
     assert sorted(kinds) == ["ConfigMap", "Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service", "Service"]
-    for one in objects():
-        kubernetes_validate.validate(one, version, strict=True)
+    assert [problems(one) for one in objects()] == [[]] * len(kinds)
 
 
-@pytest.mark.parametrize("spoilt", [{"replicas": "two"}, {"replica": 2}, {"selector": None}])
+@pytest.mark.parametrize("spoilt", [{"replicas": "two"}, {"replica": 2}, {"strategy": {"rollingUpdates": {}}}])
 def test_a_manifest_that_is_wrong_is_refused(spoilt: dict[str, object]) -> None:
     deployment = the("Deployment")
     deployment["spec"] |= spoilt
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(deployment, VERSIONS[-1], strict=True)
+    assert problems(deployment)
+    assert problems({**the("Service"), "kind": "Servise"})
+    assert problems({name: value for name, value in the("ConfigMap").items() if name != "metadata"})
 
 
 def test_the_manifests_agree_with_each_other() -> None:

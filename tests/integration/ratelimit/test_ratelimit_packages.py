@@ -82,7 +82,7 @@ def needed(packages: list[Path]) -> list[str]:
     for line in asked("${Package}\t${Pre-Depends}, ${Depends}\t${Provides}"):
         name, wanted, provides = line.split("\t")
         depends[name] = wanted
-        provided |= {other: name for other in names(provides)}
+        provided |= dict.fromkeys(names(provides), name)
     control = [subprocess.check_output(["dpkg-deb", "-f", str(path), "Depends"], text=True) for path in packages]
     waiting, taken = [*ESSENTIAL, *(first for text in control for first in alternatives(text, depends, provided))], []
     while waiting:

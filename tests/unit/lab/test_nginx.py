@@ -154,7 +154,8 @@ def test_limits_say_everything_that_the_rules_of_the_filter_can() -> None:
     requests, logins = rules(limits=LIMITS, balancers=2)["limits"]
     assert requests["cost"] == {"from": "header", "name": "X-Cost", "default": 1, "most": 50}
     assert requests["tiers"] == {"gold": {"limit": 1000, "burst": 200}, "free": {"limit": 10, "window": "10000000us"}}
-    assert requests["lease"] == {"mode": "lazy", "size": "dynamic", "share": 0.2, "most": 10, "expires": "2000000us"}
+    lease = {"mode": "lazy", "size": "dynamic", "share": 0.2, "most": 10, "expires": "2000000us", "holder": "worker"}
+    assert requests["lease"] == lease
     assert Path(requests["tier"]["secret_file"]).is_absolute()
     assert (logins["limit"], requests["limit"]) == (5, 100), "what is in memory is each balancer's part"
 

@@ -28,8 +28,8 @@ local function prepare()
   end
 end
 
-local function load(key, limit)
-  if state:read(key, buffer, bytes) < bytes then
+local function load(key, limit, place)
+  if state:read(place, buffer, bytes) < bytes then
     ffi.fill(buffer, bytes)
   end
   local lease = leases.new(clock.steady())
@@ -43,29 +43,29 @@ local function load(key, limit)
   return lease
 end
 
-local function save(key, limit, lease)
+local function save(limit, lease, place)
   for i, name in ipairs(fields) do
     buffer[i - 1] = lease[name] or 0
   end
-  return (state:write(key, buffer, bytes, (limit.lease.expires + kept_after) / 1000))
+  return (state:write(place, buffer, bytes, (limit.lease.expires + kept_after) / 1000))
 end
 
-local function changed(key, limit, act)
-  local lease = load(key, limit)
+local function changed(key, limit, place, act)
+  local lease = load(key, limit, place)
   local result = act(lease)
-  return save(key, limit, lease) and result or nil
+  return save(limit, lease, place) and result or nil
 end
 
 --- Lets `act(lease)` change the lease of a key, which it must do without yielding.
 -- @return what `act` returns; nil also when the lock was not to be had, or the memory is full: then nothing has changed
 function M.change(key, limit, act)
   prepare()
-  local name = "lease " .. key
-  local stripe = lock.stripe(name)
+  local place = "lease " .. key
+  local stripe = lock.stripe(place)
   if not locks:acquire_one(stripe) then
     return nil
   end
-  local done, result = pcall(changed, name, limit, act)
+  local done, result = pcall(changed, key, limit, place, act)
   locks:release_one(stripe)
   if not done then
     error(result, 0)
