@@ -182,7 +182,7 @@ def test_what_is_installed_serves_and_limits_by_the_sidecar_beside_it(root: Path
     with running(sidecar, nginx):
         ask = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"X-Api-Key": "ann"})
         assert [ask.get("/").status_code for _ in range(5)] == [200, 200, 200, 429, 429]
-        assert "ratelimit_decisions_total" in httpx.get(f"http://127.0.0.1:{metrics}/metrics").text
+        eventually(lambda: "ratelimit_decisions_total" in httpx.get(f"http://127.0.0.1:{metrics}/metrics").text)
         assert "Hot keys" in httpx.get(f"http://127.0.0.1:{metrics}/").text
 
 
