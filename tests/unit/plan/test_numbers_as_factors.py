@@ -107,6 +107,7 @@ def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> 
         number=7,
         warm_up=Duration(0),
         warm_up_requests=None,
+        settles=False,
         time_limit=Duration.parse("1s"),
         inputs=None,
         lateness=None,

@@ -83,7 +83,10 @@ fn cold(finished: &Finished) -> Option<Doubt> {
         value: missing as f64,
         bound: 0.0,
         invalidates: false,
-        message: format!("the warm-up was over after {:.1} s, {why}", finished.warm_up.as_secs_f64()),
+        message: format!(
+            "the warm-up was over after {:.1} s, {why}",
+            finished.warm_up.as_secs_f64()
+        ),
         remedy,
     })
 }

@@ -244,7 +244,10 @@ fn warm_up_end(object: &Object<'_>) -> Option<Option<WarmUpEnd>> {
     match (answers?, settled?) {
         (Some(_), true) => {
             let node = object.get("warm_up_settled")?;
-            node.wrong("false, or no warm_up_requests", "only one of the two can end the warm-up");
+            node.wrong(
+                "false, or no warm_up_requests",
+                "only one of the two can end the warm-up",
+            );
             None
         }
         (Some(count), false) => Some(Some(WarmUpEnd::Answers(count))),

@@ -120,7 +120,8 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_falls_to_a_fifth_is_called_warm_while_it_is_slower_by_half_in_one_of_twenty_rounds_at_most() {
+    fn a_service_that_falls_to_a_fifth_is_called_warm_while_it_is_slower_by_half_in_one_of_twenty_rounds_at_most()
+     {
         let mean = |answer: usize| 5e6 * (1.0 + 4.0 * (-(answer as f64) / 1000.0).exp());
         let early = (0..500)
             .filter(|seed| mean(until_settled(*seed, mean)) > 1.5 * 5e6)
