@@ -76,7 +76,7 @@ def test_a_librarys_client_has_the_strategies_that_its_description_declares(libr
     assert library_client.description["strategies"] == registry.described(library_client.name).strategies
 
 
-def test_a_librarys_client_refuses_what_its_description_says_that_it_refuses(library_client: Client) -> None:
+def test_a_librarys_client_refuses_all_that_its_description_says_that_it_refuses(library_client: Client) -> None:
     declared = {name for limit in registry.limits_of(library_client.name, {}) for name in limit.fields}
     retry = {"max_attempts": 2, "jitter": "none"}
     breaker = {"failure_rate": 50, "slow_call": None, "minimum_calls": 2, "half_open_calls": 1, "scope": "client"}
@@ -90,7 +90,7 @@ def test_a_librarys_client_refuses_what_its_description_says_that_it_refuses(lib
     able = [one for one in strategies if {*one} & {*registry.described(library_client.name).strategies}]
     answers = [httpx.post(f"{library_client.url}/check", json=round_of(strategy)).json() for strategy in able]
     refused = {problem["path"].removesuffix("_us") for answer in answers for problem in answer["problems"]}
-    assert refused == {f"strategy.{name}" for name in declared}
+    assert refused >= {f"strategy.{name}" for name in declared}
 
 
 def round_of(strategy: dict[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,10 @@ class RunningRound:
         self.cpu_us = int((time.process_time() - self._cpu_s) * 1e6)
         self._closing.append(connection)
 
+    async def end(self) -> None:
+        """Wait for the last user."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     def waited_for(self) -> set[asyncio.Task[None]]:
         """The tasks of which the end of the last is the end of the round; nothing while several are at work."""
         at_work = {task for task in self._tasks if not task.done()}
