@@ -43,6 +43,7 @@ class SaysNothing(Step):
 SLOW = (
     Step("clippy", "engine", "cargo clippy --locked --all-targets --jobs 2 --quiet -- -D warnings"),
     Step("luacheck, filter", "filters/nginx-ratelimit", "luacheck --quiet ."),
+    Step("luacheck, bundling filter", "filters/nginx-bundle", "luacheck --quiet ."),
     Step("luacheck, simulator", "filters/simulator", "luacheck --quiet ."),
     SaysNothing("gofmt", "filters/crdt-sidecar", "gofmt -l ."),
     Step("go vet", "filters/crdt-sidecar", "go vet ./..."),

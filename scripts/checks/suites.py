@@ -156,6 +156,7 @@ ALL = (
     Suite("maven, cinema", maven("apps/cinema"), again=True),
     Suite("maven, shop", maven("apps/shop"), again=True),
     Suite("busted, filter", busted("filters/nginx-ratelimit")),
+    Suite("busted, bundling filter", busted("filters/nginx-bundle")),
     Suite("busted, simulator", busted("filters/simulator")),
     Suite("go test, pure", go(*(f"./internal/{name}" for name in PURE_GO))),
     Suite("go test, real parts", go(".", "./internal/gossip", "./internal/resp"), again=True),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from patternbench.lab.launch import Launch
 from patternbench.lab.references import SELF, address_of, part_of, reached, resolved
 
-OWN = {"folder": "/own", "user": "ann", "secret.password": "hidden"}
+OWN = {"folder": "/own", "change": "0", "user": "ann", "secret.password": "hidden"}
 
 
 def settled(launch: Launch, urls: Mapping[str, str]) -> Launch:

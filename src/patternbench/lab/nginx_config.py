@@ -1,4 +1,4 @@
-"""The configuration of an nginx with the rate-limiting filter: the filter's own template, filled."""
+"""An nginx with one of our filters: what it needs, how it is run, and the filter's own template, filled."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from patternbench.lab import filters
+from patternbench.lab import debian, filters
 from patternbench.lab.envoy_config import is_loopback
+from patternbench.lab.launch import ErrorLog, Stop
+from patternbench.lab.needs import Need
 from patternbench.lab.references import part
+from patternbench.study.units import Duration
 
+MODULES = "/usr/lib/nginx/modules"
+LUA_FILES = ("resty/core.lua", "ngx/semaphore.lua", "cjson.so")
+ERRORS = ErrorLog("error.log", r"\[(emerg|alert|crit|error)\]")
+STOP = Stop("SIGQUIT", Duration.parse("5s"))
+"""After SIGQUIT, nginx ends with its open requests, and its workers write what they have to the end."""
 TEMPLATE = filters.FOLDER / "nginx-ratelimit" / "nginx.conf.template"
 UPSTREAM = re.compile(r"^  upstream service \{$.*?^  \}$\n", re.MULTILINE | re.DOTALL)
 LOCATION = re.compile(r"^    location / \{$.*?^    \}$\n", re.MULTILINE | re.DOTALL)
@@ -26,6 +35,25 @@ class Behind:
     urls: Sequence[str]
     ca: str | None = None
     verify: bool = True
+
+
+def need() -> Need:
+    """Nginx with its Lua module and what the filters require in Lua, as Debian packages them."""
+    modules = debian.exists(f"{MODULES}/ndk_http_module.so", f"{MODULES}/ngx_http_lua_module.so")
+    present = debian.find("nginx") is not None and modules and debian.has_lua(*LUA_FILES)
+    packages = ("nginx-light", "libnginx-mod-http-ndk", "libnginx-mod-http-lua", "lua-resty-core", "lua-cjson")
+    return debian.need("nginx with Lua", present, *packages)
+
+
+def command() -> tuple[str, ...]:
+    """Runs nginx in the component's own folder, with the configuration there."""
+    folder = "${self.folder}"
+    return (debian.program("nginx"), "-p", folder, "-c", f"{folder}/nginx.conf", "-e", f"{folder}/{ERRORS.path}")
+
+
+def filled_once(template: Path, behind: Behind, values: Mapping[str, object]) -> str:
+    """A template with one upstream, and its other values."""
+    return _with(template.read_text(encoding="utf-8"), {**_values(behind), **values})
 
 
 def filled(behind: Sequence[Behind], values: Mapping[str, object]) -> str:
@@ -66,6 +94,7 @@ def _values(behind: Behind) -> dict[str, str]:
     servers = (f"server {_address(url)};" for url in behind.urls)
     return {
         "UPSTREAM": "\n    ".join(servers),
+        "PATH": base,
         "BASE": f"{base}$request_uri" if base else "",
         "HOST": "$http_host" if is_loopback(first) else part(first, "address"),
         "SCHEME": "https" if https else "http",

@@ -33,6 +33,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "compose": {"file": str(Path(__file__).absolute()), "services": {"web": 80}},
     "jvm_app": {"jar": str(Path(__file__).absolute()), "class_data_sharing": True},
     "nginx": {"upstream": "shop", "algorithm": "gcra", "store": "redis", "stores": {"redis": "redis"}},
+    "bundler": {
+        "upstream": "shop",
+        "routes": [{"single": "/items/{id}", "bundle": "/items/{ids}", "size": 5, "wait": "2ms"}],
+    },
     "redis": {},
     "postgres": {"databases": {"core": {}, "crm": {"user": "sales"}}},
     "rabbitmq": {},

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, debian, systems
+from patternbench.lab import bench, debian, filters, systems
 from patternbench.lab.components import KINDS, nginx
+from patternbench.lab.nginx_config import LUA_FILES
 
 
 def test_every_component_of_the_shop_says_what_it_needs_and_how_to_get_it() -> None:
@@ -19,14 +20,14 @@ def test_every_component_of_the_shop_says_what_it_needs_and_how_to_get_it() -> N
         assert "type `" in needs[name].how or "install" in needs[name].how, name
 
 
-@pytest.mark.parametrize("lacking", nginx.LUA_FILES)
+@pytest.mark.parametrize("lacking", LUA_FILES)
 def test_nginx_with_lua_is_not_there_without_what_the_filter_requires_in_lua(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lacking: str
 ) -> None:
     monkeypatch.setattr(debian, "find", lambda program: f"/usr/sbin/{program}")
     monkeypatch.setattr(debian, "exists", lambda *_: True)
     monkeypatch.setattr(debian, "LUA", (str(tmp_path / "*" / "5.1"),))
-    for file in nginx.LUA_FILES:
+    for file in LUA_FILES:
         place = tmp_path / "machine" / "5.1" / file
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
@@ -38,12 +39,12 @@ def test_nginx_with_lua_is_not_there_without_what_the_filter_requires_in_lua(
     assert "lua-resty-core" in need.how
 
 
-def test_every_module_that_the_filter_requires_is_its_own_or_looked_for() -> None:
+def test_every_module_that_a_filter_requires_is_its_own_or_looked_for() -> None:
     required = set()
-    for file in (nginx.FILTER / "lua").rglob("*.lua"):
+    for file in filters.FOLDER.glob("nginx-*/lua/**/*.lua"):
         required |= set(re.findall(r'require\("([\w.]+)"\)', file.read_text(encoding="utf-8")))
-    foreign = {name.split(".")[0] for name in required if not name.startswith("ratelimit")}
-    assert foreign - {"bit", "ffi", "jit"} == {Path(file).parts[0].removesuffix(".so") for file in nginx.LUA_FILES}
+    foreign = {name.split(".")[0] for name in required if not name.startswith(("ratelimit", "bundle"))}
+    assert foreign - {"bit", "ffi", "jit"} == {Path(file).parts[0].removesuffix(".so") for file in LUA_FILES}
 
 
 def test_a_store_that_is_not_used_is_not_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

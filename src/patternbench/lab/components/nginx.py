@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.lab import debian, nginx_config
+from patternbench.lab import nginx_config
 from patternbench.lab.component import NOT_IN_USE, Component, Neighbours
 from patternbench.lab.filter_limits import (
     CLOSED,
@@ -28,7 +28,7 @@ from patternbench.lab.filter_limits import (
     refuse_lease,
     refuse_long_log,
 )
-from patternbench.lab.launch import ErrorLog, File, Launch, Stop
+from patternbench.lab.launch import File, Launch
 from patternbench.lab.needs import Need
 from patternbench.lab.nginx_config import Behind
 from patternbench.lab.ready import Port
@@ -39,12 +39,7 @@ from patternbench.study.problems import InputError, Problem, gathered
 from patternbench.study.units import Duration, PositiveDuration
 
 FILTER = nginx_config.TEMPLATE.parent
-MODULES = "/usr/lib/nginx/modules"
-LUA_FILES = ("resty/core.lua", "ngx/semaphore.lua", "cjson.so")
 DECISIONS = "decisions"
-ERRORS = ErrorLog("error.log", r"\[(emerg|alert|crit|error)\]")
-GRACE = Duration.parse("5s")
-"""After SIGQUIT, nginx ends with its open requests, and its workers write their decisions to the end."""
 
 
 class PathRoute(BaseModel):
@@ -116,20 +111,16 @@ class Nginx(Component):
 
     @staticmethod
     def needs() -> list[Need]:
-        """Nginx with its Lua module and what the filter requires in Lua, as Debian packages them."""
-        modules = debian.exists(f"{MODULES}/ndk_http_module.so", f"{MODULES}/ngx_http_lua_module.so")
-        present = debian.find("nginx") is not None and modules and debian.has_lua(*LUA_FILES)
-        packages = ("nginx-light", "libnginx-mod-http-ndk", "libnginx-mod-http-lua", "lua-resty-core", "lua-cjson")
-        return [debian.need("nginx with Lua", present, *packages)]
+        """Nginx with its Lua module and what the filter requires in Lua."""
+        return [nginx_config.need()]
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:
         """The filter's own template filled, and its rules; a limiter's decisions are the log of a round."""
         rules = self.rules(name, neighbours)
-        command = (debian.program("nginx"), "-p", "${self.folder}", "-c", "${self.folder}/nginx.conf")
         return Launch(
             kind=self.kind,
             name=name,
-            command=(*command, "-e", f"${{self.folder}}/{ERRORS.path}"),
+            command=nginx_config.command(),
             files=(
                 File("nginx.conf", self.config(name, neighbours)),
                 File("plan.json", rules),
@@ -138,9 +129,9 @@ class Nginx(Component):
             ports={"http": self.port, "metrics": 0},
             url="http://127.0.0.1:${self.port.http}",
             ready=Port("http"),
-            stop=Stop("SIGQUIT", GRACE),
+            stop=nginx_config.STOP,
             log=DECISIONS if self.acting else "",
-            errors=ERRORS,
+            errors=nginx_config.ERRORS,
         )
 
     @property
@@ -151,7 +142,7 @@ class Nginx(Component):
     def config(self, name: str, neighbours: Neighbours) -> str:
         """The filter's own template, filled; raises InputError listing what is not there."""
         values = {
-            "MODULES": MODULES,
+            "MODULES": nginx_config.MODULES,
             "LUA": FILTER / "lua",
             "USER": getpass.getuser(),
             "WORKERS": self.workers,
