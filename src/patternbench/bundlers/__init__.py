@@ -1,0 +1,1 @@
+"""The observer of bundlers: how many calls they saved."""
