@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,6 +40,7 @@ from patternbench.drivers.engine import EngineDriver
 from patternbench.gateways.statistics import GatewayCounts, counts
 from patternbench.lab import bench, systems
 from patternbench.lab.bench import Bench
+from patternbench.lab.bundles import STATUS
 from patternbench.lab.envoy import GATEWAY
 from patternbench.lab.faults.act import Site
 from patternbench.lab.faults.kinds.crash import Crashing
@@ -136,6 +138,27 @@ def test_a_limit_of_an_instance_is_set_while_it_runs_so_that_two_let_twice_as_mu
     assert employee.get(f"{CUSTOMERS}/c000000002").status_code == 200
     changed(insurance)
     assert {employee.get(f"{POLICIES}/nobody").status_code for _ in range(REQUESTS)} == {404}
+
+
+def test_single_requests_of_a_caller_are_bundled_without_a_start_of_anything_else(
+    insurance: Bench, employee: httpx.Client
+) -> None:
+    changed(insurance, auto_bundle="customers", bundle_size=3, bundle_wait="8s")
+    assert [start.component for start in insurance.started] == ["customer-bundler"]
+    ids = ("c000000001", "c000000002", "nobody")
+    with ThreadPoolExecutor(len(ids)) as clients:
+        answers = [*clients.map(lambda one: employee.get(f"{CUSTOMERS}/{one}"), ids)]
+    assert [answer.status_code for answer in answers] == [200, 200, 404]
+    assert [answer.json().get("customerId") for answer in answers] == [*ids[:2], None]
+    page = httpx.get(f"{insurance.endpoints()[f'customer-bundler.{STATUS}']}/status").json()
+    assert (page["requests"], page["calls"], page["bundled"]) == (3, 1, 3)
+    changed(insurance, auto_bundle="customers", bundle_wait="1ms")
+    assert list(insurance.started) == []
+    alone = employee.get(f"{CUSTOMERS}/c000000001")
+    assert (alone.json(), alone.headers["Content-Type"]) == (answers[0].json(), answers[0].headers["Content-Type"])
+    changed(insurance)
+    assert list(insurance.started) == []
+    assert employee.get(f"{CUSTOMERS}/c000000001").status_code == 200
 
 
 def sidecars() -> list[str]:
