@@ -111,6 +111,16 @@ class StackedRetry(Retry):
         return name == "on" and self.on is None
 
 
+class StackedCircuitBreaker(CircuitBreaker):
+    """A circuit breaker that may choose which failures count; what else fails is a success to it."""
+
+    on: Annotated[list[Failure], Field(min_length=1)] | None = None
+
+    def omits(self, name: str) -> bool:
+        """Without ``on`` every failure counts."""
+        return name == "on" and self.on is None
+
+
 class RetryBudget(Model):
     """Let further attempts through only while there are tokens, which first attempts and time bring."""
 
@@ -157,7 +167,7 @@ class Policy(OneOf):
     deadline: Levels[PositiveDuration] | None = None
     retry: StackedRetry | None = None
     retry_budget: RetryBudget | None = None
-    circuit_breaker: CircuitBreaker | None = None
+    circuit_breaker: StackedCircuitBreaker | None = None
     bulkhead: Bulkhead | None = None
     hedge: Hedge | None = None
     rate_limit: RateLimit | None = None

@@ -66,7 +66,7 @@ strategies:
       - retry: {max_attempts: 4, backoff: {exponential: {initial: 20ms}}, jitter: full, on: [timeout, 429, 500-599]}
       - retry_budget: {ratio: 0.2, min_per_s: 10, capacity: 100}
       - circuit_breaker: {failure_rate: 50, slow_call: {rate: 80, duration: 400ms}, window: {time: 1s},
-          minimum_calls: 20, open_for: 1s, half_open_calls: 5, scope: user}
+          minimum_calls: 20, open_for: 1s, half_open_calls: 5, scope: user, on: [connection_error, 500-599]}
       - rate_limit: {calls: 100, per: 1s, burst: 10, max_wait: 50ms}
       - bulkhead: {max_concurrent: 20, max_waiting: 100}
       - hedge: {delay: 100ms}
@@ -447,6 +447,7 @@ def test_a_stack_becomes_the_engines_with_every_parameter_said() -> None:
                 "open_for_us": 1_000_000,
                 "half_open_calls": 5,
                 "scope": "user",
+                "on": ["connection_error", "500-599"],
             }
         },
         {"rate_limit": {"calls": 100, "per_us": 1_000_000, "burst": 10, "max_wait_us": 50_000, "scope": "client"}},

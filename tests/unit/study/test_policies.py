@@ -20,6 +20,7 @@ workload: {open: {rate: 5, duration: 1s}}
 strategies:
   - {client: native, baseline: {}}
 """
+BREAKER = "circuit_breaker: {failure_rate: 50, window: {calls: 5}, minimum_calls: 5, open_for: 1s, half_open_calls: 1"
 RETRY = "retry: {max_attempts: 3, backoff: {fixed: {delay: 1ms}}}"
 
 
@@ -75,9 +76,18 @@ def test_a_second_policy_of_a_kind_is_a_factor_of_its_own() -> None:
     ]
 
 
-def test_what_a_retry_tries_again_is_a_list_and_no_factor() -> None:
-    found = plan("stack: [{retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}, on: [timeout, 429, 500-599]}}]")
-    assert list(found.factors) == ["client", "strategy"]
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}, on: [timeout, 429, 500-599]}",
+        f"{BREAKER}, on: [timeout, 429, 500-599]}}",
+    ],
+)
+def test_which_failures_a_policy_acts_on_is_a_list_and_no_factor(policy: str) -> None:
+    plain = policy.replace(", on: [timeout, 429, 500-599]", "")
+    acting = plan(f"stack: [{{{policy}}}]")
+    assert list(acting.factors) == ["client", "strategy"]
+    assert acting.scenarios[1].id != plan(f"stack: [{{{plain}}}]").scenarios[1].id
 
 
 @pytest.mark.parametrize(
@@ -100,6 +110,8 @@ def test_what_a_retry_tries_again_is_a_list_and_no_factor() -> None:
             "strategies[1].stack[0].retry.on[0]",
             "'timeout'",
         ),
+        (f"[{{{BREAKER}, on: [often]}}}}]", "strategies[1].stack[0].circuit_breaker.on[0]", "'timeout'"),
+        (f"[{{{BREAKER}, on: []}}}}]", "strategies[1].stack[0].circuit_breaker.on", "at least 1 entry"),
     ],
 )
 def test_a_stack_that_makes_no_sense_is_refused_with_its_place(stack: str, path: str, says: str) -> None:

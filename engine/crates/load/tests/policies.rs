@@ -195,6 +195,17 @@ fn every_user_has_a_breaker_of_its_own_when_asked() {
 }
 
 #[test]
+fn a_breaker_lets_failures_pass_that_it_does_not_count() {
+    let server = Server::start(|_| status(429, "", ""));
+    let mut lenient = breaker(2, 60_000_000);
+    lenient["circuit_breaker"]["on"] = json!(["timeout", "connection_error", "500-599"]);
+    let outcome = run(&guarded(&server, calls(1, 5), json!([lenient])));
+    assert_eq!((server.count(), outcome.with("rejected").len()), (5, 0));
+    let strict = run(&guarded(&server, calls(1, 5), json!([breaker(2, 60_000_000)])));
+    assert_eq!((server.count(), strict.with("rejected").len()), (7, 3));
+}
+
+#[test]
 fn arrivals_that_are_rejected_are_rows_too() {
     let server = busy();
     let workload = json!({"open": {"schedule": {"constant": {"rate": 200}}, "calls": 20, "users": 4}});
@@ -527,7 +538,7 @@ fn what_is_wrong_with_policies_is_listed_at_once() {
     let wrong = json!([
         {"retry_budget": {"ratio": 0.1, "capacity": 1}},
         {"retry": {"max_attempts": 0, "backoff": {"fixed": {"delay": 1}}, "jitter": 2, "on": ["never"]}},
-        {"circuit_breaker": {"failure_rate": 0, "window": {"calls": 5}, "minimum_calls": 6, "open_for_us": 1, "half_open_calls": 1}},
+        {"circuit_breaker": {"failure_rate": 0, "window": {"calls": 5}, "minimum_calls": 6, "open_for_us": 1, "half_open_calls": 1, "on": [429, "any"]}},
         {"hope": {}},
         {"timeout": {"after_us": "1s"}},
     ]);
@@ -544,6 +555,7 @@ fn what_is_wrong_with_policies_is_listed_at_once() {
         "policies[1].retry.on[0]",
         "policies[2].circuit_breaker.failure_rate",
         "policies[2].circuit_breaker.minimum_calls",
+        "policies[2].circuit_breaker.on[1]",
         "policies[3].hope",
         "policies[4].timeout.after_us",
     ] {

@@ -1,7 +1,7 @@
 //! Whether to try again after a failure, and when.
 
 use crate::backoff::{Backoff, Jitter};
-use crate::outcome::{Failure, Kind};
+use crate::outcome::{Failure, Failures, Kind};
 use rand_core::Rng;
 use std::time::{Duration, SystemTime};
 
@@ -15,50 +15,10 @@ pub struct Config {
     /// What chance does to them.
     pub jitter: Jitter,
     /// What is tried again.
-    pub on: Retried,
+    pub on: Failures,
     /// The longest wish of a server (`Retry-After` on 429 and 503) that is granted; with a longer one it gives up,
     /// since coming back earlier is what the server asked not to do. `None` leaves such wishes unheard.
     pub retry_after_max_us: Option<u64>,
-}
-
-/// Which failures are tried again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retried {
-    /// Ranges of statuses, both ends included.
-    pub statuses: Vec<(u16, u16)>,
-    /// Answers that were not expected for another reason than their status.
-    pub unexpected: bool,
-    /// Attempts without an answer in time.
-    pub timeouts: bool,
-    /// Attempts whose connection failed.
-    pub connection_errors: bool,
-}
-
-impl Retried {
-    /// Every failure.
-    #[must_use]
-    pub fn all() -> Self {
-        Self {
-            statuses: vec![(0, u16::MAX)],
-            unexpected: true,
-            timeouts: true,
-            connection_errors: true,
-        }
-    }
-
-    /// Whether a failure of this kind is tried again.
-    #[must_use]
-    pub fn includes(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Status(status) => self
-                .statuses
-                .iter()
-                .any(|(low, high)| (*low..=*high).contains(&status)),
-            Kind::Unexpected => self.unexpected,
-            Kind::Timeout => self.timeouts,
-            Kind::Connection => self.connection_errors,
-        }
-    }
 }
 
 impl Config {

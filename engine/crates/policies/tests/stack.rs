@@ -1,8 +1,7 @@
 //! Calls on their way through any stack, under any course of events.
 
 use patternbench_policies::backoff::{Backoff, Jitter};
-use patternbench_policies::outcome::{Failure, Kind, Outcome};
-use patternbench_policies::retry::Retried;
+use patternbench_policies::outcome::{Failure, Failures, Kind, Outcome};
 use patternbench_policies::shared::Scope;
 use patternbench_policies::stack::{Call, Decision, Policy, Stack, Turn, Why, idle_budgets, most_attempts};
 use patternbench_policies::{breaker, budget, bulkhead, deadline, hedge, rate_limit, retry, timeout};
@@ -17,7 +16,7 @@ fn retry(max_attempts: u32, delay_us: u64) -> Policy {
         max_attempts,
         backoff: Backoff::Fixed { delay_us },
         jitter: Jitter::None,
-        on: Retried::all(),
+        on: Failures::all(),
         retry_after_max_us: Some(1_000),
     })
 }
@@ -39,7 +38,15 @@ fn breaker_with(calls: u32, half_open_calls: u32) -> Policy {
         open_for_us: 100,
         half_open_calls,
     };
-    Policy::CircuitBreaker(Scope::Client, config)
+    Policy::CircuitBreaker(Scope::Client, config, Failures::all())
+}
+
+/// A breaker that opens with the first failure that it counts.
+fn breaker_on(counted: Failures) -> Policy {
+    let Policy::CircuitBreaker(scope, config, _) = breaker_of(1) else {
+        unreachable!("it is one")
+    };
+    Policy::CircuitBreaker(scope, config, counted)
 }
 
 fn bulkhead(max_concurrent: u32, max_waiting: u32, max_wait_us: Option<u64>) -> Policy {
@@ -343,6 +350,48 @@ fn a_probe_that_a_policy_further_in_rejects_leaves_its_place() {
     client.begin(1);
     client.begin(2);
     assert_eq!(client.stack.acted(), [0, 2]);
+}
+
+#[test]
+fn a_breaker_opens_on_the_failures_that_it_counts_and_on_no_other() {
+    let servers_own = Failures {
+        statuses: vec![(500, 599)],
+        timeouts: false,
+        ..Failures::all()
+    };
+    for (ending, rejects) in [
+        (Outcome::failed(Kind::Status(429)), false),
+        (Outcome::failed(Kind::Status(503)), true),
+        (Outcome::failed(Kind::Connection), true),
+    ] {
+        let mut client = Client::new(vec![breaker_on(servers_own.clone())], 2);
+        client.begin(0);
+        client.end(ending);
+        client.begin(1);
+        assert_eq!(client.sent[1] == 0, rejects, "{ending:?}");
+    }
+    let mut client = Client::new(vec![timeout(10), breaker_on(servers_own)], 2);
+    client.begin(0);
+    client.pass_until(10);
+    client.begin(1);
+    assert_eq!(client.sent[1], 1, "a time-out is not counted");
+}
+
+#[test]
+fn a_probe_that_fails_as_is_not_counted_closes_the_breaker() {
+    let counted = Failures {
+        statuses: vec![(500, 599)],
+        ..Failures::all()
+    };
+    let mut client = Client::new(vec![breaker_on(counted)], 4);
+    client.begin(0);
+    client.end(busy());
+    client.pass_until(100);
+    client.begin(1);
+    client.end(Outcome::failed(Kind::Status(429)));
+    client.begin(2);
+    client.begin(3);
+    assert_eq!((client.sent[2], client.sent[3]), (1, 1));
 }
 
 #[test]

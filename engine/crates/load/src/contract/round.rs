@@ -2,7 +2,7 @@
 
 use super::request::{request, target};
 use crate::job::fields::{Node, Problems, positive_time, time};
-use crate::job::policies::{circuit_breaker, plain_retry};
+use crate::job::policies::{plain_breaker, plain_retry};
 use crate::job::{
     Closed, Expectation, Feeder, Filled, Group, Job, Journey, Lateness, Step, StepRequest, Until, Workload,
 };
@@ -115,7 +115,7 @@ fn strategy(node: &Node<'_>) -> Option<Vec<Policy>> {
     match name {
         "baseline" => node.object(&[]).map(|_| Vec::new()),
         "retry" => retry(&node).map(|policy| vec![policy]),
-        _ => circuit_breaker(&node).map(|policy| vec![policy]),
+        _ => plain_breaker(&node).map(|policy| vec![policy]),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::fields::{Node, Object, all, few, positive_us, status_range, time_us};
 use patternbench_policies::backoff::{Backoff, Jitter};
-use patternbench_policies::retry::Retried;
+use patternbench_policies::outcome::Failures;
 use patternbench_policies::shared::Scope;
 use patternbench_policies::stack::{MOST_ATTEMPTS, Policy, idle_budgets, most_attempts};
 use patternbench_policies::{breaker, budget, bulkhead, deadline, hedge, rate_limit, retry, timeout};
@@ -93,7 +93,7 @@ fn after(node: &Node<'_>) -> Option<u64> {
 fn retry(node: &Node<'_>) -> Option<Policy> {
     let object = node.object(&["max_attempts", "backoff", "jitter", "on", "retry_after_max_us"])?;
     let plain = plain(&object);
-    let on = object.or("on", Retried::all(), retried);
+    let on = object.or("on", Failures::all(), failures);
     let retry_after = object.or("retry_after_max_us", RETRY_AFTER_MAX_US, time_us);
     Some(Policy::Retry(retry::Config {
         on: on?,
@@ -116,7 +116,7 @@ fn plain(object: &Object<'_>) -> Option<retry::Config> {
         max_attempts: max_attempts?,
         backoff: backoff?,
         jitter: jitter?,
-        on: Retried::all(),
+        on: Failures::all(),
         retry_after_max_us: None,
     })
 }
@@ -174,9 +174,9 @@ fn jitter(node: &Node<'_>) -> Option<Jitter> {
     found.map(|(_, jitter)| *jitter)
 }
 
-/// Which failures are tried again: names of failures, statuses, ranges of statuses.
-fn retried(node: &Node<'_>) -> Option<Retried> {
-    let mut retried = Retried {
+/// Some of the failures: their names, statuses, ranges of statuses.
+fn failures(node: &Node<'_>) -> Option<Failures> {
+    let mut chosen = Failures {
         statuses: Vec::new(),
         unexpected: false,
         timeouts: false,
@@ -185,11 +185,11 @@ fn retried(node: &Node<'_>) -> Option<Retried> {
     let mut wrong = false;
     for entry in few(node)? {
         match entry.value.as_str() {
-            Some("timeout") => retried.timeouts = true,
-            Some("connection_error") => retried.connection_errors = true,
-            Some("expectation_failed") => retried.unexpected = true,
+            Some("timeout") => chosen.timeouts = true,
+            Some("connection_error") => chosen.connection_errors = true,
+            Some("expectation_failed") => chosen.unexpected = true,
             _ => match status_range(entry.value) {
-                Some(range) => retried.statuses.push(range),
+                Some(range) => chosen.statuses.push(range),
                 None => {
                     wrong = true;
                     entry.wrong(
@@ -200,7 +200,7 @@ fn retried(node: &Node<'_>) -> Option<Retried> {
             },
         }
     }
-    (!wrong).then_some(retried)
+    (!wrong).then_some(chosen)
 }
 
 fn retry_budget(node: &Node<'_>) -> Option<Policy> {
@@ -217,24 +217,41 @@ fn retry_budget(node: &Node<'_>) -> Option<Policy> {
     Some(Policy::RetryBudget(scope?, config))
 }
 
-pub fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
-    let object = node.object(&[
-        "failure_rate",
-        "slow_call",
-        "window",
-        "minimum_calls",
-        "open_for_us",
-        "half_open_calls",
-        "scope",
-    ])?;
+/// What a breaker is told, and what else one in a stack is.
+const BREAKER: [&str; 7] = [
+    "failure_rate",
+    "slow_call",
+    "window",
+    "minimum_calls",
+    "open_for_us",
+    "half_open_calls",
+    "scope",
+];
+const COUNTED: &str = "on";
+
+fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
+    let object = node.object(&[BREAKER.as_slice(), &[COUNTED]].concat())?;
+    let breaker = breaker(&object);
+    let counted = object.or(COUNTED, Failures::all(), failures);
+    let (scope, config) = breaker?;
+    Some(Policy::CircuitBreaker(scope, config, counted?))
+}
+
+/// A breaker that counts every failure.
+pub fn plain_breaker(node: &Node<'_>) -> Option<Policy> {
+    let (scope, config) = breaker(&node.object(&BREAKER)?)?;
+    Some(Policy::CircuitBreaker(scope, config, Failures::all()))
+}
+
+fn breaker(object: &Object<'_>) -> Option<(Scope, breaker::Config)> {
     let failure_rate = object.need("failure_rate", percent);
     let slow_call = object.maybe("slow_call", slow_call);
     let window = object.need("window", window);
     let minimum_calls = object.need("minimum_calls", count);
     let open_for_us = object.need("open_for_us", positive_us);
     let half_open_calls = object.need("half_open_calls", count);
-    let scope = scope(&object);
-    fits_window(&object, window, minimum_calls)?;
+    let scope = scope(object);
+    fits_window(object, window, minimum_calls)?;
     let config = breaker::Config {
         failure_rate: failure_rate?,
         slow_call: slow_call?,
@@ -243,7 +260,7 @@ pub fn circuit_breaker(node: &Node<'_>) -> Option<Policy> {
         open_for_us: open_for_us?,
         half_open_calls: half_open_calls?,
     };
-    Some(Policy::CircuitBreaker(scope?, config))
+    Some((scope?, config))
 }
 
 /// With fewer results in the window than it takes to judge, a breaker would never open.

@@ -4,7 +4,7 @@ use super::call::{Call, Frame, State};
 use super::decision::{Decision, Turn, Why};
 use super::layers::{Layer, Waiter};
 use crate::breaker::{Breaker, Ticket};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, Failures, Kind, Outcome};
 use rand_core::Rng;
 
 /// How a frame comes to its end.
@@ -100,8 +100,9 @@ impl Call {
             (State::Attempt, _, Ending::Cancelled(why)) => {
                 turn.decisions.push(Decision::Cancel { frame: id, why });
             }
-            (State::Breaker { ticket, since_us }, Some(Layer::Breaker(breaker)), ending) => {
-                report(breaker.of(self.user), ticket, since_us, turn.now_us, ending);
+            (State::Breaker { ticket, since_us }, Some(Layer::Breaker(breaker, counted)), ending) => {
+                let verdict = verdict(ending, counted);
+                report(breaker.of(self.user), ticket, since_us, turn.now_us, verdict);
             }
             (State::Inside, Some(Layer::Bulkhead(bulkhead, _)), _) => {
                 turn.stack.granted.extend(bulkhead.of(self.user).leave());
@@ -125,14 +126,20 @@ fn next_try(layer: &Layer, failed: u32, failure: Failure, now_us: u64, rng: &mut
     Some(now_us.saturating_add(pause_us))
 }
 
+/// Whether an ending is a success to a breaker that counts these failures; `None` where it says nothing.
+fn verdict(ending: Ending, counted: &Failures) -> Option<bool> {
+    match ending {
+        Ending::Ended(Outcome::Rejected) | Ending::Cancelled(Why::Superseded) => None,
+        Ending::Ended(Outcome::Good) => Some(true),
+        Ending::Ended(Outcome::Failed(failure)) => Some(!counted.includes(failure.kind)),
+        Ending::Cancelled(Why::TimedOut) => Some(!counted.includes(Kind::Timeout)),
+    }
+}
+
 /// Tells a breaker how a call that it let through ended.
-fn report(breaker: &mut Breaker, ticket: Ticket, since_us: u64, now_us: u64, ending: Ending) {
-    let success = match ending {
-        Ending::Ended(Outcome::Rejected) | Ending::Cancelled(Why::Superseded) => {
-            return breaker.forget(ticket);
-        }
-        Ending::Ended(outcome) => outcome == Outcome::Good,
-        Ending::Cancelled(Why::TimedOut) => false,
-    };
-    breaker.record(ticket, now_us, now_us.saturating_sub(since_us), success);
+fn report(breaker: &mut Breaker, ticket: Ticket, since_us: u64, now_us: u64, verdict: Option<bool>) {
+    match verdict {
+        Some(success) => breaker.record(ticket, now_us, now_us.saturating_sub(since_us), success),
+        None => breaker.forget(ticket),
+    }
 }

@@ -83,7 +83,7 @@ impl Call {
                 Step::Into(State::Retry { failed: 0, last }, None, bound_us)
             }
             Layer::Budget(budget) => spend(budget.of(user), now_us, self.sent > 0),
-            Layer::Breaker(breaker) => match breaker.of(user).admit(now_us) {
+            Layer::Breaker(breaker, _) => match breaker.of(user).admit(now_us) {
                 Admission::Admitted(ticket) => {
                     let since_us = now_us;
                     Step::Into(State::Breaker { ticket, since_us }, None, bound_us)

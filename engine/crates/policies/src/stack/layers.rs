@@ -4,6 +4,7 @@ use super::policy::Policy;
 use crate::breaker::{self, Breaker};
 use crate::budget::{self, Budget};
 use crate::bulkhead::{self, Bulkhead};
+use crate::outcome::Failures;
 use crate::rate_limit::{self, RateLimit};
 use crate::shared::Shared;
 use crate::{deadline, hedge, retry, timeout};
@@ -29,7 +30,7 @@ pub(super) enum Layer {
     Deadline(deadline::Config),
     Retry(retry::Config),
     Budget(Shared<budget::Config, Budget>),
-    Breaker(Shared<breaker::Config, Breaker>),
+    Breaker(Shared<breaker::Config, Breaker>, Failures),
     Bulkhead(Shared<bulkhead::Config, Bulkhead<Waiter>>, Option<u64>),
     Hedge(hedge::Config),
     RateLimit(Shared<rate_limit::Config, RateLimit>),
@@ -42,7 +43,9 @@ impl Layer {
             Policy::Deadline(config) => Self::Deadline(config),
             Policy::Retry(config) => Self::Retry(config),
             Policy::RetryBudget(scope, config) => Self::Budget(Shared::new(scope, config, Budget::new)),
-            Policy::CircuitBreaker(scope, config) => Self::Breaker(Shared::new(scope, config, Breaker::new)),
+            Policy::CircuitBreaker(scope, config, counted) => {
+                Self::Breaker(Shared::new(scope, config, Breaker::new), counted)
+            }
             Policy::Bulkhead(scope, config) => {
                 Self::Bulkhead(Shared::new(scope, config, Bulkhead::new), config.max_wait_us)
             }

@@ -7,8 +7,8 @@
 //! - A policy guards all that stand after it: a timeout before a retry bounds all attempts together, after it each of them.
 //! - A rejection is never tried again. A call that was rejected after a failed attempt ends with that failure.
 //! - A pause that would outlast a timeout or deadline around it is not begun: the call ends at once.
-//! - A breaker counts what a timeout or deadline around it ended as a failure; rejections further in, and attempts that
-//!   lost against another, don't count for it.
+//! - A breaker counts what a timeout or deadline around it ended as a failure, where it counts time-outs at all; rejections
+//!   further in, and attempts that lost against another, don't count for it.
 
 mod call;
 mod decision;

@@ -1,5 +1,6 @@
 //! The policies that a stack may hold.
 
+use crate::outcome::Failures;
 use crate::shared::Scope;
 use crate::{breaker, budget, bulkhead, deadline, hedge, rate_limit, retry, timeout};
 
@@ -17,8 +18,8 @@ pub enum Policy {
     Retry(retry::Config),
     /// See [`budget`].
     RetryBudget(Scope, budget::Config),
-    /// See [`breaker`].
-    CircuitBreaker(Scope, breaker::Config),
+    /// See [`breaker`]; what is none of the failures that it counts is a success to it.
+    CircuitBreaker(Scope, breaker::Config, Failures),
     /// See [`bulkhead`].
     Bulkhead(Scope, bulkhead::Config),
     /// See [`hedge`].
