@@ -2,6 +2,7 @@ package io.patternbench.cinema.registry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.netflix.eureka.EurekaServerContext;
 import java.time.Duration;
 import java.util.Map;
 import org.awaitility.Awaitility;
@@ -18,9 +19,10 @@ import org.springframework.http.RequestEntity;
 /** Eureka as it is set up here, by the calls that its clients make. */
 @SpringBootTest(
     webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT,
-    properties = "EVICT_EVERY_MS=50")
+    properties = {"EVICT_EVERY_MS=50", "PORT=8762"})
 class RegistryTest {
   @Autowired private TestRestTemplate registry;
+  @Autowired private EurekaServerContext server;
 
   @Test
   void whoeverRegistersIsToldOfAtOnce() {
@@ -47,6 +49,11 @@ class RegistryTest {
   void itsPageShowsWhoIsThere() {
     register("shown", 90);
     assertThat(registry.getForObject("/", String.class)).contains("SHOWN");
+  }
+
+  @Test
+  void whateverItsPortItPassesNothingOnToAnotherRegistry() {
+    assertThat(server.getPeerEurekaNodes().getPeerEurekaNodes()).isEmpty();
   }
 
   private HttpStatusCode registered(String service) {
