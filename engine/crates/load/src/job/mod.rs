@@ -18,7 +18,7 @@ pub use workload::{Arrivals, Closed, Late, Open, Pace, Turn, Until, Workload};
 
 use crate::units::Nanos;
 use context::Context;
-use fields::{LONGEST_US, Node, Problems, all, few, positive_time, time};
+use fields::{LONGEST_US, Node, Object, Problems, all, few, positive_time, time};
 use patternbench_policies::stack::Policy;
 use patternbench_schedule::Problem;
 use patternbench_wire::{Limits, Target, TlsSettings};

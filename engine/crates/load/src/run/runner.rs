@@ -6,6 +6,7 @@ use super::session::{GroupState, Session};
 use super::spread::Spread;
 use super::timers::Timers;
 use super::trace::Trace;
+use super::warm_up::WarmUp;
 use super::wires::{Attempt, Wires};
 use super::world::World;
 use crate::job::Job;
