@@ -94,12 +94,12 @@ class WarmUp(Model):
         return self
 
 
-def _ended_by(value: object) -> Literal["time", "answers"]:
-    return "answers" if isinstance(value, (dict, WarmUp)) else "time"
+def _ended_by(value: object) -> Literal["time", "WarmUp"]:
+    return "WarmUp" if isinstance(value, (dict, WarmUp)) else "time"
 
 
 DeclaredWarmUp = Annotated[
-    Annotated[Duration, Tag("time")] | Annotated[WarmUp, Tag("answers")], Discriminator(_ended_by)
+    Annotated[Duration, Tag("time")] | Annotated[WarmUp, Tag("WarmUp")], Discriminator(_ended_by)
 ]
 
 

@@ -83,10 +83,10 @@ fn a_warm_up_until_the_service_has_settled_outlasts_its_fall_and_little_more() {
     let closed = json!({"closed": {"users": 1}});
     let times = json!({"warm_up_us": 600 * SECOND, "warm_up_settled": true, "duration_us": SECOND});
     let (rows, finished) = simulate(&with(job(URL, closed, json!([{}])), times), |request| {
-        Some(((40 - request.min(3000) / 100) * MS, 200))
+        Some(((70 - request.min(3000) / 50) * MS, 200))
     });
     let warming = rows.iter().filter(|row| row.warm_up).count();
-    assert!((3000..3600).contains(&warming), "{warming}");
+    assert!((3000..4800).contains(&warming), "{warming}");
     assert!(!finished.warm_up_unsettled);
 }
 
