@@ -1,0 +1,4 @@
+import { serve } from '../kits/node/index.js';
+import { adapter } from './adapter.js';
+
+serve(adapter);
