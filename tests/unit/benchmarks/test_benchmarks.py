@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import common, evidence, pages
+from benchmarks.clients import tables as client_tables
 from benchmarks.engine import tables as engine_tables
 from benchmarks.overhead import overhead
 from benchmarks.overhead import tables as overhead_tables
@@ -287,3 +288,24 @@ def test_more_and_less_stand_only_where_the_interval_excludes_one() -> None:
     apart = SimpleNamespace(rows=compare_rows(0.3))
     assert engine_tables.line(apart.rows, "wrk", 2)[3] == "less"
     assert engine_tables.line(compare_rows(0.0), "wrk", 2)[3] == "cannot be told"
+
+
+# --- what clients cost
+
+
+def client_rows(plain: list[float], retried: list[float]) -> list[dict[str, Any]]:
+    """Rounds of a client: what an attempt costs without a pattern, and through its library."""
+    costs = {client_tables.BASELINE: plain, client_tables.RETRY: retried}
+    return [
+        {"round": n, "client": "a", "language": "A 1", "strategy": strategy, "cpu_us": cpu, "p50_us": 200.0}
+        for strategy, values in costs.items()
+        for n, cpu in enumerate(values)
+    ]
+
+
+def test_what_a_library_costs_is_told_only_where_the_rounds_show_it() -> None:
+    shown = client_tables.line_of(client_rows([50, 51, 49, 50], [60, 61, 59, 60]), "a", among=1)
+    assert shown[:3] == ["a", "A 1", "50.0 [49.0, 51.0]"]
+    assert shown[-1].startswith("10.0 [") and not shown[-1].endswith("cannot be told")
+    noisy = client_tables.line_of(client_rows([50, 80, 20, 50], [60, 30, 70, 55]), "a", among=1)
+    assert noisy[-1].endswith("cannot be told")
