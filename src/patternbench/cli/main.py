@@ -32,6 +32,7 @@ VERBS = {
     "doctor": "Say what is missing here, and what will disturb measurements.",
     "schema": "Print the JSON Schema of a study file.",
     "simulate-limits": "Map how accurate rate limiting is, in simulated time.",
+    "test-limits": "Test rules of the rate-limiting filter with requests; starts nothing.",
     "check-client": "Hold a client against the client contract.",
 }
 USAGE, INTERRUPTED = 2, 130

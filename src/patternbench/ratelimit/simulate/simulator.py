@@ -40,7 +40,7 @@ class Worker:
     def __init__(self, scenarios: Sequence[SimulatorScenario], folder: Path, name: str = "simulator") -> None:
         """Start it; raise InputError saying how to install what is missing."""
         self._scenarios = scenarios
-        command = [_luajit(), str(_script()), str(folder / f"{name}.jsonl")]
+        command = [luajit(), str(_script()), str(folder / f"{name}.jsonl")]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(scenario) + "\n" for scenario in scenarios), "utf-8")
         self.process = Process(name, command, folder)
 
@@ -86,11 +86,12 @@ def simulate(scenarios: Sequence[SimulatorScenario], workers: int = 1) -> list[S
         return [answer for answers in pool.map(Worker.answers, running) for answer in answers]
 
 
-def _luajit() -> str:
-    luajit = shutil.which("luajit")
-    if luajit is None:
+def luajit() -> str:
+    """The path of LuaJIT; raises InputError saying how to install it."""
+    path = shutil.which("luajit")
+    if path is None:
         raise InputError(Problem("luajit is not on PATH", hint=f"install it: {INSTALL}"))
-    return luajit
+    return path
 
 
 def _script() -> Path:
