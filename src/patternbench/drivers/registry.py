@@ -140,9 +140,8 @@ def _ours(name: str) -> ClientSpec:
     file, marks = described(name), marks_of(name)
     command = tuple(filled(word, marks) for word in file.command)
     file_needed = filled(file.needs, marks)
-    how = file.how if file.sources_travel or not shipped.from_wheel() else shipped.how_to_build("clients")
     install = (tuple(filled(word, marks) for word in file.build),) if file.sources_travel else ()
-    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, how, install))}
+    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, _how(file), install))}
     if command[0].startswith(marks["${here}"]):  # what is built brings its program along
         needs.pop(Path(command[0]).name)
     return ClientSpec(
@@ -153,6 +152,13 @@ def _ours(name: str) -> ClientSpec:
         strategies=tuple(file.strategies),
         policies=tuple(file.policies),
     )
+
+
+def _how(file: ClientFile) -> str:
+    """What to type when a client is not built: from a wheel, what is built where it runs is installed."""
+    if not shipped.from_wheel():
+        return file.how
+    return "type `patternbench doctor --install`" if file.sources_travel else shipped.how_to_build("clients")
 
 
 def marks_of(name: str) -> dict[str, str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from tests.support.studies import study
 
 from patternbench.drivers import registry
 from patternbench.drivers.limits import problems
+from patternbench.lab import shipped
 from patternbench.plan.expand import expand
 from patternbench.run.preflight import declared_problems
 from patternbench.study.problems import Problem
@@ -107,3 +110,18 @@ def test_every_limit_of_a_client_names_a_field_that_a_strategy_can_have(client: 
 
 def test_a_client_that_cannot_be_had_has_no_known_limits() -> None:
     assert registry.limits_of("polly", {}) == ()
+
+
+def test_a_client_that_is_built_where_it_runs_is_installed_by_the_tool_of_a_wheel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "one").mkdir()
+    text = (registry.FOLDER / "tenacity" / "client.yaml").read_text()
+    (tmp_path / "one" / "client.yaml").write_text(text)
+    monkeypatch.setattr(registry, "FOLDER", tmp_path)
+    monkeypatch.setattr(shipped, "from_wheel", lambda: True)
+    spec = registry.find("one", {})
+    assert not isinstance(spec, Problem)
+    (need,) = spec.needs
+    assert (need.present, need.how) == (None, "type `patternbench doctor --install`")
+    assert need.install == ((sys.executable, f"{tmp_path}/kits/python/install.py", f"{tmp_path}/one"),)
