@@ -76,31 +76,39 @@ def changed(shop: Bench, **settings: object) -> None:
     shop.change(bench.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
 
 
-def passed_through(shop: Bench, name: str, folder: Path, scenario: int = 0) -> list[TracedAttempt]:
-    """What the first group of a study asks in one pass through the shop."""
+def passed_through(shop: Bench, name: str, folder: Path, scenario: int = 0) -> dict[str, list[TracedAttempt]]:
+    """What each group of a study asks in one pass through the shop."""
     file = STUDIES / f"{name}.yaml"
     study, inputs = loads(file.read_text(encoding="utf-8"), str(file)), Inputs(STUDIES)
     chosen = preflight.expanded(study, inputs).scenarios[scenario]
     targets = tuple(map(Endpoint, shop.targets))
     task = Task(chosen, targets, study.time_limit, study.longest_warm_up, study.seed, 0, inputs, shop.dead)
-    _, job = next(jobs.once(task))
-    return engine.told(job, task, folder)
+    return {group: engine.told(job, task, folder) for group, job in jobs.once(task)}
 
 
 @pytest.mark.timeout(900)
 def test_a_pass_through_the_shop_is_67_requests_and_all_are_answered_well(shop: Bench, tmp_path: Path) -> None:
-    attempts = passed_through(shop, "rate-limiting-shop-quick", tmp_path)
-    assert [one.missed for one in attempts if not one.success] == []
-    assert {one.status for one in attempts} == {200}
-    assert Counter(one.step for one in attempts) == REQUESTS_OF_A_PASS
+    for attempts in passed_through(shop, "rate-limiting-shop-quick", tmp_path).values():
+        assert [one.missed for one in attempts if not one.success] == []
+        assert {one.status for one in attempts} == {200}
+        assert Counter(one.step for one in attempts) == REQUESTS_OF_A_PASS
     assert sum(REQUESTS_OF_A_PASS.values()) == 67
 
 
 def test_bundled_product_reads_leave_39_requests_of_a_pass(shop: Bench, tmp_path: Path) -> None:
-    attempts = passed_through(shop, "shop-bundles", tmp_path, scenario=-1)
+    attempts = passed_through(shop, "shop-bundles", tmp_path, scenario=-1)["high"]
     assert [one.missed for one in attempts if not one.success] == []
     assert Counter(one.step for one in attempts) == BUNDLED
     assert sum(BUNDLED.values()) == 39
+
+
+@pytest.mark.parametrize(("name", "other"), [("shop-limits-by-route", "scrapers"), ("shop-overload", "flood")])
+def test_who_is_not_a_shopper_asks_once_and_is_answered_well(
+    shop: Bench, tmp_path: Path, name: str, other: str
+) -> None:
+    asked_by = passed_through(shop, name, tmp_path)
+    assert {group: len(attempts) for group, attempts in asked_by.items()} == {"shoppers": 67, other: 1}
+    assert [one.missed for attempts in asked_by.values() for one in attempts if not one.success] == []
 
 
 def test_a_burst_over_eight_transactions_admits_exactly_the_limit(shop: Bench) -> None:
