@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from patternbench.analyze.warmth import COLUMNS, drift_of
+from patternbench.analyze.warmth import COLUMNS, FEWEST, drift_of
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.drivers.driver import DrivenRound, Driver, DriverError, Task
@@ -186,7 +186,7 @@ class _OneRound:
         round_doubts = self._load_doubts(measured, use, seconds)
         round_doubts += doubts.of_limits(bench.refused_limits()) + doubts.of_carried_over(bench.carried_over())
         round_doubts += self._fault_doubts(acted, measured, bench.own_answers() - own)
-        round_doubts += self._warmth_doubts(blank.file)
+        round_doubts += self._warmth_doubts(blank.file, measured.rows)
         round_doubts += observation.keep(self._stage.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))
         return replace(entry, status=DONE, doubts=round_doubts, sha256=sha256)
@@ -211,11 +211,11 @@ class _OneRound:
         behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
         return fault_doubts if behind else fault_doubts + doubts.of_proxy(own, measured.rows)
 
-    def _warmth_doubts(self, file: str) -> list[Doubt]:
+    def _warmth_doubts(self, file: str, count: int) -> list[Doubt]:
         """Whether the service was still warming up, where load and faults were the same all the time."""
         warm_up, steady = self._order.warm_up, self._scenario.workload.steady_after
         windows = any(fault.acts and fault.when for fault in self._scenario.faults)
-        if windows or steady is None or steady.us > warm_up.us:
+        if count < FEWEST or windows or steady is None or steady.us > warm_up.us:
             return []
         rows = attempts.read(self._folder.attempts_of(file), COLUMNS)
         by_answers = self._order.settles or self._order.warm_up_requests

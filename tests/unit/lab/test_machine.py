@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +31,17 @@ def test_no_core_is_kept_free_for_a_librarys_client(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
     with machine.kept_free(False) as core:
         assert core is None
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_descendants_are_found_with_and_without_the_kernels_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: bool
+) -> None:
+    if not listed:
+        monkeypatch.setattr(machine, "PROC", tmp_path)
+    script = "import subprocess as s; child = s.Popen(['sleep', '60']); print(child.pid, flush=True); child.wait()"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        child = int(parent.stdout.readline())
+        assert list(machine.descendants(parent.pid)) == [child]
+        os.kill(child, signal.SIGKILL)
