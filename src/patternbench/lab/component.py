@@ -86,7 +86,9 @@ def built_file(folder: Path, file: str, how: str) -> Need:
     ``how`` is what to type to build it.
     """
     path = _absolute(folder, file)
-    return Need(str(path), str(path) if path.is_file() else None, "; ".join(filter(None, [how, _alike(path)])))
+    if path.is_file():
+        return Need(str(path), str(path), how)
+    return Need(str(path), None, "; ".join(filter(None, [how, _alike(path)])))
 
 
 def _absolute(folder: Path, file: str) -> Path:

@@ -20,14 +20,21 @@ LIMITER = {"algorithm": "token_bucket", "store": "crdt", "synchronisation": "per
 """A limiter whose sidecar is built from the source that the wheel carries."""
 
 
+def system_of(file: Path) -> str:
+    """The system that a study measures."""
+    system = YAML(typ="safe").load(file.read_text())["system"]
+    return str(system if isinstance(system, str) else system["name"])
+
+
 def is_carried(file: Path) -> bool:
     """Whether a study measures what the wheel carries; applications have to be built in a checkout."""
-    system = YAML(typ="safe").load(file.read_text())["system"]
-    name = system if isinstance(system, str) else system["name"]
-    return "../apps/" not in (ROOT / "systems" / f"{name}.yaml").read_text()
+    return "../apps/" not in (ROOT / "systems" / f"{system_of(file)}.yaml").read_text()
 
 
-CARRIED = sorted(file.stem for file in (ROOT / "studies").glob("*.yaml") if is_carried(file))
+STUDIES = sorted((ROOT / "studies").glob("*.yaml"))
+CARRIED = [file.stem for file in STUDIES if is_carried(file)]
+APPLICATIONS = {system_of(file): file.stem for file in reversed(STUDIES) if not is_carried(file)}
+"""One study of each application."""
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -113,13 +120,14 @@ def test_nothing_that_only_a_build_made_is_in_the_wheel(wheel: Path) -> None:
     assert stray == []
 
 
-def test_every_study_is_written_and_planned_by_the_installed_tool(tool: Tool) -> None:
+def test_every_study_is_written_and_each_kind_is_planned_by_the_installed_tool(tool: Tool) -> None:
     listed = [line.split()[0] for line in tool("example").splitlines()]
-    assert listed == sorted(path.stem for path in (ROOT / "studies").glob("*.yaml"))
+    assert listed == [file.stem for file in STUDIES]
     for name in listed:
         tool("example", name, "--out", "studies")
+    for name in (*CARRIED, *APPLICATIONS.values()):
         assert "scenarios" in tool("plan", f"studies/{name}.yaml")
-    for name in set(listed) - set(CARRIED):
+    for name in APPLICATIONS.values():
         assert "type `make apps` in a checkout" in tool("run", f"studies/{name}.yaml", "--out", "runs/never", code=2)
 
 
