@@ -1,0 +1,194 @@
+"""Predicts the time of a batch from its numbers of calls alone, and holds that against batches that were left out.
+
+    .venv/bin/python docs/reproductions/elmalki-zdun-2021/predict.py [RUN/rounds.parquet] [--write]
+
+El Malki and Zdun (2021) propose to count the calls of an operation before it is built, to weigh them by measured means
+(their equation 3), and to decide by that: an error below 30 % is good enough for a design. Their models also know times
+and which function it is; these know nothing but counts. Without RUN the rounds stored beside the page are taken; with
+`--write` the text is put into the page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import optimize, stats
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE))
+
+from bundle_rounds import KEPT, NEW, STORED, batches, timed, traced, usable  # noqa: E402  found by the path above
+
+from patternbench.analyze.models.fit import Settings, fit_formulas  # noqa: E402  after that path
+from patternbench.records.tables import read_table  # noqa: E402  after that path
+
+Floats = npt.NDArray[np.float64]
+Predictor = Callable[[pd.DataFrame, str], Floats]
+
+PAGE = HERE.with_suffix(".md")
+START, END = "<!-- predicted -->\n", "<!-- end of predicted -->"
+KEYS = ["request_bundle", "method", "size"]
+COUNTS = ("requests", "inmem_calls", "db_calls", "dist_calls")
+LEFT_OUT = {"size": "each size", "method": "each function"}
+TARGET = 30.0
+"""Percent: the error that the paper takes for good enough, after Menasce and Almeida (2002)."""
+LEVEL = 0.95
+MET, MISSED, UNKNOWN = "below 30 %", "above 30 %", "cannot be told"
+
+
+def main() -> None:
+    """Print the text, or put it into the page."""
+    files = [word for word in sys.argv[1:] if not word.startswith("--")]
+    text = "\n".join(report(read_table(Path(files[0]) if files else STORED)))
+    if "--write" in sys.argv:
+        before, rest = PAGE.read_text().split(START)
+        PAGE.write_text(before + START + text + "\n" + END + rest.split(END)[1])
+    else:
+        print(text)
+
+
+def counted(rounds: pd.DataFrame) -> pd.DataFrame:
+    """One row per batch that was timed, untraced where the study has such rounds, with its counts from traced ones.
+
+    ``total_time`` is in milliseconds. ``requests`` are the client's: as many as the size, or one bundle.
+    """
+    good = usable(rounds)
+    counts = batches(traced(good)).drop(columns="total_time")
+    measured = timed(good)
+    times = pd.DataFrame(
+        {
+            "block": measured["block"],
+            "connection": measured["connection"],
+            "request_bundle": measured["request_bundle"],
+            "method": measured["parameters.method"],
+            "size": measured["parameters.size"],
+            "total_time": measured["journey_p50"] * 1000,
+        }
+    )
+    table = times.merge(counts, on=KEYS)
+    return table.assign(requests=table["size"].where(table["request_bundle"] == "N", 1))
+
+
+def told(table: pd.DataFrame) -> list[str]:
+    """The counts that the rounds know, and that vary."""
+    return [name for name in COUNTS if table[name].notna().all() and table[name].nunique() > 1]
+
+
+def by_weights(table: pd.DataFrame, left_out: str) -> Floats:
+    """Predict each batch by a time per call of each kind, from the batches with other levels of a column.
+
+    The times are not negative, and make the sum of squared relative errors the least (Lawson and Hanson's NNLS).
+    """
+    expected = np.full(len(table), np.nan)
+    counts, times = table[told(table)].to_numpy(float), table["total_time"].to_numpy(float)
+    for level in table[left_out].unique():
+        out = (table[left_out] == level).to_numpy()
+        weights, _ = optimize.nnls(counts[~out] / times[~out, None], np.ones((~out).sum()))
+        expected[out] = counts[out] @ weights
+    return expected
+
+
+def by_formula(table: pd.DataFrame, left_out: str) -> Floats:
+    """Predict each batch by the paper's fourth model without its function, from the batches with other levels."""
+    calls = [name for name in told(table) if name != "requests"]
+    formula = f"total_time ~ {' + '.join([*calls, 'request_bundle'])}"
+    (model,) = fit_formulas(table.reset_index(drop=True), [formula], Settings(scenario=left_out)).models
+    expected = np.full(len(table), np.nan)
+    rows = model.fit.design.rows
+    expected[rows] = model.fit.y - model.cross_validation.residuals
+    return expected
+
+
+PREDICTORS: dict[str, Predictor] = {
+    "a time per call of each kind": by_weights,
+    "model 4 without the function": by_formula,
+}
+
+
+def predicted(table: pd.DataFrame, predictor: Predictor, left_out: str) -> pd.DataFrame:
+    """The batches with what is predicted of each, each block from itself alone."""
+    blocks = (block.assign(predicted=predictor(block, left_out)) for _, block in table.groupby("block"))
+    return pd.concat(blocks)
+
+
+def errors(table: pd.DataFrame) -> pd.Series:
+    """The error of each predicted batch in percent of its time."""
+    return 100 * (table["predicted"] - table["total_time"]).abs() / table["total_time"]
+
+
+def decided_rightly(table: pd.DataFrame) -> float:
+    """Of the pairs of n requests and a bundle of n in a block, the percent whose faster one is predicted."""
+    pairs = table.pivot(index=["block", "method", "size"], columns="request_bundle", values=["total_time", "predicted"])
+    faster = {name: pairs[name]["Y"] < pairs[name]["N"] for name in ("total_time", "predicted")}
+    return float(100 * (faster["total_time"] == faster["predicted"]).mean())
+
+
+def mean_error(per_batch: pd.Series, blocks: pd.Series) -> tuple[float, float, float]:
+    """The MAPE with its interval over blocks (t), which are repetitions of the whole experiment."""
+    means = per_batch.groupby(blocks).mean().to_numpy()
+    if len(means) < 2:
+        return float(means.mean()), float("-inf"), float("inf")
+    ends = stats.ttest_1samp(means, 0).confidence_interval(LEVEL)
+    return float(means.mean()), float(ends.low), float(ends.high)
+
+
+def verdict(low: float, high: float) -> str:
+    """Whether the error is below the paper's target, by an interval that holds the true one in 95 of 100 studies."""
+    if high < TARGET:
+        return MET
+    return MISSED if low > TARGET else UNKNOWN
+
+
+def report(rounds: pd.DataFrame) -> Iterator[str]:
+    """All of it as Markdown."""
+    table = counted(rounds)
+    yield "### Predicted from counts alone\n"
+    yield (
+        "Mean absolute percentage error (MAPE) of batches that a model has not seen: it is fitted to the other sizes, "
+        "or to the other functions, of the same block, with their numbers of calls alone. 95 % intervals over blocks; "
+        f"the paper's target is {TARGET:g} %. The last column says in how many pairs of n requests and a bundle of n "
+        "the faster one is predicted, which is what a design needs.\n"
+    )
+    missing = sorted({*COUNTS} - {*told(table)})
+    if missing:
+        yield f"These rounds do not tell {', '.join(missing)}.\n"
+    for connection, name in ((NEW, "A new connection for each request, as published"), (KEPT, "Connections kept")):
+        rows = table[table["connection"] == connection]
+        if len(rows):
+            yield f"{name}:\n"
+            yield from _table(rows)
+
+
+def _table(table: pd.DataFrame) -> Iterator[str]:
+    yield "| left out | model | MAPE | interval | target | worst | faster one told |"
+    yield "|---|---|---|---|---|---|---|"
+    for column, words in LEFT_OUT.items():
+        for name, predictor in PREDICTORS.items():
+            yield f"| {words} | {name} | {_cells(table, predictor, column)} |"
+    yield ""
+
+
+def _cells(table: pd.DataFrame, predictor: Predictor, column: str) -> str:
+    seen = predicted(table, predictor, column)
+    per_batch = errors(seen)
+    if per_batch.isna().any():
+        return "cannot be predicted | | | | "
+    mean, low, high = mean_error(per_batch, seen["block"])
+    span = f"{max(low, 0):.0f} to {high:.0f} %" if np.isfinite(high) else "none of one block"
+    by_level = per_batch.groupby([seen[column], seen["request_bundle"]]).mean()
+    (level, bundle), worst = by_level.idxmax(), by_level.max()
+    hardest = f"{level}, {_bundled(bundle)}: {worst:.0f} %"
+    return f"{mean:.0f} % | {span} | {verdict(low, high)} | {hardest} | {decided_rightly(seen):.0f} %"
+
+
+def _bundled(level: str) -> str:
+    return "bundled" if level == "Y" else "one by one"
+
+
+if __name__ == "__main__":
+    main()

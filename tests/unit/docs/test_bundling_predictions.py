@@ -1,0 +1,104 @@
+"""What is predicted from counts alone: right where counts decide the time, and by a rule whose error rate is known."""
+
+from __future__ import annotations
+
+import importlib
+from itertools import product
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.studies import ROOT
+
+FOLDER = ROOT / "docs" / "reproductions" / "elmalki-zdun-2021"
+WEIGHTS = {"requests": 3.0, "inmem_calls": 0.01, "db_calls": 0.8, "dist_calls": 2.0}
+BLOCKS = 5
+
+
+@pytest.fixture(scope="module")
+def predict() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        return importlib.import_module("predict")
+
+
+def batches(noise: float, extra: float = 0.0) -> pd.DataFrame:
+    """Batches whose times follow from counts, with relative noise; ``extra`` ms per item of Create that none counts."""
+    rng, rows = np.random.default_rng(3), []
+    for block, bundle, method, n in product(range(BLOCKS), "NY", ("Get", "Update", "Create"), (10, 20, 30, 40, 50)):
+        single = bundle == "N"
+        row = {
+            "requests": n if single else 1,
+            "inmem_calls": {"Get": 38, "Update": 56, "Create": 140}[method] * n // (1 if single else 2),
+            "db_calls": n if method == "Get" else 2 * n,
+            "dist_calls": n if single or method == "Create" else 1,
+        }
+        time = sum(weight * row[name] for name, weight in WEIGHTS.items()) + extra * n * (method == "Create")
+        keys = {"block": block, "connection": "reuse", "request_bundle": bundle, "method": method, "size": n}
+        rows.append({**keys, **row, "total_time": time * np.exp(rng.normal(0, noise))})
+    return pd.DataFrame(rows)
+
+
+def errors(predict: ModuleType, table: pd.DataFrame, left_out: str) -> pd.Series:
+    percent: pd.Series = predict.errors(predict.predicted(table, predict.by_weights, left_out))
+    return percent
+
+
+@pytest.mark.parametrize("left_out", ["size", "method"])
+def test_where_counts_decide_the_time_a_time_per_call_predicts_what_was_left_out(
+    predict: ModuleType, left_out: str
+) -> None:
+    assert errors(predict, batches(0.0), left_out).max() < 0.01
+    noisy = batches(0.05)
+    mean, low, high = predict.mean_error(errors(predict, noisy, left_out), noisy["block"])
+    assert 2 < mean < 10
+    assert predict.verdict(low, high) == predict.MET
+
+
+def test_what_no_count_tells_is_not_predicted_for_a_function_that_was_left_out(predict: ModuleType) -> None:
+    hidden = batches(0.02, extra=40.0)
+    mean, low, high = predict.mean_error(errors(predict, hidden, "method"), hidden["block"])
+    assert mean > 40
+    assert predict.verdict(low, high) == predict.MISSED
+
+
+def test_both_models_are_held_against_the_same_batches(predict: ModuleType) -> None:
+    table = batches(0.02)
+    for predictor in predict.PREDICTORS.values():
+        for left_out in predict.LEFT_OUT:
+            assert predict.errors(predict.predicted(table, predictor, left_out)).notna().all()
+
+
+def test_a_prediction_has_not_seen_what_it_predicts(predict: ModuleType) -> None:
+    table = batches(0.0)
+    table = table[table["block"] == 0].reset_index(drop=True)
+    before = predict.by_weights(table, "size")
+    table.loc[table["size"] == 50, "total_time"] *= 10
+    after = predict.by_weights(table, "size")
+    large = (table["size"] == 50).to_numpy()
+    assert after[large] == pytest.approx(before[large])
+    assert (after[~large] > 1.2 * before[~large]).any()
+
+
+def test_a_count_that_the_rounds_do_not_tell_is_left_out_and_said(predict: ModuleType) -> None:
+    assert "inmem_calls" not in predict.told(batches(0.0).assign(inmem_calls=np.nan))
+
+
+def test_an_error_at_the_target_is_called_below_or_above_it_in_five_of_a_hundred_studies(predict: ModuleType) -> None:
+    rng, told = np.random.default_rng(5), []
+    for _ in range(4000):
+        means = pd.Series(rng.normal(predict.TARGET, 4.0, BLOCKS))
+        told.append(predict.verdict(*predict.mean_error(means, pd.Series(range(BLOCKS)))[1:]))
+    assert sum(word != predict.UNKNOWN for word in told) / len(told) == pytest.approx(0.05, abs=0.012)
+
+
+def test_the_faster_of_two_is_told_where_the_prediction_orders_them_as_measured(predict: ModuleType) -> None:
+    table = batches(0.0)
+    assert predict.decided_rightly(table.assign(predicted=table["total_time"])) == 100
+    assert predict.decided_rightly(table.assign(predicted=-table["total_time"])) == 0
+
+
+def test_one_block_decides_nothing(predict: ModuleType) -> None:
+    _, low, high = predict.mean_error(pd.Series([5.0, 6.0]), pd.Series([0, 0]))
+    assert predict.verdict(low, high) == predict.UNKNOWN
