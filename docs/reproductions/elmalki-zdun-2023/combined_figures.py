@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from combined_findings import Study
-from combined_models import fitted
 from figures_2023 import INTERACTIONS
 
 from patternbench.analyze.models.fit import fit_formulas
@@ -23,9 +22,8 @@ def drawn(study: Study) -> dict[str, str]:
 
 def figures(study: Study) -> Iterator[tuple[str, Spec]]:
     """What the five models say over the limit, then the means over pairs of factors, numbered as in the paper."""
-    models = fitted(study.rows, study.by_method)
     for number, response in OF_MODELS:
-        of_response = [one.models[response] for one in models.values()]
+        of_response = [one.models[response] for one in study.models.values()]
         yield f"measured-{number}", models_figure(of_response, ("rate_limit", "request_bundle")) or {}
     for (number, _), response, factor in INTERACTIONS:
         complete = study.rows.dropna(subset=[response])

@@ -74,6 +74,11 @@ class Study:
         """The number of users with which every limit was measured."""
 
     @cached_property
+    def models(self) -> dict[int, Fitted]:
+        """All models fitted to all rows."""
+        return fitted(self.rows, self.by_method)
+
+    @cached_property
     def blocks(self) -> list[dict[int, Fitted]]:
         """All models fitted to each block alone."""
         own = self.by_method

@@ -94,7 +94,7 @@ def printed(study: findings.Study | None, of_core: float = PRICE_PER_CORE_HOUR) 
         f"What a million items cost, at {of_core:g} US$ per core and hour, without a limit": findings.costs(
             study, of_core
         ),
-        "Tables III, V, VII, VIII and X": combined_models.printed(combined_models.fitted(study.rows, study.by_method)),
+        "Tables III, V, VII, VIII and X": combined_models.printed(study.models),
         "Figures": pictures(),
     }
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts.items())

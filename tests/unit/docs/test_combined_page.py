@@ -18,7 +18,7 @@ findings, models = measured.findings, measured.combined_models
 rounds_script = page_script("elmalki-zdun-2023/combined_rounds.py")
 published = page_script("elmalki-zdun-2023/combined_published.py")
 pages = page_script("pages.py")
-BLOCKS = 4
+BLOCKS = 3
 LIMITS = ("none", *(str(limit) for limit in range(5, 65, 5)))
 METHODS = ("create", "get", "update", "delete")
 
@@ -149,13 +149,13 @@ def test_models_without_a_factor_that_was_not_varied_say_so() -> None:
     rounds, methods = made_up()
     few = rounds[rounds["users"] == 5]
     table = measured.of_tables(few, methods[methods["round"].isin(few["round"])])
-    printed = models.printed(models.fitted(table.rows, table.by_method))
+    printed = models.printed(table.models)
     assert printed.count("36.78 / not varied") == 2
     assert "Pillai" in printed
 
 
 def test_coefficients_of_the_rule_come_back(study: object) -> None:
-    time = models.fitted(study.rows, study.by_method)[2].models["total_time"]
+    time = study.models[2].models["total_time"]
     estimates = {one.name: one.estimate for one in time.fit.coefficients}
     assert estimates["load_balancing[T.Y]"] == pytest.approx(0.0, abs=0.2)
     assert estimates["request_bundle[T.Y]"] == pytest.approx(29.0, abs=0.2)
