@@ -7,7 +7,7 @@ from itertools import product
 
 import altair as alt
 import pandas as pd
-from bundle_rounds import METHODS, MS_PER_S, batches, fitted, traced
+from bundle_rounds import METHODS, MS_PER_S, SIZES, batches, fitted, traced
 
 from patternbench.analyze.models.fit import ModelResult
 from patternbench.observe.section import Spec
@@ -62,9 +62,12 @@ def _line(sizes: pd.Series, values: pd.Series, name: str) -> pd.DataFrame:
 
 
 def _over_size(table: pd.DataFrame, dots: pd.DataFrame, names: list[str], title: str) -> Spec:
-    colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=LIGHT[1 : len(names) + 1]))
+    legend = alt.Legend(symbolOpacity=1)
+    colour = alt.Color(
+        "line:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=LIGHT[1 : len(names) + 1])
+    )
     axes = {
-        "x": alt.X("size:Q", title="size of the batch"),
+        "x": alt.X("size:Q", title="size of the batch", scale=alt.Scale(zero=False), axis=alt.Axis(values=list(SIZES))),
         "y": alt.Y("ms:Q", title="total time, ms"),
         "color": colour,
     }
