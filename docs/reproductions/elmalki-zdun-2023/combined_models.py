@@ -12,6 +12,9 @@ from formulas import identified
 from pages import short, table
 
 from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
+from patternbench.analyze.models.formula import build_design
+from patternbench.analyze.models.linear import factorize
+from patternbench.analyze.models.manova import manova
 
 TITLES = {"total_time": "total time, ms", "failure_rate": "failure rate, percentage points"}
 NUMBERS = (1, 2, 3, 4, 5)
@@ -19,11 +22,11 @@ NUMBERS = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True)
 class Fitted:
-    """One of the five models: a result per response, Pillai's trace of each term over both, and the rows it is of."""
+    """One of the five models: a result per response, Pillai's trace of each term over both, and each result's rows."""
 
     models: dict[str, ModelResult]
     pillai: dict[str, float]
-    table: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
 
 
 def fitted(rows: pd.DataFrame, by_method: pd.DataFrame) -> dict[int, Fitted]:
@@ -34,11 +37,21 @@ def fitted(rows: pd.DataFrame, by_method: pd.DataFrame) -> dict[int, Fitted]:
 
 
 def _fitted(table: pd.DataFrame, formula: str, settings: Settings) -> Fitted:
-    complete = table.dropna(subset=["total_time", "failure_rate"])
-    analysis = fit_formulas(complete, [identified(formula, complete)], settings)
-    tests = analysis.multivariate[0].tests
-    pillai = {test.term: test.statistics["pillai"].value for test in tests if test.kind == "sequential"}
-    return Fitted({model.fit.response: model for model in analysis.models}, pillai, complete)
+    """Each response on all rows that have it, and both together on those that have both."""
+    _, _, terms = formula.partition(" ~ ")
+    tables = {response: table.dropna(subset=[response]) for response in TITLES}
+    models = {
+        response: fit_formulas(rows, [identified(f"{response} ~ {terms}", rows)], settings).models[0]
+        for response, rows in tables.items()
+    }
+    return Fitted(models, _pillai(table.dropna(subset=list(TITLES)), formula), tables)
+
+
+def _pillai(table: pd.DataFrame, formula: str) -> dict[str, float]:
+    """Pillai's trace of each term given those before it, as the paper's."""
+    design = build_design(identified(formula, table), table)
+    tests = manova(design, factorize(design))
+    return {test.term: test.statistics["pillai"].value for test in tests if test.kind == "sequential"}
 
 
 def printed(models: dict[int, Fitted]) -> str:

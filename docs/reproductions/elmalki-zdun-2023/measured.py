@@ -79,7 +79,7 @@ def study_of(run: Path) -> findings.Study:
 
 def of_tables(rounds: pd.DataFrame, methods: pd.DataFrame) -> findings.Study:
     """The rounds that count, with the methods of each."""
-    table = rows(rounds, methods)
+    table = rows(rounds)
     course = rounds[["round", "warnings"]]
     return findings.Study(table.merge(course, on="round"), method_rows(table, methods))
 

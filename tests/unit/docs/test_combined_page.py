@@ -43,7 +43,12 @@ def made_up(balancing_ms: float = 0.0, balanced_points: float = -10.0) -> tuple[
             }
             | {"request_bundle": bundle, "replicas": replicas, "limit": limit, "users": users, "parameters.size": size}
             | {"failure_rate": failed, "limited_rate": failed * 0.75, "item_failure_rate": 0.0, "seconds": 10.0}
-            | {"items_per_s": 100.0 * items, "Throughput": 20.0 * users + rng.uniform(0, 9), "system_cpu_s": 5.0}
+            | {
+                "AverageSuccessTime": float(ms.mean()) / 1000,
+                "items_per_s": 100.0 * items,
+                "Throughput": 20.0 * users + rng.uniform(0, 9),
+                "system_cpu_s": 5.0,
+            }
             | {"valid": True, "warnings": None}
         )
         methods += [
@@ -117,11 +122,25 @@ def test_limits_are_told_per_minute_by_the_greatest_of_them() -> None:
     assert set(table.loc[table["request_bundle"] == "N", "bundle_size"]) == {1}
 
 
-def test_a_round_in_which_a_method_had_no_good_call_has_no_time() -> None:
+def test_a_method_without_a_good_call_is_left_out_of_comparisons_of_times_alone() -> None:
     rounds, methods = made_up()
-    methods.loc[(methods["round"] == 0) & (methods["method"] == "delete"), ["good", "ms"]] = [0, np.nan]
-    table = measured.of_tables(rounds, methods).rows
-    assert table["total_time"].isna().tolist() == [True] + [False] * (len(rounds) - 1)
+    strictest = set(rounds.loc[rounds["limit"] == "5", "round"])
+    lost = methods["round"].isin(strictest) & (methods["method"] == "delete")
+    methods.loc[lost, ["good", "ms"]] = [0, np.nan]
+    study = measured.of_tables(rounds, methods)
+    at = {"request_bundle": "N", "load_balancing": "N", "api_users": 5}
+    _, gaps = study.time.change(*({**at, "rate_limit": limit} for limit in (100.0, 1200.0)))
+    assert gaps == pytest.approx(np.zeros(BLOCKS), abs=0.05)
+    assert study.rows["total_time"].notna().all()
+
+
+def test_rounds_without_a_good_call_have_no_time_and_keep_their_failures() -> None:
+    rounds, methods = made_up()
+    rounds.loc[0, ["AverageSuccessTime", "failure_rate"]] = [np.nan, 100.0]
+    study = measured.of_tables(rounds, methods)
+    assert "In 1 rounds no call succeeded" in findings.trust(study)
+    two = study.models[2].models
+    assert len(two["failure_rate"].fit.y) == len(two["total_time"].fit.y) + 1
 
 
 def test_a_configuration_and_round_is_one_row_however_many_calls_it_had(study: object) -> None:
