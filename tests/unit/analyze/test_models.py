@@ -296,6 +296,15 @@ def test_hotelling_lawley_has_the_f_and_the_degrees_of_freedom_of_R() -> None:
     assert (single.f, single.df_numerator, single.df_denominator) == (pytest.approx(0.8 / 3 * 20), 3, 20)
 
 
+def test_a_table_of_few_rows_is_tested_at_whatever_degrees_of_freedom_it_leaves() -> None:
+    drawn = np.random.default_rng(2)
+    for rows in (8, 9, 10, 11):
+        table = pd.DataFrame(drawn.normal(size=(rows, 5)), columns=["p50", "failures", "users", "limit", "size"])
+        (together,) = fit_formulas(table, ["p50 + failures ~ users + limit + size"]).multivariate
+        values = [test.statistics[name] for test in together.tests for name in ("pillai", "wilks", "hotelling_lawley")]
+        assert np.isfinite([[one.value, one.f, one.p] for one in values]).all(), rows
+
+
 def test_the_headline_tells_seen_from_unseen() -> None:
     assert "scenarios it has not seen" in headline(fit_formulas(runs(), [FORMULA]).models[0])
 
