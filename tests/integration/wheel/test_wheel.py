@@ -31,7 +31,7 @@ def is_carried(file: Path) -> bool:
     return "../apps/" not in (ROOT / "systems" / f"{system_of(file)}.yaml").read_text()
 
 
-STUDIES = sorted((ROOT / "studies").glob("*.yaml"))
+STUDIES = sorted((ROOT / "studies").glob("*.yaml"), key=lambda file: file.stem)
 CARRIED = [file.stem for file in STUDIES if is_carried(file)]
 APPLICATIONS = {system_of(file): file.stem for file in reversed(STUDIES) if not is_carried(file)}
 """One study of each application."""
