@@ -179,10 +179,10 @@ def test_a_reset_removes_what_was_created_and_keeps_customers_and_logins(
 
 
 def combined(request_bundle: str) -> tuple[Study, Scenario]:
-    """A scenario of the study of combined patterns, of the largest bundles that it has with or without any."""
+    """A scenario of the study of combined patterns: the first that it has with or without bundles."""
     study = load(ROOT / "studies/insurance-combined.yaml")
     scenarios = preflight.expanded(study, Inputs(ROOT / "studies")).scenarios
-    return study, [one for one in scenarios if one.levels["request_bundle"] == request_bundle][-1]
+    return study, next(one for one in scenarios if one.levels["request_bundle"] == request_bundle)
 
 
 def task_of(study: Study, scenario: Scenario, insurance: Bench) -> Task:
@@ -250,7 +250,8 @@ def test_a_request_that_cannot_be_carried_out_is_refused_as_a_whole_and_stops_no
     assert employee.get(f"{CUSTOMERS}/c000000002").status_code == 200
 
 
-def test_a_bundle_of_one_item_and_of_the_most_items_are_answered(employee: httpx.Client) -> None:
+def test_a_bundle_of_one_item_and_of_the_most_items_are_answered(insurance: Bench, employee: httpx.Client) -> None:
+    changed(insurance, bundle_reads="batched")  # item by item a busy machine takes longer than READ_TIMEOUT
     for ids in (["c000000001"], ["c000000001"] * MOST_ITEMS):
         answer = employee.get(f"{CUSTOMERS}/{','.join(ids)},").json()
         assert answer["size"] == len(answer["items"]) == len(ids)
