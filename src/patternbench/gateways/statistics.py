@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from patternbench.lab.gateway_config import LIMIT_STAT, STAT
+from patternbench.observe.counting import Counted
 
-WITHIN_S = 5.0
 COUNTERS: Mapping[str, str] = {
     "requests": rf"http\.{STAT}\.downstream_rq_total",
     "limited": rf"{LIMIT_STAT}\.http_local_rate_limit\.rate_limited",
@@ -27,7 +27,7 @@ COUNTERS: Mapping[str, str] = {
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-class GatewayCounts(BaseModel):
+class GatewayCounts(Counted):
     """What a gateway counted: requests that came, and what it did of its own with them or with attempts.
 
     ``hosts`` has the attempts that each host got, by the component's name, or its address.
@@ -42,14 +42,14 @@ class GatewayCounts(BaseModel):
     connect_failures: int = 0
     retries: int = 0
     ejections: int = 0
-    hosts: dict[str, int] = {}
+    hosts: dict[str, int] = Field(default_factory=dict)
 
-    def since(self, before: GatewayCounts) -> GatewayCounts:
+    def since(self, before: Self) -> Self:
         """What was counted since then; a gateway that was started in between began at 0."""
         anew = self.requests < before.requests
         own = {name: getattr(self, name) - (0 if anew else getattr(before, name)) for name in COUNTERS}
         hosts = {name: count - (0 if anew else before.hosts.get(name, 0)) for name, count in self.hosts.items()}
-        return GatewayCounts(**own, hosts=hosts)
+        return type(self)(**own, hosts=hosts)
 
 
 class _Counter(BaseModel):
