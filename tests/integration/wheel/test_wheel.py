@@ -16,7 +16,7 @@ import pytest
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[3]
-LIMITER = {"algorithm": "token_bucket", "store": "crdt", "synchronisation": "per_request"}
+LIMITER = {"algorithm": "token_bucket", "store": "crdt", "synchronisation": "per_request", "lease_holder": "worker"}
 """A limiter whose sidecar is built from the source that the wheel carries."""
 
 
