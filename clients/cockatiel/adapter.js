@@ -48,7 +48,8 @@ export const LIBRARY = {
 /** The library's own back-off where it has it; else the delay is computed, as the library lets us. */
 function backoff({ backoff: wanted, jitter }) {
   if (wanted.fixed) return new ConstantBackoff(wanted.fixed.delay_us / 1000);
-  if (!doubles(wanted)) return new DelegateBackoff(({ attempt }) => delayUs(wanted, attempt) / 1000);
+  // Node's timers count whole milliseconds, and cut off the rest.
+  if (!doubles(wanted)) return new DelegateBackoff(({ attempt }) => Math.ceil(delayUs(wanted, attempt) / 1000));
   const { initial_us: initial, multiplier, max_us: max } = wanted.exponential;
   return new ExponentialBackoff({
     initialDelay: initial / 1000,

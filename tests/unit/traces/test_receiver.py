@@ -229,18 +229,17 @@ def test_what_comes_between_rounds_is_counted_and_a_new_round_begins_empty(spool
     assert kept(spool)["span_id"].tolist() == [f"{3:016x}"]
 
 
-def test_spans_that_ended_before_the_round_and_come_late_are_counted_and_not_kept(spool: Spool) -> None:
-    """Probes of readiness: exporters hold their spans back."""
+def test_spans_that_began_before_the_round_and_come_late_are_counted_and_not_kept(spool: Spool) -> None:
+    """Probes of readiness: exporters hold their spans back, and a service goes on when its answer has been read."""
     early = otlp_span(1)
     scope = {"type": "http", "method": "POST", "path": "/round", "headers": []}
-    since = str(early.end_time_unix_nano + 1).encode()
+    since = str(early.start_time_unix_nano + 1).encode()
 
     async def send(_: object) -> None:
         """Nobody reads it."""
 
     asyncio.run(Receiver(spool)({**scope, "query_string": b"since_ns=" + since}, None, send))  # type: ignore[arg-type]
-    late = otlp_span(2)
-    late.end_time_unix_nano = early.end_time_unix_nano + 2
+    late = otlp_span(2, start_time_unix_nano=early.start_time_unix_nano + 1)
     answers(spool, body(export(early, late)))
     assert spool.received.left_out == {"before_the_round": 1}
     assert kept(spool)["span_id"].tolist() == [f"{2:016x}"]

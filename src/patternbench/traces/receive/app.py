@@ -1,7 +1,7 @@
 """The receiver as an ASGI application: ``POST /v1/traces`` takes OTLP, ``/round`` is for whoever measures.
 
 ``POST /round`` begins a round, ``DELETE /round`` ends it, ``GET /round`` tells what came, ``GET /round/spans`` gives
-the file. Spans that ended before ``POST /round?since_ns=`` are none of the round. A body is read to a limit, packed or
+the file. Spans that began before ``POST /round?since_ns=`` are none of the round. A body is read to a limit, packed or
 not, in a bounded time, and few of them at once: who sends more waits.
 """
 

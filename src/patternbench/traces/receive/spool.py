@@ -57,9 +57,10 @@ class Spool:
         return self._writer is not None
 
     def begin(self, since_ns: int = 0) -> None:
-        """Begin a round: what is here of an earlier one is gone, and what ended before ``since_ns`` is none of it.
+        """Begin a round: what is here of an earlier one is gone, and what began before ``since_ns`` is none of it.
 
-        Exporters hold spans back, so those of probes of readiness may come when a round has begun.
+        Exporters hold spans back, so those of probes of readiness may come when a round has begun; and a service may go
+        on with a probe whose answer has been read.
         """
         self.end()
         self.received, self._seen, self._since_ns = Received(), set(), since_ns
@@ -93,7 +94,7 @@ class Spool:
     def _why_not(self, row: SpanRow) -> str:
         if not self.open:
             return "outside_a_round"
-        if row.end_ns < self._since_ns:
+        if row.start_ns < self._since_ns:
             return "before_the_round"
         if (row.trace_id, row.span_id) in self._seen:
             return "duplicate"
