@@ -11,7 +11,7 @@ printed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,11 +154,17 @@ def _pictures(case: int, test: str, figure: str) -> Iterator[str]:
 def means(load: pd.DataFrame) -> Iterator[str]:
     """The mean over rounds of each load test's means, per request and per operation, beside the published ones."""
     yield "Mean time in milliseconds: of a request / of an operation, published per request in brackets:\n"
-    keys = list(published.MEAN_FIGURES)
-    yield f"| users | {' | '.join(f'{published.CASES[case]}, {test}' for case, test in keys)} |"
-    yield f"|{'---|' * (len(keys) + 1)}"
+    yield from _by_users(load, list(published.MEAN_FIGURES), _mean)
+
+
+def _by_users(
+    load: pd.DataFrame, tests: Sequence[tuple[int, str]], cell: Callable[[pd.DataFrame, int, str, int], str]
+) -> Iterator[str]:
+    """A table with a row per number of users and a column per load test."""
+    yield f"| users | {' | '.join(f'{published.CASES[case]}, {test}' for case, test in tests)} |"
+    yield f"|{'---|' * (len(tests) + 1)}"
     for users in sorted(load["users"].unique()):
-        yield f"| {users} | {' | '.join(_mean(load, case, test, users) for case, test in keys)} |"
+        yield f"| {users} | {' | '.join(cell(load, case, test, users) for case, test in tests)} |"
     yield ""
 
 
@@ -177,12 +183,7 @@ def statuses(load: pd.DataFrame) -> Iterator[str]:
     """Shares of first requests that failed or lacked parts, and of operations that were asked again or failed."""
     yield "Percent of first requests: failed / answered without all parts; of operations: asked again / failed in the"
     yield "end. Published failures in brackets:\n"
-    keys = list(published.STATUS_FIGURES)
-    yield f"| users | {' | '.join(f'{published.CASES[case]}, {test}' for case, test in keys)} |"
-    yield f"|{'---|' * (len(keys) + 1)}"
-    for users in sorted(load["users"].unique()):
-        yield f"| {users} | {' | '.join(_status(load, case, test, users) for case, test in keys)} |"
-    yield ""
+    yield from _by_users(load, list(published.STATUS_FIGURES), _status)
 
 
 def _status(load: pd.DataFrame, case: int, test: str, users: int) -> str:

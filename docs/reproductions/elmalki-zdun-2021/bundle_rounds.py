@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 sys.path.extend([str(ROOT / "studies" / "published"), str(Path(__file__).parents[1])])
 
 from formulas import identified  # noqa: E402  found by the path above
-from refit_2021 import PUBLISHED, TABLE  # noqa: E402
+from refit_2021 import PUBLISHED, TABLE  # noqa: E402  found by the path above
 
 from patternbench.analyze.models.fit import ModelResult, fit_formulas  # noqa: E402  after that path
 from patternbench.records.tables import read_table  # noqa: E402  after that path

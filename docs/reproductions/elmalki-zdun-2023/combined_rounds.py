@@ -18,8 +18,8 @@ sys.path.extend([str(ROOT / "studies" / "published"), str(Path(__file__).parents
 from generate_2023 import FORMULAS  # noqa: E402, F401  found by the path above
 
 from patternbench.records import attempts, damage  # noqa: E402  after that path
-from patternbench.records.folder import RunFolder  # noqa: E402
-from patternbench.records.journal import DONE  # noqa: E402
+from patternbench.records.folder import RunFolder  # noqa: E402  after that path
+from patternbench.records.journal import DONE  # noqa: E402  after that path
 
 HERE = Path(__file__).parent
 STORED, STORED_METHODS = HERE / "rounds.parquet", HERE / "methods.parquet"

@@ -2,12 +2,8 @@ package io.patternbench.failsafe;
 
 import io.patternbench.kit.Adapter.Entry;
 import io.patternbench.kit.Problems;
-import io.patternbench.kit.Round.Backoff;
 import io.patternbench.kit.Round.Bulkhead;
 import io.patternbench.kit.Round.CircuitBreaker;
-import io.patternbench.kit.Round.Exponential;
-import io.patternbench.kit.Round.Fixed;
-import io.patternbench.kit.Round.Linear;
 import io.patternbench.kit.Round.Policy;
 import io.patternbench.kit.Round.Retry;
 import java.util.Set;
@@ -47,20 +43,7 @@ final class Expressible {
           "none, or a number above 0, at most 1");
     }
     problems.retryAfter(retry);
-    backoff(retry.backoff(), problems);
-  }
-
-  private static void backoff(Backoff backoff, Problems problems) {
-    if (backoff instanceof Fixed fixed) {
-      problems.milliseconds("backoff.fixed.delay_us", fixed.delayUs());
-    } else if (backoff instanceof Linear linear) {
-      problems.milliseconds("backoff.linear.initial_us", linear.initialUs());
-      problems.milliseconds("backoff.linear.increment_us", linear.incrementUs());
-      problems.milliseconds("backoff.linear.max_us", linear.maxUs());
-    } else if (backoff instanceof Exponential exponential) {
-      problems.milliseconds("backoff.exponential.initial_us", exponential.initialUs());
-      problems.milliseconds("backoff.exponential.max_us", exponential.maxUs());
-    }
+    problems.milliseconds(retry.backoff());
   }
 
   private static void breaker(CircuitBreaker breaker, Problems problems) {

@@ -1,6 +1,10 @@
 package io.patternbench.kit;
 
+import io.patternbench.kit.Round.Backoff;
 import io.patternbench.kit.Round.Bulkhead;
+import io.patternbench.kit.Round.Exponential;
+import io.patternbench.kit.Round.Fixed;
+import io.patternbench.kit.Round.Linear;
 import io.patternbench.kit.Round.Retry;
 import java.util.ArrayList;
 import java.util.List;
@@ -66,6 +70,20 @@ public final class Problems {
   /** Refuses a time that the library, which counts milliseconds, would cut; null is fine. */
   public void milliseconds(String path, Long timeUs) {
     multiple(path, timeUs, MILLISECOND_US, "this time in whole milliseconds");
+  }
+
+  /** Refuses a back-off whose times the library, which counts milliseconds, would cut. */
+  public void milliseconds(Backoff backoff) {
+    if (backoff instanceof Fixed fixed) {
+      milliseconds("backoff.fixed.delay_us", fixed.delayUs());
+    } else if (backoff instanceof Linear linear) {
+      milliseconds("backoff.linear.initial_us", linear.initialUs());
+      milliseconds("backoff.linear.increment_us", linear.incrementUs());
+      milliseconds("backoff.linear.max_us", linear.maxUs());
+    } else if (backoff instanceof Exponential exponential) {
+      milliseconds("backoff.exponential.initial_us", exponential.initialUs());
+      milliseconds("backoff.exponential.max_us", exponential.maxUs());
+    }
   }
 
   /** Refuses a time that is no multiple of what the library counts; null is fine. */
