@@ -15,6 +15,7 @@ import httpx
 import pandas as pd
 import pytest
 from tests.integration.lab.test_host import until
+from tests.support.brought_up import brought_up
 from tests.support.insurance import (
     ADDRESS,
     CUSTOMERS,
@@ -65,11 +66,7 @@ TEN_MEGABYTES = 10_000_000
 @pytest.fixture(scope="module")
 def insurance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """The insurance, up; skips where the machine lacks what it needs."""
-    system = systems.load(SYSTEM)
-    lacking = bench.needs_problems(system, {name: [value] for name, value in SETTINGS.items()})
-    if lacking:
-        pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
-    with bench.named(system, SETTINGS, tmp_path_factory.mktemp(SYSTEM)) as up:
+    with brought_up(SYSTEM, SETTINGS, tmp_path_factory.mktemp(SYSTEM)) as up:
         yield up
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
+from tests.support.brought_up import brought_up
 from tests.support.chromium import chromium
 from tests.support.studies import ROOT
 
@@ -64,11 +65,7 @@ PATIENCE_MS = 60_000
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """The shop, up; skips where the machine lacks what it needs."""
-    system = systems.load(SYSTEM)
-    lacking = bench.needs_problems(system, {name: [value] for name, value in SETTINGS.items()})
-    if lacking:
-        pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
-    with bench.named(system, SETTINGS, tmp_path_factory.mktemp(SYSTEM)) as up:
+    with brought_up(SYSTEM, SETTINGS, tmp_path_factory.mktemp(SYSTEM)) as up:
         yield up
 
 

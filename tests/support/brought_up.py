@@ -1,0 +1,23 @@
+"""A system of ours, up for the tests of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from patternbench.lab import bench, systems
+from patternbench.lab.bench import Bench
+
+
+@contextmanager
+def brought_up(name: str, settings: Mapping[str, object], folder: Path) -> Iterator[Bench]:
+    """The system, up; skips where the machine lacks what it needs."""
+    system = systems.load(name)
+    lacking = bench.needs_problems(system, {setting: [value] for setting, value in settings.items()})
+    if lacking:
+        pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
+    with bench.named(system, settings, folder) as up:
+        yield up
