@@ -2,7 +2,7 @@
 
 use crate::job::Lateness;
 use crate::redirect::Refusal;
-use crate::run::Finished;
+use crate::run::{Finished, Generator};
 use patternbench_attemptlog::{Counts, Measure, Outcome, percentile};
 use patternbench_wire::Failure;
 use serde_json::{Value, json};
@@ -94,7 +94,8 @@ fn cold(finished: &Finished) -> Option<Doubt> {
 /// The share of one CPU that the thread which drives the load has used.
 #[must_use]
 pub fn cpu_share(finished: &Finished) -> f64 {
-    finished.generator.cpu.as_secs_f64() / finished.elapsed.as_secs_f64().max(1e-9)
+    let Generator { cpu, wall, .. } = finished.generator;
+    cpu.as_secs_f64() / wall.as_secs_f64().max(1e-9)
 }
 
 /// A closed workload without pauses goes as fast as the generator can, which is no reason for doubt unless there is no limit but it.

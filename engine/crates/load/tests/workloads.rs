@@ -544,11 +544,15 @@ fn a_server_without_tls_is_said_to_be_none() {
     );
 }
 
-/// The CPU time is that of the round: what reading the job has cost is not held against it.
+/// The CPU time is that of the load: what reading the job and writing the log cost is not held against it.
+/// The kernel's two clocks may run apart by a little.
 #[test]
 fn the_generator_never_uses_more_than_its_cpu() {
     let server = Server::start(|_| ok(""));
     let workload = json!({"closed": {"users": 1, "until": {"calls": 1}}});
-    let share = run(&job(&server.url(), workload, json!([{}]))).summary["generator"]["cpu_share"].clone();
-    assert!(share.as_f64().unwrap() <= 1.0, "{share}");
+    let job = job(&server.url(), workload, json!([{}]));
+    for _ in 0..20 {
+        let share = run(&job).summary["generator"]["cpu_share"].clone();
+        assert!(share.as_f64().unwrap() <= 1.01, "{share}");
+    }
 }

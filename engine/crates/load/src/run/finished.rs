@@ -67,8 +67,10 @@ pub struct Finished {
 /// The thread that drove a round's load; nothing of it in simulated time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Generator {
-    /// CPU time that it used.
+    /// CPU time that it used while it drove the load.
     pub cpu: Duration,
+    /// How long it drove the load, by the machine's monotonic clock.
+    pub wall: Duration,
     /// Where and how urgently it ran.
     pub placement: Placement,
     /// When the round began, on the machine's monotonic clock.

@@ -49,17 +49,20 @@ pub fn run(mut job: Job, log: AttemptLog, stop: &AtomicBool) -> Result<Finished,
     sharpen_timers();
     let placement = placement::take(job.core, job.priority);
     let world = Epoll::new(job.limits)?;
-    let runner = Runner::new(&mut job, log, world);
+    let mut runner = Runner::new(&mut job, log, world);
+    // The wall's time encloses the CPU's, and both leave out what writing the log's rest costs.
     let (began, cpu_before) = (clock::monotonic(), clock::thread_cpu());
-    let finished = drive(runner, &job, stop)?;
+    drive(&mut runner, &job, stop)?;
+    let cpu = clock::thread_cpu().saturating_sub(cpu_before);
     let generator = Generator {
-        cpu: clock::thread_cpu().saturating_sub(cpu_before),
+        cpu,
+        wall: clock::monotonic().saturating_sub(began),
         placement,
         began,
     };
     Ok(Finished {
         generator,
-        ..finished
+        ..runner.finish(&job)?
     })
 }
 
@@ -73,14 +76,14 @@ pub fn run_in<W: World>(
     log: AttemptLog,
     stop: &AtomicBool,
 ) -> Result<Finished, RunError> {
-    let runner = Runner::new(&mut job, log, world);
-    drive(runner, &job, stop)
+    let mut runner = Runner::new(&mut job, log, world);
+    drive(&mut runner, &job, stop)?;
+    runner.finish(&job)
 }
 
-fn drive<W: World>(mut runner: Runner<W>, job: &Job, stop: &AtomicBool) -> Result<Finished, RunError> {
+fn drive<W: World>(runner: &mut Runner<W>, job: &Job, stop: &AtomicBool) -> Result<(), RunError> {
     runner.begin(job);
-    runner.turn(job, stop)?;
-    runner.finish(job)
+    runner.turn(job, stop)
 }
 
 /// The kernel may wake a thread up to 50 µs late to save power, unless it is asked not to.
