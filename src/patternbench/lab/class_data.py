@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from patternbench.lab import caches, java
+from patternbench import caches
+from patternbench.lab import java
 from patternbench.lab.launch import Preparation
 
 SAVE = ("sh", "-c", 'mkdir -p "${1%/*}" && cp "$0" "$1.$$" && mv -f "$1.$$" "$1"')

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from patternbench.lab import caches
+from patternbench import caches
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
 

@@ -11,6 +11,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
+from patternbench import caches
 from patternbench.analyze.compare.words import change, detectable, interval
 from patternbench.analyze.models.words import p_value
 from patternbench.analyze.units import number, quantity, signed
@@ -88,9 +89,13 @@ def _p_value(value: float | None) -> str:
 
 @cache
 def _library() -> Markup:
-    """Give Vega, Vega-Lite and Vega-Embed as one script; made once, for it takes a moment."""
-    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub forgets the default
+    """Give Vega, Vega-Lite and Vega-Embed as one script; kept for the next report, for it takes a second to make."""
+    bundle = caches.kept_text(f"vega-{vl_convert.__version__}.js", _bundle)
     return Markup(bundle.replace("</script", "<\\/script"))
+
+
+def _bundle() -> str:
+    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub forgets the default
 
 
 def _embedded(data: Mapping[str, object]) -> Markup:

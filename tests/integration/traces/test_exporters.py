@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import caches
+from patternbench import caches
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.otlp_receiver import OtlpReceiver
 from patternbench.lab.host import LocalHost

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import caches, filters
+from patternbench import caches
+from patternbench.lab import filters
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need

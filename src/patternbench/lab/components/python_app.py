@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from patternbench.lab import caches
+from patternbench import caches
 from patternbench.lab.component import Neighbours
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need

@@ -1,0 +1,58 @@
+"""Where what is made once for many runs is kept: in the cache folder of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+SHORT = 12
+"""Hex digits of a hash that tell one content from another."""
+
+
+def folder() -> Path:
+    """Our folder in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "patternbench"
+
+
+def short_hash(*contents: bytes) -> str:
+    """A short hash of contents."""
+    sha256 = hashlib.sha256()
+    for content in contents:
+        sha256.update(content)
+    return sha256.hexdigest()[:SHORT]
+
+
+def kept_text(name: str, make: Callable[[], str]) -> str:
+    """A text that takes a moment to make, from the cache if it is there whole.
+
+    A line after the text holds its hash, so that a damaged copy is made again. A cache that cannot be read or written
+    costs time and nothing else.
+    """
+    path = folder() / name
+    if (text := _read(path)) is not None:
+        return text
+    made = make()
+    with suppress(OSError):
+        _write(path, made)
+    return made
+
+
+def _read(path: Path) -> str | None:
+    try:
+        content, _, digest = path.read_bytes().rpartition(b"\n")
+    except OSError:
+        return None
+    return content.decode() if digest.decode("ascii", "replace") == short_hash(content) else None
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a text in its place at once, so that nobody reads half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = text.encode()
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(b"\n".join((content, short_hash(content).encode())))
+    Path(file.name).replace(path)

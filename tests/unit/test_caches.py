@@ -1,0 +1,56 @@
+"""What is made once is kept, and a cache can only cost time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from patternbench import caches
+
+TEXT = "first line\r\nsecond line, with é\n"
+
+
+class Maker:
+    """Makes the text, and counts how often it was asked to."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self) -> str:
+        self.asked += 1
+        return TEXT
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "patternbench"
+
+
+def test_a_text_is_made_once_and_read_as_it_was_made() -> None:
+    make = Maker()
+    assert [caches.kept_text("a.js", make) for _ in range(3)] == [TEXT] * 3
+    assert make.asked == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"first line\r\n", b"\xff\xfe\n\xff", TEXT.encode() + b"\n000000000000"])
+def test_a_damaged_copy_is_made_again(own_cache: Path, damage: bytes) -> None:
+    make = Maker()
+    caches.kept_text("a.js", make)
+    (own_cache / "a.js").write_bytes(damage)
+    assert caches.kept_text("a.js", make) == TEXT
+    assert make.asked == 2
+    assert caches.kept_text("a.js", make) == TEXT
+    assert make.asked == 2
+
+
+def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert caches.kept_text("a.js", Maker()) == TEXT
+
+
+def test_nothing_half_written_is_left_in_the_cache(own_cache: Path) -> None:
+    caches.kept_text("a.js", Maker())
+    assert [path.name for path in own_cache.iterdir()] == ["a.js"]
