@@ -59,12 +59,15 @@ def _why(launch: Launch, before: Launch | None, anew: Mapping[str, str], started
         return NOT_UP
     if launch.name in anew:
         return anew[launch.name]
-    old, new = fixed(before), fixed(launch)
-    differing = [field.name for field in fields(Launch) if getattr(old, field.name) != getattr(new, field.name)]
+    differing = [] if launch == before else _differing(fixed(before), fixed(launch))
     if differing:
         return f"its {' and '.join(differing)} changed"
-    renewed = [name for name in producers(new) if name in started]
+    renewed = [name for name in producers(fixed(launch)) if name in started] if started else []
     return f"{' and '.join(renewed)}, which it refers to, was started" if renewed else ""
+
+
+def _differing(old: Launch, new: Launch) -> list[str]:
+    return [field.name for field in fields(Launch) if getattr(old, field.name) != getattr(new, field.name)]
 
 
 def every_round(launches: Iterable[Launch]) -> dict[str, str]:

@@ -109,6 +109,7 @@ class LocalHost:
         self.started: list[Start] = []
         self._secret, self._clock, self._pause = secret, clock, pause
         self._limiter = Limiter()
+        self._ordered: tuple[tuple[Launch, ...], list[Launch]] = ((), [])
         self._processes: list[Process] = []
         self._lock = threading.Lock()
         self._makers: dict[str, threading.Lock] = {}
@@ -130,7 +131,7 @@ class LocalHost:
         that one is down then, and is started by the next change.
         """
         self.started = []
-        order = in_order(launches)
+        order = self._in_order(launches)
         _refuse_lacking(order)
         declared = {name: running.declared for name, running in self.running.items()}
         reasons = changes.starts(declared, order, {**self._ended(), **anew})
@@ -139,6 +140,12 @@ class LocalHost:
         as_before = not reasons and order == [declared[launch.name] for launch in order]
         workers = AtOnce() if as_before else ThreadPoolExecutor(len(order))
         self._bring(order, partial(self._brought, chosen, reasons), workers)
+
+    def _in_order(self, launches: Sequence[Launch]) -> list[Launch]:
+        """Launches, each after those that it needs: as the last time, where the same are asked for."""
+        if self._ordered[0] != tuple(launches):
+            self._ordered = (tuple(launches), in_order(launches))
+        return self._ordered[1]
 
     def _ended(self) -> dict[str, str]:
         """What is known of each component that has ended."""

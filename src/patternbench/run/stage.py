@@ -13,7 +13,7 @@ from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.bench import Bench
 from patternbench.lab.changes import Start
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Way
+from patternbench.lab.topology import Topology, Way
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.run.changeovers import topology_of
@@ -34,6 +34,7 @@ class Stage:
         """The limits of each component that has any, and why they do not act where they do not."""
         self.reset_seconds = 0.0
         """How long the resets before the round took that are calls or commands."""
+        self._described: tuple[System, SystemFile | None, Topology] | None = None
 
     def bench(
         self,
@@ -49,13 +50,19 @@ class Stage:
         """
         self.reset_seconds = 0.0
         bench = self._usable()
-        bench.change(topology_of(system, self.inputs, file), ways, tracing)
+        bench.change(self._topology(system, file), ways, tracing)
         self.accounts |= bench.accounts()
         self.limits |= bench.limits()
         began = time.perf_counter()
         if bench.reset():
             self.reset_seconds = time.perf_counter() - began
         return bench
+
+    def _topology(self, system: System, file: SystemFile | None) -> Topology:
+        """What a host is to launch for a system: as for the round before, where that had the same system."""
+        if self._described is None or self._described[:2] != (system, file):
+            self._described = (system, file, topology_of(system, self.inputs, file))
+        return self._described[2]
 
     def _usable(self) -> Bench:
         """The bench of the round before, if another round may use it, else a new one."""
