@@ -1,4 +1,4 @@
-"""A host launches components: it alone opens ports, writes files, starts processes, waits and cleans up.
+"""A host launches components: it alone, with its launcher, opens ports, writes files, starts processes and cleans up.
 
 The local host is this machine. What does not depend on each other is started side by side. What runs becomes what is
 wanted next with as few starts as that takes (``lab/changes.py``).
@@ -6,39 +6,28 @@ wanted next with as few starts as that takes (``lab/changes.py``).
 
 from __future__ import annotations
 
-import json
-import re
 import secrets
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from itertools import dropwhile, groupby, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
 from patternbench.lab import accounts, calls, changes, ports
-from patternbench.lab.accounts import Account
 from patternbench.lab.calls import Call
-from patternbench.lab.cgroups import Limiter
 from patternbench.lab.changes import AS_PLANNED, Start
-from patternbench.lab.launch import NO_LIMITS, ErrorLog, File, Launch, LiveFile, Preparation, Renewal
-from patternbench.lab.processes import Process, StartError, bound_to
-from patternbench.lab.ready import Starting, announcements
+from patternbench.lab.launch import NO_LIMITS, File, Launch, LiveFile, Renewal
+from patternbench.lab.launcher import Launcher, write
+from patternbench.lab.processes import StartError
+from patternbench.lab.ready import announcements
 from patternbench.lab.references import producers, resolved
 from patternbench.lab.running import CHANGE, Running, value_of
 from patternbench.lab.topology import in_order
 from patternbench.lab.workers import AtOnce
-
-GLANCE_S = 0.02
-"""How often something that is awaited is looked at."""
-MOST_LINES = 5
-READ_INPUT = ("sh", "-c", 'exec "$@" <"$0"')
-"""Runs a command with its standard input from a file; the guard keeps its own for itself."""
 
 Needed = Mapping[str, "Future[Running]"]
 """The components that one needs, once they are there."""
@@ -107,13 +96,9 @@ class LocalHost:
         self.folder = folder
         self.running: dict[str, Running] = {}
         self.started: list[Start] = []
-        self._secret, self._clock, self._pause = secret, clock, pause
-        self._limiter = Limiter()
+        self._secret, self._clock = secret, clock
+        self._launcher = Launcher(folder, clock, pause)
         self._ordered: tuple[tuple[Launch, ...], list[Launch]] = ((), [])
-        self._processes: list[Process] = []
-        self._lock = threading.Lock()
-        self._makers: dict[str, threading.Lock] = {}
-        self._closing = threading.Event()
         self._http = calls.client()
 
     def launch(self, launches: Sequence[Launch]) -> None:
@@ -159,10 +144,10 @@ class LocalHost:
                 self._bring_all(order, bring, workers, begun)
         except StartError:
             self.running = {name: future.result() for name, future in begun.items() if future.exception() is None}
-            self._end_strays()
+            self._launcher.end_strays([running.process for running in self.running.values()])
             for name in begun.keys() - self.running.keys():
-                self._limiter.leave(name)
-            self._closing.clear()
+                self._launcher.limiter.leave(name)
+            self._launcher.go_on()
             raise
         except BaseException:
             self.close()
@@ -183,7 +168,7 @@ class LocalHost:
             for future in as_completed(begun.values()):
                 future.result()
         except BaseException:
-            self._closing.set()  # those that still wait give up
+            self._launcher.give_up()
             raise
 
     def _brought(
@@ -202,22 +187,9 @@ class LocalHost:
     def _take_down(self, names: Collection[str]) -> None:
         """End components, side by side, the last that was started first."""
         ending = [name for name in reversed(list(self.running)) if name in names]
-        self._end([self.running.pop(name).process for name in ending])
+        self._launcher.end([self.running.pop(name).process for name in ending])
         for name in ending:
-            self._limiter.leave(name)
-
-    def _end_strays(self) -> None:
-        """End the processes that belong to no component that is up."""
-        staying = [running.process for running in self.running.values()]
-        self._end([process for process in self._processes if process not in staying])
-
-    def _end(self, processes: Sequence[Process]) -> None:
-        for process in processes:
-            process.ask_to_end()
-        for process in processes:
-            process.close()
-            with self._lock, suppress(ValueError):  # while everything is taken down it is not there any more
-                self._processes.remove(process)
+            self._launcher.limiter.leave(name)
 
     def _start(self, launch: Launch, producing: Mapping[str, Running], own: Mapping[str, int]) -> Running:
         """Start a component whose producers are ready; its addresses are known once it is ready itself."""
@@ -232,7 +204,7 @@ class LocalHost:
         facts |= {f"secret.{name}": self._secret() for name in launch.secrets}
         before = replace(launch, url="", endpoints={}, live=(), reset=(), ports=own)
         concrete = resolved(before, value_of(launch, facts.__getitem__, producing))
-        process = self._prepared(concrete, account)
+        process = self._launcher.prepared(concrete, account)
         facts |= {f"said.{key}": str(value) for key, value in announcements(process.written()).items()}
         url, endpoints = resolved((launch.url, launch.endpoints), value_of(launch, facts.__getitem__, producing))
         running = Running(launch, concrete, process, folder, account, facts, url, endpoints)
@@ -255,7 +227,7 @@ class LocalHost:
     def _rewrite(self, running: Running, files: list[File], producing: Mapping[str, Running]) -> None:
         """Replace live files of a component, have it read them, and return when they act."""
         for file in files:
-            _write(running.folder, file, running.account)
+            write(running.folder, file, running.account)
         running.wrote(files)
         parts = running.live_files({file.path for file in files}, producing)
         for signal in dict.fromkeys(part.signal for part in parts if part.signal):
@@ -265,10 +237,10 @@ class LocalHost:
 
     def _await_acting(self, running: Running, part: LiveFile) -> None:
         """Return once a file acts that was replaced; raise StartError when it does not."""
-        starting = self._starting(running.launch, running.process, running.account)
-        if part.acts and not self._reaches(partial(part.acts.met, starting), running.launch, running.process):
-            name, tail = running.launch.name, running.process.tail() or "it wrote nothing"
-            raise StartError(f"{name} did not act on its new {part.path} within {running.launch.within}: {tail}")
+        launcher, launch = self._launcher, running.launch
+        if part.acts and not launcher.acts(part.acts, launch, running.process, running.account):
+            tail = running.process.tail() or "it wrote nothing"
+            raise StartError(f"{launch.name} did not act on its new {part.path} within {launch.within}: {tail}")
 
     def _tell(self, running: Running, producing: Mapping[str, Running]) -> None:
         """Make those live calls of a component that it has not taken with this content."""
@@ -306,102 +278,9 @@ class LocalHost:
             elif isinstance(reset, Renewal):
                 self._renew(running, self.running)
             else:
-                self._carry_out(running.launch, reset, running.account)
+                self._launcher.carry_out(running.launch, reset, running.account)
         running.calls.clear()
         self._tell(running, self.running)
-
-    def _prepared(self, launch: Launch, account: Account) -> Process:
-        """A component's process, once its files are written, its preparations made, and it is ready."""
-        for file in launch.files:
-            _write(self.folder / launch.name, file, account)
-        for made, preparations in groupby(launch.prepare, key=lambda preparation: preparation.makes):
-            with self._making(made) as lacking:
-                for preparation in preparations if lacking else ():
-                    prepare = self._rehearse if preparation.until_ready else self._prepare
-                    prepare(launch, preparation, account)
-        return self._ready(launch, account)
-
-    @contextmanager
-    def _making(self, made: str) -> Iterator[bool]:
-        """Whether a file is to be made, by this thread alone; replicas need the same, and the others wait for it."""
-        if not made:
-            yield True
-            return
-        with self._lock:
-            making = self._makers.setdefault(made, threading.Lock())
-        with making:
-            yield not Path(made).exists()
-
-    def _ready(self, launch: Launch, account: Account) -> Process:
-        """A component's process, once it is ready."""
-        process = self._begun(launch, self._limiter.command(launch, account.command(*launch.command)))
-        starting = self._starting(launch, process, account)
-        self._await(lambda: process.alive and launch.ready.met(starting), launch, process)
-        return process
-
-    def _starting(self, launch: Launch, process: Process, account: Account) -> Starting:
-        return _StartingProcess(launch.ports, process.written, partial(self._succeeds, launch, account))
-
-    def _succeeds(self, launch: Launch, account: Account, command: tuple[str, ...], seconds: float) -> bool:
-        """Whether a probe of a component ends well within a time."""
-        probe = self._begun(launch, account.command(*command))
-        succeeded = probe.ended(seconds) and probe.code == 0
-        self._end([probe])
-        return succeeded
-
-    def _prepare(self, launch: Launch, preparation: Preparation, account: Account) -> None:
-        try:
-            self._carry_out(launch, preparation, account)
-        except StartError as error:
-            raise StartError(f"{launch.name} was not prepared: {error}") from None
-
-    def _carry_out(self, launch: Launch, preparation: Preparation, account: Account) -> None:
-        """Carry a command of a component out to its end; raise StartError with its last lines when it fails."""
-        program = Path(preparation.command[0]).name
-        fed = (*READ_INPUT, str(self.folder / launch.name / preparation.input)) if preparation.input else ()
-        process = self._begun(launch, account.command(*fed, *preparation.command))
-        over = self._reaches(lambda: not process.alive, launch, process)
-        self._end([process])
-        if process.code or not over:
-            fate = f"ended with code {process.code}" if over else f"did not end within {launch.within}"
-            raise StartError(f"{program} {fate}: {process.tail() or 'it wrote nothing'}")
-
-    def _rehearse(self, launch: Launch, preparation: Preparation, account: Account) -> None:
-        """Start a component until it is ready, and let it end; raise StartError when it does not."""
-        process = self._ready(replace(launch, command=preparation.command), account)
-        process.signal(launch.stop.signal)
-        if not process.ended(launch.within.seconds):
-            raise StartError(f"{launch.name} was ready, and did not end within {launch.within} of {launch.stop.signal}")
-
-    def _begun(self, launch: Launch, command: list[str]) -> Process:
-        """A process of a component, which ``close`` knows from the first moment."""
-        with self._lock:
-            if self._closing.is_set():
-                raise StartError(f"{launch.name} was not started, since everything is being taken down")
-            cwd = Path(launch.cwd) if launch.cwd else self.folder / launch.name
-            stop = launch.stop
-            with bound_to(launch.limits.cpus, launch.name):
-                process = Process(
-                    launch.name, command, self.folder, launch.env, cwd, grace=stop.grace, stop=stop.signal, piped=False
-                )
-            self._processes.append(process)
-            return process
-
-    def _await(self, reached: Callable[[], bool], launch: Launch, process: Process) -> None:
-        """Return once something is reached; raise StartError when the process ends first, or time is up."""
-        if not self._reaches(reached, launch, process):
-            raise StartError(_why_not(process, launch, self.folder / launch.name) + self._limiter.cause(launch.name))
-
-    def _reaches(self, reached: Callable[[], bool], launch: Launch, process: Process) -> bool:
-        """Whether something is reached before the process ends and within the time that the component has."""
-        deadline = self._clock() + launch.within.seconds
-        while True:
-            alive = process.alive
-            if reached():
-                return True
-            if not alive or self._closing.is_set() or self._clock() > deadline:
-                return False
-            self._pause(GLANCE_S)
 
     def finish(self, name: str) -> None:
         """Have a component end as it likes to; raise StartError when that takes too long."""
@@ -413,20 +292,20 @@ class LocalHost:
     def restart(self, name: str) -> None:
         """Start a component again that has ended, at the same addresses and with its files; return when it is ready."""
         running = self.running[name]
-        self._end([running.process])
-        running.process = self._ready(running.launch, running.account)
+        self._launcher.end([running.process])
+        running.process = self._launcher.ready(running.launch, running.account)
         running.calls.clear()
         self._tell(running, self.running)
 
     def dead(self, but: Collection[str] = ()) -> list[str]:
         """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
         gone = (item for item in self.running.items() if item[0] not in but and not item[1].process.alive)
-        return [running.process.why_not() + self._limiter.cause(name) for name, running in gone]
+        return [running.process.why_not() + self._launcher.limiter.cause(name) for name, running in gone]
 
     def limits(self) -> dict[str, str]:
         """The limits of each component that has any, in words; of those that do not act, why."""
         limited = {name: running.launch.limits for name, running in self.running.items()}
-        refused = self._limiter.refused
+        refused = self._launcher.limiter.refused
         return {
             name: f"{limits}: does not act: {refused[name]}" if name in refused else str(limits)
             for name, limits in limited.items()
@@ -435,18 +314,12 @@ class LocalHost:
 
     def refused_limits(self) -> Mapping[str, str]:
         """Why the limits of a component do not act, by its name."""
-        return {name: why for name, why in self._limiter.refused.items() if name in self.running}
+        return {name: why for name, why in self._launcher.limiter.refused.items() if name in self.running}
 
     def close(self) -> None:
         """Take everything down, side by side; nothing is started any more."""
-        self._closing.set()
-        with self._lock:
-            for process in reversed(self._processes):
-                process.ask_to_end()
-            while self._processes:
-                self._processes.pop().close()
-            self.running.clear()
-            self._limiter.close()
+        self._launcher.close()
+        self.running.clear()
         self._http.close()
 
     def __enter__(self) -> LocalHost:
@@ -455,15 +328,6 @@ class LocalHost:
 
     def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         self.close()
-
-
-@dataclass(frozen=True)
-class _StartingProcess:
-    """What can be seen of a component that is starting (``ready.Starting``)."""
-
-    ports: Mapping[str, int]
-    written: Callable[[], str]
-    succeeds: Callable[[tuple[str, ...], float], bool]
 
 
 def _told(launch: Launch) -> str:
@@ -485,32 +349,3 @@ def _refuse_lacking(launches: Iterable[Launch]) -> None:
     lacking = {need.name: need for launch in launches for need in launch.needs if not need.met}
     if lacking:
         raise StartError("; ".join(f"{need.name} is not installed: {need.how}" for need in lacking.values()))
-
-
-def _write(folder: Path, file: File, account: Account) -> None:
-    """Write a file of a component, for its account alone; who reads it sees the old content or all of the new."""
-    path = folder / file.path
-    for parent in [*reversed(path.relative_to(folder).parents)][1:]:
-        (folder / parent).mkdir(exist_ok=True)
-        account.own(folder / parent)
-    new = path.with_name(f".{path.name}.new")
-    new.touch(mode=0o600)
-    text = file.content if isinstance(file.content, str) else json.dumps(file.content, indent=1)
-    new.write_text(text, encoding="utf-8")
-    account.own(new)
-    new.replace(path)
-
-
-def _why_not(process: Process, launch: Launch, folder: Path) -> str:
-    """Why a component did not come up: what its log of errors says, where that says more than what it wrote."""
-    told = _serious(folder / launch.errors.path, launch.errors) if launch.errors else ""
-    if told:
-        return f"{launch.name} did not come up: {told}"
-    wrote = process.tail() or "it wrote nothing"
-    return f"{launch.name} did not come up within {launch.within}: {wrote}" if process.alive else process.why_not()
-
-
-def _serious(path: Path, errors: ErrorLog) -> str:
-    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-    serious = dropwhile(lambda line: not re.search(errors.serious, line), lines)
-    return " | ".join(line.strip() for line in islice(serious, MOST_LINES))
