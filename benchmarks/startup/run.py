@@ -22,7 +22,7 @@ import psutil
 from benchmarks.evidence import Result, store
 from benchmarks.startup.tables import PART, printed
 
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, startable, systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.systems import SystemFile
 
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     arguments = parser.parse_args()
     system = systems.load(arguments.system)
-    bench.check_needs(system, {})
+    startable.check_needs(system, {})
     measured(system, -1)
     rows = [row for number in range(arguments.rounds) for row in measured(system, number)]
     options = {"system": arguments.system, "rounds": arguments.rounds}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, startable, systems
 from patternbench.lab.bench import Bench
 
 
@@ -16,7 +16,7 @@ from patternbench.lab.bench import Bench
 def brought_up(name: str, settings: Mapping[str, object], folder: Path) -> Iterator[Bench]:
     """The system, up; skips where the machine lacks what it needs."""
     system = systems.load(name)
-    lacking = bench.needs_problems(system, {setting: [value] for setting, value in settings.items()})
+    lacking = startable.needs_problems(system, {setting: [value] for setting, value in settings.items()})
     if lacking:
         pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
     with bench.named(system, settings, folder) as up:

@@ -12,7 +12,7 @@ from rich.text import Text
 from patternbench.cli import output
 from patternbench.cli.terminal import Plain
 from patternbench.drivers import registry
-from patternbench.lab import bench, installing, machine, shipped, systems, tracing
+from patternbench.lab import installing, machine, shipped, startable, systems, tracing
 from patternbench.lab.needs import Need
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
@@ -47,7 +47,7 @@ def everything() -> Iterator[tuple[str, list[Need]]]:
     """
     used = studies_using()
     for name in systems.names(Path.cwd()):
-        needs = bench.needs(systems.load(name, Path.cwd()))
+        needs = startable.needs(systems.load(name, Path.cwd()))
         yield _titled("system", name, used), [need for need in needs if need.obtainable]
     if any(tracing.JVM in systems.load(name, Path.cwd()).kinds() for name in systems.names(Path.cwd())):
         yield "traces of JVM services", tracing.needs()

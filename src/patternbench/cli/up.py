@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from patternbench.cli.terminal import printable
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, startable, systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
 from patternbench.lab.references import URL
@@ -31,8 +31,8 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
     system = systems.load(system_name, Path.cwd())
     levels = dict(_pair(text) for text in settings)
     system.check([levels])
-    bench.check_settings(system, levels)
-    bench.check_needs(system, levels)
+    startable.check_settings(system, levels)
+    startable.check_needs(system, levels)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

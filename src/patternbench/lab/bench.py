@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import cast
 
 import httpx
 
-from patternbench.lab import cgroups, changes, envoy
+from patternbench.lab import changes, envoy, topologies
 from patternbench.lab.changes import Start
-from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.components import KINDS
-from patternbench.lab.components.fault_proxy import FaultProxy
 from patternbench.lab.host import Host, LocalHost
-from patternbench.lab.launch import Launch, ResourceLimits
-from patternbench.lab.needs import Need
 from patternbench.lab.processes import StartError
-from patternbench.lab.programs import Program
-from patternbench.lab.references import URL
-from patternbench.lab.resets import resets_of
 from patternbench.lab.running import Running
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
 from patternbench.lab.tracing import Tracing, traced
-from patternbench.study.document import Document
 from patternbench.study.faults import Fault
-from patternbench.study.load import validated
-from patternbench.study.problems import InputError, Problem, distinct, gathered
-
-Entry = tuple[str, str, dict[str, object]]
-"""A component as a system file names it: its name, its kind, its settings."""
-LIMITS = ("memory", "cpu")
-"""The settings of a program that only act where the machine has control groups for us."""
-RESET = "reset"
-"""The field of an entry that says how the component is reset, whatever its kind."""
 
 
 class Bench:
@@ -61,7 +41,7 @@ class Bench:
         component fails: that one is down then, and is started by the next change.
         """
         self.ways, self.groups = tuple(ways), topology.groups
-        topology = traced(proxied(topology, ways), tracing)
+        topology = traced(topologies.proxied(topology, ways), tracing)
         self.host.change(topology.launches, changes.every_round(topology.launches))
         self._down.clear()
         self.targets = [*(self.running[name].url for name in topology.endpoints), *topology.urls]
@@ -186,70 +166,12 @@ class Bench:
 
 def named(system: SystemFile, settings: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Bench:
     """A system of a system file, up."""
-    return _up(of_file(system, settings), folder, ways)
+    return _up(topologies.of_file(system, settings), folder, ways)
 
 
 def external(url: str, trust: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Bench:
     """Envoy in front of a service that already runs; ``trust`` says whose certificates it takes."""
-    return _up(of_url(url, trust), folder, ways)
-
-
-def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
-    """What a host is to launch for a system of a system file."""
-    entries = system.with_settings(settings)
-    topology = described(entries, system.endpoints(settings), _neighbours(system, settings, entries))
-    launches = [replace(launch, origin=system.origin_of(launch.name)) for launch in topology.launches]
-    return replace(topology, launches=tuple(launches), groups=system.groups(settings))
-
-
-def _neighbours(system: SystemFile, settings: Mapping[str, object], entries: Sequence[Entry]) -> Neighbours:
-    """The components of a system file that are in use with these settings."""
-    return Neighbours([name for name, _, _ in entries], system.groups(settings), system.folder)
-
-
-def of_url(url: str, trust: Mapping[str, object]) -> Topology:
-    """What a host is to launch for a service that already runs: Envoy in front of it."""
-    return described([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
-
-
-def direct(urls: Sequence[str]) -> Topology:
-    """A service that already runs, with nothing in front of it: there is nothing to launch."""
-    return Topology((), (), tuple(urls))
-
-
-def described(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: Neighbours | None = None) -> Topology:
-    """What a host is to launch for components; raises InputError where one refuses its settings."""
-    neighbours = neighbours or Neighbours([name for name, _, _ in entries])
-    launches = [_launch(entry, neighbours) for entry in entries]
-    return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
-
-
-def _with_needs(launch: Launch) -> Launch:
-    return replace(launch, needs=(*KINDS[launch.kind].needs(), *launch.needs))
-
-
-def _launch(entry: Entry, neighbours: Neighbours) -> Launch:
-    name, kind, fields = entry
-    component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
-    launch = component.describe(name, neighbours)
-    if RESET not in fields:
-        return replace(launch, offers=tuple(component.resets()))
-    return replace(launch, reset=resets_of(fields[RESET], component.resets(), f"{name}.{RESET}"))
-
-
-def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
-    """A system with a fault proxy on some of its ways; raises InputError for one that is none of its."""
-    for way in ways:
-        neighbours = Neighbours([launch.name for launch in topology.launches])
-        proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), neighbours)
-        topology = topology.through(way, _with_needs(proxy))
-    return topology
-
-
-def proxy_name(way: Way) -> str:
-    """The name of the fault proxy on a way: ``balancer-1-to-shop``, ``balancer-1-to-shop-at-admin``."""
-    name = f"{way.consumer}-to-{way.producer}"
-    return name if way.endpoint == URL else f"{name}-at-{way.endpoint}"
+    return _up(topologies.of_url(url, trust), folder, ways)
 
 
 def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:
@@ -258,103 +180,3 @@ def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:
         bench.change(topology, ways)
         starting.pop_all()
         return bench
-
-
-def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = None) -> list[Need]:
-    """What the components of a system need on this machine: all, or those that some of the levels call for."""
-    # Kinds that do not exist are told of with their settings.
-    kinds = (KINDS[kind] for kind in dict.fromkeys(system.kinds(levels)) if kind in KINDS)
-    by_kind = [need for kind in kinds for need in kind.needs()]
-    own = [need for settings in _one_by_one(levels or {}) for need in _own_needs(system, settings)]
-    return list(dict.fromkeys(by_kind + own))
-
-
-def _one_by_one(levels: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
-    """The first level of each setting, then each other level with the first ones of the rest."""
-    first = {name: values[0] for name, values in levels.items() if values}
-    yield first
-    yield from ({**first, name: value} for name, values in levels.items() for value in values[1:])
-
-
-def _own_needs(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Need]:
-    """What components need by their own settings; those that cannot be described are told of as problems."""
-    with suppress(InputError):
-        entries = system.with_settings(settings)
-        neighbours = _neighbours(system, settings, entries)
-        for entry in entries:
-            with suppress(InputError):
-                yield from _launch(entry, neighbours).needs
-
-
-def needs_problems(system: SystemFile, levels: Mapping[str, Sequence[object]]) -> list[Problem]:
-    """What a system needs that this machine lacks, for the components that these levels of its settings call for."""
-    message = "system `{}` cannot start: {} is missing"
-    lacking = [need for need in needs(system, levels) if not need.met]
-    return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
-
-
-def limits_problems(system: SystemFile, levels: Mapping[str, Collection[object]]) -> list[Problem]:
-    """The settings with several levels that are limits of components, where this machine lets none act."""
-    problems = []
-    for name, kind, _ in system.with_settings({}):
-        for field in LIMITS if issubclass(KINDS.get(kind, Component), Program) else ():
-            varied = [setting for setting in system.settings_of(name, field) if len(levels.get(setting, ())) > 1]
-            why = cgroups.refusal(ResourceLimits(memory=1, cores=1.0)) if varied else ""
-            problems += [_without_effect(setting, field, name, why) for setting in varied if why]
-    return distinct(problems)
-
-
-def _without_effect(setting: str, field: str, component: str, why: str) -> Problem:
-    message = f"its levels would be no different: {field} of {component} cannot be limited, as {why}"
-    return Problem(message, f"system.settings.{setting}", hint="give it one level, or measure on another machine")
-
-
-def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
-    """What the components of a system would refuse of these settings.
-
-    Each is told at the setting that it comes from, else at its line in the system file.
-    """
-    problems: list[Problem] = []
-    with gathered(problems):
-        problems += _refused(system, settings)
-    return distinct(_placed(system, problem) for problem in problems)
-
-
-def _refused(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
-    entries = system.with_settings(settings)
-    neighbours, launches, problems = _neighbours(system, settings, entries), [], list[Problem]()
-    for entry in entries:
-        with gathered(problems):
-            launches.append(_launch(entry, neighbours))
-    return problems or list(Topology(tuple(launches), tuple(system.endpoints(settings))).problems())
-
-
-def _placed(system: SystemFile, problem: Problem) -> Problem:
-    """A problem whose path begins with a component, where its author can mend it."""
-    component, _, field = problem.path.partition(".")
-    settings = system.settings_of(component, field)
-    return replace(problem, path=f"system.settings.{settings[0]}") if len(settings) == 1 else system.placed(problem)
-
-
-def check_settings(system: SystemFile, settings: Mapping[str, object]) -> None:
-    """Raise InputError listing what the components of a system would refuse of these settings."""
-    problems = settings_problems(system, settings)
-    if problems:
-        raise InputError(problems)
-
-
-def check_needs(system: SystemFile, settings: dict[str, object]) -> None:
-    """Raise InputError naming what a system needs with these settings that this machine lacks."""
-    problems = needs_problems(system, {name: [value] for name, value in settings.items()})
-    if problems:
-        raise InputError(problems)
-
-
-def _component(name: str, kind: str, fields: dict[str, object]) -> Component:
-    model = KINDS.get(kind)
-    if model is None:
-        raise InputError(Problem(f"unknown kind of component `{kind}`", path=name, allowed=", ".join(KINDS)))
-    try:
-        return cast(Component, validated(model, Document("", fields)))
-    except InputError as error:
-        raise InputError([problem.below(name) for problem in error.problems]) from None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from patternbench.lab import bench, changes, systems
+from patternbench.lab import changes, systems, topologies
 from patternbench.lab.faults import ways
 from patternbench.lab.launch import Launch
 from patternbench.lab.systems import SystemFile
@@ -30,10 +30,10 @@ Starts = Mapping[str, str]
 def topology_of(system: System, inputs: Inputs, file: SystemFile | None = None) -> Topology:
     """What a host is to launch for a concrete system, which ``file`` describes where it is one by name."""
     if isinstance(system, NamedSystem):
-        return bench.of_file(file or systems.load(system.name, inputs.beside), system.setting_levels)
+        return topologies.of_file(file or systems.load(system.name, inputs.beside), system.setting_levels)
     if isinstance(system, UrlSystem):
-        return bench.of_url(system.url.level, _trusted(system.trust, inputs))
-    return bench.direct([endpoint.url for endpoint in system.endpoints()])
+        return topologies.of_url(system.url.level, _trusted(system.trust, inputs))
+    return topologies.direct([endpoint.url for endpoint in system.endpoints()])
 
 
 def _trusted(trust: Trust, inputs: Inputs) -> dict[str, object]:
@@ -92,7 +92,7 @@ class Changeovers:
 
     def _described(self, scenario: Scenario, same: str) -> Setup:
         topology = topology_of(scenario.system, self._inputs, self._file)
-        topology = bench.proxied(topology, ways.of_scenario(self._study, scenario.system, self._file))
+        topology = topologies.proxied(topology, ways.of_scenario(self._study, scenario.system, self._file))
         topology = traced(topology, tracing_of(sampled(self._study.watch, scenario.sample)))
         launches = in_order(topology.launches)
         live = any(launch.live for launch in launches)

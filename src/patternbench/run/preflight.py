@@ -17,8 +17,8 @@ from patternbench.drivers.client import ClientError, ClientProblem
 from patternbench.drivers.driver import Task
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
-from patternbench.lab import bench, systems, tracing
 from patternbench.lab import engine as native
+from patternbench.lab import startable, systems, tracing
 from patternbench.lab.faults import ways
 from patternbench.lab.processes import StartError
 from patternbench.lab.systems import SystemFile
@@ -84,7 +84,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     if not isinstance(declared, NamedSystem):
         return _authority_problems(declared.trust, inputs)
     system = systems.load(declared.name, inputs.beside)
-    limits_problems = bench.limits_problems(system, declared.settings)
+    limits_problems = startable.limits_problems(system, declared.settings)
     return _endpoint_problems(system, declared, study) + limits_problems + lacking(study, inputs)
 
 
@@ -94,7 +94,7 @@ def lacking(study: Study, inputs: Inputs) -> list[Problem]:
     if not isinstance(declared, NamedSystem):
         return []
     system = systems.load(declared.name, inputs.beside)
-    needed = bench.needs_problems(system, declared.settings)
+    needed = startable.needs_problems(system, declared.settings)
     return needed + tracing.problems(system.kinds(declared.settings), study.traces)
 
 
@@ -195,7 +195,7 @@ def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
     """What the components refuse of the settings of any scenario, alone or together."""
     every = (scenario.system.setting_levels for scenario in plan.scenarios)
     different = {content_id(settings): settings for settings in every}
-    problems = [problem for settings in different.values() for problem in bench.settings_problems(system, settings)]
+    problems = [problem for settings in different.values() for problem in startable.settings_problems(system, settings)]
     return distinct(problems)
 
 

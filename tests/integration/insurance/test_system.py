@@ -39,7 +39,7 @@ from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import DrivenRound, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.gateways.statistics import GatewayCounts, counts
-from patternbench.lab import bench, systems
+from patternbench.lab import systems, topologies
 from patternbench.lab.bench import Bench
 from patternbench.lab.bundles import STATUS
 from patternbench.lab.envoy import GATEWAY
@@ -71,7 +71,7 @@ def insurance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 def changed(insurance: Bench, **settings: object) -> None:
-    insurance.change(bench.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
+    insurance.change(topologies.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
 
 
 @pytest.fixture(scope="module")

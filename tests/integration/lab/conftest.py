@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, startable, systems
 from patternbench.lab.bench import Bench
 
 Up = Callable[..., Bench]
@@ -37,7 +37,7 @@ def shop(folder: Path) -> Iterator[Up]:
 
         def up(**settings: Any) -> Bench:
             system = systems.load("shop-behind-two-balancers")
-            lacking = bench.needs_problems(system, {name: [value] for name, value in settings.items()})
+            lacking = startable.needs_problems(system, {name: [value] for name, value in settings.items()})
             if lacking:
                 pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
             # Without its store a balancer rejects, so that no test passes on what it decides alone.

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from tests.integration.run.conftest import patternbench
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components.mariadb import MariaDB
 from patternbench.lab.components.redis import Redis
@@ -104,7 +104,7 @@ strategies:
 
 
 def test_the_manifest_of_a_run_says_who_its_stores_ran_as(open_folder: Path) -> None:
-    if bench.needs_problems(systems.load("shop-behind-two-balancers"), {"store": ["redis"]}):
+    if startable.needs_problems(systems.load("shop-behind-two-balancers"), {"store": ["redis"]}):
         pytest.skip("nginx with Lua or Redis is missing; type `patternbench doctor`")
     study, out = open_folder / "study.yaml", open_folder / "run"
     study.write_text(STUDY)

@@ -23,7 +23,7 @@ import httpx
 import pytest
 
 from patternbench.cli.up import with_addresses
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, startable, systems, topologies
 from patternbench.lab.bench import Bench
 from patternbench.lab.faults import family
 from patternbench.lab.faults.act import Site
@@ -121,7 +121,7 @@ def until(ask: Callable[[], httpx.Response], seconds: float) -> httpx.Response:
 def started(architecture: str, folder: Path) -> Iterator[Cinema]:
     settings = {**SETTINGS, "architecture": architecture}
     system = systems.load(SYSTEM)
-    lacking = bench.needs_problems(system, {name: [value] for name, value in settings.items()})
+    lacking = startable.needs_problems(system, {name: [value] for name, value in settings.items()})
     if lacking:
         pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
     with bench.named(system, settings, folder) as up:
@@ -146,7 +146,7 @@ def messaging(gateway: Cinema, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def changed(cinema: Cinema, **settings: object) -> list[str]:
     """Change settings, and tell what was started for it."""
     levels = {**SETTINGS, "architecture": cinema.architecture, **settings}
-    cinema.up.change(bench.of_file(systems.load(SYSTEM), levels))
+    cinema.up.change(topologies.of_file(systems.load(SYSTEM), levels))
     return [start.component for start in cinema.up.started]
 
 

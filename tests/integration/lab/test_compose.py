@@ -16,7 +16,7 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, compose, systems
+from patternbench.lab import bench, compose, startable, systems
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.processes import StartError
 from patternbench.lab.systems import SystemFile
@@ -210,7 +210,7 @@ def test_a_fault_at_the_edge_acts_on_the_way_to_the_published_port(install: Call
 def test_a_machine_without_an_engine_is_told_what_to_install(install: Callable[[str], Installed]) -> None:
     installed = install("docker-compose")
     (installed.folder / "bin" / "docker-compose").unlink()
-    (problem,) = bench.needs_problems(installed.system, {})
+    (problem,) = startable.needs_problems(installed.system, {})
     assert problem.message == "system `shop` cannot start: docker compose or podman-compose is missing"
     assert "https://docs.docker.com/compose/install" in problem.hint
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from patternbench.lab import bench
+from patternbench.lab import bench, topologies
 from patternbench.lab.component import Neighbours
 
 
@@ -64,7 +64,7 @@ def test_a_service_is_reached_by_tls_where_its_authority_is_trusted(
     folder: Path, url: str, tmp_path: Path, trust: dict[str, object], status: int
 ) -> None:
     names = ["edge", "balancer"]
-    topology = bench.described(entries(url, **trust), names, Neighbours(names, folder=folder))
+    topology = topologies.of_entries(entries(url, **trust), names, Neighbours(names, folder=folder))
     with bench.Bench(tmp_path) as system:
         system.change(topology)
         answers = [httpx.get(target) for target in system.targets]

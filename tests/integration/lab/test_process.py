@@ -17,7 +17,7 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, cgroups, systems
+from patternbench.lab import bench, cgroups, systems, topologies
 from patternbench.lab.bench import Bench
 from patternbench.lab.faults.act import Site, act_of
 from patternbench.lab.faults.schedule import FaultSchedule
@@ -89,7 +89,7 @@ def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: 
         for shop in ("shop-1", "shop")
     )
     system = written(tmp_path, text)
-    ways = needed([one, all_], bench.of_file(system, {}))
+    ways = needed([one, all_], topologies.of_file(system, {}))
     with bench.named(system, {}, tmp_path / "logs", ways) as up:
 
         def answered() -> list[bool]:

@@ -13,7 +13,7 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, debian, installing, systems
+from patternbench.lab import bench, debian, installing, startable, systems, topologies
 from patternbench.lab.bench import Bench
 from patternbench.lab.components.python_app import environment
 from patternbench.lab.faults.family import kill, stop, wake
@@ -71,7 +71,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, monkeypatch_module: pytest.
         built(folder / "build", name, source)
     (folder / "own.yaml").write_text(SYSTEM.format(data=ROOT / "tests/data"))
     file = systems.load("own", folder.parent)
-    installing.install(bench.needs(file))
+    installing.install(startable.needs(file))
     monkeypatch_module.setenv("JAVA_TOOL_OPTIONS", "-Dfile.encoding=UTF-8")
     return file
 
@@ -150,7 +150,7 @@ def test_a_port_that_is_taken_is_told_with_the_line_of_the_program(
     line = system.origin_of(name)
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
-        topology = bench.of_file(system, {"port": taken})
+        topology = topologies.of_file(system, {"port": taken})
         (launch,) = [launch for launch in topology.launches if launch.name == name]
         with pytest.raises(StartError, match=f"^{line}: {name} cannot have port {taken}: Address already in use$"):
             Bench(tmp_path).host.launch([launch])
@@ -199,6 +199,6 @@ def test_a_python_application_may_run_in_an_environment_of_the_users(tmp_path: P
         f"patternbench-system: 1\nname: own\nabout: x\nendpoint: shop\ncomponents: [{{python_app: {shop}}}]\n"
     )
     system = systems.load("own", tmp_path)
-    assert bench.needs(system) == []
+    assert startable.needs(system) == []
     with bench.named(system, {}, tmp_path / "logs") as up:
         assert httpx.get(up.endpoint).json()["python"] == str(python)

@@ -11,7 +11,7 @@ from tests.integration.lab.test_accounts import said
 from tests.integration.lab.test_host import until
 from tests.integration.lab.test_rate_limiting import LIMIT, SENT, asked
 
-from patternbench.lab import bench, systems
+from patternbench.lab import systems, topologies
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
 from patternbench.lab.systems import FOLDER
@@ -33,7 +33,7 @@ def shop(folder: Path, **resets: str) -> Topology:
         text = text.replace(f"{{name: {name}, ", f"{{name: {name}, reset: {reset}, ")
     (folder / "systems").mkdir(exist_ok=True)
     (folder / "systems" / "shop-behind-two-balancers.yaml").write_text(text)
-    return bench.of_file(systems.load("shop-behind-two-balancers", folder), SETTINGS | {"limit": LIMIT})
+    return topologies.of_file(systems.load("shop-behind-two-balancers", folder), SETTINGS | {"limit": LIMIT})
 
 
 def processes(one: Bench) -> dict[str, int]:
@@ -94,7 +94,7 @@ def test_a_flush_that_redis_refuses_is_told(up: Bench, folder: Path) -> None:
 def test_a_reload_keeps_what_a_balancer_has_counted_so_none_of_its_settings_is_live(up: Bench, folder: Path) -> None:
     shop(folder)
     system = systems.load("shop-behind-two-balancers", folder)
-    topology = bench.of_file(system, SETTINGS | {"limit": LIMIT, "store": "memory"})
+    topology = topologies.of_file(system, SETTINGS | {"limit": LIMIT, "store": "memory"})
     assert not any(launch.live for launch in topology.launches)
     up.change(topology)
     assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
@@ -114,7 +114,7 @@ def test_a_store_that_stays_up_and_says_no_reset_carries_over_what_rounds_leave_
     (folder / "systems").mkdir()
     system = "patternbench-system: 1\nname: own\nabout: a store and a target\ncomponents:\n  - target: {}\n"
     (folder / "systems" / "own.yaml").write_text(f"{system}  - redis: {{name: redis{reset}}}\nendpoint: target\n")
-    topology = bench.of_file(systems.load("own", folder), {})
+    topology = topologies.of_file(systems.load("own", folder), {})
     up.change(topology)
     assert up.carried_over() == {}, "it was just started"
     up.change(topology)

@@ -19,7 +19,7 @@ from tests.support.studies import ROOT
 
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
-from patternbench.lab import bench, systems
+from patternbench.lab import systems, topologies
 from patternbench.lab.bench import Bench
 from patternbench.lab.faults.family import kill
 from patternbench.records.inputs import Inputs
@@ -70,7 +70,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 def changed(shop: Bench, **settings: object) -> None:
-    shop.change(bench.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
+    shop.change(topologies.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
 
 
 def passed_through(shop: Bench, name: str, folder: Path, scenario: int = 0) -> dict[str, list[TracedAttempt]]:

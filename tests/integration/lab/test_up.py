@@ -13,7 +13,7 @@ import httpx
 import pytest
 from tests.integration.run.conftest import command
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems
 
 PAIR = """\
 patternbench-system: 1
@@ -28,7 +28,7 @@ SENT, LIMIT, A_SECOND = 160, 100, 100 / 60
 
 
 def test_the_try_out_admits_the_limit_and_what_is_refilled_meanwhile() -> None:
-    if bench.needs_problems(systems.load("shop-behind-two-balancers"), {"store": ["redis"]}):
+    if startable.needs_problems(systems.load("shop-behind-two-balancers"), {"store": ["redis"]}):
         pytest.skip("nginx with Lua or Redis is missing; type `patternbench doctor`")
     set_all = [word for setting in SETTINGS for word in ("--set", setting)]
     line = command("up", "shop-behind-two-balancers", *set_all, "--json")

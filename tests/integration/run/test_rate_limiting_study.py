@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from tests.integration.run.conftest import left_behind, patternbench
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems
 from patternbench.ratelimit.observer import OBSERVER
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.records import attempts, observed
@@ -66,7 +66,9 @@ pytestmark = pytest.mark.timeout(900)
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    lacking = bench.needs_problems(systems.load("shop-behind-two-balancers"), {"store": ["redis", "mariadb", "crdt"]})
+    lacking = startable.needs_problems(
+        systems.load("shop-behind-two-balancers"), {"store": ["redis", "mariadb", "crdt"]}
+    )
     if lacking:
         pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
     folder = tmp_path_factory.mktemp("limits")

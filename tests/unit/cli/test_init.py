@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from patternbench.cli import init as verb
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems, topologies
 from patternbench.study.load import load
 from patternbench.study.problems import InputError
 from patternbench.study.starters import GOALS
@@ -66,8 +66,8 @@ def test_a_command_becomes_a_system_that_can_be_described(word: str, folder: Pat
     study = load(f"deep/studies/{word}.yaml")
     file = systems.file_of(study.system, folder / "deep/studies")
     assert file is not None
-    bench.check_settings(file, {})
-    (launch,) = bench.of_file(file, {}).launches
+    startable.check_settings(file, {})
+    (launch,) = topologies.of_file(file, {}).launches
     assert (launch.cwd, launch.command[1:]) == (str(folder), ("-c", "sleep 9"))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems, topologies
 from patternbench.lab.systems import SystemFile
 
 SHOP = systems.load("shop-behind-two-balancers")
@@ -32,18 +32,18 @@ SHOP = systems.load("shop-behind-two-balancers")
 def test_a_setting_that_a_component_would_refuse_is_told_once_by_its_name(
     given: dict[str, Any], path: str, words: str
 ) -> None:
-    (problem,) = bench.settings_problems(SHOP, given)
+    (problem,) = startable.settings_problems(SHOP, given)
     assert problem.path == path
     assert words in str(problem)
 
 
 def test_everything_refused_is_told_at_once() -> None:
-    found = bench.settings_problems(SHOP, {"limit": 0, "window": "0s", "workers": 0})
+    found = startable.settings_problems(SHOP, {"limit": 0, "window": "0s", "workers": 0})
     assert {each.path for each in found} == {f"system.settings.{name}" for name in ("limit", "window", "workers")}
 
 
 def test_settings_that_every_component_takes_are_no_problem() -> None:
-    assert bench.settings_problems(SHOP, {"algorithm": "token_bucket", "limit": 5, "window": "1s"}) == []
+    assert startable.settings_problems(SHOP, {"algorithm": "token_bucket", "limit": 5, "window": "1s"}) == []
 
 
 BROKEN = """\
@@ -68,7 +68,7 @@ def broken(folder: Path, text: str) -> SystemFile:
 
 def test_what_a_component_refers_to_is_a_problem_of_the_setting_that_names_it(tmp_path: Path) -> None:
     system = broken(tmp_path, BROKEN.replace("  - tarpit: {name: slow}\n", ""))
-    (problem,) = bench.settings_problems(system, {"behind": "shpo"})
+    (problem,) = startable.settings_problems(system, {"behind": "shpo"})
     assert problem.path == "system.settings.behind"
     assert "is not among the components in use" in problem.message
     assert problem.hint == "did you mean `shop`?"
@@ -76,19 +76,19 @@ def test_what_a_component_refers_to_is_a_problem_of_the_setting_that_names_it(tm
 
 def test_an_unknown_kind_of_component_is_one_problem_and_no_stack_trace(tmp_path: Path) -> None:
     system = broken(tmp_path, BROKEN)
-    (problem,) = bench.settings_problems(system, {})
+    (problem,) = startable.settings_problems(system, {})
     assert problem.message == "unknown kind of component `tarpit`"
     assert "target" in problem.allowed
-    assert bench.needs_problems(system, {}) == []
+    assert startable.needs_problems(system, {}) == []
 
 
 def test_an_endpoint_that_no_component_has_is_a_problem(tmp_path: Path) -> None:
     system = broken(tmp_path, BROKEN.replace("  - tarpit: {name: slow}\n", ""))
-    (problem,) = bench.settings_problems(system, {})
+    (problem,) = startable.settings_problems(system, {})
     assert "load goes to `fra`" in problem.message
     assert problem.hint == "did you mean `far`?"
 
 
 def test_what_is_to_be_launched_says_what_its_kind_needs() -> None:
-    (launch,) = bench.described([("store", "redis", {})], ["store"]).launches
+    (launch,) = topologies.of_entries([("store", "redis", {})], ["store"]).launches
     assert [need.name for need in launch.needs] == ["redis"]

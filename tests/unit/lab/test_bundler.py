@@ -11,7 +11,7 @@ import pytest
 from tests.support.launches import settled
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench
+from patternbench.lab import topologies
 from patternbench.lab.bundles import STATUS, BundledRoute
 from patternbench.lab.changes import fixed
 from patternbench.lab.component import Neighbours
@@ -95,5 +95,5 @@ def test_what_is_bundled_changes_while_it_runs_and_nothing_else() -> None:
 def test_what_a_bundler_cannot_do_is_refused_with_its_place(settings: dict[str, Any], told: str) -> None:
     entry = ("one", "bundler", {"upstream": "shop", "routes": [ROUTE], **settings})
     with pytest.raises(InputError) as refused:
-        bench.described([entry], ["one"], NEIGHBOURS)
+        topologies.of_entries([entry], ["one"], NEIGHBOURS)
     assert told in str(refused.value)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems
 from patternbench.plan.expand import Plan, expand
 from patternbench.study.document import parse
 from patternbench.study.load import load
@@ -169,4 +169,4 @@ def test_the_settings_of_the_system_fit_its_components(tmp_path: Path) -> None:
     (tmp_path / "systems" / "cinema.yaml").write_text(text)
     for architecture in SERVICES:
         levels = {"architecture": architecture}
-        assert bench.settings_problems(systems.load("cinema", tmp_path), levels) == []
+        assert startable.settings_problems(systems.load("cinema", tmp_path), levels) == []

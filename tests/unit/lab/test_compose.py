@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems, topologies
 from patternbench.lab.compose import PrintedProject, project_name
 from patternbench.lab.faults import ways
 from patternbench.lab.systems import SystemFile
@@ -43,7 +43,7 @@ def shop(folder: Path, settings: str = WELL) -> SystemFile:
     ],
 )
 def test_what_is_wrong_with_a_project_is_told_at_its_line(tmp_path: Path, settings: str, path: str, words: str) -> None:
-    (problem,) = bench.settings_problems(shop(tmp_path, settings), {})
+    (problem,) = startable.settings_problems(shop(tmp_path, settings), {})
     assert (problem.path, problem.line) == (path, 5)
     assert words in str(problem)
 
@@ -52,14 +52,14 @@ def test_what_is_wrong_with_a_project_is_told_at_its_line(tmp_path: Path, settin
 def test_a_fault_of_processes_that_run_in_containers_is_refused(tmp_path: Path, kind: str) -> None:
     settings = {"percentage": 50} if kind == "cpu" else {}
     fault = Fault.model_validate({kind: settings, "where": "shop", "when": {"for": "1s"}})
-    (problem,) = ways.problems([fault], bench.of_file(shop(tmp_path), {}))
+    (problem,) = ways.problems([fault], topologies.of_file(shop(tmp_path), {}))
     assert problem.message == f"{kind} acts on processes of ours, and those of shop run in containers"
     assert problem.allowed == "a fault on a way: front -> shop"
 
 
 def test_a_fault_on_the_way_to_a_project_is_none_of_its_containers(tmp_path: Path) -> None:
     fault = Fault.model_validate({"abort": {"percentage": 5}, "where": "front -> shop"})
-    assert list(ways.problems([fault], bench.of_file(shop(tmp_path), {}))) == []
+    assert list(ways.problems([fault], topologies.of_file(shop(tmp_path), {}))) == []
 
 
 @pytest.mark.parametrize(

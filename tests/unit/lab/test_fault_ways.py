@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.support.launches import settled
 
-from patternbench.lab import bench, systems
-from patternbench.lab.bench import proxied, proxy_name
+from patternbench.lab import systems, topologies
 from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.faults.ways import needed, problems, proxies_of, ways_of
 from patternbench.lab.launch import Launch
 from patternbench.lab.ready import Port
+from patternbench.lab.topologies import proxied, proxy_name
 from patternbench.lab.topology import EDGE, Topology, Way
 from patternbench.study.faults import Fault
 
@@ -21,7 +21,7 @@ TARGET, SHOP = "target", "shop-behind-two-balancers"
 
 
 def topology(name: str) -> Topology:
-    return bench.of_file(systems.load(name), {})
+    return topologies.of_file(systems.load(name), {})
 
 
 def faults(*given: dict[str, Any]) -> list[Fault]:
@@ -134,7 +134,7 @@ def test_an_endpoint_of_a_proxy_is_never_taken_for_one_of_what_is_behind_it() ->
 
 def test_a_fault_on_a_way_of_gossip_is_refused_since_datagrams_pass_by_its_proxy() -> None:
     fault = {"stall": {"percentage": 5}, "where": "sidecar-2 -> sidecar-1"}
-    crdt = bench.of_file(systems.load(SHOP), {"store": "crdt"})
+    crdt = topologies.of_file(systems.load(SHOP), {"store": "crdt"})
     (problem,) = problems(faults(fault), crdt)
     assert problem.message == "on this way members gossip by datagrams too, which no fault proxy holds"
 

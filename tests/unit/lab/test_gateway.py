@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, systems
+from patternbench.lab import bench, systems, topologies
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.gateway import Gateway
 from patternbench.lab.gateway_config import CLUSTERS, ROUTES
@@ -139,7 +139,7 @@ def test_what_does_not_go_together_is_refused_with_its_place(settings: dict[str,
 )
 def test_a_setting_that_envoy_would_not_take_is_refused(settings: dict[str, object], told: str) -> None:
     with pytest.raises(InputError) as refused:
-        bench.described([("edge", "gateway", {"routes": [{"to": "shop"}], **settings})], ["edge"], NEIGHBOURS)
+        topologies.of_entries([("edge", "gateway", {"routes": [{"to": "shop"}], **settings})], ["edge"], NEIGHBOURS)
     assert told in str(refused.value)
 
 
@@ -160,7 +160,7 @@ def test_the_gateway_of_the_page_on_systems_is_one_that_can_be_described(tmp_pat
     (tmp_path / "systems").mkdir()
     (tmp_path / "services").mkdir()
     (tmp_path / "systems" / "mesh.yaml").write_text(head + example.replace("command: node", "command: sh"))
-    topology = bench.of_file(systems.load("mesh", tmp_path), {"limit": 30})
+    topology = topologies.of_file(systems.load("mesh", tmp_path), {"limit": 30})
     assert topology.endpoints == ("edge",)
     assert [launch.name for launch in topology.launches] == ["shop-1", "shop-2", "stock", "edge"]
     assert '"max_tokens": 30' in json.dumps(files(topology.launches[-1]))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, debian, filters, systems
+from patternbench.lab import debian, filters, startable, systems
 from patternbench.lab.components import KINDS, nginx
 from patternbench.lab.nginx_config import LUA_FILES
 
 
 def test_every_component_of_the_shop_says_what_it_needs_and_how_to_get_it() -> None:
-    needs = {need.name: need for need in bench.needs(systems.load("shop-behind-two-balancers"))}
+    needs = {need.name: need for need in startable.needs(systems.load("shop-behind-two-balancers"))}
     assert needs.keys() == {"native engine", "nginx with Lua", "redis", "mariadb", "crdt-sidecar"}
     for name in needs.keys() - {"native engine"}:
         assert needs[name].install, name
@@ -53,7 +53,7 @@ def test_a_store_that_is_not_used_is_not_needed(monkeypatch: pytest.MonkeyPatch,
     shop = systems.load("shop-behind-two-balancers")
 
     def lacking(*stores: str) -> list[str]:
-        return [problem.message.split(": ")[1] for problem in bench.needs_problems(shop, {"store": stores})]
+        return [problem.message.split(": ")[1] for problem in startable.needs_problems(shop, {"store": stores})]
 
     assert lacking("memory") == ["nginx with Lua is missing"]
     assert lacking("memory", "redis") == ["redis is missing", "nginx with Lua is missing"]

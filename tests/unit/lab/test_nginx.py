@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from tests.support.launches import settled
 
-from patternbench.lab import bench
+from patternbench.lab import topologies
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.nginx import Nginx
 from patternbench.lab.filter_limits import CostSource, FilterLimit, KeySource, LeaseSettings, LimitMatch, LimitTier
@@ -246,5 +246,5 @@ def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> Non
 def test_what_a_balancer_cannot_do_is_refused_with_its_place(settings: dict[str, Any], told: str) -> None:
     entry = ("one", "nginx", {"upstream": "shop", "stores": STORES, **settings})
     with pytest.raises(InputError) as refused:
-        bench.described([entry], ["one"], Neighbours(list(URLS)))
+        topologies.of_entries([entry], ["one"], Neighbours(list(URLS)))
     assert told in str(refused.value)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, cgroups, systems
+from patternbench.lab import cgroups, startable, systems, topologies
 from patternbench.lab.calls import Call
 from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
 from patternbench.lab.ready import Http, InTurn, LogLine, Port
@@ -35,11 +35,11 @@ def own(folder: Path, *lines: str) -> systems.SystemFile:
 
 
 def launch(folder: Path, *lines: str) -> Launch:
-    return bench.of_file(own(folder, *lines), {}).launches[0]
+    return topologies.of_file(own(folder, *lines), {}).launches[0]
 
 
 def problem(folder: Path, *lines: str) -> Problem:
-    (refused,) = bench.settings_problems(own(folder, *lines), {})
+    (refused,) = startable.settings_problems(own(folder, *lines), {})
     return refused
 
 
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_a_command_is_told_at_its_line(
 
 
 def test_everything_wrong_with_a_command_is_told_at_once(tmp_path: Path) -> None:
-    told = bench.settings_problems(own(tmp_path, "command: sh", "within: 1", "comand: sh", "user: [a]"), {})
+    told = startable.settings_problems(own(tmp_path, "command: sh", "within: 1", "comand: sh", "user: [a]"), {})
     assert {one.path for one in told} == {"shop.within", "shop.comand", "shop.user"}
 
 
@@ -157,7 +157,7 @@ def test_a_setting_that_a_command_is_made_of_is_where_its_problem_is_told(tmp_pa
     (tmp_path / "systems").mkdir()
     text = SYSTEM.format("command: '${runtime} shop.js'").replace("components:", "settings: {runtime: %s}\ncomponents:")
     (tmp_path / "systems" / "own.yaml").write_text(text % "{default: sh, about: what runs it}")
-    (told,) = bench.settings_problems(systems.load("own", tmp_path), {"runtime": "bun!"})
+    (told,) = startable.settings_problems(systems.load("own", tmp_path), {"runtime": "bun!"})
     assert (told.path, told.file) == ("system.settings.runtime", "")
 
 
@@ -170,12 +170,12 @@ def test_limits_that_are_compared_are_refused_where_they_cannot_act(
     (tmp_path / "systems" / "own.yaml").write_text(text)
     system = systems.load("own", tmp_path)
     monkeypatch.setattr(cgroups, "refusal", lambda limits: "there are none")
-    (told,) = bench.limits_problems(system, {"heap": ["1GB", "2GB"]})
+    (told,) = startable.limits_problems(system, {"heap": ["1GB", "2GB"]})
     assert told.path == "system.settings.heap"
     assert "its levels would be no different: memory of shop cannot be limited, as there are none" in told.message
-    assert bench.limits_problems(system, {"heap": ["1GB"]}) == []
+    assert startable.limits_problems(system, {"heap": ["1GB"]}) == []
     monkeypatch.setattr(cgroups, "refusal", lambda limits: "")
-    assert bench.limits_problems(system, {"heap": ["1GB", "2GB"]}) == []
+    assert startable.limits_problems(system, {"heap": ["1GB", "2GB"]}) == []
 
 
 def test_load_cannot_go_to_a_command_without_an_address(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems, topologies
 from patternbench.lab.components.python_app import environment
 from patternbench.lab.systems import SystemFile
 from patternbench.study.problems import Problem
@@ -34,11 +34,11 @@ def own(folder: Path, settings: str) -> SystemFile:
 
 
 def command(system: SystemFile) -> str:
-    return " ".join(bench.of_file(system, {}).launches[0].command)
+    return " ".join(topologies.of_file(system, {}).launches[0].command)
 
 
 def refused(system: SystemFile) -> Problem:
-    (problem,) = bench.settings_problems(system, {})
+    (problem,) = startable.settings_problems(system, {})
     return problem
 
 
@@ -47,7 +47,7 @@ def test_httpbin_runs_in_the_environment_that_its_lock_file_always_had(monkeypat
     httpbin = systems.load("httpbin")
     assert command(httpbin).startswith(f"{environment()}/bin/python -m gunicorn --bind 127.0.0.1:")
     assert str(environment()).startswith("/cache/patternbench/httpbin-")
-    (need,) = [need for need in bench.needs(httpbin) if need.name == "httpbin"]
+    (need,) = [need for need in startable.needs(httpbin) if need.name == "httpbin"]
     assert not need.met
     assert need.install[1][-1] == str(ROOT / "systems/httpbin.requirements.lock")
 
@@ -55,18 +55,18 @@ def test_httpbin_runs_in_the_environment_that_its_lock_file_always_had(monkeypat
 def test_an_application_needs_the_packages_of_its_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     system = own(tmp_path, "requirements: requirements.lock")
-    (problem,) = bench.needs_problems(system, {})
+    (problem,) = startable.needs_problems(system, {})
     assert problem.message == "system `own` cannot start: requirements is missing"
     server = environment(tmp_path / "systems" / "requirements.lock") / "bin" / "gunicorn"
     server.parent.mkdir(parents=True)
     server.touch()
-    assert bench.needs_problems(system, {}) == []
+    assert startable.needs_problems(system, {}) == []
 
 
 def test_each_level_of_a_setting_may_need_packages_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     system = own(tmp_path, 'requirements: "${lock}"')
-    needs = bench.needs(system, {"lock": ["requirements.lock", "other.lock"]})
+    needs = startable.needs(system, {"lock": ["requirements.lock", "other.lock"]})
     assert [need.name for need in needs] == ["requirements", "other"]
 
 

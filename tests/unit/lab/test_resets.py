@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems, topologies
 from patternbench.lab.calls import Call
 from patternbench.lab.launch import Preparation, Reset, Restart
 from patternbench.lab.resets import resets_of
@@ -65,14 +65,14 @@ def test_an_entry_of_a_system_file_says_it_for_its_component_alone(tmp_path: Pat
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems" / "shop.yaml").write_text(FILE)
     system = systems.load("shop", tmp_path)
-    target, plain = bench.of_file(system, {"path": "clear"}).launches
+    target, plain = topologies.of_file(system, {"path": "clear"}).launches
     assert (target.reset, plain.reset) == ((Call("POST", "${self.url}/clear"),), None)
 
 
 def test_a_reset_that_its_kind_does_not_know_is_a_problem_of_the_system(tmp_path: Path) -> None:
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems" / "shop.yaml").write_text(FILE.replace("name: plain", "name: plain, reset: truncate"))
-    (problem,) = bench.settings_problems(systems.load("shop", tmp_path), {})
+    (problem,) = startable.settings_problems(systems.load("shop", tmp_path), {})
     assert (problem.path, problem.value) == ("plain.reset", "truncate")
 
 
@@ -92,7 +92,7 @@ endpoint: target
 def test_every_server_is_reset_by_the_word_that_the_docs_give_it(tmp_path: Path) -> None:
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems" / "servers.yaml").write_text(SERVERS)
-    launches = bench.of_file(systems.load("servers", tmp_path), {}).launches
+    launches = topologies.of_file(systems.load("servers", tmp_path), {}).launches
     commands = {launch.name: str(launch.reset) for launch in launches if launch.reset}
     assert commands.keys() == {"mariadb", "postgres", "rabbitmq"}
     assert "truncates.sql" in commands["mariadb"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from patternbench.cli.up import with_addresses
-from patternbench.lab import bench, systems
+from patternbench.lab import startable, systems
 from patternbench.lab.components import KINDS
 from patternbench.lab.systems import SystemFile
 from patternbench.study.problems import InputError
@@ -127,13 +127,13 @@ def test_a_component_can_name_the_replica_of_another_that_it_stands_before(tmp_p
 def test_a_number_of_replicas_that_is_none_is_a_problem_of_the_setting_that_it_comes_from(
     tmp_path: Path, number: object
 ) -> None:
-    (problem,) = bench.settings_problems(system(tmp_path, REPLICATED), {"replicas": number})
+    (problem,) = startable.settings_problems(system(tmp_path, REPLICATED), {"replicas": number})
     assert (problem.path, problem.allowed) == ("system.settings.replicas", "a whole number from 1 to 100")
 
 
 def test_one_component_is_not_taken_for_several_and_the_line_is_named(tmp_path: Path) -> None:
     pair = system(tmp_path, REPLICATED)
-    (problem,) = bench.settings_problems(pair, {"replicas": 2})
+    (problem,) = startable.settings_problems(pair, {"replicas": 2})
     assert problem.file == str(tmp_path / "systems" / "pair.yaml")
     assert (problem.line, problem.path) == (9, "far.to")
     assert problem.message == "names 2 components, and one is needed here"
@@ -221,7 +221,7 @@ def test_load_goes_to_those_endpoints_that_are_in_use(tmp_path: Path) -> None:
 
 def test_an_endpoint_that_no_level_of_the_scenario_calls_for_is_told(tmp_path: Path) -> None:
     pair = system(tmp_path, FILE.replace("endpoint: [one, two]", "endpoint: redis"))
-    (problem,) = bench.settings_problems(pair, {})
+    (problem,) = startable.settings_problems(pair, {})
     assert "load goes to `redis`, which is not among the components in use" in problem.message
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from patternbench.lab import bench, envoy
-from patternbench.lab.bench import proxy_name
+from patternbench.lab import envoy, topologies
 from patternbench.lab.components.envoy import Envoy
 from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.references import REFERENCE, SELF, URL
 from patternbench.lab.systems import SystemFile
+from patternbench.lab.topologies import proxy_name
 from patternbench.lab.topology import EDGE, Topology, Way
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import Spot
@@ -50,8 +50,8 @@ def of_scenario(study: Study, system: System, file: SystemFile | None) -> list[W
 def topology_of(system: System, file: SystemFile | None) -> Topology | None:
     """The components of a scenario's system; None where load goes straight to one that already runs."""
     if file:
-        return bench.of_file(file, system.setting_levels)
-    return bench.of_url(system.url.level, {}) if isinstance(system, UrlSystem) else None
+        return topologies.of_file(file, system.setting_levels)
+    return topologies.of_url(system.url.level, {}) if isinstance(system, UrlSystem) else None
 
 
 def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:

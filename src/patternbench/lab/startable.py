@@ -1,0 +1,110 @@
+"""Whether a system can start here: what it needs, which settings and limits would be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from patternbench.lab import cgroups, topologies
+from patternbench.lab.component import Component
+from patternbench.lab.components import KINDS
+from patternbench.lab.launch import ResourceLimits
+from patternbench.lab.needs import Need
+from patternbench.lab.programs import Program
+from patternbench.lab.systems import SystemFile
+from patternbench.lab.topology import Topology
+from patternbench.study.problems import InputError, Problem, distinct, gathered
+
+LIMITS = ("memory", "cpu")
+"""The settings of a program that only act where the machine has control groups for us."""
+
+
+def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = None) -> list[Need]:
+    """What the components of a system need on this machine: all, or those that some of the levels call for."""
+    # Kinds that do not exist are told of with their settings.
+    kinds = (KINDS[kind] for kind in dict.fromkeys(system.kinds(levels)) if kind in KINDS)
+    by_kind = [need for kind in kinds for need in kind.needs()]
+    own = [need for settings in _one_by_one(levels or {}) for need in _own_needs(system, settings)]
+    return list(dict.fromkeys(by_kind + own))
+
+
+def _one_by_one(levels: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
+    """The first level of each setting, then each other level with the first ones of the rest."""
+    first = {name: values[0] for name, values in levels.items() if values}
+    yield first
+    yield from ({**first, name: value} for name, values in levels.items() for value in values[1:])
+
+
+def _own_needs(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Need]:
+    """What components need by their own settings; those that cannot be described are told of as problems."""
+    with suppress(InputError):
+        entries = system.with_settings(settings)
+        neighbours = topologies.neighbours_of(system, settings, entries)
+        for entry in entries:
+            with suppress(InputError):
+                yield from topologies.launch_of(entry, neighbours).needs
+
+
+def needs_problems(system: SystemFile, levels: Mapping[str, Sequence[object]]) -> list[Problem]:
+    """What a system needs that this machine lacks, for the components that these levels of its settings call for."""
+    message = "system `{}` cannot start: {} is missing"
+    lacking = [need for need in needs(system, levels) if not need.met]
+    return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
+
+
+def limits_problems(system: SystemFile, levels: Mapping[str, Collection[object]]) -> list[Problem]:
+    """The settings with several levels that are limits of components, where this machine lets none act."""
+    problems = []
+    for name, kind, _ in system.with_settings({}):
+        for field in LIMITS if issubclass(KINDS.get(kind, Component), Program) else ():
+            varied = [setting for setting in system.settings_of(name, field) if len(levels.get(setting, ())) > 1]
+            why = cgroups.refusal(ResourceLimits(memory=1, cores=1.0)) if varied else ""
+            problems += [_without_effect(setting, field, name, why) for setting in varied if why]
+    return distinct(problems)
+
+
+def _without_effect(setting: str, field: str, component: str, why: str) -> Problem:
+    message = f"its levels would be no different: {field} of {component} cannot be limited, as {why}"
+    return Problem(message, f"system.settings.{setting}", hint="give it one level, or measure on another machine")
+
+
+def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
+    """What the components of a system would refuse of these settings.
+
+    Each is told at the setting that it comes from, else at its line in the system file.
+    """
+    problems: list[Problem] = []
+    with gathered(problems):
+        problems += _refused(system, settings)
+    return distinct(_placed(system, problem) for problem in problems)
+
+
+def _refused(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
+    entries = system.with_settings(settings)
+    neighbours, launches, problems = topologies.neighbours_of(system, settings, entries), [], list[Problem]()
+    for entry in entries:
+        with gathered(problems):
+            launches.append(topologies.launch_of(entry, neighbours))
+    return problems or list(Topology(tuple(launches), tuple(system.endpoints(settings))).problems())
+
+
+def _placed(system: SystemFile, problem: Problem) -> Problem:
+    """A problem whose path begins with a component, where its author can mend it."""
+    component, _, field = problem.path.partition(".")
+    settings = system.settings_of(component, field)
+    return replace(problem, path=f"system.settings.{settings[0]}") if len(settings) == 1 else system.placed(problem)
+
+
+def check_settings(system: SystemFile, settings: Mapping[str, object]) -> None:
+    """Raise InputError listing what the components of a system would refuse of these settings."""
+    problems = settings_problems(system, settings)
+    if problems:
+        raise InputError(problems)
+
+
+def check_needs(system: SystemFile, settings: dict[str, object]) -> None:
+    """Raise InputError naming what a system needs with these settings that this machine lacks."""
+    problems = needs_problems(system, {name: [value] for name, value in settings.items()})
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,93 @@
+"""What a host is to launch for a system, as data: for one of a system file, for a service that already runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.components import KINDS
+from patternbench.lab.components.fault_proxy import FaultProxy
+from patternbench.lab.launch import Launch
+from patternbench.lab.references import URL
+from patternbench.lab.resets import resets_of
+from patternbench.lab.systems import SystemFile
+from patternbench.lab.topology import Topology, Way
+from patternbench.study.document import Document
+from patternbench.study.load import validated
+from patternbench.study.problems import InputError, Problem
+
+Entry = tuple[str, str, dict[str, object]]
+"""A component as a system file names it: its name, its kind, its settings."""
+RESET = "reset"
+"""The field of an entry that says how the component is reset, whatever its kind."""
+
+
+def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
+    """What a host is to launch for a system of a system file."""
+    entries = system.with_settings(settings)
+    topology = of_entries(entries, system.endpoints(settings), neighbours_of(system, settings, entries))
+    launches = [replace(launch, origin=system.origin_of(launch.name)) for launch in topology.launches]
+    return replace(topology, launches=tuple(launches), groups=system.groups(settings))
+
+
+def neighbours_of(system: SystemFile, settings: Mapping[str, object], entries: Sequence[Entry]) -> Neighbours:
+    """The components of a system file that are in use with these settings."""
+    return Neighbours([name for name, _, _ in entries], system.groups(settings), system.folder)
+
+
+def of_url(url: str, trust: Mapping[str, object]) -> Topology:
+    """What a host is to launch for a service that already runs: Envoy in front of it."""
+    return of_entries([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
+
+
+def direct(urls: Sequence[str]) -> Topology:
+    """A service that already runs, with nothing in front of it: there is nothing to launch."""
+    return Topology((), (), tuple(urls))
+
+
+def of_entries(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: Neighbours | None = None) -> Topology:
+    """What a host is to launch for components; raises InputError where one refuses its settings."""
+    neighbours = neighbours or Neighbours([name for name, _, _ in entries])
+    launches = [launch_of(entry, neighbours) for entry in entries]
+    return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
+
+
+def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
+    """A system with a fault proxy on some of its ways; raises InputError for one that is none of its."""
+    for way in ways:
+        neighbours = Neighbours([launch.name for launch in topology.launches])
+        proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), neighbours)
+        topology = topology.through(way, _with_needs(proxy))
+    return topology
+
+
+def proxy_name(way: Way) -> str:
+    """The name of the fault proxy on a way: ``balancer-1-to-shop``, ``balancer-1-to-shop-at-admin``."""
+    name = f"{way.consumer}-to-{way.producer}"
+    return name if way.endpoint == URL else f"{name}-at-{way.endpoint}"
+
+
+def launch_of(entry: Entry, neighbours: Neighbours) -> Launch:
+    """What a host is to launch for one component, but for what its kind needs; raises InputError where it refuses."""
+    name, kind, fields = entry
+    component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
+    launch = component.describe(name, neighbours)
+    if RESET not in fields:
+        return replace(launch, offers=tuple(component.resets()))
+    return replace(launch, reset=resets_of(fields[RESET], component.resets(), f"{name}.{RESET}"))
+
+
+def _with_needs(launch: Launch) -> Launch:
+    return replace(launch, needs=(*KINDS[launch.kind].needs(), *launch.needs))
+
+
+def _component(name: str, kind: str, fields: dict[str, object]) -> Component:
+    model = KINDS.get(kind)
+    if model is None:
+        raise InputError(Problem(f"unknown kind of component `{kind}`", path=name, allowed=", ".join(KINDS)))
+    try:
+        return cast(Component, validated(model, Document("", fields)))
+    except InputError as error:
+        raise InputError([problem.below(name) for problem in error.problems]) from None
