@@ -1,0 +1,192 @@
+"""Prints what the insurance measured of two questions that the papers left open, as Markdown.
+
+    .venv/bin/python docs/reproductions/elmalki-zdun-2023/left_open.py [RUN/rounds.parquet] [--breaker] [--write]
+
+RUN is one of studies/insurance-auto-bundling.yaml, with `--breaker` one of studies/insurance-breaker.yaml or its quick
+form. With `--write` its rounds are kept beside the page, and the tables are put into it. Without RUN it takes the
+rounds that are kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from claims import HIGHER, LOWER, PERCENT, PLAIN, SAME, Claim, Contrast, Floats, Key, by_block, contrast, verdicts
+from pages import named_file, table, warned, write
+
+from patternbench.records.tables import read_table
+
+HERE = Path(__file__).parent
+PAGE = HERE.with_suffix(".md")
+STORED, STORED_BREAKER = HERE / "auto-bundling.parquet", HERE / "breaker.parquet"
+COURSE = ("round", "block", "scenario", "status", "valid", "warnings")
+OFFERED = ["rate", "users"]
+BUNDLING = ("auto_bundle", "bundle_size", "bundle_wait")
+BUNDLED = ("bundler_saved", "bundler_size", "p50", "p95", "system_cpu_s")
+BREAKER = ("strategy", "limit")
+ADMITTED = ("items_per_s", "limited_rate", "rejected_rate")
+NONE = ("none", "", "")
+MS_PER_S = 1000
+
+
+def main() -> None:
+    """Print both parts of the page, or keep the rounds and write the page."""
+    run = named_file()
+    kept = STORED_BREAKER if "--breaker" in sys.argv else STORED
+    if "--write" in sys.argv:
+        if run is not None:
+            needed(read_table(run)).to_parquet(kept, index=False)
+        write(PAGE, parts())
+    else:
+        files = {STORED: STORED, STORED_BREAKER: STORED_BREAKER} | ({kept: run} if run is not None else {})
+        print("\n\n".join(parts(files[STORED], files[STORED_BREAKER]).values()))
+
+
+def needed(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the page is made of."""
+    wanted = (*COURSE, *OFFERED, *BUNDLING, *BUNDLED, *BREAKER, *ADMITTED)
+    return rounds[[name for name in wanted if name in rounds]]
+
+
+def parts(bundling: Path = STORED, breaker: Path = STORED_BREAKER) -> dict[str, str]:
+    """Every part of the page by its name."""
+    return {
+        "automatic bundles": of_bundles(_usable(bundling)),
+        "breaker": of_breaker(_usable(breaker)),
+    }
+
+
+def _usable(path: Path) -> pd.DataFrame | None:
+    """The rounds that were finished and are valid; None where none are kept."""
+    if not path.exists():
+        return None
+    rounds = read_table(path)
+    return rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+
+
+def of_bundles(rounds: pd.DataFrame | None) -> str:
+    """What bundles that a proxy forms save of calls and CPU time, and what they add to the median."""
+    if rounds is None:
+        return "Not measured yet: `patternbench run studies/insurance-auto-bundling.yaml`."
+    ours = Bundles(rounds)
+    heads = ["requests/s", "callers", "bundle", "calls saved, %", "requests per bundle", "median, ms"]
+    heads += ["added to the median, ms", "added to p95, ms", "CPU time of the system, %"]
+    return "\n".join([table(heads, ours.rows()), "", verdicts(ours.claims()), "", warned(rounds)])
+
+
+class Bundles:
+    """Rounds with and without automatic bundles, compared within the load that was offered."""
+
+    def __init__(self, rounds: pd.DataFrame) -> None:
+        alone = rounds["auto_bundle"] == "none"
+        ways = {name: rounds[name].astype(str).mask(alone, "") for name in BUNDLING[1:]}
+        self._rounds = rounds.assign(auto_bundle=rounds["auto_bundle"].astype(str), **ways)
+        self._values = {name: by_block(self._rounds, [*OFFERED, *BUNDLING], rounds[name]) for name in BUNDLED}
+        self.loads = sorted({tuple(load) for load in rounds[OFFERED].itertuples(index=False)})
+        self.ways = sorted({key[2:] for key in self._values["p50"]} - {NONE}, key=_rank)
+
+    def rows(self) -> Iterator[list[str]]:
+        """A row per load and way of bundling, those without bundles first."""
+        for load in self.loads:
+            yield [*map(_number, load), "none", "–", "–", self._median("p50", (*load, *NONE), MS_PER_S), "–", "–", "–"]
+            yield from (self._row(load, way) for way in self.ways)
+
+    def _row(self, load: Key, way: Key) -> list[str]:
+        key = (*load, *way)
+        told = [self._median("bundler_saved", key), self._median("bundler_size", key)]
+        told += [self._median("p50", key, MS_PER_S), self._added("p50", load, way), self._added("p95", load, way)]
+        cpu = contrast(*self._logs("system_cpu_s", load, way), PERCENT)
+        return [*map(_number, load), f"up to {way[1]}, {way[2]}", *told, _span(cpu, 0)]
+
+    def _median(self, name: str, key: Key, scale: float = 1) -> str:
+        values = self._values[name].get(key, np.array([np.nan])) * scale
+        return f"{np.nanmedian(values):.1f}" if np.isfinite(values).any() else "–"
+
+    def _added(self, name: str, load: Key, way: Key) -> str:
+        before, after = (self._values[name][(*load, *levels)] * MS_PER_S for levels in (NONE, way))
+        return _span(contrast(before, after, PLAIN), 1)
+
+    def _logs(self, name: str, load: Key, way: Key) -> tuple[Floats, Floats]:
+        before, after = (np.log(self._values[name][(*load, *levels)]) for levels in (NONE, way))
+        return before, after
+
+    def claims(self) -> Iterator[Claim]:
+        """What one would expect of them, in general and where they fit."""
+        every = [(load, way) for load in self.loads for way in self.ways]
+        longest, busiest = self.ways[-1][2], max(rate for rate, _ in self.loads)
+        alone = min(users for _, users in self.loads)
+        fitting = [(load, way) for load, way in every if load == (busiest, alone) and way[2] == longest]
+        yield Claim("A bundle costs each request time (median), at every load", HIGHER, self._pairs("p50", every))
+        cpu = "cut the CPU time of the whole system"
+        yield Claim(f"Bundles {cpu}, at every load", LOWER, self._pairs("system_cpu_s", every))
+        named = f"{busiest:g} requests/s of one caller, waiting {longest}"
+        yield Claim(f"Bundles {cpu}, at {named}", LOWER, self._pairs("system_cpu_s", fitting))
+
+    def _pairs(self, name: str, cases: Sequence[tuple[Key, Key]]) -> list[tuple[Floats, Floats]]:
+        return [self._logs(name, load, way) for load, way in cases]
+
+
+def of_breaker(rounds: pd.DataFrame | None) -> str:
+    """What a client's breaker does to what a limit admits."""
+    if rounds is None:
+        return "Not measured yet: `patternbench run studies/insurance-breaker-quick.yaml`."
+    rounds = rounds.assign(limit=rounds["limit"].astype(str))
+    values = {name: by_block(rounds, BREAKER, rounds[name]) for name in ADMITTED}
+    limits = sorted(set(rounds["limit"]), key=lambda limit: (limit == "none", _rank(("", limit, ""))))
+    cases = [(name, limit) for limit in limits for name in dict.fromkeys(rounds["strategy"])]
+    heads = ["limit", "client", "admitted and answered, per s", "change to no breaker"]
+    heads += ["rejected by the limit, %", "rejected by the breaker, %"]
+    rows = [_breaker_row(values, *case) for case in cases if case in values["items_per_s"]]
+    claims = verdicts(_breaker_claims(values["items_per_s"], cases))
+    return "\n".join([table(heads, rows), "", claims, "", warned(rounds)])
+
+
+def _breaker_row(values: dict[str, dict[Key, Floats]], strategy: str, limit: str) -> list[str]:
+    admitted = values["items_per_s"]
+    change = "–" if strategy == "baseline" else _change(admitted, strategy, limit).text()
+    rates = [f"{np.nanmedian(values[name][strategy, limit]):.1f}" for name in ADMITTED]
+    return [limit, "no breaker" if strategy == "baseline" else f"`{strategy}`", rates[0], change, *rates[1:]]
+
+
+def _change(admitted: dict[Key, Floats], strategy: str, limit: str) -> Contrast:
+    return contrast(*_pair(admitted, strategy, limit), PERCENT)
+
+
+def _pair(admitted: dict[Key, Floats], strategy: str, limit: str) -> tuple[Floats, Floats]:
+    return np.log(admitted["baseline", limit]), np.log(admitted[strategy, limit])
+
+
+def _breaker_claims(admitted: dict[Key, Floats], cases: Sequence[tuple[str, str]]) -> Iterator[Claim]:
+    """Whether a breaker hinders a limit: less is admitted than the limit alone would let through."""
+    limited = [case for case in cases if case in admitted and case[1] != "none" and case[0] != "baseline"]
+    counting = [_pair(admitted, *case) for case in limited if "not-for-429" not in case[0]]
+    sparing = [_pair(admitted, *case) for case in limited if "not-for-429" in case[0]]
+    yield Claim("A breaker that counts 429 as failures admits less than the limit alone", LOWER, counting)
+    yield Claim("A breaker that does not count 429 admits as much as the limit alone", SAME, sparing)
+
+
+def _span(change: Contrast, digits: int) -> str:
+    """A change with its interval, without a unit."""
+    ends = f"{change.low:+.{digits}f}, {change.high:+.{digits}f}" if np.isfinite(change.low) else "no interval"
+    return f"{change.value:+.{digits}f} [{ends}]"
+
+
+def _number(level: object) -> str:
+    return f"{level:g}" if isinstance(level, (int, float, np.integer, np.floating)) else str(level)
+
+
+def _rank(way: Key) -> tuple[float, float]:
+    """Sizes and waits in the order of their numbers: `5` before `20`, `2ms` before `10ms`."""
+    size, wait = (float("0" + "".join(filter(str.isdigit, str(level)))) for level in way[1:])
+    return wait, size
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""What the page says of automatic bundles and of a breaker before a limit follows from rounds."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.scripts import page_script
+
+left_open = page_script("elmalki-zdun-2023/left_open.py")
+pages = page_script("pages.py")
+BLOCKS = 4
+
+
+def bundled(cpu: float = 0.7, added_s: float = 0.01, noise: float = 0.01) -> pd.DataFrame:
+    """Rounds at two rates, without bundles and with four kinds of them, whose times and CPU time follow a rule."""
+    rng = np.random.default_rng(3)
+    ways = [("none", 5, "2ms"), *(("customers", size, wait) for size in (5, 20) for wait in ("2ms", "50ms"))]
+    rows = []
+    for (kind, size, wait), rate, block in product(ways, (25, 250), range(BLOCKS)):
+        alone = kind == "none"
+        scatter = np.exp(rng.normal(0, noise, 2))
+        row = {"auto_bundle": kind, "bundle_size": size, "bundle_wait": wait, "rate": rate, "users": 1, "block": block}
+        row |= {"bundler_saved": np.nan if alone else 60.0, "bundler_size": np.nan if alone else 3.5}
+        p50 = (0.004 + (0 if alone else added_s)) * scatter[0]
+        row |= {"p50": p50, "p95": 2 * p50, "system_cpu_s": 5.0 * (1 if alone else cpu) * scatter[1]}
+        rows.append(row)
+    return pd.DataFrame(rows).assign(status="done", valid=True, warnings=None)
+
+
+def breaking(hindered: float = 0.5, spared: float = 1.0, noise: float = 0.01) -> pd.DataFrame:
+    """Rounds of three clients with and without a limit; a breaker that counts 429 admits less."""
+    rng = np.random.default_rng(4)
+    factor = {"baseline": 1.0, "breaker": hindered, "breaker-not-for-429": spared}
+    rows = [
+        {"strategy": name, "limit": limit, "block": block}
+        | {"items_per_s": 10.0 * (factor[name] if limit == "60" else 5) * np.exp(rng.normal(0, noise))}
+        | {"limited_rate": 80.0 if limit == "60" else 0.0, "rejected_rate": 20.0 if name == "breaker" else 0.0}
+        for name, limit, block in product(factor, ("none", "60"), range(BLOCKS))
+    ]
+    return pd.DataFrame(rows).assign(status="done", valid=True, warnings=None)
+
+
+def rows_of(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("|---")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def words(text: str) -> dict[str, str]:
+    """The verdict on each claim of a part."""
+    return {row[0]: row[-1] for row in rows_of(text) if len(row) == 5}
+
+
+def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
+    page = left_open.PAGE.read_text(encoding="utf-8")
+    for name, text in left_open.parts().items():
+        assert pages.part(page, name) == text, name
+
+
+def test_each_load_has_a_row_without_bundles_and_one_for_each_way_in_the_order_of_waits() -> None:
+    table = [row for row in rows_of(left_open.of_bundles(bundled())) if len(row) == 9][1:]
+    assert [row[2] for row in table[:5]] == ["none", "up to 5, 2ms", "up to 20, 2ms", "up to 5, 50ms", "up to 20, 50ms"]
+    assert [row[0] for row in table] == ["25"] * 5 + ["250"] * 5
+    assert table[0][3:5] == ["–", "–"]
+
+
+def test_what_bundles_add_is_told_in_milliseconds_with_an_interval() -> None:
+    exact = rows_of(left_open.of_bundles(bundled(noise=0.0)))
+    assert exact[2][5:] == ["14.0", "+10.0 [+10.0, +10.0]", "+20.0 [+20.0, +20.0]", "-30 [-30, -30]"]
+
+
+def test_bundles_that_cost_time_and_save_cpu_are_confirmed() -> None:
+    assert set(words(left_open.of_bundles(bundled())).values()) == {"verdict", "confirmed"}
+
+
+def test_bundles_that_cost_cpu_are_contradicted() -> None:
+    told = words(left_open.of_bundles(bundled(cpu=1.5)))
+    assert {word for claim, word in told.items() if "CPU" in claim} == {"contradicted"}
+
+
+def test_a_breaker_that_keeps_requests_from_the_limit_hinders_it_and_one_that_spares_429_does_not() -> None:
+    told = words(left_open.of_breaker(breaking()))
+    assert told["A breaker that counts 429 as failures admits less than the limit alone"] == "confirmed"
+    assert told["A breaker that does not count 429 admits as much as the limit alone"] == "agrees"
+
+
+def test_a_breaker_that_changes_nothing_is_not_said_to_hinder() -> None:
+    told = words(left_open.of_breaker(breaking(hindered=1.0, noise=0.2)))
+    assert told["A breaker that counts 429 as failures admits less than the limit alone"] == "cannot be told"
+
+
+@pytest.mark.parametrize("part", [left_open.of_bundles, left_open.of_breaker])
+def test_without_rounds_the_page_says_how_to_measure_them(part: object) -> None:
+    assert callable(part)
+    assert part(None).startswith("Not measured yet: `patternbench run studies/insurance-")
+
+
+def test_rounds_that_are_not_valid_do_not_count(tmp_path: object) -> None:
+    rounds = bundled()
+    bad = rounds.assign(valid=False, p50=9.0)
+    path = f"{tmp_path}/rounds.parquet"
+    pd.concat([rounds, bad], ignore_index=True).to_parquet(path)
+    assert left_open.parts(left_open.Path(path))["automatic bundles"] == left_open.of_bundles(rounds)
