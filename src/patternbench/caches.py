@@ -11,6 +11,8 @@ from tempfile import NamedTemporaryFile
 
 SHORT = 12
 """Hex digits of a hash that tell one content from another."""
+NO_CACHE = (OSError, RuntimeError)
+"""What is raised where there is no cache to use; a user without a home is a RuntimeError."""
 
 
 def folder() -> Path:
@@ -32,19 +34,18 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
     A line after the text holds its hash, so that a damaged copy is made again. A cache that cannot be read or written
     costs time and nothing else.
     """
-    path = folder() / name
-    if (text := _read(path)) is not None:
+    if (text := _read(name)) is not None:
         return text
     made = make()
-    with suppress(OSError):
-        _write(path, made)
+    with suppress(*NO_CACHE):
+        _write(folder() / name, made)
     return made
 
 
-def _read(path: Path) -> str | None:
+def _read(name: str) -> str | None:
     try:
-        content, _, digest = path.read_bytes().rpartition(b"\n")
-    except OSError:
+        content, _, digest = (folder() / name).read_bytes().rpartition(b"\n")
+    except NO_CACHE:
         return None
     return content.decode() if digest.decode("ascii", "replace") == short_hash(content) else None
 
@@ -54,5 +55,9 @@ def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     content = text.encode()
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(b"\n".join((content, short_hash(content).encode())))
-    Path(file.name).replace(path)
+        draft = Path(file.name)
+    try:
+        draft.write_bytes(b"\n".join((content, short_hash(content).encode())))
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,25 @@ def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path: Path, monkeyp
     assert caches.kept_text("a.js", Maker()) == TEXT
 
 
+def test_a_user_without_a_home_has_no_cache_and_gets_his_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    assert caches.kept_text("a.js", Maker()) == TEXT
+
+
 def test_nothing_half_written_is_left_in_the_cache(own_cache: Path) -> None:
     caches.kept_text("a.js", Maker())
     assert [path.name for path in own_cache.iterdir()] == ["a.js"]
+
+
+@pytest.mark.parametrize("step", ["write_bytes", "replace"])
+def test_a_full_disk_leaves_no_draft_in_the_cache(own_cache: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(Path, step, full)
+    assert caches.kept_text("a.js", Maker()) == TEXT
+    assert list(own_cache.iterdir()) == []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 
 import jinja2
 import vl_convert
@@ -90,7 +91,7 @@ def _p_value(value: float | None) -> str:
 @cache
 def _library() -> Markup:
     """Give Vega, Vega-Lite and Vega-Embed as one script; kept for the next report, for it takes a second to make."""
-    bundle = caches.kept_text(f"vega-{vl_convert.__version__}.js", _bundle)
+    bundle = caches.kept_text(f"vega-{metadata.version('vl-convert-python')}.js", _bundle)
     return Markup(bundle.replace("</script", "<\\/script"))
 
 
