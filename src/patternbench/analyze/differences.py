@@ -60,6 +60,10 @@ class Estimate:
         return self.value - reach, self.value + reach
 
 
+UNKNOWN = Estimate(np.nan, np.nan, 1.0)
+"""The difference of what has no rounds to compare."""
+
+
 def paired(x: Floats, y: Floats) -> Estimate:
     """Estimate y - x, where x[..., i] and y[..., i] ran in one block; blocks are along the last axis."""
     n = x.shape[-1]
@@ -97,7 +101,12 @@ def is_relative(response: str, *sides: npt.ArrayLike) -> bool:
 
 
 def middle(values: Floats, in_percent: bool) -> float:
-    """Return the middle of rounds: the geometric mean where differences are told in percent, else the mean."""
+    """Return the middle of rounds: the geometric mean where differences are told in percent, else the mean.
+
+    NaN without rounds.
+    """
+    if not len(values):
+        return np.nan
     return float(np.exp(np.log(values).mean()) if in_percent else values.mean())
 
 

@@ -266,3 +266,12 @@ def test_rounds_whose_block_lacks_a_partner_are_left_out_and_named() -> None:
     assert comparison.differences[0].rounds == (10, 10)
     note = next(note.text for note in comparison.notes if note.kind == "unpaired")
     assert note.startswith("2 values are left out")
+
+
+def test_rounds_without_a_common_block_have_no_difference() -> None:
+    table, how = disturbed(), How(by=("strategy",), responses=("p95",))
+    early, first = table["block"] < table["block"].median(), table["strategy"] == "baseline"
+    comparison = compare_with_baseline(table[early == first], ["strategy=baseline"], how)
+    (difference,) = comparison.differences
+    assert np.isnan(difference.difference)
+    assert (difference.rounds, difference.verdict) == ((0, 0), "undecided")

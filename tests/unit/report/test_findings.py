@@ -72,6 +72,17 @@ def test_a_true_gain_is_found_with_an_interval_around_it() -> None:
     assert row.high - row.low < 5
 
 
+def test_a_response_that_two_configurations_have_in_no_common_block_is_compared_in_none() -> None:
+    report = run_with({"baseline": (0.1, 0.2), "retry": (0.05, 0.1)})
+    early, first = report.rounds["block"] < 4, report.rounds["scenario"] == "baseline"
+    rounds = report.rounds.assign(call_success_p95=report.rounds["call_success_p95"].where(early == first))
+    found, _ = said(replace(report, rounds=rounds))
+    table = found.by_item
+    lacking = table[table["response"] == "call_success_p95"].iloc[0]
+    assert (lacking["conditions"], lacking["verdict"]) == (0, "unknown")
+    assert table[table["response"] == "time_to_success"]["conditions"].item() == 1
+
+
 def test_no_difference_is_not_called_one() -> None:
     found, _ = said(run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}))
     assert set(found.by_item["verdict"]) == {"unclear"}

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.differences import Estimate, Numbers, apart, is_relative, middle
+from patternbench.analyze.differences import UNKNOWN, Estimate, Numbers, apart, is_relative, middle
 from patternbench.analyze.differences import paired as paired_estimate
 from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.models.formula import Floats
@@ -288,13 +288,15 @@ def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, level: float
 
 def estimates(x: Floats, y: Floats, paired: bool) -> tuple[Estimate, Estimate | None]:
     """Return the difference y - x in the response's unit, and of positive values on the log scale."""
+    if not (len(x) and len(y)):
+        return UNKNOWN, None
     estimate = paired_estimate if paired else apart
     ratio = estimate(np.log(x), np.log(y)) if min(x.min(), y.min()) > 0 else None
     return estimate(x, y), ratio
 
 
 def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: bool) -> Estimate:
-    """Estimate B's difference from A in one response, paired by the blocks that both have."""
+    """Estimate B's difference from A in one response, paired by the blocks that both have; unknown without any."""
     (a, b), _ = matched_by_block(a, b, [response])
     blocks = response in a.blocks and a.blocks is b.blocks
     plain, ratio = estimates(a.values[response], b.values[response], blocks)

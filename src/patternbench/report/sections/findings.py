@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import stats
 
 from patternbench.analyze.compare.comparison import against, percent
-from patternbench.analyze.differences import Estimate, Numbers, is_relative, over
+from patternbench.analyze.differences import UNKNOWN, Numbers, is_relative, over
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
@@ -196,8 +196,9 @@ def _change(
     matched = [
         (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
     ]
-    parts = [against(a, b, response, relative) for a, b in matched if a and b and _both(a, b, response)]
-    estimate = over(parts) if parts else Estimate(np.nan, np.nan, 1.0)
+    known = [against(a, b, response, relative) for a, b in matched if a and b]
+    parts = [estimate for estimate in known if not np.isnan(estimate.value)]
+    estimate = over(parts) if parts else UNKNOWN
     low, high = estimate.ends(CONFIDENCE)
     return {
         "change": _in_percent(estimate.value, relative),
@@ -206,10 +207,6 @@ def _change(
         "p": float(estimate.p),
         "conditions": len(parts),
     }
-
-
-def _both(a: ScenarioRounds, b: ScenarioRounds, response: str) -> bool:
-    return bool(len(a.values[response]) and len(b.values[response]))
 
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
