@@ -196,8 +196,8 @@ def _change(
     matched = [
         (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
     ]
-    known = [against(a, b, response, relative) for a, b in matched if a and b]
-    parts = [estimate for estimate in known if not np.isnan(estimate.value)]
+    estimates = [against(a, b, response, relative) for a, b in matched if a and b]
+    parts = [one for one in estimates if not np.isnan(one.value)]
     estimate = over(parts) if parts else UNKNOWN
     low, high = estimate.ends(CONFIDENCE)
     return {
