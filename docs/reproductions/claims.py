@@ -59,6 +59,8 @@ class Contrast:
 
     def text(self) -> str:
         """The change and its interval."""
+        if not np.isfinite(self.value):
+            return "unknown"
         digits = 2 if self.scale is PLAIN else 0
         value, low, high = (f"{number + 0.0:+.{digits}f}" for number in (self.value, self.low, self.high))
         span = f"{low}, {high}" if np.isfinite(self.low) else "no interval"
@@ -123,9 +125,9 @@ def verdict(says: str, changes: Sequence[Contrast]) -> str:
     return word if max(agree, oppose) == len(changes) else f"{word} in part"
 
 
-def verdicts(claims: Iterable[Claim]) -> str:
+def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:
     """A table with a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
-    heads = ["claim of the paper", "says the change is", "intervals", "least and largest change", "verdict"]
+    heads = [what, "says the change is", "intervals", "least and largest change", "verdict"]
     return table(heads, map(_row, claims))
 
 
@@ -143,8 +145,8 @@ def counts(says: str, changes: Sequence[Contrast]) -> str:
 
 
 def ends(changes: Sequence[Contrast]) -> str:
-    """The least and the largest change, each with its interval; one alone stands for both."""
-    ordered = sorted(changes, key=lambda contrast: contrast.value)
+    """The least and the largest change that are known, each with its interval; a single one is both."""
+    ordered = sorted((one for one in changes if np.isfinite(one.value)), key=lambda contrast: contrast.value)
     if len(ordered) == 1:
         return ordered[0].text()
     return f"{ordered[0].text()} to {ordered[-1].text()}" if ordered else "not measured"

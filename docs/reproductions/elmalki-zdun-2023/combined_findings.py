@@ -41,13 +41,14 @@ class Cells:
     def change(self, a: Levels, b: Levels, over: tuple[str, ...] = ()) -> Pair:
         """From the levels `a` to `b`, the mean over all cells that both have in every block.
 
-        What `over` names is averaged on each side before: a bundle's size, which single requests lack.
+        Where no cell has every block, a block in which one is lacking is unknown. What `over` names is averaged on
+        each side before: a bundle's size, which single requests lack.
         """
         alike = [name for name in self._factors if name not in over and a.get(name) == b.get(name)]
-        gaps = (self._at(b, alike) - self._at(a, alike)).dropna()
-        blocks = len(self._table.columns)
-        mean = gaps.mean(axis=0).to_numpy() if len(gaps) else np.full(blocks, np.nan)
-        return np.zeros(blocks), mean
+        gaps = self._at(b, alike) - self._at(a, alike)
+        whole = gaps.dropna()
+        mean = (whole if len(whole) else gaps).mean(axis=0, skipna=False).to_numpy(dtype=float)
+        return np.zeros(len(mean)), mean
 
     def middle(self, levels: Levels) -> float:
         """The mean over cells and blocks at some levels."""

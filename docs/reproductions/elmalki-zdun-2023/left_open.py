@@ -34,6 +34,7 @@ BREAKER = ("strategy", "limit")
 ADMITTED = ("items_per_s", "limited_rate", "rejected_rate")
 NONE = ("none", "", "")
 MS_PER_S = 1000
+QUESTION = "statement"
 
 
 def main() -> None:
@@ -78,7 +79,7 @@ def of_bundles(rounds: pd.DataFrame | None) -> str:
     ours = Bundles(rounds)
     heads = ["requests/s", "callers", "bundle", "calls saved, %", "requests per bundle", "median, ms"]
     heads += ["added to the median, ms", "added to p95, ms", "CPU time of the system, %"]
-    return "\n".join([table(heads, ours.rows()), "", verdicts(ours.claims()), "", warned(rounds)])
+    return "\n".join([table(heads, ours.rows()), "", verdicts(ours.claims(), QUESTION), "", warned(rounds)])
 
 
 class Bundles:
@@ -103,7 +104,7 @@ class Bundles:
         told = [self._median("bundler_saved", key), self._median("bundler_size", key)]
         told += [self._median("p50", key, MS_PER_S), self._added("p50", load, way), self._added("p95", load, way)]
         cpu = contrast(*self._logs("system_cpu_s", load, way), PERCENT)
-        return [*map(_number, load), f"up to {way[1]}, {way[2]}", *told, _span(cpu, 0)]
+        return [*map(_number, load), f"up to {way[1]}, {_ms(way[2])}", *told, _span(cpu, 0)]
 
     def _median(self, name: str, key: Key, scale: float = 1) -> str:
         values = self._values[name].get(key, np.array([np.nan])) * scale
@@ -119,18 +120,24 @@ class Bundles:
 
     def claims(self) -> Iterator[Claim]:
         """What one would expect of them, in general and where they fit."""
-        every = [(load, way) for load in self.loads for way in self.ways]
-        longest, busiest = self.ways[-1][2], max(rate for rate, _ in self.loads)
-        alone = min(users for _, users in self.loads)
-        fitting = [(load, way) for load, way in every if load == (busiest, alone) and way[2] == longest]
-        yield Claim("A bundle costs each request time (median), at every load", HIGHER, self._pairs("p50", every))
-        cpu = "cut the CPU time of the whole system"
-        yield Claim(f"Bundles {cpu}, at every load", LOWER, self._pairs("system_cpu_s", every))
-        named = f"{busiest:g} requests/s of one caller, waiting {longest}"
-        yield Claim(f"Bundles {cpu}, at {named}", LOWER, self._pairs("system_cpu_s", fitting))
+        longest, alone = self.ways[-1][2], min(users for _, users in self.loads)
+        waits = dict.fromkeys(wait for _, _, wait in self.ways)
+        slower = [np.mean([self._over("p50", load, wait) for load in self.loads], axis=0) for wait in waits]
+        yield Claim("Each wait costs time (median), over all loads", HIGHER, [(a, b) for a, b in slower])
+        for users in sorted({users for _, users in self.loads}):
+            callers = "one caller" if users == 1 else f"{users:g} callers"
+            cpu = [self._over("system_cpu_s", load, longest) for load in self.loads if load[1] == users]
+            yield Claim(f"Bundles of {callers} cut the CPU time of the system, waiting {_ms(longest)}", LOWER, cpu)
+        busiest = max(load for load in self.loads if load[1] == alone)
+        at = f"at {busiest[0]:g} requests per second of one caller, waiting {_ms(longest)}"
+        yield Claim(
+            f"Bundles cut the CPU time of the system {at}", LOWER, [self._over("system_cpu_s", busiest, longest)]
+        )
 
-    def _pairs(self, name: str, cases: Sequence[tuple[Key, Key]]) -> list[tuple[Floats, Floats]]:
-        return [self._logs(name, load, way) for load, way in cases]
+    def _over(self, name: str, load: Key, wait: object) -> tuple[Floats, Floats]:
+        """The logs without bundles and with those of a wait, the mean over their greatest sizes."""
+        pairs = [self._logs(name, load, way) for way in self.ways if way[2] == wait]
+        return pairs[0][0], np.mean([after for _, after in pairs], axis=0)
 
 
 def of_breaker(rounds: pd.DataFrame | None) -> str:
@@ -144,7 +151,7 @@ def of_breaker(rounds: pd.DataFrame | None) -> str:
     heads = ["limit", "client", "admitted and answered, per s", "change to no breaker"]
     heads += ["rejected by the limit, %", "rejected by the breaker, %"]
     rows = [_breaker_row(values, *case) for case in cases if case in values["items_per_s"]]
-    claims = verdicts(_breaker_claims(values["items_per_s"], cases))
+    claims = verdicts(_breaker_claims(values["items_per_s"], cases), QUESTION)
     return "\n".join([table(heads, rows), "", claims, "", warned(rounds)])
 
 
@@ -168,8 +175,9 @@ def _breaker_claims(admitted: dict[Key, Floats], cases: Sequence[tuple[str, str]
     limited = [case for case in cases if case in admitted and case[1] != "none" and case[0] != "baseline"]
     counting = [_pair(admitted, *case) for case in limited if "not-for-429" not in case[0]]
     sparing = [_pair(admitted, *case) for case in limited if "not-for-429" in case[0]]
-    yield Claim("A breaker that counts 429 as failures admits less than the limit alone", LOWER, counting)
-    yield Claim("A breaker that does not count 429 admits as much as the limit alone", SAME, sparing)
+    for what, pairs in (("counts 429 as failures", counting), ("doesn't count 429", sparing)):
+        yield Claim(f"With a breaker that {what}, less is admitted than by the limit alone", LOWER, pairs)
+        yield Claim(f"With a breaker that {what}, as much is admitted as by the limit alone", SAME, pairs)
 
 
 def _span(change: Contrast, digits: int) -> str:
@@ -182,9 +190,14 @@ def _number(level: object) -> str:
     return f"{level:g}" if isinstance(level, (int, float, np.integer, np.floating)) else str(level)
 
 
+def _ms(wait: object) -> str:
+    """A wait in milliseconds; rounds hold it in seconds."""
+    return f"{float(str(wait)) * MS_PER_S:g} ms"
+
+
 def _rank(way: Key) -> tuple[float, float]:
-    """Sizes and waits in the order of their numbers: `5` before `20`, `2ms` before `10ms`."""
-    size, wait = (float("0" + "".join(filter(str.isdigit, str(level)))) for level in way[1:])
+    """Waits, then sizes, in the order of their numbers."""
+    _, size, wait = (float(str(level)) if str(level).replace(".", "").isdigit() else 0.0 for level in way)
     return wait, size
 
 

@@ -116,6 +116,17 @@ def test_what_balancing_costs_from_thirty_items_on_is_told() -> None:
     assert claims.verdict(claim.says, claims.contrasts(claim)) == "confirmed"
 
 
+def test_a_single_configuration_that_lacks_a_block_is_compared_in_the_others() -> None:
+    rows = measured.of_tables(*made_up()).rows
+    single = (rows["request_bundle"] == "N") & (rows["api_users"] == 5) & (rows["load_balancing"] == "Y")
+    lacking = rows[~(single & (rows["block"] == rows["block"].max()))]
+    cells = measured.findings.Cells(lacking, "failure_rate", logs=False)
+    levels = {"request_bundle": "N", "api_users": 5, "rate_limit": 100}
+    _, gaps = cells.change({**levels, "load_balancing": "N"}, {**levels, "load_balancing": "Y"})
+    assert np.isfinite(gaps[:-1]).all()
+    assert np.isnan(gaps[-1])
+
+
 def test_limits_are_told_per_minute_by_the_greatest_of_them() -> None:
     table = measured.of_tables(*made_up()).rows
     assert sorted(table["rate_limit"].unique()) == [float(limit) for limit in range(100, 1400, 100)]
