@@ -60,6 +60,11 @@ def named_file(arguments: Sequence[str] | None = None) -> Path | None:
     return next((Path(word) for word in words if not word.startswith("--")), None)
 
 
+def counted(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds that count: those that were finished and are valid."""
+    return rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+
+
 def warned(rounds: pd.DataFrame) -> str:
     """How many rounds carry which warning, the most frequent first."""
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})

@@ -28,7 +28,7 @@ from bundle_rounds import (
     way,
 )
 from claims import HIGHER, LOWER, PLAIN, Claim, Contrast, Floats, Key, by_block, contrast, verdicts
-from pages import table, warned
+from pages import counted, table, warned
 
 from patternbench.analyze.noise import floor_of
 
@@ -246,7 +246,7 @@ def depth(rounds: pd.DataFrame | None) -> str:
     """What going further down adds: percent of the bundle's time as published, with intervals; calls per bundle."""
     if rounds is None:
         return "Not measured yet: `patternbench run studies/insurance-bundle-depth.yaml`."
-    good = rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+    good = counted(rounds)
     good = good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
     times = Batches(good, DEPTH)
     counts = good.groupby(list(DEPTH), sort=False)[["database_calls", "distributed_calls"]].median()

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[3]
 sys.path.extend([str(ROOT / "studies" / "published"), str(Path(__file__).parents[1])])
 
 from formulas import identified  # noqa: E402  found by the path above
+from pages import counted  # noqa: E402  found by the path above
 from refit_2021 import PUBLISHED, TABLE  # noqa: E402  found by the path above
 
 from patternbench.analyze.models.fit import ModelResult, fit_formulas  # noqa: E402  after that path
@@ -39,7 +40,7 @@ def usable(rounds: pd.DataFrame) -> pd.DataFrame:
     """The rounds that were finished and are valid; a factor of one level, which has no column, at that level."""
     levels = {"connection": KEPT} if "connection" not in rounds else {}
     levels |= {"traces.sample": TRACED} if "traces.sample" not in rounds else {}
-    good = rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)].assign(**levels)
+    good = counted(rounds).assign(**levels)
     return good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
 
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[3]
 sys.path.extend([str(ROOT / "studies" / "published"), str(Path(__file__).parents[1])])
 
 from generate_2023 import FORMULAS  # noqa: E402, F401  found by the path above
+from pages import counted  # noqa: E402  found by the path above
 
 from patternbench.records import attempts, damage  # noqa: E402  after that path
 from patternbench.records.folder import RunFolder  # noqa: E402  after that path
@@ -64,7 +65,7 @@ def rows(rounds: pd.DataFrame) -> pd.DataFrame:
     `total_time` is the mean time in ms of the calls that succeeded, as in the paper; NaN where none did.
     `core_s_per_item` are CPU seconds of the system per item, both per second of the round.
     """
-    good = rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+    good = counted(rounds)
     table = good[["round", "block", "scenario", *RESPONSES]].assign(**_factors(good))
     table["total_time"] = table["AverageSuccessTime"] * _MS_PER_S
     table["rpm"] = table["Throughput"] * _S_PER_MINUTE

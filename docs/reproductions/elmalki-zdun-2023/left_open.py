@@ -19,7 +19,7 @@ import pandas as pd
 sys.path.append(str(Path(__file__).parents[1]))
 
 from claims import HIGHER, LOWER, PERCENT, PLAIN, SAME, Claim, Contrast, Floats, Key, by_block, contrast, verdicts
-from pages import named_file, table, warned, write
+from pages import counted, named_file, table, warned, write
 
 from patternbench.records.tables import read_table
 
@@ -66,10 +66,7 @@ def parts(bundling: Path = STORED, breaker: Path = STORED_BREAKER) -> dict[str, 
 
 def _usable(path: Path) -> pd.DataFrame | None:
     """The rounds that were finished and are valid; None where none are kept."""
-    if not path.exists():
-        return None
-    rounds = read_table(path)
-    return rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+    return counted(read_table(path)) if path.exists() else None
 
 
 def of_bundles(rounds: pd.DataFrame | None) -> str:
@@ -157,13 +154,9 @@ def of_breaker(rounds: pd.DataFrame | None) -> str:
 
 def _breaker_row(values: dict[str, dict[Key, Floats]], strategy: str, limit: str) -> list[str]:
     admitted = values["items_per_s"]
-    change = "–" if strategy == "baseline" else _change(admitted, strategy, limit).text()
+    change = "–" if strategy == "baseline" else contrast(*_pair(admitted, strategy, limit)).text()
     rates = [f"{np.nanmedian(values[name][strategy, limit]):.1f}" for name in ADMITTED]
     return [limit, "no breaker" if strategy == "baseline" else f"`{strategy}`", rates[0], change, *rates[1:]]
-
-
-def _change(admitted: dict[Key, Floats], strategy: str, limit: str) -> Contrast:
-    return contrast(*_pair(admitted, strategy, limit), PERCENT)
 
 
 def _pair(admitted: dict[Key, Floats], strategy: str, limit: str) -> tuple[Floats, Floats]:
