@@ -14,7 +14,7 @@ from patternbench.study.roles import Role, Unit
 from patternbench.study.settings import Settable, is_duration
 from patternbench.study.system import System
 from patternbench.study.tree import Path
-from patternbench.study.watching import NOT_TRACED, Traces
+from patternbench.study.watching import Traces
 from patternbench.study.workloads import Workload
 
 Level = str | int | float | bool | None
@@ -25,7 +25,7 @@ STACK = ("strategy", "stack")
 """Where a stack's policies stand: their factors are called as those of a strategy alone (``retry.max_attempts``)."""
 SETTINGS = ("system", "settings")
 SAMPLE = "traces.sample"
-"""The share of requests that is traced: a pattern whose cost can be told, as a system without tracing is a level."""
+"""The share of requests that is traced: how a round is observed, and a circumstance of whatever is chosen."""
 BASELINE = "baseline"
 """The strategy that is no pattern."""
 NOTHING_DECLARED = Settable()
@@ -88,6 +88,8 @@ class Factor:
         """The factor that ``as_json`` wrote; None for one of an older plan, which says no role and unit."""
         if stored.role is None or stored.unit is None:
             return None
+        if stored.name == SAMPLE:  # plans of before took it for a pattern
+            return factor_of(SAMPLE, stored.levels, SAMPLED)
         path, levels = tuple(stored.path), tuple(stored.levels)
         return cls(stored.name, path, levels, stored.role, stored.unit, stored.none)
 
@@ -125,6 +127,8 @@ class Known:
     none: Level = None
 
 
+SAMPLED = Known(("traces", "sample"), of_part(Traces, "sample"))
+"""What is known of the share of requests that is traced."""
 UNKNOWN = Known((), Meaning(Role.WORLD, None))
 """What is taken for granted of a factor of an older plan that no scenario of it holds."""
 
@@ -136,7 +140,7 @@ def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settab
         if name in fields and fields[name].path[:2] == SETTINGS:
             fields[name] = Known(fields[name].path, Meaning(spec.role, spec.unit), spec.none)
     pattern, client = of_part(Study, "strategies").role, of_part(Strategy, "client")
-    fields[SAMPLE] = Known(("traces", "sample"), of_part(Traces, "sample"), NOT_TRACED)
+    fields[SAMPLE] = SAMPLED
     fields["client"] = Known(("client",), client)
     fields["strategy"] = Known(("strategy",), Meaning(pattern, Unit.TEXT), BASELINE)
     return fields

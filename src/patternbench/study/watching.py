@@ -97,7 +97,8 @@ class Traces(Model):
     at any that is free: a system that already runs has to be told, and what share it traces is its own affair.
     """
 
-    sample: Annotated[Levels[Portion], Role.PATTERN, Unit.TEXT] = Levels.one("1%")
+    # Nobody chooses a system by how much of it is watched: whatever is chosen, is chosen under each share.
+    sample: Annotated[Levels[Portion], Role.WORLD, Unit.TEXT] = Levels.one("1%")
     counting_pass: bool = False
     port: Annotated[int, Field(ge=0, le=65535)] = 0
 

@@ -112,6 +112,13 @@ def test_the_factors_of_a_plan_that_knew_their_levels_alone_are_told_from_its_sc
     assert factors_of_stored(kept(older)) == dict(plan.factors)
 
 
+def test_a_share_of_traces_that_an_older_plan_calls_a_pattern_is_a_circumstance() -> None:
+    plan = expand(study(EXAMPLE, traces="{sample: [0%, 1%]}"))
+    told = {name: factor.as_json() for name, factor in plan.factors.items()}
+    told["traces.sample"] |= {"role": "pattern", "none": "0%"}
+    assert factors_of_stored(kept({**plan.as_json(), "factors": list(told.values())})) == dict(plan.factors)
+
+
 def test_what_an_older_plan_says_of_no_scenario_is_a_circumstance() -> None:
     found = factors_of_stored(kept({"factors": {"old": ["1s", "2s"]}, "scenarios": []}))["old"]
     assert (found.role, found.unit) == (Role.WORLD, Unit.DURATION)

@@ -27,10 +27,10 @@ from patternbench.study.roles import Role
 SAMPLES = "{sample: [0%, 1%], counting_pass: true}"
 
 
-def test_a_share_that_varies_is_a_pattern_whose_absence_is_no_tracing() -> None:
+def test_a_share_that_varies_is_a_circumstance_and_nothing_that_one_chooses() -> None:
     plan = expand(study(traces=SAMPLES))
     factor = plan.factors["traces.sample"]
-    assert (factor.role, factor.none, factor.levels) == (Role.PATTERN, "0%", ("0%", "1%"))
+    assert (factor.role, factor.none, factor.levels) == (Role.WORLD, None, ("0%", "1%"))
     assert len(plan.scenarios) == size(study(traces=SAMPLES)) == 2 * len(expand(study()).scenarios)
     back = [Scenario.from_json(scenario.as_json()) for scenario in plan.scenarios]
     assert [scenario.id for scenario in back] == [scenario.id for scenario in plan.scenarios]

@@ -88,18 +88,26 @@ class Headline:
 
 def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
-    pairs = _pairs(arrangement)
-    responses = [name for name in (*HEADLINES, *BESIDE) if name in report.rounds.columns] if len(pairs) else []
-    measured = _measured(report.done, responses)
-    outcomes = _outcomes(report.done)
+    tables = compared(report.done, _pairs(arrangement), report.failure_limit)
+    return Findings(arrangement.reference, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
+
+
+def compared(rounds: pd.DataFrame, pairs: pd.DataFrame, failure_limit: float) -> dict[str, pd.DataFrame]:
+    """The tables of `Findings` by `scenario`, `level` and `item`, from rounds that count.
+
+    `pairs` has a row per scenario that is compared: the ids `scenario` and `baseline`, and `item`, `line`, `client`,
+    `x`, `x_text` and `condition` as in `Layout`.
+    """
+    responses = [name for name in (*HEADLINES, *BESIDE) if name in rounds.columns] if len(pairs) else []
+    measured = _measured(rounds, responses)
+    outcomes = _outcomes(rounds)
     failures = dict(zip(outcomes["scenario"], outcomes["failed"], strict=True))
     pairs = pairs.merge(outcomes, on="scenario", how="left")
     pairs["reference_failed"] = pairs["baseline"].map(failures) if len(pairs) else []
-    tables = {
-        kind: _judged(_joined([_changes(pairs, by, measured, name, report.failure_limit) for name in responses]))
+    return {
+        kind: _judged(_joined([_changes(pairs, by, measured, name, failure_limit) for name in responses]))
         for kind, by in _GROUPS.items()
     }
-    return Findings(arrangement.reference, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
 
 
 def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:

@@ -1,0 +1,59 @@
+"""What tracing costs: the rounds of each share against those of the same scenario without any tracing.
+
+The comparison is that of the report's findings, with their verdicts: the mean over all scenarios, paired by block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from patternbench.observe.section import Table
+from patternbench.plan.factors import SAMPLE
+from patternbench.records.stored import Level, PlannedScenario
+from patternbench.report.labels import RESPONSES
+from patternbench.report.sections.findings import Change, change_text, changes, compared, interval_text
+from patternbench.study.watching import NOT_TRACED
+
+TITLE = f"What tracing costs, against {NOT_TRACED} (mean over scenarios)"
+PAIR = ("scenario", "baseline", "item", "line", "client", "x", "x_text", "condition")
+VERDICTS = {
+    "better": "better",
+    "worse": "worse",
+    "unclear": "cannot be told",
+    "unknown": "too few rounds to tell",
+}
+
+
+def tables(scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Table]:
+    """What each share costs, where some scenario is also run without tracing; ``rounds`` are those that count."""
+    pairs = pd.DataFrame(_pairs(scenarios), columns=list(PAIR))
+    if pairs.empty or rounds.empty:
+        return []
+    told = compared(rounds, pairs, failure_limit=math.inf)["item"]
+    return [Table(TITLE, pd.DataFrame([_row(one) for one in changes(told)]))] if len(told) else []
+
+
+def _pairs(scenarios: Iterable[PlannedScenario]) -> list[tuple[object, ...]]:
+    """Each traced scenario with the one that is the same but for tracing."""
+    listed = list(scenarios)
+    untraced = {_others(one): one.id for one in listed if one.levels.get(SAMPLE) == NOT_TRACED}
+    traced = [one for one in listed if one.levels.get(SAMPLE, NOT_TRACED) != NOT_TRACED and _others(one) in untraced]
+    return [(one.id, untraced[_others(one)], one.levels[SAMPLE], one.levels[SAMPLE], "", 0.0, "", "") for one in traced]
+
+
+def _others(scenario: PlannedScenario) -> frozenset[tuple[str, Level]]:
+    """The levels of a scenario but for the share that is traced."""
+    return frozenset((name, level) for name, level in scenario.levels.items() if name != SAMPLE)
+
+
+def _row(change: Change) -> dict[str, str]:
+    return {
+        "traced": change.item,
+        "response": RESPONSES[change.response].title,
+        "change": change_text(change),
+        "interval": interval_text(change),
+        "verdict": VERDICTS[change.verdict],
+    }
