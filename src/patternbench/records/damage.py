@@ -13,12 +13,10 @@ from functools import cache
 from pathlib import Path
 
 from patternbench.records import attempts, component_logs, journal, observed, stored
-from patternbench.records.folder import RunFolder
+from patternbench.records.folder import RunFolder, Stamp, stamp
 from patternbench.records.journal import DAMAGED, DONE, Entry
 
 PIECE = 1 << 20
-Stamp = tuple[Path, int, int]
-"""A file with its size in bytes and the nanosecond at which it was last changed."""
 
 
 def rounds(run: RunFolder) -> list[Entry]:
@@ -97,9 +95,7 @@ def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
 def _stamps(run: RunFolder, round_name: str) -> Iterator[Stamp]:
     """What tells whether the files of a round are still those that were looked into."""
     for folder in (run.component_logs_of(round_name), run.observed_of(round_name)):
-        for file in sorted(folder.rglob("*")):
-            stat = file.stat()
-            yield file, stat.st_size, stat.st_mtime_ns
+        yield from map(stamp, sorted(folder.rglob("*")))
 
 
 @cache

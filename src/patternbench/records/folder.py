@@ -20,6 +20,9 @@ PRIVATE_FOLDER, PRIVATE_FILE, USUAL_FILE = 0o700, 0o600, 0o666  # of each, the u
 LARGEST = 1_000_000_000
 """Bytes of a file of a run that is read as a whole: a plan of 100,000 scenarios has about a tenth."""
 
+Stamp = tuple[Path, int, int]
+"""A file with its size in bytes and the nanosecond at which it was last changed."""
+
 
 class RunFolder:
     """The files of one run (contracts/records/README.md)."""
@@ -142,6 +145,12 @@ def digest(path: Path) -> str:
     """The SHA-256 of a file, in hex digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stamp(path: Path) -> Stamp:
+    """What tells whether a file is still the one that was looked into; raises OSError."""
+    stat = path.stat()
+    return path, stat.st_size, stat.st_mtime_ns
 
 
 def write_json(path: Path, value: object, private: bool = False) -> None:

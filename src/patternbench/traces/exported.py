@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 import pandas as pd
 
+from patternbench.traces.analyze.calls import CALLS
 from patternbench.traces.analyze.edges import ServiceEdge, edges
 from patternbench.traces.records.collected import TracedRound
-from patternbench.traces.responses import CALLS, TIMES
+from patternbench.traces.responses import TIMES
 
 MEANS = ("seconds", *CALLS, *TIMES)
 

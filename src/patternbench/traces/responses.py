@@ -43,16 +43,15 @@ RESPONSES = (
     ),
 )
 TIMES = ("in_memory_time", "database_time", "distributed_time", "distributed_time_with_callee")
-CALLS = ("in_memory_calls", "database_calls", "distributed_calls")
 
 
 def of_round(traced: TracedRound) -> dict[str, float]:
     """The responses of a round by name; what is not known is NaN."""
-    own, counted = traced.own.requests, traced.counted.requests
+    own = traced.own.requests
     backend = mean_or_nan(own["seconds"])
     return {
         "traced_requests": float(len(own)),
-        **{name: mean_or_nan(counted[name]) for name in CALLS},
+        **traced.calls,
         **{name: mean_or_nan(own[name]) for name in TIMES},
         "backend_time": backend,
         "network_time": traced.answered_s - backend,

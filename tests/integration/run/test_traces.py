@@ -120,11 +120,13 @@ def test_a_level_without_tracing_has_no_receiver_and_nothing_of_its_rounds_is_tr
     assert not any((run.observed_of(f"{number:05d}") / "traces").exists() for number in untraced.index)
 
 
-def test_what_tracing_costs_is_told_by_the_findings_like_any_configuration(run: RunFolder) -> None:
+def test_what_tracing_costs_is_told_beside_the_calls_and_is_nothing_to_choose(run: RunFolder) -> None:
     report = gather(run)
-    assert report.factors["traces.sample"].none == "0%"
-    assert "calls" in [section.anchor for section in report.sections]
-    assert "100%" in run.report.read_text()
+    assert report.factors["traces.sample"].none is None
+    (calls,) = [section for section in report.sections if section.anchor == "calls"]
+    (cost,) = [table.frame for table in calls.tables if table.title.startswith("What tracing costs")]
+    assert set(cost["traced"]) == {"100%"}
+    assert "What tracing costs" in run.report.read_text()
 
 
 def test_spans_and_requests_are_exported(run: RunFolder, tmp_path: Path) -> None:

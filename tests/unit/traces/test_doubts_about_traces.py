@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.support.recorded_run import pinned
-from tests.support.spans import span, table
+from tests.support.spans import keep, span, table
 
 from patternbench.observe.seam import Kept, ObservationError
 from patternbench.plan.order import Round
@@ -88,9 +85,9 @@ def test_the_network_time_is_what_the_caller_waited_besides_the_backend() -> Non
 
 
 def test_without_traced_requests_calls_come_from_the_counting_pass_and_times_are_not_known() -> None:
-    traced = TracedRound(NOTHING, seen(requests(3)).own, 0.012, 100)
+    traced = TracedRound(NOTHING, {**seen(requests(3)).calls, "database_calls": 7.0}, 0.012, 100)
     values = of_round(traced)
-    assert (values["database_calls"], values["traced_requests"]) == (0, 0)
+    assert (values["database_calls"], values["traced_requests"]) == (7, 0)
     assert math.isnan(values["backend_time"])
     assert kinds(traced) == []
 
@@ -107,14 +104,6 @@ def test_the_tables_for_others_have_a_row_per_operation_and_per_caller_and_calle
     ]
     empty = TracedRound(NOTHING, None, 0.0, 0)
     assert all(len(table_of(empty)) == 0 for table_of in OBSERVER.tables.values())
-
-
-def keep(folder: Path, spans: pd.DataFrame) -> Path:
-    folder.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pandas(spans, SCHEMA, preserve_index=False), folder / SPANS)
-    counts = {"share": 1, "requests": 1, "spans": len(spans), "kept": len(spans), "refused": {}, "left_out": {}}
-    (folder / COUNTS).write_text(json.dumps(counts))
-    return folder
 
 
 @pytest.mark.parametrize("file", [SPANS, COUNTS])
@@ -151,7 +140,8 @@ def test_a_counting_pass_that_failed_is_told_with_what_to_type_and_is_no_round(r
 
 
 def test_the_last_try_of_a_counting_pass_is_what_counts(run: RunFolder) -> None:
-    folder = keep(run.observed_of("counting-s-2") / "traces", requests(3))
+    query = span("q", "client", "shop", (2, 4), "r0", trace_id="t0", database="mariadb")
+    folder = keep(run.observed_of("counting-s-2") / "traces", requests(3, query))
     assert folder.is_dir()
     Journal(run.journal).append(Entry(-1, -1, "s", DONE, "counting-s-2", 2.0, 1.0))
     run.attempts_of("counting-s-2").write_bytes(b"")
@@ -159,4 +149,4 @@ def test_the_last_try_of_a_counting_pass_is_what_counts(run: RunFolder) -> None:
     assert (passed.file, passed.status) == ("counting-s-2", "damaged")  # its attempts are not what was written
     seen_ = observed.read(run, "00000", OBSERVER, "counting-s-2")
     assert seen_
-    assert len(seen_.counted.requests) == 3
+    assert seen_.calls["database_calls"] == pytest.approx(1 / 3)

@@ -8,15 +8,14 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
-from tests.support.spans import span, table
+from tests.support.spans import keep, span, table
 
 from patternbench.observe.section import Drawing, Section
 from patternbench.report import html, svg
 from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
 from patternbench.traces.analyze.sequence import steps, typical
 from patternbench.traces.analyze.trees import forest
-from patternbench.traces.records.collected import SpanCounts, SpanRecords, TracedRound
-from patternbench.traces.report.chapter import TracedScenario, section
+from patternbench.traces.report.chapter import MeasuredRound, TracedScenario, section, traced_scenario
 from patternbench.traces.report.sequence_diagram import MOST_ROWS, sequence_diagram
 from patternbench.traces.report.service_graph import service_graph
 
@@ -85,15 +84,14 @@ def test_a_sequence_of_too_many_steps_says_how_many_it_leaves_out() -> None:
     assert f"{60 - (MOST_ROWS - 1)} further steps are left out" in said
 
 
-def scenario(name: str, lines: int) -> TracedScenario:
+def scenario(folder: Path, name: str, lines: int) -> TracedScenario:
     spans = order(lines)
     spans["statement"] = spans["statement"].where(spans["statement"] == "", SQL["statement"])
-    counts = SpanCounts(share=1, requests=1, spans=len(spans), kept=len(spans), refused={}, left_out={})
-    return TracedScenario(name, [TracedRound(SpanRecords(spans, counts), None, 0.1, 1)], [10.0])
+    return traced_scenario(name, [MeasuredRound(keep(folder / name, spans), 10.0)])
 
 
-def test_the_section_names_repetitions_and_draws_scenarios_that_are_alike_once() -> None:
-    made = section([scenario("lines 9", 9), scenario("lines 9 again", 9), scenario("lines 2", 2)])
+def test_the_section_names_repetitions_and_draws_scenarios_that_are_alike_once(tmp_path: Path) -> None:
+    made = section([scenario(tmp_path, *one) for one in (("lines 9", 9), ("lines 9 again", 9), ("lines 2", 2))])
     assert made.words[0] == (
         "N+1: for one GET /orders/{id}, shop asks mariadb core the same 9 times, one after another: "
         "SELECT a FROM line WHERE id = ?. That is 47.4 % of its time; one call for all of them might do."

@@ -35,11 +35,12 @@ class CallType(Enum):
     DISTRIBUTED = "distributed"
 
 
+CALLS = tuple(f"{kind.value}_calls" for kind in CallType)
 REQUEST_COLUMNS = (
     "operation",
     "seconds",
     "failed",
-    *(f"{kind.value}_calls" for kind in CallType),
+    *CALLS,
     *(f"{kind.value}_time" for kind in CallType),
     "distributed_time_with_callee",
     "services",
@@ -195,6 +196,11 @@ def whose_time(node: SpanNode) -> str:
         return node.service
     answered = any(child.service != call.service for child in call.below())
     return f"{call.service} → {target_of(call)}" if answered and not call.database else target_of(call)
+
+
+def mean_calls(requests: pd.DataFrame) -> dict[str, float]:
+    """The calls per request by type, mean, of a table of requests; NaN where they are not known."""
+    return {name: mean_or_nan(requests[name]) for name in CALLS}
 
 
 def mean_or_nan(values: pd.Series) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -14,11 +14,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from patternbench.observe.seam import Kept, ObservationError
 from patternbench.records import attempts
-from patternbench.traces.analyze.calls import per_request
+from patternbench.records.folder import Stamp, stamp
+from patternbench.traces.analyze.calls import mean_calls, per_request
 from patternbench.traces.analyze.trees import Forest, forest
 from patternbench.traces.columns import SCHEMA
 
 SPANS, COUNTS = "spans.parquet", "received.json"
+OF_ATTEMPTS = ["start_us", "end_us", "outcome", "warm_up", "success"]
+"""The columns of attempts that are needed beside spans."""
 
 
 class SpanCounts(BaseModel):
@@ -56,19 +59,20 @@ class SpanRecords:
 class TracedRound:
     """What is known of a round by traces.
 
-    ``counting`` is the counting pass of its scenario, if there is one. Of the attempts, ``answered_s`` is the mean
-    time of those that were answered, in seconds and without the warm-up, and ``succeeded`` how many of all were good.
+    ``counting`` has the calls per request by type of its scenario's counting pass, if there is one. Of the attempts,
+    ``answered_s`` is the mean time of those that were answered, in seconds and without the warm-up, and ``succeeded``
+    how many of all were good.
     """
 
     own: SpanRecords
-    counting: SpanRecords | None
+    counting: Mapping[str, float] | None
     answered_s: float
     succeeded: int
 
     @property
-    def counted(self) -> SpanRecords:
-        """Where calls are counted: in the counting pass, else in the round itself."""
-        return self.counting or self.own
+    def calls(self) -> Mapping[str, float]:
+        """Calls per request by type, mean: of the counting pass, else of the round itself."""
+        return mean_calls(self.own.requests) if self.counting is None else self.counting
 
 
 NOTHING = SpanRecords(
@@ -82,14 +86,33 @@ def read(kept: Kept) -> TracedRound | None:
 
     Raises ObservationError.
     """
-    own, counting = _where_kept(kept.folder), _where_kept(kept.counting)
+    own, counting = kept_in(kept.folder), _calls_of_pass(kept.counting)
     if own is None and counting is None:
         return None
     return TracedRound(own or NOTHING, counting, *_of_attempts(kept.attempts))
 
 
-def _where_kept(folder: Path | None) -> SpanRecords | None:
-    return records(folder) if folder and (folder / COUNTS).is_file() else None
+def kept_in(folder: Path) -> SpanRecords | None:
+    """The spans in a folder; None where none were to be kept. Raises ObservationError where they are damaged."""
+    return records(folder) if is_kept(folder) else None
+
+
+def is_kept(folder: Path) -> bool:
+    """Whether spans were to be kept in a folder, be it none."""
+    return (folder / COUNTS).is_file()
+
+
+def _calls_of_pass(folder: Path | None) -> Mapping[str, float] | None:
+    """The calls per request of a counting pass; every round of its scenario asks for them."""
+    if folder is None or not is_kept(folder):
+        return None
+    return _calls_in(folder, tuple(stamp(file) for file in (folder / COUNTS, folder / SPANS) if file.is_file()))
+
+
+@cache
+def _calls_in(folder: Path, _stamped: tuple[Stamp, ...]) -> Mapping[str, float]:
+    """The calls per request in a folder: counted once, as a pass may hold more spans than all its rounds."""
+    return mean_calls(records(folder).requests)
 
 
 def records(folder: Path) -> SpanRecords:
@@ -108,6 +131,6 @@ def _of_attempts(file: Path | None) -> tuple[float, int]:
     """The mean time of an answered attempt in seconds, and how many attempts were good."""
     if file is None or not file.is_file():
         return float("nan"), 0
-    frame = attempts.read(file)
+    frame = attempts.read(file, OF_ATTEMPTS)
     answered = frame[(frame["outcome"] == "answered") & ~frame["warm_up"]]
     return float((answered["end_us"] - answered["start_us"]).mean()) / 1e6, int(frame["success"].sum())

@@ -1,34 +1,37 @@
 """The report's section on calls: how many there are, where the time goes, who calls whom, what is repeated.
 
 This file puts it together from the traced rounds of each scenario. Scenarios whose calls are alike share a picture.
+Rounds are read one after another. What tables need of them is added up; the spans themselves are kept of a bounded
+number of requests, for the pictures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from patternbench.observe.section import Drawing, Section, Table
-from patternbench.records import damage, journal, observed, stored
+from patternbench.records import damage, journal, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import number, shown
 from patternbench.report.model import counting
 from patternbench.report.sections.steps import scenario_name
+from patternbench.traces.analyze.calls import CALLS
 from patternbench.traces.analyze.edges import ServiceEdge, edges
 from patternbench.traces.analyze.sequence import steps, typical
 from patternbench.traces.analyze.shapes import Repetition, repeated, shapes
+from patternbench.traces.analyze.totals import OperationTotals, RequestTotals
 from patternbench.traces.analyze.trees import TracedRequest
 from patternbench.traces.observer import OBSERVER
-from patternbench.traces.records.collected import SpanRecords, TracedRound
-from patternbench.traces.report import bars
+from patternbench.traces.records.collected import SpanRecords, is_kept, kept_in
+from patternbench.traces.report import bars, cost
 from patternbench.traces.report.sequence_diagram import sequence_diagram
 from patternbench.traces.report.service_graph import service_graph
-from patternbench.traces.responses import CALLS
 
 ANCHOR, TITLE = "calls", "Calls and where the time goes"
 MOST_OPERATIONS, MOST_PICTURES, MOST_REPETITIONS, MOST_REQUESTS = 20, 4, 5, 2_000
@@ -48,70 +51,110 @@ SEQUENCE = "One request of the most frequent shape, the one of middle duration. 
 
 @dataclass(frozen=True)
 class TracedScenario:
-    """A scenario in words, with its rounds that count; ``throughput`` is theirs, in requests per second."""
+    """A scenario in words, and what its traced rounds come to.
+
+    ``counted`` are the requests of which calls are counted: of the counting pass if there was one (``passed``), else of
+    all rounds. ``timed`` are the traced requests of its rounds; where there are none, those of its counting pass.
+    ``edges`` say who calls whom in the first ``MOST_REQUESTS`` of these; ``requests`` has them where pictures are drawn
+    of them. ``throughput`` is that of each round, in requests per second.
+    """
 
     name: str
-    rounds: list[TracedRound] = field(default_factory=list)
-    throughput: list[float] = field(default_factory=list)
-
-    @cached_property
-    def counted(self) -> pd.DataFrame:
-        """The requests of which calls are counted: of the counting pass if there was one, else of all rounds."""
-        return pd.concat([records.requests for records in self._counted()])
-
-    @cached_property
-    def timed(self) -> pd.DataFrame:
-        """The traced requests of its rounds; where there are none, those of its counting pass."""
-        own = [one.own.requests for one in self.rounds if len(one.own.requests)]
-        return pd.concat(own) if own else self.counted
-
-    @cached_property
-    def requests(self) -> list[TracedRequest]:
-        """What pictures are drawn of: traced requests of its rounds, else those of the counting pass."""
-        own = [request for one in self.rounds for request in one.own.forest.requests]
-        return (own or [request for one in self._counted() for request in one.forest.requests])[:MOST_REQUESTS]
-
-    @cached_property
-    def edges(self) -> list[ServiceEdge]:
-        """Who calls whom."""
-        return edges(self.requests)
+    throughput: Sequence[float]
+    counted: RequestTotals
+    timed: RequestTotals
+    passed: bool
+    edges: Sequence[ServiceEdge]
+    requests: Sequence[TracedRequest]
 
     @property
     def shape(self) -> object:
         """What makes its picture the same as that of another scenario: who calls whom, and about how often."""
         return frozenset((edge.caller, edge.callee, f"{edge.per_request:.2g}") for edge in self.edges)
 
-    def _counted(self) -> list[SpanRecords]:
-        passes = [one.counting for one in self.rounds[:1] if one.counting]
-        return passes or [one.own for one in self.rounds]
-
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
     """The section, where some round was traced; none otherwise."""
-    scenarios = traced_scenarios(RunFolder(path), counting(rounds) if len(rounds) else rounds)
-    return [section(scenarios)] if scenarios else []
+    run, kept = RunFolder(path), counting(rounds) if len(rounds) else rounds
+    planned = stored.plan(run).scenarios
+    scenarios = list(pictured(scenarios_of(run, planned, kept)))
+    return [section(scenarios, cost.tables(planned, kept))] if scenarios else []
 
 
-def traced_scenarios(run: RunFolder, rounds: pd.DataFrame) -> list[TracedScenario]:
-    """The scenarios of a run with traced rounds, in the order of the plan."""
-    files = journal.files_of_rounds(run.journal)
+def scenarios_of(run: RunFolder, planned: Iterable[PlannedScenario], rounds: pd.DataFrame) -> Iterator[TracedScenario]:
+    """The scenarios of a plan with traced rounds, in its order; each is read when it is asked for."""
     passes = {scenario: one.file for scenario, one in damage.counting_passes(run).items() if one.status == DONE}
-    scenarios = {one.id: TracedScenario(scenario_name(one.levels)) for one in stored.plan(run).scenarios}
+    measured = _measured(run, rounds)
+    for scenario in planned:
+        passed = kept_in(_folder(run, passes[scenario.id])) if scenario.id in passes else None
+        own = [one for one in measured.get(scenario.id, []) if passed or is_kept(one.folder)]
+        if own:
+            yield traced_scenario(scenario_name(scenario.levels), own, passed)
+
+
+def _folder(run: RunFolder, round_name: str) -> Path:
+    return run.observed_of(round_name) / OBSERVER.name
+
+
+@dataclass(frozen=True)
+class MeasuredRound:
+    """A round that counts: the folder of its spans, which is not there where it was not traced, and its throughput."""
+
+    folder: Path
+    throughput: float
+
+
+def _measured(run: RunFolder, rounds: pd.DataFrame) -> dict[str, list[MeasuredRound]]:
+    """The rounds of each scenario."""
+    files = journal.files_of_rounds(run.journal)
     columns = (rounds[name].tolist() for name in ("round", "scenario", "Throughput") if len(rounds))
+    measured: dict[str, list[MeasuredRound]] = {}
     for index, scenario, throughput in zip(*columns, strict=True):
-        seen = observed.read(run, files[index], OBSERVER, passes.get(scenario, ""))
-        if seen is not None:
-            scenarios[scenario].rounds.append(seen)
-            scenarios[scenario].throughput.append(throughput)
-    return [one for one in scenarios.values() if one.rounds]
+        measured.setdefault(scenario, []).append(MeasuredRound(_folder(run, files[index]), throughput))
+    return measured
 
 
-def section(scenarios: Sequence[TracedScenario]) -> Section:
-    """The section of scenarios that were traced."""
+def traced_scenario(
+    name: str, rounds: Sequence[MeasuredRound], counting_pass: SpanRecords | None = None
+) -> TracedScenario:
+    """A scenario from its rounds, whose spans are read one round after another and let go of, and its counting pass."""
+    own, requests = RequestTotals(), list[TracedRequest]()
+    for spans in filter(None, (kept_in(one.folder) for one in rounds)):
+        own.add(spans.requests)
+        requests += spans.forest.requests[: MOST_REQUESTS - len(requests)]
+    counted = own
+    if counting_pass is not None:
+        counted = RequestTotals()
+        counted.add(counting_pass.requests)
+        requests = requests or list(counting_pass.forest.requests[:MOST_REQUESTS])
+    return TracedScenario(
+        name=name,
+        throughput=[one.throughput for one in rounds],
+        counted=counted,
+        timed=own if own.operations else counted,
+        passed=counting_pass is not None,
+        edges=edges(requests),
+        requests=requests,
+    )
+
+
+def pictured(scenarios: Iterable[TracedScenario]) -> Iterator[TracedScenario]:
+    """The scenarios, with their requests where pictures are drawn of them: the first of those alike, of few in all."""
+    drawn: set[object] = set()
+    for scenario in scenarios:
+        if scenario.requests and scenario.shape not in drawn and len(drawn) < MOST_PICTURES:
+            drawn.add(scenario.shape)
+            yield scenario
+        else:
+            yield replace(scenario, requests=())
+
+
+def section(scenarios: Sequence[TracedScenario], costs: Sequence[Table] = ()) -> Section:
+    """The section of scenarios that were traced; ``costs`` say what tracing costs."""
     rows = pd.DataFrame([row for scenario in scenarios for row in _rows(scenario)])
     alike = _alike(scenarios)
     chosen = [several[0] for several in alike if several[0].requests][:MOST_PICTURES]
-    tables = [Table("Calls and time per request", rows), *_repetitions(chosen), *_shapes(chosen)]
+    tables = [Table("Calls and time per request", rows), *costs, *_repetitions(chosen), *_shapes(chosen)]
     drawings = [*map(_graph, alike[:MOST_PICTURES]), *_sequences(chosen)]
     return Section(ANCHOR, TITLE, _words(scenarios, chosen), tables, bars.figures(_named(chosen)), drawings=drawings)
 
@@ -125,7 +168,7 @@ def _alike(scenarios: Sequence[TracedScenario]) -> list[list[TracedScenario]]:
 
 
 def _words(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]) -> list[str]:
-    by_pass = all(scenario.rounds[0].counting for scenario in scenarios)
+    by_pass = all(scenario.passed for scenario in scenarios)
     own = "Calls are counted, and times taken, in the traced requests of the measured rounds."
     passed = (
         "Calls are counted in a pass of its own for each scenario, in which every request is traced; times are those "
@@ -135,8 +178,8 @@ def _words(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]
         "Times are exclusive: each moment of a request belongs to what is innermost then, so that in memory, databases "
         "and between services add up. Calls are medians over requests, times are means."
     )
-    unknown = all(scenario.counted["in_memory_calls"].isna().all() for scenario in scenarios)
-    in_memory = ["In-memory calls are not known: not every service tells them."] if unknown else []
+    told = any(scenario.counted.are_known("in_memory_calls") for scenario in scenarios)
+    in_memory = [] if told else ["In-memory calls are not known: not every service tells them."]
     return [*_named_repetitions(chosen), passed if by_pass else own, exclusive, *in_memory]
 
 
@@ -156,19 +199,17 @@ def _in_words(one: Repetition) -> str:
 
 
 def _rows(scenario: TracedScenario) -> list[Mapping[str, object]]:
-    counted, timed = scenario.counted, scenario.timed
-    operations = counted["operation"].value_counts().index[:MOST_OPERATIONS]
-    return [_row(scenario.name, name, _of(counted, name), _of(timed, name)) for name in operations]
+    counted, timed = scenario.counted, scenario.timed.operations
+    return [
+        _row(scenario.name, name, counted.operations[name], timed.get(name, OperationTotals()))
+        for name in counted.frequent()[:MOST_OPERATIONS]
+    ]
 
 
-def _of(requests: pd.DataFrame, operation: str) -> pd.DataFrame:
-    return requests[requests["operation"] == operation]
-
-
-def _row(scenario: str, operation: str, counted: pd.DataFrame, timed: pd.DataFrame) -> Mapping[str, object]:
-    calls = {f"calls: {COUNTS[name]}": shown(float(counted[name].median(skipna=False)), "count") for name in CALLS}
-    times = {f"time: {title}": shown(float(timed[name].mean()), "time") for name, title in TIMES.items()}
-    return {"scenario": scenario, "operation": operation, "counted": f"{len(counted):,}", **calls, **times}
+def _row(scenario: str, operation: str, counted: OperationTotals, timed: OperationTotals) -> Mapping[str, object]:
+    calls = {f"calls: {COUNTS[name]}": shown(counted.calls[name].median, "count") for name in CALLS}
+    times = {f"time: {title}": shown(timed.mean(name), "time") for name, title in TIMES.items()}
+    return {"scenario": scenario, "operation": operation, "counted": f"{counted.requests:,}", **calls, **times}
 
 
 def _graph(alike: Sequence[TracedScenario]) -> Drawing:
@@ -199,7 +240,7 @@ def _operations(requests: Sequence[TracedRequest]) -> dict[str, list[TracedReque
     return dict(sorted(groups.items(), key=lambda group: -len(group[1]))[:MOST_PICTURES])
 
 
-def _named(chosen: Sequence[TracedScenario]) -> dict[str, list[TracedRequest]]:
+def _named(chosen: Sequence[TracedScenario]) -> dict[str, Sequence[TracedRequest]]:
     return {scenario.name: scenario.requests for scenario in chosen}
 
 
