@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Self, cast
 
@@ -15,7 +18,9 @@ from patternbench.observe.counting import Counted, CountingObserver
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Settings
+from patternbench.observe.section import Section
 
+US_PER_S = 1_000_000
 ALL = "in all of the round, warm-up included"
 RESPONSES = (
     Response("bundler_requests", "Requests to bundlers", "count", Better.NEITHER, f"requests that are bundled, {ALL}"),
@@ -24,6 +29,8 @@ RESPONSES = (
         "bundler_saved", "Calls saved", "percent", Better.HIGHER, f"requests that cost no call of their own, {ALL}"
     ),
     Response("bundler_size", "Requests per bundle", "count", Better.NEITHER, f"mean of bundles of several, {ALL}"),
+    Response("bundler_full", "Full bundles", "percent", Better.NEITHER, f"bundles with all that they may hold, {ALL}"),
+    Response("bundler_wait", "Wait in bundlers", "time", Better.LOWER, f"time that a request waits, mean, {ALL}"),
     Response(
         "bundler_overflows",
         "Turned away by bundlers",
@@ -36,7 +43,10 @@ RESPONSES = (
 
 
 class BundlerCounts(Counted):
-    """What a bundler counted, as its page of counts says it; that page says more."""
+    """What a bundler counted, as its page of counts says it; that page says more.
+
+    Rounds of before do not say how many bundles were ``full``, and how long requests waited all together (in us).
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -46,12 +56,14 @@ class BundlerCounts(Counted):
     bundled: int
     overflows: int
     faults: int
+    full: int | None = None
+    waited_us: int | None = None
 
     def since(self, before: Self) -> Self:
         """What was counted since then; a bundler that was started in between began at 0."""
         if self.requests < before.requests:
             return self
-        return type(self)(**{name: getattr(self, name) - getattr(before, name) for name in COUNTS})
+        return self.model_validate({name: _less(getattr(self, name), getattr(before, name)) for name in COUNTS})
 
 
 COUNTS = tuple(BundlerCounts.model_fields)
@@ -82,20 +94,37 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
 
     def measured(self, seen: RootModel[dict[str, BundlerCounts]], settings: Settings) -> dict[str, float]:
         """The sums over all bundlers, and what they come to."""
-        total = {name: float(sum(getattr(one, name) for one in seen.root.values())) for name in COUNTS}
+        total = {name: _sum(getattr(one, name) for one in seen.root.values()) for name in COUNTS}
         saved = 100 * _over(total["requests"] - total["calls"], total["requests"])
         size = _over(total["bundled"], total["bundles"])
         sums = {f"bundler_{name}": total[name] for name in ("requests", "calls", "overflows", "faults")}
-        return sums | {"bundler_saved": saved, "bundler_size": size}
+        full = 100 * _over(total["full"], total["bundles"])
+        wait = _over(total["waited_us"], total["requests"]) / US_PER_S
+        return sums | {"bundler_saved": saved, "bundler_size": size, "bundler_full": full, "bundler_wait": wait}
+
+    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
+        """The section on bundlers."""
+        chapter = importlib.import_module("patternbench.bundlers.report.chapter")
+        made: Sequence[Section] = chapter.sections(run, rounds)
+        return made
+
+
+def _less(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None else now - before
+
+
+def _sum(counts: Iterable[int | None]) -> float:
+    """The sum of counts; NaN where one is not known."""
+    return float(sum(math.nan if count is None else count for count in counts))
 
 
 def _over(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")
+    return part / whole if whole else math.nan
 
 
 def table(seen: SeenBundlers) -> pd.DataFrame:
-    """One row per bundler and count."""
-    rows = [(name, what, getattr(one, what)) for name, one in seen.root.items() for what in COUNTS]
+    """One row per bundler and count that is known."""
+    rows = [(name, what, count) for name, one in seen.root.items() for what, count in one if count is not None]
     return pd.DataFrame(rows, columns=["bundler", "count", "value"])
 
 

@@ -249,13 +249,14 @@ def test_every_worker_has_the_new_rules_before_it_counts_as_changed(host: LocalH
 
 def test_calls_and_requests_are_counted(host: LocalHost) -> None:
     up(host, 2, LONGER_THAN_TWO)
-    names = ("requests", "calls", "bundles", "bundled", "faults")
-    before = [counted(host, name) for name in names]
+    names = ("requests", "calls", "bundles", "bundled", "full", "faults")
+    before, waited = [counted(host, name) for name in names], counted(host, "waited_us")
     of_ann(host, "a", "b")
     get(host, "/items/c")
     get(host, "/other")
     grown = [counted(host, name) - number for name, number in zip(names, before, strict=True)]
-    assert grown == [3, 2, 1, 2, 0]
+    assert grown == [3, 2, 1, 2, 1, 0]
+    assert counted(host, "waited_us") - waited >= Duration.parse(LONGER_THAN_TWO).us * 0.99
 
 
 def test_bad_rules_keep_nginx_from_starting_and_says_why(tmp_path: Path) -> None:

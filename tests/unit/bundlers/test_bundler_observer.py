@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections.abc import Iterator
@@ -99,6 +100,29 @@ def test_what_nothing_was_asked_of_saved_an_unknown_share() -> None:
     measured = OBSERVER.measured(SeenBundlers({"one": NOTHING}), {})
     assert math.isnan(measured["bundler_saved"])
     assert math.isnan(measured["bundler_size"])
+
+
+def test_fullness_and_wait_are_of_all_bundlers_together_and_from_the_round_alone() -> None:
+    one = ONE.model_copy(update={"full": 2, "waited_us": 80_000})
+    other = OTHER.model_copy(update={"full": 1, "waited_us": 10_000})
+    measured = OBSERVER.measured(SeenBundlers({"one": one, "other": other}), {})
+    assert measured["bundler_full"] == pytest.approx(75.0)
+    assert measured["bundler_wait"] == pytest.approx(0.003)
+    after = other.model_copy(update={"requests": 30, "full": 5, "waited_us": 70_000})
+    assert (after.since(other).full, after.since(other).waited_us) == (4, 60_000)
+
+
+def test_rounds_that_were_kept_before_waits_were_counted_do_not_know_them(tmp_path: Path) -> None:
+    older = {name: count for name, count in ONE if count is not None}
+    assert "waited_us" not in older
+    (tmp_path / "bundlers.json").write_text(json.dumps({"bundler": older}))
+    seen = OBSERVER.read(Kept({}, tmp_path))
+    assert seen is not None
+    measured = OBSERVER.measured(seen, {})
+    assert (measured["bundler_requests"], measured["bundler_saved"]) == (20, pytest.approx(60.0))
+    assert math.isnan(measured["bundler_full"])
+    assert math.isnan(measured["bundler_wait"])
+    assert set(OBSERVER.tables["bundlers"](seen)["count"]) == set(older)
 
 
 def test_errors_of_the_filter_put_a_round_in_doubt() -> None:

@@ -14,15 +14,27 @@ function M.new(most_waiting, longest)
 end
 
 local function begun(key, rule, now)
-  return { key = key, rule = rule, till = now + rule.wait, ids = {}, asked = {}, requests = 0, bytes = 0 }
+  return {
+    key = key,
+    rule = rule,
+    since = now,
+    till = now + rule.wait,
+    ids = {},
+    asked = {},
+    requests = 0,
+    bytes = 0,
+    spared = 0,
+  }
 end
 
 local function has_room(bundle, id, longest)
   return bundle.asked[id] or bundle.bytes + #id + 1 <= longest
 end
 
-local function add(bundle, id)
+local function add(bundle, id, now)
   bundle.requests = bundle.requests + 1
+  -- What the first request had waited before this one came.
+  bundle.spared = bundle.spared + (now - bundle.since)
   if not bundle.asked[id] then
     bundle.asked[id] = true
     bundle.ids[#bundle.ids + 1] = id
@@ -55,9 +67,9 @@ function M:join(key, id, rule, now)
     bundle = begun(key, rule, now)
     self.open[key] = bundle
   end
-  add(bundle, id)
+  add(bundle, id, now)
   self.waiting = self.waiting + 1
-  if #bundle.ids >= bundle.rule.size then
+  if M.is_full(bundle) then
     complete = bundle
     self:close(bundle)
   end
@@ -69,6 +81,16 @@ function M:close(bundle)
   if self.open[bundle.key] == bundle then
     self.open[bundle.key] = nil
   end
+end
+
+--- How long the requests of a bundle have waited so far, all together, in seconds.
+function M.waited(bundle, now)
+  return math.max(0, bundle.requests * (now - bundle.since) - bundle.spared)
+end
+
+--- Whether a bundle asks for as many different things as it may.
+function M.is_full(bundle)
+  return #bundle.ids >= bundle.rule.size
 end
 
 --- Gives a request's place back, once it has its answer or goes on by itself.

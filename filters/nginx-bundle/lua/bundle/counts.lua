@@ -13,6 +13,10 @@ local names = {
   "bundles",
   -- requests that went in these
   "bundled",
+  -- calls among these that asked for as many different things as they may
+  "full",
+  -- microseconds that requests waited for others, all together
+  "waited_us",
   -- requests that went on alone, since as many waited as may
   "overflows",
   -- errors of the filter itself

@@ -23,6 +23,7 @@ local longest_path = 8000
 local most_headers = 100
 -- Connecting, sending and reading each have the time-out; beyond all of them nobody is there to tell a follower.
 local times, spare = 3, 1
+local microseconds = 1e6
 local location = "/.bundle"
 
 local waiting_room
@@ -47,6 +48,7 @@ local function shares(bundle, uri)
   end
   counts.add("bundles")
   counts.add("bundled", bundle.requests)
+  counts.add("full", collector.is_full(bundle) and 1 or 0)
   return answers.of_bundle(asked(routes.bundled(bundle.rule, bundle.ids)))
 end
 
@@ -63,6 +65,7 @@ end
 local function lead(bundle, uri)
   bundle.complete:wait(math.max(0, bundle.till - ngx.now()))
   waiting_room:close(bundle)
+  counts.add("waited_us", math.floor(collector.waited(bundle, ngx.now()) * microseconds + 0.5))
   if bundle.requests == 1 then
     return nil
   end
