@@ -24,6 +24,7 @@ MEANINGS: Mapping[str, tuple[str, Better, str]] = {
     "requests": ("Requests to gateways", Better.NEITHER, "requests that came to gateways"),
     "limited": ("Limited by gateways", Better.NEITHER, "requests that gateways' own limits answered with 429"),
     "overflows": ("Turned away by breakers", Better.NEITHER, "attempts that gateways' circuit breakers turned away"),
+    "shed": ("Shed by gateways", Better.NEITHER, "requests that gateways' adaptive concurrency turned away"),
     "timeouts": ("Given up by gateways", Better.LOWER, "attempts and answers that gateways gave up after their time"),
     "connect_failures": ("Failed connections of gateways", Better.LOWER, "connections to hosts that failed"),
     "retries": ("Retries of gateways", Better.NEITHER, "attempts that gateways made again"),

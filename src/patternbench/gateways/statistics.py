@@ -17,6 +17,7 @@ COUNTERS: Mapping[str, str] = {
     "requests": rf"http\.{STAT}\.downstream_rq_total",
     "limited": rf"{LIMIT_STAT}\.http_local_rate_limit\.rate_limited",
     "overflows": r"cluster\..+\.upstream_rq_pending_overflow",
+    "shed": rf"http\.{STAT}\.adaptive_concurrency\.gradient_controller\.rq_blocked",
     "timeouts": r"cluster\..+\.upstream_rq_(per_try_)?timeout",
     "connect_failures": r"cluster\..+\.upstream_cx_connect_fail",
     "retries": r"cluster\..+\.upstream_rq_retry",
@@ -38,6 +39,7 @@ class GatewayCounts(Counted):
     requests: int = 0
     limited: int = 0
     overflows: int = 0
+    shed: int = 0
     timeouts: int = 0
     connect_failures: int = 0
     retries: int = 0

@@ -23,6 +23,7 @@ from patternbench.lab.envoy_config import (
 )
 from patternbench.lab.gateways import (
     NO_TIME,
+    AdaptiveConcurrency,
     CircuitBreakers,
     Cluster,
     LocalLimit,
@@ -43,6 +44,8 @@ ROUTE_CONFIG = "routes"
 LIMIT_FILTER = "envoy.filters.http.local_ratelimit"
 LIMIT = "local_ratelimit.v3.LocalRateLimit"
 LIMIT_STAT, STAT = "limit", "gateway"
+ADAPTIVE_FILTER = "envoy.filters.http.adaptive_concurrency"
+ADAPTIVE = "adaptive_concurrency.v3.AdaptiveConcurrency"
 BALANCERS = {
     "round_robin": "ROUND_ROBIN",
     "weighted": "ROUND_ROBIN",
@@ -64,13 +67,16 @@ class Upstreams:
     tls: Mapping[str, object]
 
 
-def bootstrap(names: Collection[str], folder: str, port: int | str, admin: int | str) -> dict[str, object]:
+def bootstrap(
+    names: Collection[str], folder: str, port: int | str, admin: int | str, adaptive: AdaptiveConcurrency
+) -> dict[str, object]:
     """The part that does not change while it runs; ``names`` are those of its clusters.
 
     They stand in it so that a gateway with other clusters is started anew: routes and clusters are read one after the
-    other, and a route to a cluster that is not there yet would fail requests.
+    other, and a route to a cluster that is not there yet would fail requests. Limits come before the adaptive bound,
+    so that it sees only what goes on to a service.
     """
-    filters = [http_filter(LIMIT_FILTER, LIMIT, stat_prefix="off"), router()]
+    filters = [http_filter(LIMIT_FILTER, LIMIT, stat_prefix="off"), *_adapting(adaptive), router()]
     routes = {"route_config_name": ROUTE_CONFIG, "config_source": _watched(f"{folder}/{ROUTES}")}
     return {
         "node": {"id": STAT, "cluster": STAT, "metadata": {"clusters": sorted(names)}},
@@ -91,6 +97,30 @@ def routes(written: Sequence[Route], upstreams: Mapping[str, Upstreams], limit: 
     host["routes"] = [_route(route, upstreams[route.to]) for route in written]
     config = {"name": ROUTE_CONFIG, "virtual_hosts": [host]}
     return _discovered("route.v3.RouteConfiguration", [config])
+
+
+def _adapting(adaptive: AdaptiveConcurrency) -> list[dict[str, object]]:
+    """The filter of the adaptive bound; none without one."""
+    if adaptive.max_concurrency_limit is None:
+        return []
+    limits = {
+        "max_concurrency_limit": adaptive.max_concurrency_limit,
+        "concurrency_update_interval": seconds(adaptive.update_interval),
+    }
+    idle = {
+        "interval": seconds(adaptive.min_rtt_interval),
+        "request_count": adaptive.min_rtt_requests,
+        "jitter": {"value": adaptive.min_rtt_jitter},
+        "min_concurrency": adaptive.min_concurrency,
+        "buffer": {"value": adaptive.buffer},
+    }
+    sampled = {"value": adaptive.sample_percentile}
+    gradient = {
+        "sample_aggregate_percentile": sampled,
+        "concurrency_limit_params": limits,
+        "min_rtt_calc_params": idle,
+    }
+    return [http_filter(ADAPTIVE_FILTER, ADAPTIVE, gradient_controller_config=gradient)]
 
 
 def _watched(path: str) -> dict[str, object]:

@@ -19,6 +19,8 @@ CLOSED = ConfigDict(extra="forbid", frozen=True)
 NO_TIME = Duration.parse("0ms")
 SHORTEST_FILL = Duration.parse("50ms")
 """What Envoy takes as the shortest interval in which tokens come."""
+SHORTEST_MEASUREMENT = Duration.parse("1ms")
+"""What Envoy takes as the shortest time between two measurements of an idle service."""
 RETRY_ON = (
     "5xx",
     "gateway-error",
@@ -49,6 +51,13 @@ def _weights(value: object) -> object:
 def _long_enough(interval: Duration) -> Duration:
     if interval < SHORTEST_FILL:
         raise PydanticCustomError("fill", "is too short for Envoy", {"allowed": f"at least {SHORTEST_FILL}"})
+    return interval
+
+
+def _measured_seldom(interval: Duration) -> Duration:
+    if interval < SHORTEST_MEASUREMENT:
+        allowed = {"allowed": f"at least {SHORTEST_MEASUREMENT}"}
+        raise PydanticCustomError("measurement", "is too short for Envoy", allowed)
     return interval
 
 
@@ -145,6 +154,26 @@ class OutlierDetection(BaseModel):
     base_ejection_time: PositiveDuration = Duration.parse("30s")
     max_ejection_time: PositiveDuration = Duration.parse("300s")
     max_ejection_percent: Percentage = 50
+
+
+class AdaptiveConcurrency(BaseModel):
+    """How many requests may be on their way at the same time, found from their latency (Envoy's gradient controller).
+
+    Without ``max_concurrency_limit`` there is no such bound. What exceeds it is answered 503 at once. Every
+    ``min_rtt_interval`` the latency of an idle service is measured anew by ``min_rtt_requests`` requests, of which
+    ``min_concurrency`` are on their way at the same time; ``buffer`` is by how much percent of it latency may rise
+    before the bound falls. Source: Envoy's documentation of the filter ``adaptive_concurrency``.
+    """
+
+    model_config = CLOSED
+    max_concurrency_limit: Annotated[Count | None, OrNone] = None
+    update_interval: PositiveDuration = Duration.parse("100ms")
+    sample_percentile: Percentage = 50
+    min_rtt_interval: Annotated[PositiveDuration, AfterValidator(_measured_seldom)] = Duration.parse("60s")
+    min_rtt_requests: Count = 50
+    min_rtt_jitter: Percentage = 0
+    min_concurrency: Count = 3
+    buffer: Percentage = 25
 
 
 class Cluster(UpstreamTls):

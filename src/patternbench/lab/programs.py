@@ -26,6 +26,8 @@ from patternbench.study.units import Duration, PositiveDuration
 
 CLOSED = ConfigDict(extra="forbid", frozen=True)
 BYTES = {"kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+ALL_CPUS = "all"
+"""Says as a level of a setting that a program may run on every CPU."""
 SIZE = re.compile(rf"(\d+(?:\.\d+)?)\s?({'|'.join(BYTES)})")
 
 
@@ -65,12 +67,14 @@ def _below(path: str) -> str:
 
 
 def _cpus(value: object) -> object:
-    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``."""
+    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``; none for ``all``, which is no limit."""
+    if value == ALL_CPUS:
+        return ()
     if isinstance(value, str) and re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", value):
         spans = [[int(end) for end in part.split("-")] for part in value.split(",")]
         return [number for span in spans for number in range(span[0], span[-1] + 1)]
     if isinstance(value, str):
-        raise PydanticCustomError("cpus", "names no CPUs", {"allowed": "numbers and spans, `0-1,3`, or a list"})
+        raise PydanticCustomError("cpus", "names no CPUs", {"allowed": "numbers and spans, `0-1,3`, a list, or `all`"})
     return [value] if isinstance(value, int) else value
 
 

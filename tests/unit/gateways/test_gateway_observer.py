@@ -17,6 +17,7 @@ STATS = {
     "limit.http_local_rate_limit.rate_limited": 3,
     "cluster.shop.upstream_rq_pending_overflow": 1,
     "cluster.http_//127.0.0.1_80.upstream_rq_pending_overflow": 1,
+    "http.gateway.adaptive_concurrency.gradient_controller.rq_blocked": 5,
     "cluster.shop.upstream_rq_retry": 4,
     "cluster.shop.upstream_rq_timeout": 1,
     "cluster.shop.upstream_rq_per_try_timeout": 2,
@@ -47,7 +48,14 @@ def kept(folder: Path) -> Kept:
 
 def test_counters_of_all_clusters_add_up_and_hosts_have_their_components_names() -> None:
     assert asked(httpx.MockTransport(answering)) == GatewayCounts(
-        requests=20, limited=3, overflows=2, timeouts=3, retries=4, ejections=1, hosts={"127.0.0.1:81": 6, "shop": 7}
+        requests=20,
+        limited=3,
+        overflows=2,
+        shed=5,
+        timeouts=3,
+        retries=4,
+        ejections=1,
+        hosts={"127.0.0.1:81": 6, "shop": 7},
     )
 
 

@@ -51,6 +51,12 @@ def test_the_proxy_adds_no_limit_timeout_or_retry_of_its_own() -> None:
     assert "retry_policy" not in route
 
 
+def test_the_proxy_may_share_the_cpus_of_the_service_behind_it() -> None:
+    shared = Envoy.model_validate({"upstream": "shop", "cpus": "0-1"}).describe("envoy", Neighbours(["shop"]))
+    anywhere = Envoy.model_validate({"upstream": "shop"}).describe("envoy", Neighbours(["shop"]))
+    assert (shared.limits.cpus, anywhere.limits.cpus) == ((0, 1), ())
+
+
 def test_a_remote_https_service_is_reached_by_its_name() -> None:
     url = "https://api.example.test"
     static = bootstrap(url, 1, 2, UpstreamTls().transport(url, "envoy"))["static_resources"]

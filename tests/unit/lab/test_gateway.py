@@ -12,7 +12,7 @@ from patternbench.lab import bench, systems, topologies
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.gateway import Gateway
 from patternbench.lab.gateway_config import CLUSTERS, ROUTES
-from patternbench.lab.launch import Launch
+from patternbench.lab.launch import Launch, Renewal, Restart
 from patternbench.study.problems import InputError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "lab" / "gateway.json"
@@ -130,6 +130,7 @@ def test_what_does_not_go_together_is_refused_with_its_place(settings: dict[str,
         ({"limit": {"fill_interval": "20ms"}}, "is too short for Envoy"),
         ({"limit": {"values": {"gold": {}}}}, "has values of no header"),
         ({"retries": {"retry_on": "5xx,always"}}, "Envoy does not retry on always"),
+        ({"adaptive_concurrency": {"min_rtt_interval": "500us"}}, "is too short for Envoy"),
         ({"retries": {"base_interval": "1s"}}, "waits no longer than at first"),
         ({"clusters": {"shop": {"to": "shop", "balancing": "weighted"}}}, "has no weights to go by"),
         ({"clusters": {"shop": {"to": "shop", "weights": "0:0"}}}, "has nothing but zeros"),
@@ -141,6 +142,34 @@ def test_a_setting_that_envoy_would_not_take_is_refused(settings: dict[str, obje
     with pytest.raises(InputError) as refused:
         topologies.of_entries([("edge", "gateway", {"routes": [{"to": "shop"}], **settings})], ["edge"], NEIGHBOURS)
     assert told in str(refused.value)
+
+
+def test_adaptive_concurrency_says_every_number_that_envoy_has_a_default_for() -> None:
+    adaptive = {"max_concurrency_limit": 200, "min_rtt_requests": 20, "buffer": 50}
+    bootstrap = json.dumps(files(described(routes=[{"to": "shop"}], adaptive_concurrency=adaptive))["envoy.json"])
+    assert '"max_concurrency_limit": 200, "concurrency_update_interval": "0.100000s"' in bootstrap
+    assert '"sample_aggregate_percentile": {"value": 50}' in bootstrap
+    idle = {"interval": "60.000000s", "request_count": 20, "jitter": {"value": 0}, "min_concurrency": 3}
+    assert json.dumps({"min_rtt_calc_params": {**idle, "buffer": {"value": 50}}})[1:-1] in bootstrap
+
+
+def test_the_adaptive_bound_stands_after_limits_and_before_what_sends_requests_on() -> None:
+    launch = described(routes=[{"to": "shop"}], adaptive_concurrency={"max_concurrency_limit": 200})
+    bootstrap = json.dumps(files(launch)["envoy.json"])
+    names = ("local_ratelimit", "adaptive_concurrency", "router")
+    places = [bootstrap.index(f'"name": "envoy.filters.http.{name}"') for name in names]
+    assert places == sorted(places)
+
+
+def test_a_gateway_without_adaptive_concurrency_has_no_such_filter() -> None:
+    off = described(routes=[{"to": "shop"}], adaptive_concurrency={"max_concurrency_limit": "none"})
+    assert off == described(routes=[{"to": "shop"}])
+    assert "adaptive_concurrency" not in json.dumps(files(off))
+
+
+def test_what_an_adaptive_gateway_has_learnt_is_gone_with_the_next_round() -> None:
+    adaptive = described(routes=[{"to": "shop"}], adaptive_concurrency={"max_concurrency_limit": 200})
+    assert (described(routes=[{"to": "shop"}]).reset, adaptive.reset) == ((Renewal(),), (Restart(),))
 
 
 def test_an_upstream_of_another_machine_is_called_by_its_own_name() -> None:

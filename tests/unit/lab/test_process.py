@@ -92,6 +92,10 @@ def test_all_that_a_command_may_say_reaches_its_launch(tmp_path: Path) -> None:
     assert shop.origin == f"{tmp_path}/systems/own.yaml:5"
 
 
+def test_all_cpus_are_no_limit(tmp_path: Path) -> None:
+    assert launch(tmp_path, "command: sh", "cpus: all").limits == ResourceLimits()
+
+
 def test_a_line_of_the_log_makes_a_command_without_ports_ready(tmp_path: Path) -> None:
     worker = launch(tmp_path, "command: sh", "ports: {}", "ready: {log: '^up$'}")
     assert (worker.ready, worker.env, worker.url) == (LogLine("^up$"), {}, "")

@@ -21,8 +21,9 @@ from patternbench.lab.envoy_config import (
     listener,
     router,
 )
-from patternbench.lab.launch import FaultAdmin, File, Launch
+from patternbench.lab.launch import FaultAdmin, File, Launch, ResourceLimits
 from patternbench.lab.needs import Need
+from patternbench.lab.programs import Cpus
 from patternbench.lab.ready import Port
 from patternbench.lab.references import part, reference
 
@@ -33,12 +34,14 @@ class Envoy(UpstreamTls, Component):
     """Settings of the proxy: which component, or which URL, stands behind it, and whom it trusts there.
 
     ``ca`` is a PEM file of certificates to trust instead of the operating system's, ``server_name`` the name to ask
-    for and to verify when it is not the URL's host.
+    for and to verify when it is not the URL's host. ``cpus`` is the set of CPUs that it runs on, which it may share
+    with what stands behind it.
     """
 
     kind: ClassVar[str] = "envoy"
     upstream: str
     port: int = Field(default=0, ge=0, le=65535)
+    cpus: Cpus = ()
 
     @staticmethod
     def needs() -> list[Need]:
@@ -58,6 +61,7 @@ class Envoy(UpstreamTls, Component):
             url="http://127.0.0.1:${self.port.http}" + part(upstream, "path"),
             endpoints={"admin": "http://127.0.0.1:${self.port.admin}"},
             ready=Port("http"),
+            limits=ResourceLimits(self.cpus),
             faults=(FaultAdmin(envoy.RUNTIME_PROTOCOL, "admin"),),
         )
 

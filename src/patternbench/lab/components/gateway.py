@@ -10,8 +10,8 @@ from pydantic import Field
 from patternbench.lab import envoy, gateway_config
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.gateway_config import CLUSTERS, ROUTES, Upstreams
-from patternbench.lab.gateways import NO_TIME, Cluster, LocalLimit, Retries, Route, hidden
-from patternbench.lab.launch import File, Launch, LiveFile, Renewal, Reset
+from patternbench.lab.gateways import NO_TIME, AdaptiveConcurrency, Cluster, LocalLimit, Retries, Route, hidden
+from patternbench.lab.launch import File, Launch, LiveFile, Renewal, Reset, Restart
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Answers
 from patternbench.lab.references import part, reference
@@ -31,7 +31,8 @@ class Gateway(Component):
     """Settings of a gateway: clusters of upstreams, the routes to them, and what holds for all routes.
 
     The first route whose prefix fits is taken. What a route does not say of ``timeout`` and ``retries`` is that of the
-    gateway; ``limit`` is one over all routes but those with a limit of their own.
+    gateway; ``limit`` is one over all routes but those with a limit of their own. ``adaptive_concurrency`` holds for
+    all routes together, and what it has learnt is gone with every new round.
     """
 
     kind: ClassVar[str] = "gateway"
@@ -40,6 +41,7 @@ class Gateway(Component):
     limit: LocalLimit = LocalLimit()
     retries: Retries = Retries()
     timeout: Duration = NO_TIME
+    adaptive_concurrency: AdaptiveConcurrency = AdaptiveConcurrency()
     workers: int = Field(default=1, ge=1, le=64)
     port: int = Field(default=0, ge=0, le=65535)
 
@@ -52,7 +54,8 @@ class Gateway(Component):
         """Clusters and routes are files that Envoy watches, so that they change while it runs."""
         upstreams = self._upstreams(name, neighbours)
         port, admin = reference("self", "port.http"), reference("self", "port.admin")
-        fixed = gateway_config.bootstrap(upstreams, reference("self", "folder"), port, admin)
+        folder, adaptive = reference("self", "folder"), self.adaptive_concurrency
+        fixed = gateway_config.bootstrap(upstreams, folder, port, admin, adaptive)
         routes = gateway_config.routes([self._whole(route) for route in self.routes], upstreams, self.limit)
         return Launch(
             kind=self.kind,
@@ -64,7 +67,7 @@ class Gateway(Component):
             endpoints={envoy.GATEWAY: "http://127.0.0.1:${self.port.admin}"},
             ready=ACTS,
             live=(LiveFile(CLUSTERS, acts=ACTS), LiveFile(ROUTES, acts=ACTS)),
-            reset=(Renewal(),),
+            reset=(Renewal(),) if adaptive.max_concurrency_limit is None else (Restart(),),
         )
 
     def resets(self) -> Mapping[str, tuple[Reset, ...]]:
