@@ -1,4 +1,4 @@
-"""Loads the scripts of docs/reproductions, which import their neighbours and the folder above by bare names."""
+"""Loads the scripts of pages, which import their neighbours and docs/reproductions by bare names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from types import ModuleType
 
 import pytest
 
-REPRODUCTIONS = Path(__file__).parents[2] / "docs" / "reproductions"
+DOCS = Path(__file__).parents[2] / "docs"
+REPRODUCTIONS = DOCS / "reproductions"
 
 
-def page_script(path: str) -> ModuleType:
-    """A script below docs/reproductions, under a name that no other script has."""
-    file = REPRODUCTIONS / path
+def page_script(path: str, below: Path = REPRODUCTIONS) -> ModuleType:
+    """A script below docs/reproductions or another folder, under a name that no other script has."""
+    file = below / path
     name = path.removesuffix(".py").replace("/", "_").replace("-", "_")
     if name in sys.modules:
         return sys.modules[name]

@@ -1,0 +1,179 @@
+"""Prints what studies/libraries.yaml measured: how libraries that are told the same differ, and what a call costs each.
+
+    .venv/bin/python docs/libraries/measured.py [RUN] [--write]
+
+RUN is the folder of a run of that study, or of its quick form. With `--write` its rounds are kept beside this file and
+the parts are put into libraries.md. Without RUN the rounds that are kept are taken. Every client is held against
+`native`, round by round within blocks. All intervals of one table hold together with 95 % (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
+sys.path.append(str(Path(__file__).parents[2]))
+
+import kept_rounds
+from benchmarks.clients.tables import BASELINE, PART
+from benchmarks.evidence import Result, by_round, spread, stored
+from claims import LEVEL, PERCENT, POINTS, Contrast, Floats, Key, Scale, beyond, by_block, contrast, within
+from pages import named_file, table, warned, write
+
+HERE = Path(__file__).parent
+PAGE, STORED = HERE.parent / "libraries.md", HERE / "rounds.parquet"
+NOT_MEASURED = "Not measured yet: `patternbench run studies/libraries.yaml --out runs/libraries`."
+REFERENCE = "native"
+PATTERNS = {"retry": "Retry", "circuit_breaker": "Circuit breaker"}
+KEYS = ("client", "strategy", "abort.percentage")
+#: Of differences of times; none of them counts as the same.
+MICROSECONDS = Scale("us", (0.0, 0.0), lambda times: times)
+_US_PER_S = 1e6
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """A response by which libraries are compared: its column, what it is called, and how differences are told."""
+
+    column: str
+    title: str
+    scale: Scale
+
+
+BEHAVIOURS = (
+    Behaviour("amplification", "attempts per call", PERCENT),
+    Behaviour("failure_rate", "failed calls", POINTS),
+    Behaviour("rejected_rate", "rejected calls", POINTS),
+    Behaviour("call_success_p50", "median time of good calls", PERCENT),
+    Behaviour("call_success_p95", "95th percentile of it", PERCENT),
+)
+COLUMNS = (
+    *("block", "scenario", *KEYS, "TotalCalls", "generator_cpu_s", "warnings"),
+    *(behaviour.column for behaviour in BEHAVIOURS),
+)
+
+
+def main() -> None:
+    """Print the parts, or put them into the page."""
+    run = named_file()
+    rounds = kept_rounds.of_run(run, COLUMNS) if run else kept_rounds.read(STORED)
+    parts = printed(rounds)
+    if "--write" not in sys.argv:
+        print("\n\n".join(parts.values()))
+        return
+    if run and rounds is not None:
+        kept_rounds.write(rounds, STORED)
+    write(PAGE, parts)
+
+
+def printed(rounds: pd.DataFrame | None) -> dict[str, str]:
+    """The parts of the page, by the names of their marks."""
+    if rounds is None:
+        return dict.fromkeys(("alike", "cost"), NOT_MEASURED)
+    return {"alike": "\n\n".join([*alike(rounds), warned(rounds)]), "cost": costs(rounds, stored(PART))}
+
+
+def alike(rounds: pd.DataFrame) -> Iterator[str]:
+    """A table for each pattern under each share of faults: how every library differs from the reference."""
+    responses = {one.column: by_block(rounds, KEYS, logged(rounds[one.column], one.scale)) for one in BEHAVIOURS}
+    for pattern, title in PATTERNS.items():
+        for fault in sorted(share for share in rounds["abort.percentage"].unique() if share > 0):
+            others = clients(responses["failure_rate"], pattern, fault)
+            if others:
+                yield f"**{title}, {fault:g} % faults**\n\n{differences(responses, others, pattern, fault)}"
+
+
+def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:
+    """The values on the scale on which their differences are taken; what has no log is unknown."""
+    return np.log(values.where(values > 0)) if scale is PERCENT else values
+
+
+def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[str]:
+    """The clients with rounds of a pattern under a share of faults, but for the reference."""
+    return sorted(str(key[0]) for key in values if key[1:] == (pattern, fault) and key[0] != REFERENCE)
+
+
+def differences(
+    responses: Mapping[str, Mapping[Key, Floats]], others: Sequence[str], pattern: str, fault: float
+) -> str:
+    """How each of the clients differs from the reference, response by response."""
+    shown = [one for one in BEHAVIOURS if pattern == "circuit_breaker" or one.column != "rejected_rate"]
+    level = 1 - (1 - LEVEL) / (len(shown) * len(others))
+
+    def cell(client: str, behaviour: Behaviour) -> str:
+        values = responses[behaviour.column]
+        sides = (values[name, pattern, fault] for name in (REFERENCE, client))
+        change = contrast(*sides, behaviour.scale, level)
+        return f"{change.text()}: {word(change)}"
+
+    rows = ([client, *(cell(client, behaviour) for behaviour in shown)] for client in others)
+    return table(["client", *(behaviour.title for behaviour in shown)], rows)
+
+
+def word(change: Contrast) -> str:
+    """What an interval says: all of it lies within the margin, all of it outside, or neither."""
+    return "alike" if within(change) else "differs" if beyond(change) else "cannot be told"
+
+
+def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
+    """What a call costs each client where nothing fails, next to what its harness costs by itself."""
+    calm = rounds[rounds["abort.percentage"] == 0]
+    processor = by_block(calm, KEYS[:2], calm["generator_cpu_s"] / calm["TotalCalls"] * _US_PER_S)
+    times = by_block(calm, KEYS[:2], calm["call_success_p50"] * _US_PER_S)
+    names = sorted(str(client) for client, strategy in processor if strategy == BASELINE)
+    among = sum(len(compared(processor, times, name)) for name in names)
+    heads = [
+        "client",
+        "harness alone: CPU us per attempt",
+        "CPU us per call without a pattern",
+        "CPU more with a retry",
+        "CPU more with a circuit breaker",
+        "median time of a call more than of native",
+    ]
+    level = 1 - (1 - LEVEL) / max(among, 1)
+    return table(heads, (_cost_row(processor, times, name, level, harness) for name in names))
+
+
+def compared(
+    processor: Mapping[Key, Floats], times: Mapping[Key, Floats], client: str
+) -> dict[str, tuple[Floats, Floats]]:
+    """What is compared of a client, by the pattern; `baseline` are times of calls, of it and of the reference."""
+    patterns = {name: (client, name) for name in PATTERNS if (client, name) in processor}
+    sides = {name: (processor[client, BASELINE], processor[key]) for name, key in patterns.items()}
+    if client == REFERENCE or (REFERENCE, BASELINE) not in times:
+        return sides
+    return {**sides, BASELINE: (times[REFERENCE, BASELINE], times[client, BASELINE])}
+
+
+def _cost_row(
+    processor: Mapping[Key, Floats],
+    times: Mapping[Key, Floats],
+    client: str,
+    level: float,
+    harness: Result | None,
+) -> list[str]:
+    sides = compared(processor, times, client)
+    plain = processor[client, BASELINE]
+    cells = [told(sides[name], level) if name in sides else "" for name in (*PATTERNS, BASELINE)]
+    return [client, harness_of(harness, client), spread(plain[np.isfinite(plain)].tolist(), 1), *cells]
+
+
+def told(sides: tuple[Floats, Floats], level: float) -> str:
+    """A difference in microseconds with its interval, and that it cannot be told where that holds zero."""
+    change = contrast(*sides, MICROSECONDS, level)
+    return change.text() if change.low > 0 or change.high < 0 else f"{change.text()}: cannot be told"
+
+
+def harness_of(result: Result | None, client: str) -> str:
+    """What the harness of a client costs by benchmarks/clients: median, least and greatest of its rounds."""
+    return spread(by_round(result["rounds"], "cpu_us", client=client, strategy=BASELINE) if result else [], 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Rounds that a page is made of: read from a run, and kept beside the page with the columns that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from patternbench.records.folder import RunFolder
+from patternbench.records.tables import read_table
+from patternbench.study.load import load
+
+
+def of_run(run: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """The rounds of a run that count, with those of the columns that it has; raises TableError where there are none."""
+    rounds = read_table(run)
+    return rounds[[name for name in columns if name in rounds]]
+
+
+def study_of(run: Path) -> str:
+    """The name of the study that a run is of; raises InputError where that cannot be read."""
+    return load(RunFolder(run).study).name
+
+
+def read(file: Path) -> pd.DataFrame | None:
+    """The rounds that are kept in a file; None where there is none yet."""
+    return pd.read_parquet(file) if file.is_file() else None
+
+
+def write(rounds: pd.DataFrame, file: Path) -> None:
+    """Keep rounds in a file."""
+    rounds.to_parquet(file, index=False, compression="zstd")
