@@ -1,0 +1,197 @@
+"""Prints what studies/rule-of-thumb.yaml says of a back-off of a third of the unloaded response time.
+
+    .venv/bin/python docs/rule-of-thumb/measured.py [RUN] [--write]
+
+RUN is the folder of a run of that study. With `--write` its rounds are kept beside this file and the parts are put into
+rule-of-thumb.md. Without RUN the rounds that are kept are taken.
+
+The rule is held to five claims, each a set of changes within blocks. All intervals of all of them hold together with
+95 % (Bonferroni). It *holds* when every interval is for it, and it *does not hold* when one is against it; otherwise
+that cannot be told. So *does not hold* is wrong at most 5 times in 100. *Holds* is wrong more seldom, since all
+intervals would have to be on the wrong side at once where the rule is false.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
+
+import kept_rounds
+from claims import (
+    AGAINST,
+    FOR,
+    HIGHER,
+    LEVEL,
+    LOWER,
+    PERCENT,
+    SAME,
+    Claim,
+    Contrast,
+    Floats,
+    by_block,
+    contrast,
+    counts,
+    ends,
+    verdict,
+)
+from pages import named_file, table, warned, write
+
+from patternbench.study.units import Duration
+
+HERE = Path(__file__).parent
+PAGE, STORED = HERE.parent / "rule-of-thumb.md", HERE / "rounds.parquet"
+NOT_MEASURED = "Not measured yet: `patternbench run studies/rule-of-thumb.yaml --out runs/rule-of-thumb`."
+BACKOFF, FAULT = "retry.backoff.exponential.initial", "abort.percentage"
+SUCCESS, TOTAL = "AverageSuccessTime", "TotalExecutionTime"
+COLUMNS = ("block", "scenario", "service_time", "users", FAULT, "strategy", BACKOFF, SUCCESS, TOTAL, "warnings")
+#: Of the unloaded response time: no back-off, the least, that of the rule, the greatest.
+NONE, LEAST, THIRD, MOST = Fraction(0), Fraction(1, 12), Fraction(1, 3), Fraction(8, 3)
+#: The share of faults up to which the paper found that patterns do not delay their callers.
+MODERATE = 40
+_MS_PER_S = 1000
+
+
+class Logs:
+    """The logs of a response by block, under service, users, share of faults and back-off."""
+
+    def __init__(self, rounds: pd.DataFrame, response: str) -> None:
+        keyed = rounds.assign(share=shares(rounds))
+        factors = ("service_time", "users", FAULT, "share")
+        self._values = by_block(keyed, factors, np.log(keyed[response]))
+        self.services = sorted({str(key[0]) for key in self._values}, key=unloaded)
+        self.users = int(max(key[1] for key in self._values))
+        self.faults = sorted(int(fault) for fault in rounds[FAULT].unique() if fault > 0)
+
+    def at(self, service: str, fault: int, share: Fraction) -> Floats:
+        """The values of a back-off, by block, under the greater load; `NONE` is the baseline."""
+        return self._values[service, self.users, fault, share]
+
+    def pair(self, service: str, fault: int, share: Fraction) -> tuple[Floats, Floats]:
+        """The baseline and a back-off."""
+        return self.at(service, fault, NONE), self.at(service, fault, share)
+
+    def pairs(self, faults: Sequence[int], share: Fraction) -> list[tuple[Floats, Floats]]:
+        """The baseline and a back-off, on each service under each share of faults."""
+        return [self.pair(service, fault, share) for service in self.services for fault in faults]
+
+    def all_shares(self, service: str) -> list[Fraction]:
+        """The back-offs of a service, as parts of its unloaded response time."""
+        return sorted({Fraction(key[3]) for key in self._values if key[0] == service and key[3] != NONE})
+
+
+def shares(rounds: pd.DataFrame) -> list[Fraction]:
+    """The back-off of each round as a part of its service's unloaded response time, `NONE` for the baseline."""
+    return [
+        NONE if pd.isna(delay) else Fraction(round(delay * _MS_PER_S), unloaded(service))
+        for service, delay in zip(rounds["service_time"], rounds[BACKOFF], strict=True)
+    ]
+
+
+def unloaded(service_time: str) -> int:
+    """The mean service time of the target in ms, such as 12 of `exponential:12ms`."""
+    return round(Duration.parse(service_time.partition(":")[2]).seconds * _MS_PER_S)
+
+
+def claims_of(rounds: pd.DataFrame) -> list[Claim]:
+    """What the rule says, claim by claim."""
+    success, total = Logs(rounds, SUCCESS), Logs(rounds, TOTAL)
+    moderate = [fault for fault in success.faults if fault <= MODERATE]
+    return [
+        Claim(
+            "A third relieves: good answers come sooner than without a pattern", LOWER, success.pairs(moderate, THIRD)
+        ),
+        Claim(f"A third does not delay, up to {MODERATE} % faults", SAME, total.pairs(moderate, THIRD)),
+        Claim("A twelfth is too little: answers come as without a pattern", SAME, success.pairs(moderate, LEAST)),
+        Claim("Eight thirds are too much: callers take longer", HIGHER, total.pairs(moderate, MOST)),
+        Claim("It is the ratio that counts: a third relieves both services alike", SAME, _alike(success, moderate)),
+    ]
+
+
+def _alike(logs: Logs, faults: Sequence[int]) -> list[tuple[Floats, Floats]]:
+    """What a third relieves on the first service and on the last."""
+    sides = [
+        [logs.pair(service, fault, THIRD) for fault in faults] for service in (logs.services[0], logs.services[-1])
+    ]
+    return [(b - a, d - c) for (a, b), (c, d) in zip(*sides, strict=True)]
+
+
+def contrasts_of(claims: Sequence[Claim]) -> list[list[Contrast]]:
+    """The changes of each claim; all intervals of all claims hold together."""
+    level = 1 - (1 - LEVEL) / sum(len(claim.pairs) for claim in claims)
+    return [[contrast(a, b, claim.scale, level) for a, b in claim.pairs] for claim in claims]
+
+
+def verdict_of_rule(claims: Sequence[Claim]) -> str:
+    """The word for the whole rule."""
+    changes = [
+        (claim.says, change) for claim, told in zip(claims, contrasts_of(claims), strict=True) for change in told
+    ]
+    if any(AGAINST[says](change) for says, change in changes):
+        return "does not hold"
+    return "holds" if all(FOR[says](change) for says, change in changes) else "cannot be told"
+
+
+def rule(rounds: pd.DataFrame) -> str:
+    """The verdict on the rule, and what it rests on."""
+    claims = claims_of(rounds)
+    rows = (
+        [claim.text, claim.says, counts(claim.says, changes), ends(changes), verdict(claim.says, changes)]
+        for claim, changes in zip(claims, contrasts_of(claims), strict=True)
+    )
+    heads = ["claim", "says the change is", "intervals", "least and largest change", "verdict"]
+    return f"The rule: **{verdict_of_rule(claims)}**.\n\n{table(heads, rows)}\n\n{warned(rounds)}"
+
+
+def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
+    """A table for each service: what every back-off does to good answers and to callers, against none."""
+    success, total = Logs(rounds, SUCCESS), Logs(rounds, TOTAL)
+    for service in success.services:
+        every = success.all_shares(service)
+        level = 1 - (1 - LEVEL) / (2 * len(every) * len(success.faults))
+        heads = [f"{what}, {fault} % faults" for fault in success.faults for what in ("good answers", "callers")]
+        rows = ([str(share), *_cells((success, total), service, share, level)] for share in every)
+        yield f"**{unloaded(service)} ms unloaded**\n\n{table(['back-off', *heads], rows)}"
+
+
+def _cells(logs: tuple[Logs, Logs], service: str, share: Fraction, level: float) -> list[str]:
+    faults = logs[0].faults
+    return [contrast(*one.pair(service, fault, share), PERCENT, level).text() for fault in faults for one in logs]
+
+
+def measured_unloaded(rounds: pd.DataFrame) -> str:
+    """The unloaded response time that the run measured of each service: medians over rounds."""
+    calm = rounds[(rounds[FAULT] == 0) & (rounds["users"] == rounds["users"].min())]
+    medians = calm.groupby("service_time")[SUCCESS].median() * _MS_PER_S
+    told = (f"{medians[name]:.1f} ms of {unloaded(name)} ms" for name in sorted(medians.index, key=unloaded))
+    return f"Measured unloaded, of what the service was set to: {', '.join(told)}."
+
+
+def printed(rounds: pd.DataFrame | None) -> dict[str, str]:
+    """The parts of the page, by the names of their marks."""
+    if rounds is None:
+        return dict.fromkeys(("rule", "back-offs"), NOT_MEASURED)
+    return {"rule": rule(rounds), "back-offs": "\n\n".join([measured_unloaded(rounds), *back_offs(rounds)])}
+
+
+def main() -> None:
+    """Print the parts, or put them into the page."""
+    run = named_file()
+    rounds = kept_rounds.of_run(run, COLUMNS) if run else kept_rounds.read(STORED)
+    parts = printed(rounds)
+    if "--write" not in sys.argv:
+        print("\n\n".join(parts.values()))
+        return
+    if run and rounds is not None:
+        kept_rounds.write(rounds, STORED)
+    write(PAGE, parts)
+
+
+if __name__ == "__main__":
+    main()
