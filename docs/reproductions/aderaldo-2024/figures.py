@@ -2,7 +2,8 @@
 
 .venv/bin/python docs/reproductions/aderaldo-2024/figures.py [RUN/rounds.parquet] [--to FOLDER]
 
-They are those that the report of such a run draws; the study says what its scenarios are.
+They are those that the report of such a run draws; the study says what its scenarios are. It is the one that
+`remake.py` has kept, or else studies/resilience-patterns.yaml.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
+from tables import stored
 
 from patternbench.lab import systems
 from patternbench.plan.expand import expand
@@ -21,27 +23,33 @@ from patternbench.report.model import RunReport
 from patternbench.study.load import load
 
 HERE = Path(__file__).parent
-STUDY = HERE.parents[2] / "studies" / "resilience-patterns.yaml"
+REMADE_STUDY = HERE / "remade.yaml"
+STUDY = REMADE_STUDY if REMADE_STUDY.is_file() else HERE.parents[2] / "studies" / "resilience-patterns.yaml"
 
 
 def main() -> None:
     """Draw them into the folder."""
     parser = argparse.ArgumentParser(description="Draws the figures of the page.")
-    parser.add_argument("rounds", nargs="?", type=Path, default=HERE / "rounds.parquet")
+    parser.add_argument("rounds", nargs="?", type=Path, default=stored())
     parser.add_argument("--to", type=Path, default=HERE)
     chosen = parser.parse_args()
-    drawn = svg.figures(report_of(pd.read_parquet(chosen.rounds)))
+    draw(pd.read_parquet(chosen.rounds), STUDY, chosen.to)
+
+
+def draw(rounds: pd.DataFrame, study_file: Path, folder: Path) -> None:
+    """Draw the figures of rounds of a study into a folder."""
+    drawn = svg.figures(report_of(rounds, study_file))
     for name in PAPER_FIGURES:
-        (chosen.to / f"{name}.svg").write_text(drawn[name], encoding="utf-8")
+        (folder / f"{name}.svg").write_text(drawn[name], encoding="utf-8")
 
 
-def report_of(rounds: pd.DataFrame) -> RunReport:
+def report_of(rounds: pd.DataFrame, study_file: Path) -> RunReport:
     """What a report of these rounds shows: the study says which factors and scenarios they have."""
-    study = load(STUDY)
+    study = load(study_file)
     system = systems.file_of(study.system)
     planned = expand(study, system) if system else expand(study)
     scenarios = [PlannedScenario.model_validate(scenario.as_json()) for scenario in planned.scenarios]
-    return RunReport(study.name, STUDY.read_text(encoding="utf-8"), {}, planned.factors, scenarios, rounds)
+    return RunReport(study.name, study_file.read_text(encoding="utf-8"), {}, planned.factors, scenarios, rounds)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import pandas as pd
 KEYS = ["client", "strategy", "delay"]
 WORLD = ["users", "abort.percentage"]
 PAGE = Path(__file__).parents[1] / "aderaldo-2024.md"
+FIRST, REMADE = (Path(__file__).parent / name for name in ("rounds.parquet", "remade.parquet"))
+"""The rounds of the first run, and those of the one that `remake.py` was given."""
 
 
 def main() -> None:
@@ -26,7 +28,12 @@ def main() -> None:
 def rounds_of(arguments: list[str]) -> pd.DataFrame:
     """The rounds of the file that the arguments name, or those beside this page."""
     named = [argument for argument in arguments if not argument.startswith("--")]
-    return pd.read_parquet(named[0] if named else Path(__file__).parent / "rounds.parquet")
+    return pd.read_parquet(named[0] if named else stored())
+
+
+def stored() -> Path:
+    """The rounds that the page is made of."""
+    return REMADE if REMADE.is_file() else FIRST
 
 
 def rewritten(part: str, text: str) -> None:
@@ -45,6 +52,15 @@ def printed(rounds: pd.DataFrame) -> str:
         parts.append(f"**{response} against baseline, mean over users, percent**")
         parts.append(markdown(against_baseline(medians[response]).round(0)))
     return "\n\n".join(parts)
+
+
+def facts(rounds: pd.DataFrame) -> str:
+    """What the rounds are, in one line."""
+    clients = sorted(rounds["client"].unique())
+    return (
+        f"{rounds['scenario'].nunique():,} scenarios, {len(rounds):,} rounds in {rounds['block'].nunique()} blocks. "
+        f"Clients: {', '.join(clients)}."
+    )
 
 
 def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:

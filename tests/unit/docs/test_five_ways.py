@@ -10,6 +10,7 @@ from tests.support.studies import ROOT
 
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import Plan, expand
+from patternbench.run import evidence
 from patternbench.study.load import load
 from patternbench.study.roles import Unit
 from patternbench.study.units import Duration
@@ -25,7 +26,10 @@ def planned(study: str) -> Plan:
     loaded = load(ROOT / "studies" / f"{study}.yaml")
     file = file_of(loaded.system)
     assert file is not None
-    return expand(loaded, file)
+    plan = expand(loaded, file)
+    file.check(scenario.system.setting_levels for scenario in plan.scenarios)
+    evidence.check(loaded, plan)
+    return plan
 
 
 def made_up(study: str, factor: float = 1.0, seed: int = 1) -> pd.DataFrame:

@@ -1,0 +1,63 @@
+"""Makes docs/reproductions/aderaldo-2024.md anew from a run: what it was, verdicts, tables and figures.
+
+.venv/bin/python docs/reproductions/aderaldo-2024/remake.py RUN
+
+RUN is the folder of a run of studies/resilience-patterns-all.yaml or studies/resilience-patterns.yaml. Its rounds and
+its study are kept beside the page as `remade.parquet` and `remade.yaml`, and stand before those of the first run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+import figures
+import pandas as pd
+import tables
+import verdicts
+from tables import rewritten
+
+from patternbench.records.folder import RunFolder
+from patternbench.study.load import load
+from patternbench.study.problems import InputError
+
+STUDIES = ("resilience-patterns", "resilience-patterns-all")
+
+
+def main() -> None:
+    """Keep what the page is made of, and make it."""
+    parser = argparse.ArgumentParser(description="Makes the page anew.")
+    parser.add_argument("run", type=Path)
+    run = RunFolder(parser.parse_args().run)
+    refuse_others(run)
+    keep(run)
+    rounds = tables.rounds_of([])
+    for part, text in parts(rounds).items():
+        rewritten(part, text)
+    figures.draw(rounds, figures.REMADE_STUDY, figures.HERE)
+
+
+def refuse_others(run: RunFolder) -> None:
+    """End the program where the run is of no study of this page."""
+    try:
+        name = load(run.study).name
+    except InputError as error:
+        raise SystemExit(str(error)) from None
+    if name not in STUDIES:
+        raise SystemExit(f"{run.path} is a run of {name}; this page is made of {' or '.join(STUDIES)}")
+
+
+def keep(run: RunFolder) -> None:
+    """Put the run's rounds and its study beside the page."""
+    shutil.copyfile(run.rounds, tables.REMADE)
+    shutil.copyfile(run.study, figures.REMADE_STUDY)
+
+
+def parts(rounds: pd.DataFrame) -> dict[str, str]:
+    """The parts of the page, by the names of their marks."""
+    return {"run": tables.facts(rounds), "verdicts": verdicts.printed(rounds), "tables": tables.printed(rounds)}
+
+
+if __name__ == "__main__":
+    main()
