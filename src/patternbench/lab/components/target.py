@@ -10,6 +10,7 @@ from patternbench.lab import engine
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
+from patternbench.lab.programs import Text
 from patternbench.lab.ready import Announced
 
 
@@ -19,7 +20,7 @@ class Target(Component):
     kind: ClassVar[str] = "target"
     workers: int = Field(default=4, ge=1, le=4096)
     service_time: str = "exponential:5ms"
-    queue: str = "unbounded"
+    queue: Text = "unbounded"
     seed: int = 1
     port: int = Field(default=0, ge=0, le=65535)
     log: str = ""
