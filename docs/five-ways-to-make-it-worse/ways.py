@@ -1,107 +1,34 @@
-"""The anti-patterns of the page: how each study's rounds are called, what is shown of them, and what is claimed.
-
-A way names each round by its condition (what happens to the service) and its configuration (what callers do about it).
-"""
+"""The anti-patterns of the page: how each study's rounds are called, what is shown of them, and what is claimed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
 
-from claims import HIGHER, LOWER, PERCENT, POINTS, SAME, Claim, Floats, Scale, by_block
+from claims import HIGHER, LOWER, PERCENT, POINTS, SAME
+from comparisons import Compared, Comparison, Shown, acts
 
-Word = Callable[[pd.Series], str]
 _MS_PER_S = 1000
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A response that a table shows: its column, what it is called there, and what it is multiplied by for that."""
-
-    column: str
-    title: str
-    factor: float = 1.0
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A claim: what a response does under a condition from the first configuration to the second."""
-
-    text: str
-    says: str
-    column: str
-    scale: Scale
-    condition: str
-    first: str
-    second: str
-
 
 FAILED = Shown("failure_rate", "failed calls, %")
 AMPLIFIED = Shown("amplification", "attempts of the client per call")
 TAIL = Shown("p99", "99th percentile, ms", _MS_PER_S)
 
 
-@dataclass(frozen=True)
-class Way:
-    """One anti-pattern: its study, the mark of its part in the page, the columns that tell its rounds apart."""
-
-    study: str
-    mark: str
-    factors: Sequence[str]
-    condition: Word
-    configuration: Word
-    shown: Sequence[Shown]
-    compared: Sequence[Compared]
-
-    @property
-    def columns(self) -> list[str]:
-        """What is kept of a round."""
-        responses = [*(one.column for one in self.shown), *(one.column for one in self.compared)]
-        return list(dict.fromkeys(["block", "scenario", "strategy", *self.factors, *responses, "warnings"]))
-
-    def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
-        """The rounds with their condition and their configuration."""
-        words = {"condition": self.condition, "configuration": self.configuration}
-        return rounds.assign(**{name: [word(row) for _, row in rounds.iterrows()] for name, word in words.items()})
-
-    def claims(self, rounds: pd.DataFrame) -> list[Claim]:
-        """What is claimed, with the values of both sides by block."""
-        named = self.named(rounds)
-        return [Claim(one.text, one.says, [_sides(named, one)], one.scale) for one in self.compared]
-
-
-def _sides(named: pd.DataFrame, one: Compared) -> tuple[Floats, Floats]:
-    """The values of both configurations by block; unknown where no round of one counts."""
-    values = by_block(named, ("condition", "configuration"), _scaled(named[one.column], one.scale))
-    unknown = np.full(named["block"].nunique(), np.nan)
-    first, second = (values.get((one.condition, name), unknown) for name in (one.first, one.second))
-    return first, second
-
-
-def _scaled(values: pd.Series, scale: Scale) -> pd.Series:
-    return np.log(values.where(values > 0)) if scale is PERCENT else values
-
-
-def _acts(row: pd.Series, factor: str) -> bool:
-    return bool(row[factor] > 0)
-
-
 def _layers_condition(row: pd.Series) -> str:
-    if _acts(row, "freeze.when.for"):
+    if acts(row, "freeze.when.for"):
         return "it stands still for 1 s"
     share = row["abort.percentage"]
     return {0: "all is well", 50: "half of the answers fail", 100: "every answer fails"}[int(share)]
 
 
 def _layers(row: pd.Series) -> str:
-    sidecars, client = _acts(row, "outer_retries"), row["strategy"] == "retry"
+    sidecars, client = acts(row, "outer_retries"), row["strategy"] == "retry"
     words = {
         (False, False): "nobody",
         (False, True): "the client",
@@ -112,7 +39,7 @@ def _layers(row: pd.Series) -> str:
 
 
 def _outage(row: pd.Series) -> str:
-    return "after an outage of 2 s" if _acts(row, "stall.when.for") else "without an outage"
+    return "after an outage of 2 s" if acts(row, "stall.when.for") else "without an outage"
 
 
 def _jitter(row: pd.Series) -> str:
@@ -132,7 +59,7 @@ def _unanswered(row: pd.Series) -> str:
 
 
 def _tried_again(row: pd.Series) -> str:
-    if not _acts(row, "retries"):
+    if not acts(row, "retries"):
         return "no retry"
     return f"tried again after {row['try_timeout'] * _MS_PER_S:g} ms"
 
@@ -146,7 +73,7 @@ def _hedged(row: pd.Series) -> str:
 
 
 def _stood_still(row: pd.Series) -> str:
-    return "it stands still for 1.5 s" if _acts(row, "freeze.when.for") else "all is well"
+    return "it stands still for 1.5 s" if acts(row, "freeze.when.for") else "all is well"
 
 
 def _budget(row: pd.Series) -> str:
@@ -157,10 +84,10 @@ OUT, FROZEN, BACK = "every answer fails", "it stands still for 1 s", "after an o
 FEW, MANY, LOST = "1 % of the answers fail", "60 % of the answers fail", "5 % are never answered"
 CALM, CROWDED, STUCK = "100 per second", "380 per second", "it stands still for 1.5 s"
 
-WAYS: Mapping[str, Way] = {
+WAYS: Mapping[str, Comparison] = {
     way.study: way
     for way in (
-        Way(
+        Comparison(
             study="anti-patterns-layers",
             mark="layers",
             factors=("abort.percentage", "freeze.when.for", "outer_retries"),
@@ -188,7 +115,7 @@ WAYS: Mapping[str, Way] = {
                 ),
             ),
         ),
-        Way(
+        Comparison(
             study="anti-patterns-no-jitter",
             mark="no-jitter",
             factors=("stall.when.for", "retry.jitter"),
@@ -207,7 +134,7 @@ WAYS: Mapping[str, Way] = {
                 ),
             ),
         ),
-        Way(
+        Comparison(
             study="anti-patterns-small-window",
             mark="small-window",
             factors=("abort.percentage", "circuit_breaker.window.calls"),
@@ -244,7 +171,7 @@ WAYS: Mapping[str, Way] = {
                 ),
             ),
         ),
-        Way(
+        Comparison(
             study="anti-patterns-long-timeout",
             mark="long-timeout",
             factors=("stall.percentage", "retries", "try_timeout"),
@@ -272,7 +199,7 @@ WAYS: Mapping[str, Way] = {
                 ),
             ),
         ),
-        Way(
+        Comparison(
             study="anti-patterns-hedged-overload",
             mark="hedged-overload",
             factors=("rate",),
@@ -300,7 +227,7 @@ WAYS: Mapping[str, Way] = {
                 ),
             ),
         ),
-        Way(
+        Comparison(
             study="anti-patterns-retry-budget",
             mark="retry-budget",
             factors=("freeze.when.for",),

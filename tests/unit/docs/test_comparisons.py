@@ -1,6 +1,8 @@
-"""The page on anti-patterns is made of its studies' rounds, and each study has what its claims compare."""
+"""Pages that compare configurations are made of their studies' rounds, and each study has what its claims compare."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,10 +17,12 @@ from patternbench.study.load import load
 from patternbench.study.roles import Unit
 from patternbench.study.units import Duration
 
-FOLDER = "five-ways-to-make-it-worse"
-measured = page_script(f"{FOLDER}/measured.py", DOCS)
-pages = page_script("pages.py")
-WAYS = measured.WAYS
+five_ways = page_script("five-ways-to-make-it-worse/measured.py", DOCS)
+mesh = page_script("client-or-mesh/measured.py", DOCS)
+comparisons, pages = five_ways.comparisons, page_script("pages.py")
+PAGES = {five_ways.PAGE: five_ways.WAYS, mesh.PAGE: mesh.COMPARISONS}
+WAYS = {**five_ways.WAYS, **mesh.COMPARISONS}
+BUDGET = "anti-patterns-retry-budget"
 BLOCKS = 6
 
 
@@ -39,10 +43,17 @@ def made_up(study: str, factor: float = 1.0, seed: int = 1) -> pd.DataFrame:
     levels = pd.DataFrame([scenario.levels for scenario in plan.scenarios])
     for name in (name for name, known_factor in plan.factors.items() if known_factor.unit is Unit.DURATION):
         levels[name] = levels[name].map(lambda text: Duration.parse(text).seconds, na_action="ignore")
+    levels = levels.apply(as_kept)
     rounds = levels.merge(pd.DataFrame({"block": range(BLOCKS)}), how="cross").assign(warnings=None, scenario="")
     responses = {one.column for one in (*way.shown, *way.compared)}
     rounds = rounds.assign(**{name: 20 * np.exp(rng.normal(0, 0.005, len(rounds))) for name in sorted(responses)})
     return planted(way, rounds, factor)
+
+
+def as_kept(column: pd.Series) -> pd.Series:
+    """A column as a table of rounds holds it: as texts where its levels are words and numbers."""
+    kinds = {isinstance(level, str) for level in column.dropna()}
+    return column.map(str, na_action="ignore") if len(kinds) > 1 else column
 
 
 def planted(way: object, rounds: pd.DataFrame, factor: float) -> pd.DataFrame:
@@ -56,20 +67,26 @@ def planted(way: object, rounds: pd.DataFrame, factor: float) -> pd.DataFrame:
 
 
 def verdicts(study: str, rounds: pd.DataFrame) -> list[str]:
-    lines = measured.claims(WAYS[study], rounds).splitlines()[2:]
+    lines = comparisons.claims(WAYS[study], rounds).splitlines()[2:]
     return [line.strip("| ").rpartition(" | ")[2] for line in lines]
 
 
-def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
-    page = measured.PAGE.read_text(encoding="utf-8")
-    parts = measured.printed(measured.kept())
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_parts_of_a_page_are_those_that_its_script_prints(path: Path) -> None:
+    page, told = path.read_text(encoding="utf-8"), PAGES[path]
+    parts = comparisons.printed(comparisons.kept(path.with_suffix(""), told), told)
     assert {mark: pages.part(page, mark) for mark in parts} == parts
 
 
-def test_the_page_links_each_study_and_there_is_none_without_a_part() -> None:
-    page = measured.PAGE.read_text(encoding="utf-8")
-    assert {path.stem for path in (ROOT / "studies").glob("anti-patterns-*.yaml")} == set(WAYS)
-    assert [study for study in WAYS if f"](../studies/{study}.yaml)" not in page] == []
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_links_each_of_its_studies(path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
+    assert [study for study in PAGES[path] if f"](../studies/{study}.yaml)" not in page] == []
+
+
+def test_every_study_of_an_anti_pattern_has_a_part_of_the_page() -> None:
+    studies = {path.stem for path in (ROOT / "studies").glob("anti-patterns-*.yaml")}
+    assert studies == set(five_ways.WAYS)
 
 
 @pytest.mark.parametrize("study", WAYS)
@@ -96,18 +113,17 @@ def test_a_claim_whose_opposite_the_rounds_bear_out_is_contradicted(study: str) 
 
 
 def test_a_scenario_without_a_round_that_counts_leaves_its_claims_open() -> None:
-    rounds = made_up("anti-patterns-retry-budget", factor=1.5)
-    rest = rounds[rounds["strategy"] != "budget"]
-    assert verdicts("anti-patterns-retry-budget", rest) == ["confirmed", "cannot be told"]
+    rounds = made_up(BUDGET, factor=1.5)
+    assert verdicts(BUDGET, rounds[rounds["strategy"] != "budget"]) == ["confirmed", "cannot be told"]
 
 
 def test_every_configuration_has_a_row_with_its_responses() -> None:
-    text = measured.configurations(WAYS["anti-patterns-no-jitter"], made_up("anti-patterns-no-jitter"))
+    text = comparisons.configurations(WAYS["anti-patterns-no-jitter"], made_up("anti-patterns-no-jitter"))
     assert len(text.splitlines()) == 2 + 2 * 4
     assert "retry, jitter full" in text
 
 
 def test_a_run_of_another_study_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured.kept_rounds, "study_of", lambda _: "quickstart")
-    with pytest.raises(SystemExit, match="is a run of quickstart; this page is made of anti-patterns-layers"):
-        measured.of_runs(iter([measured.HERE]))
+    monkeypatch.setattr(comparisons.kept_rounds, "study_of", lambda _: "quickstart")
+    with pytest.raises(SystemExit, match="is a run of quickstart; this page is made of mesh"):
+        comparisons.of_runs([ROOT], mesh.COMPARISONS)

@@ -1,0 +1,155 @@
+"""Configurations that a study compares: a page's part of each study, made of the rounds that are kept beside the page.
+
+A comparison names each round by its condition (what happens to the service) and its configuration (what somebody does
+about it). It shows responses of all of them, and holds claims against intervals by the rule of `claims.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import kept_rounds
+import numpy as np
+import pandas as pd
+from claims import PERCENT, Claim, Floats, Scale, by_block, contrasts, ends, verdict
+from pages import short, table, warned, write
+
+Word = Callable[[pd.Series], str]
+NOT_MEASURED = "Not measured yet: `patternbench run studies/{study}.yaml --out runs/{study}`."
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A response that a table shows: its column, what it is called there, and what it is multiplied by for that."""
+
+    column: str
+    title: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim: what a response does under a condition from the first configuration to the second."""
+
+    text: str
+    says: str
+    column: str
+    scale: Scale
+    condition: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a page shows of a study: the mark of its part, and the columns by which its rounds are told apart."""
+
+    study: str
+    mark: str
+    factors: Sequence[str]
+    condition: Word
+    configuration: Word
+    shown: Sequence[Shown]
+    compared: Sequence[Compared]
+
+    @property
+    def columns(self) -> list[str]:
+        """What is kept of a round."""
+        responses = [*(one.column for one in self.shown), *(one.column for one in self.compared)]
+        return list(dict.fromkeys(["block", "scenario", "strategy", *self.factors, *responses, "warnings"]))
+
+    def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
+        """The rounds with their condition and their configuration."""
+        words = {"condition": self.condition, "configuration": self.configuration}
+        return rounds.assign(**{name: [word(row) for _, row in rounds.iterrows()] for name, word in words.items()})
+
+    def claims(self, rounds: pd.DataFrame) -> list[Claim]:
+        """What is claimed, with the values of both configurations by block."""
+        named = self.named(rounds)
+        return [Claim(one.text, one.says, [_sides(named, one)], one.scale) for one in self.compared]
+
+
+def acts(row: pd.Series, factor: str) -> bool:
+    """Whether a factor has a level above nothing in a round."""
+    return bool(row[factor] > 0)
+
+
+def _sides(named: pd.DataFrame, one: Compared) -> tuple[Floats, Floats]:
+    """The values of both configurations by block; unknown where no round of one counts."""
+    values = by_block(named, ("condition", "configuration"), _scaled(named[one.column], one.scale))
+    unknown = np.full(named["block"].nunique(), np.nan)
+    first, second = (values.get((one.condition, name), unknown) for name in (one.first, one.second))
+    return first, second
+
+
+def _scaled(values: pd.Series, scale: Scale) -> pd.Series:
+    return np.log(values.where(values > 0)) if scale is PERCENT else values
+
+
+def main(page: Path, comparisons: Mapping[str, Comparison]) -> None:
+    """Print the parts of a page, or put them into it with `--write`; other words are folders of runs to take in."""
+    beside = page.with_suffix("")
+    runs = (Path(word) for word in sys.argv[1:] if not word.startswith("--"))
+    measured = {**kept(beside, comparisons), **of_runs(runs, comparisons)}
+    parts = printed(measured, comparisons)
+    if "--write" not in sys.argv:
+        print("\n\n".join(parts.values()))
+        return
+    for study, rounds in measured.items():
+        kept_rounds.write(rounds, beside / f"{study}.parquet")
+    write(page, parts)
+
+
+def of_runs(runs: Iterable[Path], comparisons: Mapping[str, Comparison]) -> dict[str, pd.DataFrame]:
+    """The rounds of runs by the names of their studies; ends the program where one is of no study of the page."""
+    tables = {}
+    for run in runs:
+        study = kept_rounds.study_of(run)
+        if study not in comparisons:
+            sys.exit(f"{run} is a run of {study}; this page is made of {', '.join(comparisons)}")
+        tables[study] = kept_rounds.of_run(run, comparisons[study].columns)
+    return tables
+
+
+def kept(beside: Path, comparisons: Mapping[str, Comparison]) -> dict[str, pd.DataFrame]:
+    """The rounds that are kept in a page's folder, by the names of their studies."""
+    tables = {study: kept_rounds.read(beside / f"{study}.parquet") for study in comparisons}
+    return {study: rounds for study, rounds in tables.items() if rounds is not None}
+
+
+def printed(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> dict[str, str]:
+    """The parts of the page, by the names of their marks; what was not measured says how to."""
+    return {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
+
+
+def part(comparison: Comparison, rounds: pd.DataFrame | None) -> str:
+    """What a study measured, and what became of its claims."""
+    if rounds is None:
+        return NOT_MEASURED.format(study=comparison.study)
+    return "\n\n".join([configurations(comparison, rounds), claims(comparison, rounds), warned(rounds)])
+
+
+def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
+    """A row for each condition and configuration, with the responses that are shown."""
+    named = comparison.named(rounds).sort_values([*comparison.factors, "strategy"])
+    groups = named.groupby(["condition", "configuration"], sort=False)
+    rows = ([*key, *(span(group[one.column], one) for one in comparison.shown)] for key, group in groups)
+    return table(["the service", "configuration", *(one.title for one in comparison.shown)], rows)
+
+
+def span(values: pd.Series, shown: Shown) -> str:
+    """The median of a response over rounds, with the least and the greatest."""
+    told = (short(number * shown.factor) for number in (values.median(), values.min(), values.max()))
+    return "{} ({} to {})".format(*told) if values.notna().any() else "none"
+
+
+def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:
+    """A row for each claim: what it says, the change with its interval, and the verdict."""
+    rows = []
+    for claim in comparison.claims(rounds):
+        changes = contrasts(claim)
+        rows.append([claim.text, claim.says, ends(changes), verdict(claim.says, changes)])
+    return table(["claim", "says the change is", "change", "verdict"], rows)
