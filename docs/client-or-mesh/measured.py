@@ -62,7 +62,7 @@ COMPARISONS = {
         ),
         compared=(
             Compared(
-                "With a bad host retries of the sidecar, which go to another, leave fewer calls failed than the client's",
+                "With a bad host the sidecar's retries, which go to another one, save more calls than the client's",
                 LOWER,
                 "failure_rate",
                 POINTS,
