@@ -95,7 +95,9 @@ def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:
 
 
 def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[str]:
-    """The clients with rounds of a pattern under a share of faults, but for the reference."""
+    """The clients with rounds of a pattern under a share of faults beside the reference; none without that."""
+    if (REFERENCE, pattern, fault) not in values:
+        return []
     return sorted(str(key[0]) for key in values if key[1:] == (pattern, fault) and key[0] != REFERENCE)
 
 

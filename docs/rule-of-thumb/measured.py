@@ -65,13 +65,14 @@ class Logs:
         keyed = rounds.assign(share=shares(rounds))
         factors = ("service_time", "users", FAULT, "share")
         self._values = by_block(keyed, factors, np.log(keyed[response]))
+        self._unknown = np.full(rounds["block"].nunique(), np.nan)
         self.services = sorted({str(key[0]) for key in self._values}, key=unloaded)
         self.users = int(max(key[1] for key in self._values))
         self.faults = sorted(int(fault) for fault in rounds[FAULT].unique() if fault > 0)
 
     def at(self, service: str, fault: int, share: Fraction) -> Floats:
-        """The values of a back-off, by block, under the greater load; `NONE` is the baseline."""
-        return self._values[service, self.users, fault, share]
+        """The values of a back-off by block under the greater load, unknown without rounds; `NONE` is the baseline."""
+        return self._values.get((service, self.users, fault, share), self._unknown)
 
     def pair(self, service: str, fault: int, share: Fraction) -> tuple[Floats, Floats]:
         """The baseline and a back-off."""

@@ -42,6 +42,7 @@ class Logs:
     def __init__(self, rounds: pd.DataFrame, response: str) -> None:
         table = np.log(with_delay(rounds).set_index(["block", *KEYS, *WORLD])[response]).unstack("block")
         self._by_scenario = {scenario: row.to_numpy() for scenario, row in table.iterrows()}
+        self._unknown = np.full(table.shape[1], np.nan)
         self.there = {scenario[:3] for scenario in self._by_scenario}
         self.clients = sorted({client for client, _, _ in self.there}, key=lambda name: (name != REFERENCE, name))
         self.delays = sorted({delay for _, _, delay in self.there} - {0})
@@ -62,8 +63,9 @@ class Logs:
         ]
 
     def at(self, configuration: Configuration, fault: int, users: Sequence[int] = ()) -> Floats:
-        """The mean over numbers of users, by block; over all of them where none are named."""
-        return np.mean([self._by_scenario[(*configuration, number, fault)] for number in users or self.users], axis=0)
+        """The mean over numbers of users, by block; over all of them where none are named, unknown where one lacks."""
+        scenarios = ((*configuration, number, fault) for number in users or self.users)
+        return np.mean([self._by_scenario.get(scenario, self._unknown) for scenario in scenarios], axis=0)
 
     def base(self, client: str, fault: int) -> Floats:
         """The client's baseline."""
