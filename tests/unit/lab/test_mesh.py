@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from patternbench.lab import bench, systems
+from patternbench.lab import systems, topologies
 from patternbench.lab.launch import Launch, Restart
 from patternbench.study.roles import Role
 
@@ -23,7 +23,7 @@ MARKS: dict[str, tuple[object, str]] = {
 
 
 def launches(system: str, **settings: object) -> dict[str, Launch]:
-    return {launch.name: launch for launch in bench.of_file(systems.load(system), settings).launches}
+    return {launch.name: launch for launch in topologies.of_file(systems.load(system), settings).launches}
 
 
 def told(launch: Launch) -> str:
@@ -60,7 +60,7 @@ def test_each_sidecar_of_two_layers_has_retries_of_its_own() -> None:
     layers = launches("layers", outer_retries=2, inner_retries=0)
     assert '"num_retries": 2' in told(layers["outer"])
     assert "num_retries" not in told(layers["inner"])
-    assert bench.of_file(systems.load("layers"), {}).endpoints == ("outer",)
+    assert topologies.of_file(systems.load("layers"), {}).endpoints == ("outer",)
 
 
 def test_a_queue_of_the_target_is_a_number_or_unbounded() -> None:
