@@ -26,6 +26,7 @@ QUICK = (
     Step("ruff format", ".", "ruff format --check --quiet ."),
     Step("mypy", ".", "mypy"),
     Step("import arrows", ".", "lint-imports --no-logo"),
+    Step("prose", ".", "python -m scripts.checks.prose"),
     Step("cargo fmt", "engine", "cargo fmt --all --check"),
 )
 
