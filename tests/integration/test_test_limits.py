@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -38,6 +39,18 @@ def test_a_request_that_is_decided_otherwise_is_named_with_its_line(
     (tmp_path / "r.csv").write_text("path,header:X-Api-Key,repeat,expect\n/cart,ann,101,allowed\n", encoding="utf-8")
     assert run(PLAN, tmp_path / "r.csv") == 1
     assert "r.csv:2: expected allowed, got rejected by per_client" in capfd.readouterr().out
+
+
+def test_programs_get_the_counts_and_what_was_decided_otherwise(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(PLAN, REQUESTS, "--json") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert (told["lines"], told["wrong"]) == (8, [])
+    (tmp_path / "r.csv").write_text("path,header:X-Api-Key,repeat,expect\n/cart,ann,101,allowed\n", encoding="utf-8")
+    assert run(PLAN, tmp_path / "r.csv", "--json") == 1
+    (wrong,) = json.loads(capfd.readouterr().out)["wrong"]
+    assert (wrong["line"], wrong["got"], wrong["got_by"]) == (2, "rejected", ["per_client"])
 
 
 def test_what_can_not_be_used_ends_with_2_and_says_why(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

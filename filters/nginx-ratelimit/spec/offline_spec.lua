@@ -1,5 +1,6 @@
 -- The command `ratelimit`, over files.
 
+local cjson = require("cjson.safe")
 local commands = require("ratelimit.offline.commands")
 local csv = require("ratelimit.offline.csv")
 local world = require("ratelimit.offline.world")
@@ -68,6 +69,26 @@ describe("a test of rules", function()
     assert.is_truthy(out:find(":2: expected allowed, got rejected by per_client", 1, true), out)
     assert.is_truthy(out:find("GET /a, from 192.0.2.1, X-Api-Key: ann, at 0s, request 3 of 3", 1, true), out)
     assert.is_truthy(out:find("per_client rejected it: 0 of 2 left", 1, true), out)
+  end)
+
+  it("says the same to programs, as one JSON object with lists even where they are empty", function()
+    local code, out = tested(plan({ limit({}) }), { heading, "0s,GET,/a,ann,3,allowed,per_client" }, "--json")
+    assert.equal(2, code)
+    assert.is_truthy(cjson.decode(out).problems[1].message:find(":2: limit says who rejects", 1, true), out)
+    code, out = tested(plan({ limit({}) }), { heading, "0s,GET,/{},ann,3,allowed," }, "--json")
+    assert.equal(1, code)
+    assert.same({
+      requests = 3,
+      lines = 1,
+      wrong = { {
+        line = 2, number = 3, method = "GET", path = "/{}", time_s = 0, expected = "allowed", got = "rejected",
+        got_by = { "per_client" },
+      } },
+      limits = { { name = "per_client", allowed = 2, rejected = 1, withdrawn = 0 } },
+    }, cjson.decode(out))
+    code, out = tested(plan({ limit({}) }), { heading, "0s,GET,/a,ann,2,allowed," }, "--json")
+    assert.equal(0, code)
+    assert.is_truthy(out:find('"wrong":[]', 1, true), out)
   end)
 
   it("ends with 1 when another limit rejects than was expected", function()

@@ -23,13 +23,13 @@ from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
     by_option,
-    console,
     factors,
     json_options,
     level_option,
     read,
     responses_option,
 )
+from patternbench.cli.terminal import Plain
 from patternbench.report.pages.two_runs import about
 
 _ROWS = 20
@@ -117,8 +117,8 @@ def _show(
     if html is not None:
         _write_html(html, comparison, verdicts, said)
     if not json.printed:
-        _print_lines(said, console())
-        print_comparison(comparison, verdicts, console())
+        _print_lines(said, Plain())
+        print_comparison(comparison, verdicts, Plain())
 
 
 def print_comparison(comparison: Comparison, verdicts: Sequence[Verdict], console: Console) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from patternbench.cli import output
 from patternbench.lab import shipped
 from patternbench.plan.expand import expand
 from patternbench.study.load import load
@@ -21,13 +22,17 @@ STUDIES = shipped.folder("studies")
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to [default: .]."
 )
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
-def example(name: str | None, out: Path, force: bool) -> None:
+@click.option("--json", "json_", is_flag=True, help="Print the studies, or the files written, as one JSON object.")
+def example(name: str | None, out: Path, force: bool, json_: bool) -> None:
     """Write the study NAME and the files that it reads into a folder; list the studies without NAME."""
     if name is None:
-        listing()
+        listing(json_)
         return
-    for written in write(name, out, force):
-        click.echo(written)
+    written = [str(path) for path in write(name, out, force)]
+    if json_:
+        output.as_json({"written": written})
+    else:
+        click.echo("\n".join(written))
 
 
 def names() -> list[str]:
@@ -35,12 +40,21 @@ def names() -> list[str]:
     return sorted(path.stem for path in STUDIES.glob("*.yaml"))
 
 
-def listing() -> None:
-    """Print each study with the question that it answers, which is its first line."""
-    width = max(map(len, names()))
-    for name in names():
-        first = (STUDIES / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
-        click.echo(f"{name:{width}}  {first.removeprefix('#').strip()}")
+def listing(json_: bool) -> None:
+    """Print each study with the question that it answers."""
+    questions = {name: question(name) for name in names()}
+    if json_:
+        output.as_json({"studies": [{"name": name, "question": asked} for name, asked in questions.items()]})
+        return
+    width = max(map(len, questions))
+    for name, asked in questions.items():
+        click.echo(f"{name:{width}}  {asked}")
+
+
+def question(name: str) -> str:
+    """The question that a study answers: its first line."""
+    first = (STUDIES / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
+    return first.removeprefix("#").strip()
 
 
 def write(name: str, out: Path, force: bool) -> list[Path]:

@@ -19,8 +19,11 @@ from patternbench.report.export import FORMATS, TABLES, Wanted, export_run
 @click.option("--table", type=click.Choice(TABLES), default="rounds", show_default=True, help="For csv and parquet.")
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write. [default: DIR/export/TABLE.FORMAT]")
 @click.option("--force", is_flag=True, help="Write over a file that is already there.")
+@click.option("--json", "json_", is_flag=True, help="Print the path of the file as one JSON object.")
 @click.option("--every-round", is_flag=True, help="With the rounds that are not valid; the column `valid` marks them.")
-def export(*, folder: Path, format_: str, table: str, out: Path | None, force: bool, every_round: bool) -> None:
+def export(
+    *, folder: Path, format_: str, table: str, out: Path | None, force: bool, every_round: bool, json_: bool
+) -> None:
     """Write the records of the run in DIR: the rounds that count, without those that failed or are not valid.
 
     \b
@@ -32,4 +35,8 @@ def export(*, folder: Path, format_: str, table: str, out: Path | None, force: b
     measured = refresh_rounds(run)
     for sentence in damage.sentences(run, measured.entries):
         output.note(sentence)
-    click.echo(export_run(run, Wanted(format_, table, every_round), out, force))
+    written = str(export_run(run, Wanted(format_, table, every_round), out, force))
+    if json_:
+        output.as_json({"written": [written]})
+    else:
+        click.echo(written)

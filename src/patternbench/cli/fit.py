@@ -17,7 +17,6 @@ from patternbench.analyze.units import number
 from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
-    console,
     factors,
     json_options,
     level_option,
@@ -25,6 +24,7 @@ from patternbench.cli.shared import (
     read,
     seed_option,
 )
+from patternbench.cli.terminal import Plain
 
 
 @click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)' --save models.json")
@@ -87,7 +87,7 @@ def fit(
     if html is not None:
         _write_html(html, analysis, data, over)
     if not json.printed:
-        print_analysis(analysis, console())
+        print_analysis(analysis, Plain())
 
 
 def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:

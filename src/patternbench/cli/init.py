@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from patternbench.cli import output
 from patternbench.run import subjects
 from patternbench.study import starters
 from patternbench.study.problems import InputError, Problem
@@ -53,18 +54,26 @@ class GivenAnswers:
 )
 @click.option("--yes", is_flag=True, help="Ask nothing: take what options do not say as it is by default.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
-def init(out: Path, yes: bool, force: bool, **options: object) -> None:
+@click.option("--json", "json_", is_flag=True, help="Ask nothing, as --yes, and print what was written as JSON.")
+def init(out: Path, yes: bool, force: bool, json_: bool, **options: object) -> None:
     """Write a study of your own service: asks what to measure, what to find out, and how long it may take."""
     answers = GivenAnswers(**options)  # type: ignore[arg-type]  # click has converted each
-    asks = can_ask() and not yes
+    asks = can_ask() and not (yes or json_)
     subject = _subject(answers, asks, out)
     goal = GOALS[answers.find_out or (_asked_goal() if asks else "retry")]
     minutes = answers.minutes or (_asked_minutes() if asks else MINUTES)
     plan = starters.budget(goal.scenarios, minutes)
-    written = _write(_files(subject, goal, plan), out, force)
+    _tell(_write(_files(subject, goal, plan), out, force), plan.words(goal.scenarios), json_)
+
+
+def _tell(written: Sequence[Path], takes: str, json_: bool) -> None:
+    """Say what was written, the study first, and what to do with it."""
+    if json_:
+        output.as_json({"written": [str(path) for path in written], "takes": takes})
+        return
     for path in written:
         click.echo(f"wrote {path}")
-    click.echo(f"\nNow type `patternbench run {written[0]}`, which takes {plan.words(goal.scenarios)}.")
+    click.echo(f"\nNow type `patternbench run {written[0]}`, which takes {takes}.")
 
 
 def can_ask() -> bool:

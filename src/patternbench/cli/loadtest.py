@@ -13,7 +13,8 @@ from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_t
 from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.rounds import label
 from patternbench.analyze.units import number
-from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, seed_option
+from patternbench.cli.shared import JsonWish, bad_input_exits, json_options, seed_option
+from patternbench.cli.terminal import Plain
 from patternbench.plan.factors import Level
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read_table
@@ -136,9 +137,9 @@ def loadtest_json(load_test: LoadTest) -> dict[str, object]:
 def _print(one: OneOfRun) -> None:
     load_test = one.load_test
     if one.at:
-        console().print(f"\n{label(one.at)}", highlight=False, markup=False)
+        Plain().print(f"\n{label(one.at)}", highlight=False, markup=False)
     for sentence in (*in_words(load_test), *(f"! {note.text}" for note in load_test.notes)):
-        console().print(sentence, highlight=False, markup=False)
+        Plain().print(sentence, highlight=False, markup=False)
     table = Table()
     statuses = [str(name) for name in load_test.shares.columns]
     for name in ("load", "requests", "mean", "median", "p95", *(f"{status} %" for status in statuses)):
@@ -153,4 +154,4 @@ def _print(one: OneOfRun) -> None:
             *load_test.shares.loc[row["load"]],
         )
         table.add_row(*(number(float(v)) for v in cells))
-    console().print(table)
+    Plain().print(table)

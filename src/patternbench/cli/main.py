@@ -9,7 +9,7 @@ import sys
 import click
 
 from patternbench import __version__
-from patternbench.cli.output import complain
+from patternbench.cli.output import complain, problems_as_json
 from patternbench.study.problems import InputError, Problem, reason
 
 VERBS = {
@@ -73,13 +73,16 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> object:
     """Run the command; a user's mistake becomes a short list on standard error and exit code 2."""
+    as_data = "--json" in (arguments or sys.argv)
     try:
         code = cli.main(args=arguments, standalone_mode=False)
     except InputError as error:
-        complain(error, "--json" in (arguments or sys.argv))
+        complain(error, as_data)
         sys.exit(USAGE)
     except click.ClickException as error:
         error.show()
+        if as_data:
+            problems_as_json([Problem(error.format_message())])
         sys.exit(USAGE)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -89,6 +92,6 @@ def main(arguments: list[str] | None = None) -> object:
         sys.exit(0)
     except OSError as error:  # a full disk, a folder that nobody may write to: where no verb says it better
         problem = Problem(reason(error), file=str(error.filename or ""))
-        complain(InputError(problem), "--json" in (arguments or sys.argv))
+        complain(InputError(problem), as_data)
         sys.exit(USAGE)
     sys.exit(code if isinstance(code, int) else 0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import click
 
 from patternbench.cli.terminal import Plain, printable
 from patternbench.plan.scenarios import Scenario
-from patternbench.study.problems import InputError
+from patternbench.study.problems import InputError, Problem
 
 MOST_PROBLEMS = 20
 """How many problems are printed for people; more of a kind tell them nothing new."""
@@ -33,7 +34,12 @@ def complain(error: InputError, as_data: bool) -> None:
         more = len(error.problems) - MOST_PROBLEMS
         click.echo(f"... and {more:,} more; with --json all are listed", err=True)
     if as_data:
-        as_json({"problems": [problem.as_json() for problem in error.problems]})
+        problems_as_json(error.problems)
+
+
+def problems_as_json(problems: Iterable[Problem]) -> None:
+    """Print what is wrong as the one JSON object that a command with ``--json`` ends with."""
+    as_json({"problems": [problem.as_json() for problem in problems]})
 
 
 def described(scenario: Scenario) -> str:

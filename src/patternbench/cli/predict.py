@@ -15,7 +15,8 @@ from patternbench.analyze.models.saved_model import SavedModel, read_models
 from patternbench.analyze.problems import DataError, DataProblem, did_you_mean
 from patternbench.analyze.rounds import label
 from patternbench.analyze.units import quantity, span
-from patternbench.cli.shared import JsonWish, bad_input_exits, console, json_options, level_option
+from patternbench.cli.shared import JsonWish, bad_input_exits, json_options, level_option
+from patternbench.cli.terminal import Plain
 from patternbench.report.labels import units_of_observers
 from patternbench.study.files import read_bytes
 
@@ -46,7 +47,7 @@ def predict(model: Path, points: tuple[str, ...], response: str | None, level: f
     json.fulfil(lambda: {"format": FORMAT, "predictions": [prediction_json(one) for one in predictions]})
     if not json.printed:
         for one in predictions:
-            _print(one, console())
+            _print(one, Plain())
 
 
 def _parsed(path: Path) -> object:

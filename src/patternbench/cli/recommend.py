@@ -16,7 +16,6 @@ from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
     by_option,
-    console,
     factors,
     json_options,
     level_option,
@@ -24,6 +23,7 @@ from patternbench.cli.shared import (
     read,
     seed_option,
 )
+from patternbench.cli.terminal import Plain
 from patternbench.report.sections.wish import wish_of_run
 
 
@@ -79,7 +79,7 @@ def recommend(
     if html is not None:
         _write_html(html, recommendation)
     if not json.printed:
-        print_recommendation(recommendation, console())
+        print_recommendation(recommendation, Plain())
 
 
 def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]) -> Wish:

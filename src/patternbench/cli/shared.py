@@ -16,19 +16,19 @@ import pandas as pd
 
 from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.problems import DataError
-from patternbench.cli.output import note
-from patternbench.cli.terminal import Plain, printable
+from patternbench.cli.output import note, problems_as_json
+from patternbench.cli.terminal import printable
 from patternbench.records import tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from patternbench.report.labels import units_of_observers
 from patternbench.report.sections.wish import factors_of_run
+from patternbench.study.problems import Problem, reason
 
 Options = TypeVar("Options")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 #: Exit code for input that cannot be used; 1 is kept for a release gate that fails.
 BAD_INPUT = 2
-_PIPED_WIDTH = 150
 
 
 def built(options: Callable[..., Options], asked: Mapping[str, object]) -> Options:
@@ -37,19 +37,31 @@ def built(options: Callable[..., Options], asked: Mapping[str, object]) -> Optio
 
 
 def bad_input_exits(command: _Command) -> _Command:
-    """Turn bad input into its plain sentences on standard error and exit code 2."""
+    """Turn bad input into its plain sentences on standard error, with ``--json`` also into data, and exit code 2."""
 
     @functools.wraps(command)
     def wrapped(*args: object, **kwargs: object) -> object:
         try:
             return command(*args, **kwargs)
-        except (DataError, TableError) as problem:
-            click.echo(printable(f"error: {problem}"), err=True)
-        except OSError as problem:
-            click.echo(f"error: {problem.filename}: {problem.strerror}.", err=True)
+        except (DataError, TableError) as error:
+            click.echo(printable(f"error: {error}"), err=True)
+            problems = _problems(error)
+        except OSError as error:
+            click.echo(f"error: {error.filename}: {error.strerror}.", err=True)
+            problems = [Problem(reason(error), file=str(error.filename or ""))]
+        wish = kwargs.get("json")
+        if isinstance(wish, JsonWish) and wish.printed:
+            problems_as_json(problems)
         sys.exit(BAD_INPUT)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _problems(error: DataError | TableError) -> list[Problem]:
+    """What stops an analysis, in the form in which all verbs report what is wrong."""
+    if isinstance(error, DataError):
+        return [Problem(problem.what, problem.where, hint=problem.remedy) for problem in error.problems]
+    return [Problem(str(error))]
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -70,11 +82,6 @@ def factors(*paths: Path) -> FactorTable:
     rows = [row for path in paths for row in tables.factors_of(path) or factors_of_run(RunFolder(path))]
     units = {name: unit for path in paths for name, unit in tables.units_of(path).items()}
     return FactorTable.of(rows, units_of_observers() | units)
-
-
-def console() -> Plain:
-    """Return the console to print on: as wide as the terminal, wide enough for tables without one."""
-    return Plain() if sys.stdout.isatty() else Plain(width=_PIPED_WIDTH)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from patternbench.study.limiter import ALGORITHMS
 from patternbench.study.units import Duration
 
 DEFAULT = Map()
-FILE_WIDTH = 140
 
 
 class Listed(click.ParamType[object]):
@@ -147,8 +146,6 @@ def simulate_limits(
 def show(limit_map: Map, rows: list[MapScenario]) -> None:
     """Print the map for people."""
     console = Plain()
-    if not console.is_terminal:  # a file has no width that a table must fit
-        console.width = FILE_WIDTH
     for table in printed.tables(limit_map, rows):
         console.print(table)
     for note in printed.notes(limit_map, rows):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+FILE_WIDTH = 1_000
+"""Columns of a file or a pipe, which have no width that a row must fit: each row stays on its line."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -20,16 +24,30 @@ class Plain(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
+        if not (self.is_terminal or "width" in options or "COLUMNS" in os.environ):
+            self.width = FILE_WIDTH
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print; what is too long for its column of a table is folded, so that nothing that tells rows apart is cut."""
-        for column in (column for table in objects if isinstance(table, Table) for column in table.columns):
-            column.overflow = "fold"
+        """Print; what is too long for its column of a table is folded, so that nothing that tells rows apart is cut.
+
+        A column that must not wrap, such as one of numbers, keeps its ellipsis: a cropped number would be a wrong one.
+        """
+        for column in (column for table in _tables(objects) for column in table.columns):
+            column.overflow = "ellipsis" if column.no_wrap else "fold"
         super().print(*objects, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """The text as it will be printed; rich asks here for every string and every cell of a table."""
         return super().render_str(printable(text), **options)
+
+
+def _tables(objects: Iterable[object]) -> Iterator[Table]:
+    """The tables among what is printed, those within groups too."""
+    for one in objects:
+        if isinstance(one, Table):
+            yield one
+        elif isinstance(one, Group):
+            yield from _tables(one.renderables)
 
 
 def printable(text: str) -> str:

@@ -18,7 +18,10 @@ FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.argument("requests", type=FILE)
 @click.option("--enforce", is_flag=True, help="Test shadow limits and a dry run as if they rejected.")
 @click.option("--start", metavar="DAY", help="The day of the time 0, which tokens are valid on [default: 2023-11-14].")
-def test_limits(plan: Path, requests: Path, enforce: bool, start: str | None) -> int:
+@click.option(
+    "--json", "json_", is_flag=True, help="Print what was decided otherwise, and the counts, as one JSON object."
+)
+def test_limits(plan: Path, requests: Path, enforce: bool, start: str | None, json_: bool) -> int:
     """Decide the requests of a CSV file under the rules of PLAN, and compare with what each expects.
 
     The filter's own code decides, in simulated time: nothing listens, nothing is sent. Columns of REQUESTS: path and
@@ -27,5 +30,6 @@ def test_limits(plan: Path, requests: Path, enforce: bool, start: str | None) ->
 
     Exit code 1 says that a request was not decided as expected.
     """
-    options = [*(["--enforce"] if enforce else []), *(["--start", start] if start else [])]
+    flags = {"--enforce": enforce, "--json": json_}
+    options = [*(flag for flag, is_set in flags.items() if is_set), *(["--start", start] if start else [])]
     return filters.command(luajit(), "test", absolute(plan), absolute(requests), *options)

@@ -8,14 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.table import Table
+from rich.console import Group
+from rich.table import Column, Table
 from tests.support.factors import factors
 from tests.support.studies import ROOT, study
 
 from patternbench.cli import plan
 from patternbench.cli.execution import Bar
 from patternbench.cli.output import MOST_PROBLEMS, complain, note
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import FILE_WIDTH, Plain
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import FAILED, Entry
@@ -38,6 +39,40 @@ def test_cells_of_tables_are_printed_as_they_stand() -> None:
     table.add_row(HOSTILE)
     Plain(file=out, width=200).print(table)
     assert out.getvalue().count(PRINTED) == 3
+
+
+def table_of(*cells: str, column: str | Column = "") -> Table:
+    table = Table(column, box=None, padding=0, pad_edge=False)
+    for cell in cells:
+        table.add_row(cell)
+    return table
+
+
+def test_rows_that_differ_at_their_ends_stay_apart_within_a_group_too() -> None:
+    out = io.StringIO()
+    start = "checkout-" + "x" * 60
+    Plain(file=out, width=40).print(Group(Group(table_of(f"{start}-first", f"{start}-second"))))
+    assert "-first" in out.getvalue()
+    assert "-second" in out.getvalue()
+    assert "…" not in out.getvalue()
+
+
+def test_a_number_that_is_too_long_for_its_column_is_marked_and_never_cropped_in_silence() -> None:
+    out = io.StringIO()
+    Plain(file=out, width=6).print(table_of("123456789.25", column=Column(no_wrap=True)))
+    assert "12345…" in out.getvalue()
+
+
+def test_a_row_in_a_file_stays_on_its_line_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    out = io.StringIO()
+    long = " ".join(["word"] * 100)
+    Plain(file=out).print(table_of(long))
+    assert long in out.getvalue()
+    assert len(long) < FILE_WIDTH
+    monkeypatch.setenv("COLUMNS", "80")
+    assert Plain(file=out).width == 80
 
 
 def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:

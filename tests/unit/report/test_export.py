@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
+from rich.table import Table
 
+from patternbench.cli import report as report_verb
+from patternbench.cli.export import export
 from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.records import attempts, folder
 from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
-from patternbench.report.build import gather, refresh_rounds
+from patternbench.report.build import Built, gather, refresh_rounds
 from patternbench.report.export import Wanted, all_attempts, export_run, resiliencebench, rounds
 from patternbench.report.model import counting
 from patternbench.study.load import loads
@@ -102,3 +106,20 @@ def test_a_report_shows_rounds_that_are_not_valid_where_asked_and_its_title_says
     assert len(whole.latencies) > len(usual.latencies)
     stored = pd.read_parquet(run.rounds)["valid"]
     assert list(stored) == [True, False, True], "what is stored stays as it was judged"
+
+
+def test_programs_are_told_which_file_was_written(run: RunFolder) -> None:
+    result = CliRunner().invoke(export, [str(run.path), "--format", "csv", "--json"], catch_exceptions=False)
+    assert json.loads(result.stdout) == {"written": [str(run.path / "export" / "rounds.csv")]}
+
+
+def test_programs_are_told_where_the_report_is_and_what_is_damaged(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_verb, "build", lambda *_: Built(Table(), ["round 1 can no longer be read"]))
+    result = CliRunner().invoke(report_verb.report, [str(run.path), "--json"], catch_exceptions=False)
+    assert json.loads(result.stdout) == {
+        "run": str(run.path),
+        "report": str(run.report),
+        "damage": ["round 1 can no longer be read"],
+    }

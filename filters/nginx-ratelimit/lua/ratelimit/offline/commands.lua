@@ -2,6 +2,7 @@
 
 -- Before the filter's own modules, for some of which it stands in.
 require("ratelimit.offline.world")
+local cjson = require("cjson.safe")
 local report = require("ratelimit.offline.report")
 local requests = require("ratelimit.offline.requests")
 local rules = require("ratelimit.rules")
@@ -18,7 +19,7 @@ local help = [[
 ratelimit: checks and tests rules of the rate-limiting filter, and reports on its decision logs.
 
   ratelimit check PLAN                          list every problem of the rules
-  ratelimit test PLAN REQUESTS [--enforce] [--start 2023-11-14]
+  ratelimit test PLAN REQUESTS [--enforce] [--start 2023-11-14] [--json]
                                                 decide requests from a CSV file, and compare with what they expect
   ratelimit report LOG... [--top 20]            who was rejected, or would have been in a dry run; LOG: decisions-*.tsv
 
@@ -38,6 +39,7 @@ REQUESTS has a heading and one line a request:
 
 --enforce tests shadow limits and a dry run as if they rejected. --start is the day of the time 0, at midnight UTC:
 tokens are valid or not by it, and every window begins there. Leases are not tested: each request asks its store.
+--json prints one JSON object: requests, lines, wrong (what was decided otherwise), limits (their counts), problems.
 
 Exit codes: 0 as expected, 1 not as expected, 2 a file or an option that can't be used.
 ]]
@@ -142,7 +144,7 @@ function commands.check(arguments, out)
 end
 
 function commands.test(arguments, out, err)
-  local options, rest = split(arguments, { ["--enforce"] = false, ["--start"] = true })
+  local options, rest = split(arguments, { ["--enforce"] = false, ["--json"] = false, ["--start"] = true })
   if #rest ~= 2 then
     fail("write: ratelimit test PLAN REQUESTS")
   end
@@ -155,7 +157,7 @@ function commands.test(arguments, out, err)
     err:write("note: some limits are shadows and reject nobody; --enforce tests what they would reject\n")
   end
   local result = test.run(parsed, list, start, options["--enforce"])
-  out:write(test.describe(parsed, result, rest[2]), "\n")
+  out:write((options["--json"] and test.as_json or test.describe)(parsed, result, rest[2]), "\n")
   return #result.wrong == 0 and done or differs
 end
 
@@ -179,6 +181,15 @@ function commands.report(arguments, out, err)
   return done
 end
 
+local function asks_for_json(arguments)
+  for _, word in ipairs(arguments) do
+    if word == "--json" then
+      return true
+    end
+  end
+  return false
+end
+
 --- Runs a command line; returns the exit code.
 function M.run(arguments, out, err)
   local name = arguments[1] or "--help"
@@ -196,6 +207,9 @@ function M.run(arguments, out, err)
     error(code, 0)
   end
   err:write("ratelimit: ", code.message, "\n")
+  if asks_for_json(arguments) then
+    out:write(cjson.encode({ problems = { { message = code.message } } }), "\n")
+  end
   return misused
 end
 

@@ -1,6 +1,7 @@
 --- Tests rules: decides requests from a file by the filter's own code, and holds each to what was expected.
 
 local world = require("ratelimit.offline.world")
+local cjson = require("cjson.safe")
 local deciding = require("ratelimit.deciding")
 local subjects = require("ratelimit.subjects")
 
@@ -89,6 +90,46 @@ function M.run(rules, requests, start, enforce)
     result.requests = result.requests + request.repeats
   end
   return result
+end
+
+-- For programs. ------------------------------------------------------------------------------------------------------
+
+local function wrong_as_json(wrong)
+  local request, decided = wrong.request, wrong.decided
+  return cjson.encode({
+    line = request.line,
+    number = wrong.number,
+    method = request.method,
+    path = request.path,
+    time_s = request.time / 1e6,
+    expected = request.expect,
+    expected_by = request.limit,
+    got = decided.verdict,
+    got_by = decided.by[1] and decided.by,
+    detail = decided.detail,
+  })
+end
+
+local function counts_as_json(limit, counted)
+  return cjson.encode({
+    name = limit.name,
+    allowed = counted.allowed,
+    rejected = counted.rejected,
+    withdrawn = counted.withdrawn,
+  })
+end
+
+--- The result as one JSON object. Its lists are put together here: lua-cjson writes an empty list as an empty object.
+function M.as_json(rules, result)
+  local wrong, limits = {}, {}
+  for _, one in ipairs(result.wrong) do
+    wrong[#wrong + 1] = wrong_as_json(one)
+  end
+  for _, limit in ipairs(rules.limits) do
+    limits[#limits + 1] = counts_as_json(limit, result.counts[limit.name])
+  end
+  return ('{"requests":%d,"lines":%d,"wrong":[%s],"limits":[%s]}'):format(
+    result.requests, result.lines, table.concat(wrong, ","), table.concat(limits, ","))
 end
 
 -- For people. --------------------------------------------------------------------------------------------------------
