@@ -11,7 +11,7 @@ SHOP := apps/shop/persistence/target/persistence-app.jar
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format clients agents apps setup-test contracts clean
+.PHONY: help setup quickstart test check lint format licences advisories clients agents apps setup-test contracts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -47,9 +47,14 @@ contracts: setup ## write the checked-in schemas anew from the code
 lint: setup $(VENV)/.stamp-dev ## lint and check formats, every language
 	scripts/test lint
 
-format: $(VENV)/.stamp-dev ## format every language
-	$(BIN)/ruff format .
-	cd engine && cargo fmt --all
+format: $(VENV)/.stamp-dev ## format every language whose formatter is installed; name the others
+	scripts/format
+
+licences: setup $(VENV)/.stamp-dev ## check the licences of all that we depend on (needs cargo-deny)
+	scripts/test licences
+
+advisories: setup $(VENV)/.stamp-dev ## ask what is known today against all that we depend on (needs the network)
+	scripts/test advisories
 
 clean: ## remove what was built (not what was measured)
 	rm -rf $(VENV) engine/target clients/*/target clients/kits/*/target clients/*/.venv clients/*/node_modules clients/*/bin agents/*/target apps/*/target apps/*/*/target

@@ -1,4 +1,4 @@
-"""`scripts/test lint|fast|all`: goes on after a failure, and ends with all of them."""
+"""`scripts/test lint|fast|all|licences|advisories`: goes on after a failure, and ends with all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from scripts.checks import lint, skips, suites, verdict
+from scripts.checks import licences, lint, skips, suites, verdict
+from scripts.checks.steps import Step
 
 
 def main(words: list[str]) -> int:
@@ -16,16 +17,18 @@ def main(words: list[str]) -> int:
         "lint": ([*lint.QUICK, *lint.SLOW], ()),
         "fast": (lint.QUICK, (suites.UNIT,)),
         "all": ([*lint.QUICK, *lint.SLOW], suites.ALL),
+        "licences": (licences.LICENCES, ()),
+        "advisories": (licences.ADVISORIES, ()),
     }
     if len(words) != 1 or words[0] not in jobs:
-        print("usage: scripts/test lint|fast|all", file=sys.stderr)
+        print(f"usage: scripts/test {'|'.join(jobs)}", file=sys.stderr)
         return 2
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
     os.chdir(skips.ROOT)
     return carry_out(*jobs[words[0]])
 
 
-def carry_out(steps: Iterable[lint.Step], wanted: Iterable[suites.Suite]) -> int:
+def carry_out(steps: Iterable[Step], wanted: Iterable[suites.Suite]) -> int:
     """Run lints and suites, and print what came of them."""
     wrong = [f"{step.name} failed" for step in steps if not step.passes()]
     done, entries, is_admin = verdict.perform_all(wanted), skips.allowed(), skips.administers()
