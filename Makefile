@@ -11,7 +11,7 @@ SHOP := apps/shop/persistence/target/persistence-app.jar
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format licences advisories clients agents apps setup-test contracts clean
+.PHONY: help setup quickstart test check lint format licences advisories clients agents apps setup-test contracts docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -39,10 +39,15 @@ setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, 
 	$(MAKE) clients agents apps
 	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || patternbench doctor
 
-contracts: setup ## write the checked-in schemas anew from the code
+contracts: setup ## write the checked-in schemas and reference pages anew from the code
 	$(BIN)/patternbench schema > contracts/study/study.schema.json
 	for file in attempts rounds steps plan manifest; do \
 	  $(BIN)/patternbench schema $$file > contracts/records/$$file.schema.json || exit 1; done
+	$(BIN)/python -m scripts.site.reference
+
+docs: $(VENV)/.stamp-docs ## build the documentation as a site into site/; broken links fail
+	$(BIN)/python -m scripts.site
+	$(BIN)/zensical build --clean --strict
 
 lint: setup $(VENV)/.stamp-dev ## lint and check formats, every language
 	scripts/test lint
@@ -57,7 +62,7 @@ advisories: setup $(VENV)/.stamp-dev ## ask what is known today against all that
 	scripts/test advisories
 
 clean: ## remove what was built (not what was measured)
-	rm -rf $(VENV) engine/target clients/*/target clients/kits/*/target clients/*/.venv clients/*/node_modules clients/*/bin agents/*/target apps/*/target apps/*/*/target
+	rm -rf $(VENV) site target engine/target clients/*/target clients/kits/*/target clients/*/.venv clients/*/node_modules clients/*/bin agents/*/target apps/*/target apps/*/*/target
 
 $(VENV)/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -67,6 +72,10 @@ $(VENV)/.stamp: requirements.lock pyproject.toml
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp requirements-dev.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/.stamp-docs: $(VENV)/.stamp requirements-docs.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
 
 $(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)

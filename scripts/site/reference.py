@@ -1,0 +1,93 @@
+"""The pages of docs/reference, made from code and schemas: `python -m scripts.site.reference` writes them anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+from scripts.checks.skips import ROOT
+from scripts.site import schemas
+
+from patternbench.cli.main import VERBS, cli
+from patternbench.lab.components import KINDS
+from patternbench.lab.systems import WrittenSystem
+
+FOLDER = "docs/reference"
+COLUMNS = 100
+"""How wide a terminal is on which the help of a verb is shown."""
+MADE = "<!-- made by `make contracts`; change the code or the schema instead -->"
+STUDY = "study/study"
+
+
+def pages() -> dict[str, str]:
+    """Every page by its name in docs/reference."""
+    return {
+        "study-file.md": _study(),
+        "system-file.md": _system(),
+        "verbs.md": _verbs(),
+        **{f"contract-{name.replace('/', '-')}.md": _contract(name) for name in contracts()},
+    }
+
+
+def contracts() -> list[str]:
+    """The schemas of contracts/ but that of the study file, as `client/round`."""
+    folder = ROOT / "contracts"
+    names = (path.relative_to(folder).as_posix() for path in folder.glob("*/*.schema.json"))
+    return sorted(name.removesuffix(".schema.json") for name in names if not name.startswith(STUDY))
+
+
+def _schema(name: str) -> schemas.Schema:
+    read: Mapping[str, schemas.Json] = json.loads((ROOT / f"contracts/{name}.schema.json").read_text(encoding="utf-8"))
+    return read
+
+
+def _study() -> str:
+    said = f"{MADE}\n\nWhat the fields are for, with examples: [What can a study say?](../study-file.md)"
+    return schemas.page("Every field of a study file", _schema(STUDY), said)
+
+
+def _contract(name: str) -> str:
+    schema = _schema(name)
+    file = f"contracts/{name}.schema.json"
+    return schemas.page(str(schema.get("title", name)), schema, f"{MADE}\n\nThe schema itself: [{file}](../../{file})")
+
+
+def _system() -> str:
+    """The page of system files: what all have, then the settings of each kind of component."""
+    said = f"{MADE}\n\nHow to write one, with examples: [How do I write a system?](../write-a-system.md)"
+    whole = schemas.page("Every field of a system file", WrittenSystem.model_json_schema(), said)
+    kinds = [
+        schemas.part(f"## Component {kind}", schemas.written_out(model.model_json_schema()))
+        for kind, model in sorted(KINDS.items())
+    ]
+    return "\n\n".join([whole.rstrip("\n"), *kinds]) + "\n"
+
+
+def _verbs() -> str:
+    context = click.Context(cli, info_name="patternbench", terminal_width=COLUMNS)
+    return "\n\n".join(["# Every verb and option", MADE, *_helps(context)]) + "\n"
+
+
+def _helps(context: click.Context) -> Iterator[str]:
+    for verb in VERBS:
+        command = cli.get_command(context, verb)
+        assert command is not None
+        own = click.Context(command, parent=context, info_name=verb, terminal_width=COLUMNS)
+        yield f"## {verb}\n\n```text\n{command.get_help(own).rstrip()}\n```"
+
+
+def write(folder: Path) -> None:
+    """Write all pages, and remove those that nothing makes any more."""
+    made = pages()
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.md"):
+        if path.name not in made:
+            path.unlink()
+    for name, text in made.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(ROOT / FOLDER)
