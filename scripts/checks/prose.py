@@ -19,6 +19,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scripts.checks.command import run, silent
@@ -86,7 +87,12 @@ HABITS = (
         "is reported, is printed, is listed",
     ),
     Habit("in-the-mean", _words(r"\bin the mean\b"), "on average"),
-    Habit("long-line", re.compile(r"^(?!\s*\|).{121,}$", re.MULTILINE), "break the line at 120 columns", (MARKDOWN,)),
+    Habit(
+        "long-line",
+        re.compile(r"^(?!\s*\||[`\s]*$|\[[^\]]+\]: ).{121,}$", re.MULTILINE),
+        "break the line at 120 columns",
+        (MARKDOWN,),
+    ),
 )
 
 
@@ -142,10 +148,14 @@ def of_markdown(text: str) -> Iterator[Passage]:
 
 
 def without_code(text: str) -> str:
-    """A page with a backtick for each character of its code: everything else stays on its line and in its column."""
-    for code in (FENCE, CODE):
-        text = code.sub(lambda match: re.sub(r"[^\n]", "`", match[0]), text)
+    """A page whose code is blank, or backticks within a line: all else stays on its line and in its column."""
+    for code, filler in ((FENCE, " "), (CODE, "`")):
+        text = code.sub(partial(_filled, filler), text)
     return text
+
+
+def _filled(filler: str, match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", filler, match[0])
 
 
 def of_python(text: str) -> Iterator[Passage]:

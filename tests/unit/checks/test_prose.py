@@ -50,7 +50,9 @@ def test_a_habit_is_found_with_what_to_write_instead(sentence: str, habit: str) 
         "word " * 23 + "words",
         "| " + "cell " * 40 + "|",
         "A [link](" + "x" * 120 + ").",
-        "```\na text is no number\n```",
+        "```\na text is no number " + "word " * 24 + "\n```",
+        "```\ncode\n```\n\n| " + "cell `x` " * 20 + "|",
+        "[name]: https://example.org/" + "x" * 120,
         "Type `is no` or `" + "beside`.",
     ],
 )
