@@ -13,7 +13,7 @@ from patternbench.drivers import registry
 
 BUILT, READY, LACKING, FAILED = "built", "ready", "lacking", "failed"
 MADE = {"target", ".venv", "node_modules", "__pycache__", "bin"}
-"""Folders that builds and tests fill; what is in them is no source."""
+"""Folders that builds and tests fill; they hold no sources."""
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def _element(container: str, said: Declared) -> str:
 
 
 def _type(node: ast.expr, types: Mapping[str, str], said: Declared) -> str:
-    """The annotation that an expression has, empty where none is told."""
+    """The annotation that an expression has, empty where none is stated."""
     if isinstance(node, ast.Name):
         return types.get(node.id, "")
     if isinstance(node, ast.Attribute):

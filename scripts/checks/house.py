@@ -22,7 +22,7 @@ CRATES = ROOT / "engine/crates"
 PRONOUNS = {"place", "found", "each", "given", "known"}
 """Words that name nothing: what a value is stays unsaid."""
 SAME_NAME_MODULES = 3
-"""From so many modules of one name on, a name says nothing about where one is."""
+"""With this many modules of one name, the name says nothing about where one is."""
 LOOKED_FOR = {"__init__", "observer"}
 """Modules that are looked for by their name: of a package, and of an observer (observe/registry.py)."""
 

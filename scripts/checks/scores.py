@@ -24,7 +24,7 @@ OF_PIT = {"SURVIVED": SURVIVED, "NO_COVERAGE": UNTESTED, "RUN_ERROR": UNKNOWN, "
 CARGO_MUTANTS = "27.1.0"
 #: The engine's crates of pure decisions, whose files are mutated.
 PURE_CRATES = ("policies", "schedule")
-#: What cargo-mutants calls them; what does not compile is no mutant, and one that never ends is noticed.
+#: What cargo-mutants calls them; one that doesn't compile doesn't count, and one that never ends is noticed.
 OF_CARGO = {"MissedMutant": SURVIVED, "CaughtMutant": KILLED, "Timeout": KILLED}
 #: With which codes cargo-mutants ends that has done its work: all noticed, some missed, some without end.
 ENDS_OF_CARGO = (0, 2, 3)
@@ -40,7 +40,7 @@ class Fate:
 
 
 def of_mutmut(folder: Path) -> list[Fate]:
-    """Read what mutmut left beside its mutants."""
+    """Read what mutmut left next to its mutants."""
     found = []
     for file in sorted(folder.rglob("*.meta")):
         part = file.relative_to(folder).as_posix().removesuffix(".meta")
@@ -121,7 +121,7 @@ def rust() -> list[Fate]:
         install = ["cargo", "install", f"cargo-mutants@{CARGO_MUTANTS}", "--locked", "--jobs", "2", "--root", folder]
         _run(install, ROOT)
         files = [word for crate in PURE_CRATES for word in ("--file", f"crates/{crate}/src/**")]
-        # In place, since cargo-mutants would copy engine/ alone and the tests read contracts/ beside it.
+        # In place, since cargo-mutants would copy engine/ alone and the tests read contracts/ next to it.
         words = [f"{folder}/bin/cargo-mutants", "mutants", "--in-place", "--output", folder, "--timeout", "60", *files]
         _run(words, _copy(Path(folder)) / "engine", good=ENDS_OF_CARGO)
         return of_cargo(Path(folder) / "mutants.out" / "outcomes.json")

@@ -24,7 +24,7 @@ LISTING = "files.md"
 README = "README.md"
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|//")
-"""How the target of a link begins that is no file of ours."""
+"""How the target of a link begins that leads elsewhere than to a file of ours."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Link:
 
 
 def links(text: str) -> Iterator[Link]:
-    """The links of a page to files of ours; what stands in code is no link."""
+    """The links of a page to files of ours; code holds none."""
     for match in LINK.finditer(without_code(text)):
         if not ELSEWHERE.match(match[1]):
             yield Link(text.count("\n", 0, match.start()) + 1, match[1], match.start(1))

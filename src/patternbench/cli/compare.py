@@ -164,7 +164,7 @@ def _print_verdict(verdict: Verdict, console: Console) -> None:
         console.print(f"  fails at {d.scenario}: {change(d)}, {interval(d)}", highlight=False, markup=False)
     for d in verdict.undecided[:5]:
         needed = rounds_to_decide(d, verdict.condition)
-        more = f"; about {needed} rounds a side would decide" if needed else ""
+        more = f"; about {needed} rounds per side would decide" if needed else ""
         console.print(f"  undecided at {d.scenario}{more}", highlight=False, markup=False)
 
 

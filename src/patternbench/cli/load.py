@@ -87,7 +87,7 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
         try:
             return value if isinstance(value, tuple) else tuple(int(part) for part in str(value).split(","))
         except ValueError:
-            self.fail(f"{value!r} is no list of weights; write for example 3,1", param, ctx)
+            self.fail(f"{value!r} is not a list of weights; write for example 3,1", param, ctx)
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,13 @@ class Options:
 
 @click.command(epilog="Example: patternbench load http://127.0.0.1:8080/ --rate 500 --duration 30s")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
-@click.option("--rate", type=RateType(), help="Open workload: calls per second (or 120/m), whoever waits.")
 @click.option(
-    "--users", type=click.IntRange(1, 1_000_000), help="Closed workload: so many users who wait.  [default: 50]"
+    "--rate", type=RateType(), help="Open workload: this many calls per second (or 120/m), however slow answers are."
 )
-@click.option("--duration", type=DurationType(), help="How long calls begin.  [default: 10s, if not --requests]")
+@click.option("--users", type=click.IntRange(1, 1_000_000), help="Closed workload with this many users.  [default: 50]")
+@click.option(
+    "--duration", type=DurationType(), help="How long to keep starting calls.  [default: 10s, if not --requests]"
+)
 @click.option("--requests", type=click.IntRange(1), help="How many calls in all, instead of or within --duration.")
 @click.option("--warm-up", type=DurationType(), default="0s", show_default=True, help="Recorded, in no summary.")
 @click.option("--poisson", is_flag=True, help="With --rate: exponential gaps instead of even ones.")
@@ -147,16 +149,18 @@ class Options:
     metavar="N",
     default=0,
     show_default=True,
-    help="How many redirects are followed, to the hosts of the URLs alone.",
+    help="Follow up to N redirects, and only to hosts of the URLs.",
 )
-@click.option("--deadline", type=DurationType(), help="End a call so long after its intended start.")
+@click.option("--deadline", type=DurationType(), help="End a call this long after its intended start.")
 @click.option(
     "--retry",
     type=click.IntRange(1, 1000),
     metavar="N",
     help="Up to N attempts of a call, the first included; pauses double from 100ms to 10s, with full jitter.",
 )
-@click.option("--hedge", type=DurationType(), help="A second attempt when the first has not ended well for so long.")
+@click.option(
+    "--hedge", type=DurationType(), help="Send a second attempt when the first has not succeeded after this time."
+)
 @click.option(
     "--policies",
     type=click.Path(path_type=Path),
@@ -177,10 +181,10 @@ class Options:
 )
 @click.option("--json", "json_", is_flag=True, help="End with one JSON object; no live view.")
 def load(out: Path | None, json_: bool, **asked: object) -> int:
-    """Drive load at URL and show what comes back; calls go round several URLs in turn.
+    """Drive load at URL and show what comes back; several URLs take calls in turn.
 
-    Exit code 1 says that the load could not be driven, or that not one call succeeded; 3 that the generator itself
-    could not keep to what was asked, so that the numbers, though shown, are no result.
+    Exit code 1: the load could not be driven, or no call succeeded. Exit code 3: the generator itself could not keep
+    to what was asked; the numbers are shown, and must not be used.
     """
     options = built(Options, asked)
     job = job_of(options, log=out is not None)
@@ -205,7 +209,7 @@ def exit_code(summary: LoadSummary) -> int:
 
 
 def check_out(out: Path | None) -> None:
-    """Raise InputError when results of before lie where new ones would go."""
+    """Refuse an output folder that already holds results."""
     if out and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
 
@@ -256,7 +260,7 @@ def _targets(options: Options) -> list[dict[str, object]]:
 
 
 def _file(path: str, flag: str) -> str:
-    """The absolute path of a file that the engine is to read; raises InputError when it is none."""
+    """The absolute path of a file that the engine is to read; raises InputError when it can't be read."""
     problem = problem_of(path)
     if problem is not None:
         raise InputError(replace(problem, path=flag))
@@ -310,7 +314,7 @@ def _headers(options: Options) -> dict[str, str]:
 
 
 def _host(options: Options) -> str:
-    """The host that a socket is asked for, which its path does not say."""
+    """The Host header to send over a Unix socket, whose path names no host."""
     hosts = {urlsplit(url).netloc for url in options.urls}
     if len(hosts) > 1:
         raise InputError(Problem("name several hosts at one socket", path="URL", allowed="one host with --unix-socket"))
@@ -320,7 +324,7 @@ def _host(options: Options) -> str:
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise InputError(Problem("is no header", path="--header", value=text, allowed="'NAME: VALUE'"))
+        raise InputError(Problem("is not a header", path="--header", value=text, allowed="'NAME: VALUE'"))
     return name.strip(), value.strip()
 
 

@@ -157,7 +157,7 @@ def _totals(summary: LoadSummary) -> RenderableType:
 
 
 def _failures(summary: LoadSummary) -> dict[str, int]:
-    """Outcomes that are no answers."""
+    """Outcomes other than answers."""
     return {name: count for name, count in summary.outcomes.items() if name not in ("answered", "dropped")}
 
 

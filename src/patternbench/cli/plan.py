@@ -83,14 +83,14 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
 
 
 def starts_of(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> list[Starts]:
-    """What is started before each of so many rounds of every scenario, as long as all goes well."""
+    """What is started before each round, with this many rounds of every scenario, as long as all goes well."""
     scenarios = {scenario.id: scenario for scenario in expanded.scenarios}
     order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=changeovers.group)
     return changeovers.starts(scenarios[round_.scenario] for round_ in order)
 
 
 def _guess(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> str:
-    """How long so many rounds will take; the load engine warms up at the beginning of each."""
+    """How long this many rounds will take; the load engine warms up at the beginning of each."""
     clients = {scenario.client for scenario in expanded.scenarios}
     warm_up_s = {client: study.longest_warm_up.seconds for client in clients if choice.by_engine(study, client)}
     started = sum(map(bool, starts_of(study, expanded, changeovers, rounds)))
@@ -140,7 +140,7 @@ def show(study: Study, expanded: Plan, changeovers: Changeovers, everything: boo
     )
     title = f": {count} scenarios x {rounds} rounds = {total} rounds"
     console.print(Text.assemble((study.name, "bold"), title))
-    console.print(f"roughly {guess} (a guess: 20 ms an attempt, 600 attempts a second at most)")
+    console.print(f"roughly {guess} (a guess: 20 ms per attempt, at most 600 attempts per second)")
     for sentence in _sentences(study, expanded, changeovers):
         console.print(sentence)
     factors = Table("factor", "role", "unit", "levels", box=None)

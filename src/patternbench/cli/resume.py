@@ -20,6 +20,6 @@ from patternbench.run import prepared_run
 def resume(folder: Path, retry_failed: bool, retry_invalid: bool, retry_damaged: bool, json_: bool) -> int:
     """Go on with the run in DIR: finished rounds stay, the others are run.
 
-    A round that is run again gets records of its own beside those of its earlier tries; the last try counts.
+    A round that is run again gets records of its own, and those of its earlier tries stay; the last try counts.
     """
     return carry_out(prepared_run.reopen(folder), json_, Again(retry_failed, retry_invalid, retry_damaged))

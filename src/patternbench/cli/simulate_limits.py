@@ -69,7 +69,7 @@ def listed(values: tuple[object, ...]) -> str:
 WORDS = Listed("words", str, "token_bucket,gcra")
 COUNTS = Listed("counts", int, "1,2,4")
 DURATIONS = Listed("durations", Duration.parse, "0ms,10ms,1s")
-GROUPS = Listed("groups, clients x requests a minute", ClientGroup.parse, "5x120,95x30")
+GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x120,95x30")
 
 
 @click.command("simulate-limits", epilog="Example: patternbench simulate-limits --balancers 2,8 --staleness 0ms,100ms")
@@ -106,7 +106,7 @@ GROUPS = Listed("groups, clients x requests a minute", ClientGroup.parse, "5x120
     default=",".join(f"{g.clients}x{g.per_minute:g}" for g in PAPER_CLIENTS),
     show_default=True,
     metavar="LIST",
-    help="Groups of clients x requests a minute of each.",
+    help="Groups: clients x requests per minute of each client.",
 )
 @click.option("--limit", type=int, default=DEFAULT.limit, show_default=True, help="Units in a window.")
 @click.option("--window", type=One(), default=str(DEFAULT.window), show_default=True)

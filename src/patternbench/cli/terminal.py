@@ -19,7 +19,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 class Plain(Console):
     """A console on which no text means anything but itself: no markup, no emoji, no codes for the terminal.
 
-    What is to be styled is given as a ``Text`` with a style, or with ``style=``.
+    Give a style by a ``Text``, or by ``style=``.
     """
 
     def __init__(self, **options: Any) -> None:

@@ -218,8 +218,8 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
     ("flags", "said"),
     [
         ({"rate": 5.0, "users": 5}, "--rate and --users do not go together"),
-        ({"headers": ("no colon",)}, "--header: is no header"),
-        ({"headers": (": x",)}, "--header: is no header"),
+        ({"headers": ("no colon",)}, "--header: is not a header"),
+        ({"headers": (": x",)}, "--header: is not a header"),
         ({"weights": (1, 2)}, "--weights: are too few or too many"),
         ({"urls": ("https://a/",), "unix_socket": "/x"}, "URL: says no host and path"),
         ({"urls": ("http://a/", "http://b/"), "unix_socket": "/x"}, "URL: name several hosts at one socket"),
