@@ -99,7 +99,7 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> 
     else:
         _tell(prepared, entries, failed, made)
     for sentence in missing:
-        click.secho(printable(sentence), fg="red", err=True)
+        output.say(sentence, "red", stderr=True)
     return VERDICT_FAILED if failed or missing else DONE
 
 
@@ -129,10 +129,10 @@ def _tell(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], made
         count = f"{len(not_valid(entries))} of {len(prepared.rounds)} rounds are not valid and left out"
         output.note(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}")
     for name, why in prepared.cast.left_out.items():
-        click.secho(printable(f"left out: client {name} ({why})"), fg="yellow")
+        output.say(f"left out: client {name} ({why})", "yellow")
     if failed:
         text = f"{len(failed)} of {len(prepared.rounds)} rounds failed; the first: {failed[0].cause}"
-        click.secho(printable(f"{text}; {_again(prepared, failed)}"), fg="red")
+        output.say(f"{text}; {_again(prepared, failed)}", "red")
     click.echo(f"report: {prepared.folder.report}")
 
 

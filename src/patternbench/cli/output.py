@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from patternbench.cli.terminal import Plain, printable
+from patternbench.cli.terminal import Plain
 from patternbench.plan.scenarios import Scenario
 from patternbench.study.problems import InputError, Problem
 
@@ -21,15 +21,20 @@ def as_json(value: object) -> None:
 
 
 def note(text: str) -> None:
-    """Say something to think about on standard error: wrapped at words in a terminal, one line anywhere else."""
-    console = Plain(stderr=True)
-    console.print(text, style="yellow", soft_wrap=not console.is_terminal)
+    """Say something to think about on standard error."""
+    say(text, "yellow", stderr=True)
+
+
+def say(text: str, style: str = "", stderr: bool = False) -> None:
+    """Print a text: wrapped in a terminal, else on one line; without colours in a pipe, and where NO_COLOR is set."""
+    console = Plain(stderr=stderr)
+    console.print(text, style=style or None, soft_wrap=not console.is_terminal)
 
 
 def complain(error: InputError, as_data: bool) -> None:
     """Print what is wrong: a line a problem on standard error; with ``--json`` also as one object."""
     for problem in error.problems[:MOST_PROBLEMS]:
-        click.secho(printable(f"error: {problem}"), err=True, fg="red" if not as_data else None)
+        say(f"error: {problem}", "" if as_data else "red", stderr=True)
     if len(error.problems) > MOST_PROBLEMS:
         more = len(error.problems) - MOST_PROBLEMS
         click.echo(f"... and {more:,} more; with --json all are listed", err=True)

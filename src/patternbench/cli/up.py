@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from patternbench.cli.terminal import printable
+from patternbench.cli import output
 from patternbench.lab import bench, startable, systems
 from patternbench.lab.bench import Bench
 from patternbench.lab.processes import StartError
@@ -74,7 +74,7 @@ def keep(running: Bench, stop: threading.Event) -> int:
     while not stop.wait(LOOK_EVERY_S):
         dead = running.dead()
         if dead:
-            click.secho(printable(f"died: {' '.join(dead)}"), fg="red", err=True)
+            output.say(f"died: {' '.join(dead)}", "red", stderr=True)
             return 1
     return 0
 

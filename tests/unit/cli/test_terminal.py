@@ -98,6 +98,18 @@ def test_of_20000_problems_people_get_twenty_and_how_many_more_there_are(capsys:
     assert lines[-1] == "... and 19,980 more; with --json all are listed"
 
 
+@pytest.mark.parametrize(("no_color", "is_red"), [("", True), ("1", False)])
+def test_an_error_is_red_unless_no_color_is_set(
+    no_color: str, is_red: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": no_color}.items():
+        monkeypatch.setenv(name, value)
+    complain(InputError(Problem("is wrong")), as_data=False)
+    printed = capsys.readouterr().err
+    assert "error: is wrong" in printed
+    assert ("\x1b[31m" in printed) is is_red
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "src/patternbench").rglob("*.py")), ids=lambda path: path.stem)
 def test_nobody_makes_a_console_that_reads_markup(path: Path) -> None:
     called = {
@@ -106,3 +118,4 @@ def test_nobody_makes_a_console_that_reads_markup(path: Path) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
     }
     assert "Console" not in called, "use patternbench.cli.terminal.Plain"
+    assert not {"secho", "style"} & called, "use patternbench.cli.output.say, which knows NO_COLOR"
