@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -111,6 +112,22 @@ def test_the_wheel_carries_sources_studies_and_the_licences_of_what_it_contains(
     assert "patternbench-client-resilience4j.jar" in notices
     assert "Apache License" in notices
     assert len(names) == len(set(names))
+
+
+LISTED = re.compile(r"^\s+\(([^)]+)\).*? \(([\w.-]+:[\w.-]+):", re.MULTILINE)
+"""A line of what Maven lists: a library's first licence, and its coordinates."""
+PERMISSIVE = re.compile(r"Apache|MIT|BSD|CC0|Public Domain", re.IGNORECASE)
+
+
+def test_every_jar_of_a_client_lists_libraries_with_permissive_licences(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        jars = {name: archive.read(name) for name in archive.namelist() if re.search(r"_clients/.*\.jar$", name)}
+    assert len(jars) == 2
+    for name, content in jars.items():
+        with zipfile.ZipFile(io.BytesIO(content)) as jar:
+            libraries = LISTED.findall(jar.read("META-INF/THIRD-PARTY.txt").decode())
+        assert libraries, name
+        assert [library for licence, library in libraries if not PERMISSIVE.search(licence)] == [], name
 
 
 def test_nothing_that_only_a_build_made_is_in_the_wheel(wheel: Path) -> None:
