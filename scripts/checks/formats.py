@@ -56,9 +56,23 @@ def _java(folder: str) -> Formatter:
 
 
 FORMATTERS = (
-    Formatter("ruff format", ".", "ruff format .", "ruff format --check --quiet .", "type `make setup`", True, True),
     Formatter(
-        "cargo fmt", "engine", "cargo fmt --all", "cargo fmt --all --check", "install Rust with rustup", True, True
+        "ruff format",
+        ".",
+        "ruff format .",
+        "ruff format --check --quiet .",
+        "type `make setup`",
+        held=True,
+        quick=True,
+    ),
+    Formatter(
+        "cargo fmt",
+        "engine",
+        "cargo fmt --all",
+        "cargo fmt --all --check",
+        "install Rust with rustup",
+        held=True,
+        quick=True,
     ),
     Formatter("gofmt", "filters/crdt-sidecar", "gofmt -w .", "gofmt -l .", "install Go", held=True, lists=True),
     *(_java(folder) for folder in ("clients", "agents/jvm-calls", "apps/insurance", "apps/cinema", "apps/shop")),

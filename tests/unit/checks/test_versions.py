@@ -19,9 +19,8 @@ def test_every_file_states_the_same_version() -> None:
 
 
 def test_every_pom_crate_and_package_of_ours_is_among_them() -> None:
-    files = {one.file for one in versions.stated()}
-    poms = {path.relative_to(ROOT).as_posix() for spot in versions.SPOTS for path in versions.files(spot, ROOT)}
-    assert poms == files
+    looked_at = {path.relative_to(ROOT).as_posix() for spot in versions.SPOTS for path in versions.files(spot, ROOT)}
+    assert {one.file for one in versions.stated()} == looked_at
     crates = (ROOT / "engine/crates").glob("*/Cargo.toml")
     assert all(re.search(r"^version\.workspace = true$", crate.read_text(), re.MULTILINE) for crate in crates)
 

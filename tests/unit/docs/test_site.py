@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from scripts.site import reference, screenshots, sources
 from tests.support.studies import ROOT
 
+REFERENCE = reference.pages()
 CONFIGURATION = YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 
 
@@ -37,15 +38,15 @@ def test_every_link_of_a_page_leads_somewhere() -> None:
     assert sources.gathered(ROOT).broken == []
 
 
-@pytest.mark.parametrize("name", reference.pages())
+@pytest.mark.parametrize("name", REFERENCE)
 def test_the_reference_is_up_to_date(name: str) -> None:
     path = ROOT / reference.FOLDER / name
     assert path.is_file(), "type `make contracts`"
-    assert path.read_text(encoding="utf-8") == reference.pages()[name], "type `make contracts`"
+    assert path.read_text(encoding="utf-8") == REFERENCE[name], "type `make contracts`"
 
 
 def test_the_reference_has_no_page_that_nothing_makes() -> None:
-    assert {path.name for path in (ROOT / reference.FOLDER).iterdir()} == set(reference.pages())
+    assert {path.name for path in (ROOT / reference.FOLDER).iterdir()} == set(REFERENCE)
 
 
 def test_the_site_is_built_where_it_is_put_together() -> None:
