@@ -88,7 +88,7 @@ FORMATTERS = (
         ".",
         f"{STYLUA} {LUA}",
         f"{STYLUA} --check {LUA}",
-        "type `cargo install stylua --locked --version 2.1.0 --features luajit --root .cache/tools`",
+        "type `cargo install stylua --locked --version 2.3.0 --features luajit --root .cache/tools`",
     ),
 )
 
