@@ -1,4 +1,4 @@
-"""`python -m scripts.site` puts together what the site is built from; 1 when a link leads nowhere."""
+"""`python -m scripts.site` puts together what the site is built from; ends with 1 when a link leads nowhere."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
-from scripts.checks.prose import without_code
+from scripts.checks.prose import FENCE, without_code
 from scripts.checks.versions import BUILT
 
 OURS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
@@ -23,7 +23,8 @@ LISTING = "files.md"
 """The page that lists a folder without a README; the navigation leaves it out."""
 README = "README.md"
 LINK = re.compile(r"\]\(([^()\s]+)\)")
-ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|//")
+HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//")
 """How the target of a link begins that leads elsewhere than to a file of ours."""
 
 
@@ -54,8 +55,15 @@ def links(text: str) -> Iterator[Link]:
 
 
 def led_to(page: str, target: str) -> str:
-    """The file or folder that a link of a page leads to, as a path in a checkout."""
-    return normpath(PurePosixPath(page).parent / target.partition("#")[0])
+    """The file or folder that a link of a page leads to, as a path in a checkout; the page for a heading of its own."""
+    file = target.partition("#")[0]
+    return normpath(PurePosixPath(page).parent / file) if file else page
+
+
+def anchors(text: str) -> set[str]:
+    """The headings of a page as links name them, by the rule of code hosts: `How it *works*?` is `how-it-works`."""
+    titles = [LINK.sub("", heading) for heading in HEADING.findall(FENCE.sub("", text))]
+    return {re.sub(r"[^\w\s-]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 def gathered(root: Path) -> Gathered:
@@ -74,16 +82,22 @@ def _followed(root: Path, page: str, site: Gathered) -> Iterator[str]:
     """The pages that a page leads to; files, folders and what is broken are noted."""
     for link in links((root / page).read_text(encoding="utf-8")):
         path = led_to(page, link.target)
-        if path.startswith("..") or not (root / path).exists():
+        path = f"{path}/{README}" if (root / path / README).is_file() else path
+        if not _is_there(root, path, link.target.partition("#")[2]):
             site.broken.append(f"{page}:{link.line}: {link.target} leads nowhere")
-        elif (root / path / README).is_file():
-            yield f"{path}/{README}"
         elif (root / path).is_dir():
             site.folders.add(path)
         elif path.endswith(".md"):
             yield path
         else:
             site.files.add(path)
+
+
+def _is_there(root: Path, path: str, anchor: str) -> bool:
+    """Whether there is a file or folder within a checkout, and a heading in it where one is named."""
+    if path.startswith("..") or not (root / path).exists():
+        return False
+    return not anchor or (path.endswith(".md") and anchor in anchors((root / path).read_text(encoding="utf-8")))
 
 
 def relinked(text: str, change: Callable[[str], str]) -> str:

@@ -66,14 +66,14 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / "studies/unnamed.yaml").write_text("patternbench: 1\n")
     (tmp_path / "kits/two/kit.py").write_text("")
     (tmp_path / "kits/one/README.md").write_text("# One\n\n[two](../two)\n")
-    (tmp_path / "contracts/rules.md").write_text("# Rules\n")
+    (tmp_path / "contracts/rules.md").write_text("# Rules\n\n## All `limits`, and *when*?\n")
     return tmp_path
 
 
 PAGE = """# Page
 
-A [study](../studies/a.yaml), [kits](../kits/one/) and [rules](../contracts/rules.md#limits), `[code](nowhere.md)`,
-[elsewhere](https://example.org/x), [here](#page).
+A [study](../studies/a.yaml), [kits](../kits/one/) and [rules](../contracts/rules.md#all-limits-and-when),
+`[code](nowhere.md)`, [elsewhere](https://example.org/x), [here](#page).
 
 ```
 [code](nowhere.md)
@@ -100,7 +100,9 @@ def test_a_link_to_a_folder_leads_to_its_readme_or_to_a_list_of_what_is_in_it(ch
     assert "target" not in listed
 
 
-@pytest.mark.parametrize("target", ["missing.md", "../studies/b.yaml", "../../outside.md"])
+@pytest.mark.parametrize(
+    "target", ["missing.md", "../studies/b.yaml", "../../outside.md", "#missing", "../contracts/rules.md#missing"]
+)
 def test_a_link_that_leads_nowhere_is_named_with_its_line(target: str, checkout: Path) -> None:
     (checkout / "docs/page.md").write_text(f"# Page\n\nA [link]({target}).\n")
     assert sources.gathered(checkout).broken == [f"docs/page.md:3: {target} leads nowhere"]
