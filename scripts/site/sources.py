@@ -127,7 +127,8 @@ def _to(root: Path, page: str, target: str) -> str:
     folder = root / led_to(page, target)
     if not folder.is_dir():
         return target
-    return f"{target.rstrip('/')}/{README if (folder / README).is_file() else LISTING}"
+    path, sign, anchor = target.partition("#")
+    return f"{path.rstrip('/')}/{README if (folder / README).is_file() else LISTING}{sign}{anchor}"
 
 
 def listing(root: Path, folder: str) -> str:

@@ -72,7 +72,7 @@ def checkout(tmp_path: Path) -> Path:
 
 PAGE = """# Page
 
-A [study](../studies/a.yaml), [kits](../kits/one/) and [rules](../contracts/rules.md#all-limits-and-when),
+A [study](../studies/a.yaml), [kits](../kits/one/#one) and [rules](../contracts/rules.md#all-limits-and-when),
 `[code](nowhere.md)`, [elsewhere](https://example.org/x), [here](#page).
 
 ```
@@ -93,7 +93,7 @@ def test_a_site_holds_our_pages_and_all_that_they_lead_to(checkout: Path, tmp_pa
 def test_a_link_to_a_folder_leads_to_its_readme_or_to_a_list_of_what_is_in_it(checkout: Path, tmp_path: Path) -> None:
     (checkout / "docs/page.md").write_text(PAGE)
     sources.write(checkout, tmp_path / "out")
-    assert (tmp_path / "out/docs/page.md").read_text() == PAGE.replace("kits/one/)", "kits/one/README.md)")
+    assert (tmp_path / "out/docs/page.md").read_text() == PAGE.replace("kits/one/#one)", "kits/one/README.md#one)")
     assert "[two](../two/files.md)" in (tmp_path / "out/kits/one/README.md").read_text()
     listed = (tmp_path / "out/kits/two/files.md").read_text()
     assert "- `kit.py`" in listed
