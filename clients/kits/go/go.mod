@@ -1,0 +1,3 @@
+module patternbench.dev/clients/kit
+
+go 1.26
