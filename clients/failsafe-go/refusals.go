@@ -1,0 +1,64 @@
+package main
+
+import (
+	"math"
+
+	"patternbench.dev/clients/kit"
+)
+
+// refuse says what of a policy failsafe-go cannot do exactly.
+func refuse(entry kit.Entry, problems *kit.Problems) {
+	switch policy := entry.Policy.(type) {
+	case kit.Retry:
+		problems.RetryAfter(policy)
+		problems.SpreadByShare(policy.Jitter)
+	case kit.CircuitBreaker:
+		refuseBreaker(policy, problems)
+		refuseAroundRejections(entry, problems)
+	case kit.Bulkhead:
+		problems.BoundedWaiting(policy, entry.Users)
+	case kit.TimeoutPolicy:
+		refuseAroundPauses(entry, problems)
+	}
+}
+
+func refuseBreaker(breaker kit.CircuitBreaker, problems *kit.Problems) {
+	problems.SlowCalls(breaker)
+	problems.OneHalfOpenCall(breaker, "a half-open breaker of failsafe-go decides as soon as the rest cannot change it,"+
+		" without waiting for further results")
+	if calls := breaker.Window.Calls; calls != nil {
+		problems.FailuresInARow(breaker, *calls, "failsafe-go opens at so many failures among the last calls, also"+
+			" before there are so many calls: only failures in a row are the same")
+	} else if breaker.FailureRate != math.Trunc(breaker.FailureRate) {
+		problems.Refuse("failure_rate", breaker.FailureRate, "failsafe-go rounds a rate to whole percents",
+			"a whole number from 1 to 100")
+	}
+}
+
+// refuseAroundRejections keeps a breaker from what may reject a call.
+func refuseAroundRejections(entry kit.Entry, problems *kit.Problems) {
+	for _, policy := range entry.Guarded {
+		switch policy.(type) {
+		case kit.CircuitBreaker, kit.Bulkhead:
+			problems.Refuse("", nil, "failsafe-go's breaker counts a call that was rejected further in as a success or a"+
+				" failure, where the contract's counts it as nothing",
+				"a circuit_breaker that guards nothing but retries and timeouts")
+			return
+		}
+	}
+}
+
+// refuseAroundPauses keeps a timeout from a retry that pauses.
+func refuseAroundPauses(entry kit.Entry, problems *kit.Problems) {
+	for _, policy := range entry.Guarded {
+		if retry, ok := policy.(kit.Retry); ok && !neverPauses(retry) {
+			problems.Refuse("", nil, "failsafe-go begins a pause that a timeout around it will end, where the contract ends"+
+				" the call at once", "a timeout within the retry, or a retry with a fixed delay of 0")
+			return
+		}
+	}
+}
+
+func neverPauses(retry kit.Retry) bool {
+	return retry.MaxAttempts == 1 || retry.Backoff.Fixed != nil && retry.Backoff.Fixed.DelayUs == 0
+}
