@@ -95,12 +95,12 @@ func TestJitterSpreadsADelayByAShareToEitherSide(t *testing.T) {
 			{Fixed: &kit.Fixed{DelayUs: 40_000}},
 			{Linear: &kit.Linear{InitialUs: 40_000}},
 		} {
-			policy := kit.Retry{MaxAttempts: 1001, Backoff: backoff, Jitter: kit.Jitter{Kind: "share", Share: 0.5}}
+			policy := kit.Retry{MaxAttempts: 2001, Backoff: backoff, Jitter: kit.Jitter{Kind: "share", Share: 0.5}}
 			least, most := int64(60_000), int64(20_000)
 			for _, delay := range kittest.Delays(t, adapter{}.Guard(policy)) {
 				least, most = min(least, delay), max(most, delay)
 			}
-			// Of a thousand delays, the chance that none lies within 2 % of an end is below one in a billion.
+			// Of two thousand delays, the chance that none lies within 2 % of an end is below one in a billion.
 			if least < 20_000 || least > 20_800 || most < 59_200 || most > 60_000 {
 				t.Errorf("delays from %d to %d us, want from 20000 to 60000", least, most)
 			}
