@@ -20,7 +20,9 @@ internal sealed class PollyAdapter : IAdapter
 
     public Guard Guard(IPolicy policy, TimeProvider time, Func<double> random)
     {
-        var pipeline = LibraryConfig.PipelineOf(policy, time, random);
+        // The library keeps the token sources of its timeouts with the system's clock only, and those need no other.
+        var clock = policy is TimeoutPolicy ? TimeProvider.System : time;
+        var pipeline = LibraryConfig.PipelineOf(policy, clock, random);
         return (guarded, ended) => ThroughAsync(pipeline, guarded, ended);
     }
 
