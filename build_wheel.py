@@ -16,6 +16,7 @@ GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 OLDEST_GLIBC = 17
 CARRIES = re.compile(r"^carries: \[(.*)\]$", re.MULTILINE)
 """The field of a `client.yaml`; no YAML library is there where wheels are built."""
+KIT_SOURCES = {".py", ".js", ".json", ".go", ".mod", ".cs", ".csproj", ".props"}
 
 
 class NativeParts(BuildHookInterface):
@@ -60,10 +61,14 @@ def client_files(clients: Path) -> Iterator[Path]:
         for patterns in CARRIES.findall(description.read_text(encoding="utf-8")):
             for pattern in patterns.split(", "):
                 yield from sorted(description.parent.glob(pattern))
-    for kit in ("python", "node"):
-        yield from sorted(
-            file for file in (clients / "kits" / kit).rglob("*.*") if file.suffix in {".py", ".js", ".json"}
-        )
+    for kit in ("python", "node", "go", "dotnet"):
+        folder = clients / "kits" / kit
+        yield from sorted(file for file in folder.rglob("*.*") if _is_source(file.relative_to(folder)))
+
+
+def _is_source(file: Path) -> bool:
+    """Whether a file of a kit is one that clients are run or built from."""
+    return file.suffix in KIT_SOURCES and not {"bin", "obj"} & set(file.parts)
 
 
 def platform_tag(binary: Path) -> str:

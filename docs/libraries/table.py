@@ -48,7 +48,7 @@ def _read(file: Path) -> Measured:
 
 
 def tables(clients: list[Measured]) -> str:
-    """A column for each client, a row for each rule of a pattern, and why a library refuses."""
+    """A column for each client, a row for each rule of a pattern; who is not measured yet, and why one refuses."""
     names = [f"[{one.client}](../clients/{one.client}/client.yaml)" for one in clients]
     versions = row("", [f"{one.library}<br>{one.language}" for one in clients])
     lines = [row("rule", names), row("---", ["---"] * len(clients)), versions]
@@ -57,7 +57,14 @@ def tables(clients: list[Measured]) -> str:
         if rule.needs != "baseline":
             lines.append(row(rule.name, [cell(one, rule.name, reasons) for one in clients]))
     told = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
-    return "\n".join([*lines, "", "Why a library refuses:", "", *told])
+    return "\n".join([*lines, "", *_unmeasured(clients), "Why a library refuses:", "", *told])
+
+
+def _unmeasured(clients: list[Measured]) -> list[str]:
+    """A paragraph that names the clients of which nothing has been found yet; nothing where there is none."""
+    names = [name for name in registry.names() if name not in {one.client for one in clients}]
+    links = ", ".join(f"[{name}](../clients/{name}/client.yaml)" for name in names)
+    return [f"Not measured yet: {links}.", ""] if names else []
 
 
 def row(first: str, cells: list[str]) -> str:

@@ -79,6 +79,12 @@ def of_unittest(text: str) -> list[Case]:
     return [Case(name, _of_word(word), word.removeprefix("skipped").strip()) for _, name, word in lines]
 
 
+def of_dotnet(text: str) -> list[Case]:
+    """Cases of `dotnet test` with its console logger, one per line; what it says of failures follows the line."""
+    lines = re.findall(r"^\s*(Passed|Failed|Skipped) (.+?)(?: \[[^\]]*\])?$", text, re.M)
+    return [Case(name, word.lower()) for word, name in lines]
+
+
 def _of_word(word: str) -> str:
     return PASSED if word == "ok" else SKIPPED if word.startswith("skipped") else FAILED
 

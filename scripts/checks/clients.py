@@ -12,7 +12,7 @@ from pathlib import Path
 from patternbench.drivers import registry
 
 BUILT, READY, LACKING, FAILED = "built", "ready", "lacking", "failed"
-MADE = {"target", ".venv", "node_modules", "__pycache__", "bin"}
+MADE = {"target", ".venv", "node_modules", "__pycache__", "bin", "obj"}
 """Folders that builds and tests fill; they hold no sources."""
 
 
@@ -59,7 +59,7 @@ def _client(name: str, file: registry.ClientFile) -> Client:
 def _sources(name: str, file: registry.ClientFile) -> Iterator[Path]:
     """What a client is built from: where its sources run as they are, the lock file of what they need alone."""
     here = registry.FOLDER / name
-    if file.sources_travel:
+    if file.sources_run:
         yield from (here / carried for carried in file.carries if "lock" in carried)
     else:
         yield from (here, registry.FOLDER / "kits" / file.kit, registry.FOLDER / "pom.xml")

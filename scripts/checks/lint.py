@@ -17,6 +17,9 @@ SLOW = (
     Step("luacheck, filter", "filters/nginx-ratelimit", "luacheck --quiet ."),
     Step("luacheck, bundling filter", "filters/nginx-bundle", "luacheck --quiet ."),
     Step("luacheck, simulator", "filters/simulator", "luacheck --quiet ."),
-    Step("go vet", "filters/crdt-sidecar", "go vet ./..."),
+    Step("go vet, sidecar", "filters/crdt-sidecar", "go vet ./..."),
+    Step("go vet, kit", "clients/kits/go", "go vet ./..."),
+    Step("go vet, failsafe-go", "clients/failsafe-go", "go vet ./..."),
+    Step("go vet, gobreaker", "clients/gobreaker", "go vet ./..."),
     *formats.held(quick=False),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,15 +56,20 @@ def cargo(*packages: str) -> Callable[[list[str]], Read]:
     return start
 
 
-def go(*packages: str) -> Callable[[list[str]], Read]:
-    """Start `go test` for some packages."""
+def go(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
+    """Start a command of `go test`, which tells in JSON."""
 
     def start(only: list[str]) -> Read:
         names = ["-run", f"^({'|'.join(only)})$"] if only else []
-        code, text = run(["go", "test", "-json", *names, *packages], "filters/crdt-sidecar", show=silent)
+        code, text = run([*command, *names], folder, show=silent)
         return _shown(cases.of_go(text)), code
 
     return start
+
+
+def sidecar(*packages: str) -> Callable[[list[str]], Read]:
+    """Start `go test` for some packages of the sidecar."""
+    return go("filters/crdt-sidecar", ("go", "test", "-json", *packages))
 
 
 def busted(folder: str) -> Callable[[list[str]], Read]:
@@ -113,7 +119,17 @@ def node(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
     return start
 
 
-OF_LANGUAGE = {"Java": maven, "Python": unittest, "JavaScript": node}
+def dotnet(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
+    """Start the tests of a client in C#."""
+
+    def start(_: list[str]) -> Read:
+        code, text = run([*command], folder)
+        return cases.of_dotnet(text), code
+
+    return start
+
+
+OF_LANGUAGE = {"Java": maven, "Python": unittest, "JavaScript": node, "Go": go, "C#": dotnet}
 """How the tests of a client are started and read, by the language that its `client.yaml` says."""
 
 
@@ -126,7 +142,20 @@ def of_clients() -> Iterator[Suite]:
         if command:
             names.setdefault((file.language, command), []).append(name)
     for (language, command), clients in names.items():
-        yield Suite(f"clients {', '.join(clients)}", OF_LANGUAGE[language]("clients", command), again=True)
+        how = registry.described(clients[0]).how
+        yield Suite(f"clients {', '.join(clients)}", of_client(language, command, how), again=True)
+
+
+def of_client(language: str, command: Sequence[str], how: str) -> Callable[[list[str]], Read]:
+    """Start a client's tests; where their tool is missing, a skipped test says ``how`` to get it."""
+    tests = OF_LANGUAGE[language]("clients", command)
+
+    def start(only: list[str]) -> Read:
+        if shutil.which(command[0]) is None:
+            return [Case(f"{command[0]} is not installed", cases.SKIPPED, how)], 0
+        return tests(only)
+
+    return start
 
 
 def _no_cargo_chatter(line: str) -> str:
@@ -158,8 +187,8 @@ ALL = (
     Suite("busted, filter", busted("filters/nginx-ratelimit")),
     Suite("busted, bundling filter", busted("filters/nginx-bundle")),
     Suite("busted, simulator", busted("filters/simulator")),
-    Suite("go test, pure", go(*(f"./internal/{name}" for name in PURE_GO))),
-    Suite("go test, real parts", go(".", "./internal/gossip", "./internal/resp"), again=True),
+    Suite("go test, pure", sidecar(*(f"./internal/{name}" for name in PURE_GO))),
+    Suite("go test, real parts", sidecar(".", "./internal/gossip", "./internal/resp"), again=True),
     Suite("pytest, unit", pytest("-n", "2", "tests/unit")),
     # Real parts mostly wait, so two files run at a time.
     Suite(

@@ -52,6 +52,11 @@ class ClientFile(Model):
         """Whether a wheel carries what it is built from, and not what was built."""
         return bool(self.carries) and not any(self.needs.endswith(f"/{file}") for file in self.carries)
 
+    @property
+    def sources_run(self) -> bool:
+        """Whether its sources run as they are, and what is built is only what they need."""
+        return self.sources_travel and self.needs not in self.command
+
 
 @dataclass(frozen=True)
 class ClientSpec:
@@ -140,10 +145,12 @@ def _ours(name: str) -> ClientSpec:
     file, marks = described(name), marks_of(name)
     command = tuple(filled(word, marks) for word in file.command)
     file_needed = filled(file.needs, marks)
-    install = (tuple(filled(word, marks) for word in file.build),) if file.sources_travel else ()
-    needs = {need.name: need for need in (_program(command[0], file.how), _file(file_needed, _how(file), install))}
-    if command[0].startswith(marks["${here}"]):  # what is built brings its program along
-        needs.pop(Path(command[0]).name)
+    build = tuple(filled(word, marks) for word in file.build)
+    install = (build,) if file.sources_travel and shutil.which(build[0]) else ()
+    built = _file(file_needed, _how(file, bool(install)), install)
+    # What is built brings its program along.
+    program: tuple[Need, ...] = () if command[0].startswith(marks["${here}"]) else (_program(command[0], file.how),)
+    needs = {need.name: need for need in (*program, built)}
     return ClientSpec(
         name=name,
         command=command,
@@ -154,11 +161,14 @@ def _ours(name: str) -> ClientSpec:
     )
 
 
-def _how(file: ClientFile) -> str:
+def _how(file: ClientFile, can_be_installed: bool) -> str:
     """What to type when a client is not built: from a wheel, what is built where it runs is installed."""
     if not shipped.from_wheel():
         return file.how
-    return "type `patternbench doctor --install`" if file.sources_travel else shipped.how_to_build("clients")
+    if not file.sources_travel:
+        return shipped.how_to_build("clients")
+    tool = "" if can_be_installed else f"install `{file.build[0]}`, then "
+    return f"{tool}type `patternbench doctor --install`"
 
 
 def marks_of(name: str) -> dict[str, str]:

@@ -12,8 +12,6 @@ from tests.support.studies import ROOT
 
 from patternbench.cli.main import VERBS
 
-RESILIENCEBENCH = ROOT / "tests/data/resiliencebench/listing-4.json"
-
 
 def refused(*arguments: str, **env: str) -> str:
     """What the command says of a mistake; asserts that it is refused well."""
@@ -50,9 +48,10 @@ def test_problems_come_as_json_too(tmp_path: Path) -> None:
     assert (problem["line"], problem["path"], problem["value"]) == (9, "workload.closed.users", "-1")
 
 
-def test_a_client_that_is_not_there_is_an_error_before_anything_starts(tmp_path: Path) -> None:
-    said = refused("run", str(RESILIENCEBENCH), "--out", str(tmp_path / "run"))
-    assert "there is no client `polly`" in said
+def test_a_client_that_is_not_there_is_an_error_before_anything_starts(tmp_path: Path, tiny: Path) -> None:
+    tiny.write_text(tiny.read_text() + "  - {client: hystrix, baseline: {}}\n")
+    said = refused("run", str(tiny), "--out", str(tmp_path / "run"))
+    assert "there is no client `hystrix`" in said
     assert "--skip-unavailable" in said
     assert not (tmp_path / "run").exists()
 
@@ -63,13 +62,13 @@ def test_a_misspelt_client_is_put_right(tmp_path: Path, tiny: Path) -> None:
 
 
 def test_skipping_what_is_unavailable_runs_the_rest_and_the_report_says_so(tmp_path: Path, tiny: Path) -> None:
-    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 1") + "  - {client: polly, baseline: {}}\n")
+    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 1") + "  - {client: hystrix, baseline: {}}\n")
     done = patternbench("run", str(tiny), "--out", str(tmp_path / "run"), "--skip-unavailable", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["scenarios"] == 8
-    assert "polly" in told["left_out"]
-    assert "client polly" in (tmp_path / "run" / "report.html").read_text()
+    assert "hystrix" in told["left_out"]
+    assert "client hystrix" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_breaker_that_contradicts_itself_is_refused_at_its_line_before_any_client_is_asked(

@@ -73,6 +73,73 @@ Ran 3 tests in 0.001s
     ]
 
 
+def test_the_tests_of_a_client_in_c_sharp_are_read_line_by_line() -> None:
+    text = """[xUnit.net 00:00:00.51]     Kit.RowsTest.B [FAIL]
+  Passed Kit.RowsTest.A [12 ms]
+  Failed Kit.RowsTest.B [< 1 ms]
+  Skipped Kit.RowsTest.C(name: "fixed [20 ms]")
+Test Run Failed.
+Total tests: 3
+     Passed: 1
+     Failed: 1
+"""
+    outcomes = [(case.name, case.outcome) for case in cases.of_dotnet(text)]
+    assert outcomes == [
+        ("Kit.RowsTest.A", cases.PASSED),
+        ("Kit.RowsTest.B", cases.FAILED),
+        ('Kit.RowsTest.C(name: "fixed [20 ms]")', cases.SKIPPED),
+    ]
+
+
+def test_a_tool_that_is_missing_is_a_skipped_test_that_says_what_to_install() -> None:
+    start = suites.of_client("C#", ("no-such-tool", "test"), "install the SDK")
+    (case,), code = start([])
+    assert (case.name, case.outcome, case.why, code) == (
+        "no-such-tool is not installed",
+        cases.SKIPPED,
+        "install the SDK",
+        0,
+    )
+
+
+COMPILED = """\
+about: one
+language: Go
+kit: go
+strategies: [baseline]
+build: [go, build]
+test: [go, test]
+carries: [main.go, go.sum]
+command: ["${here}/bin/one", --port, "0"]
+needs: "${here}/bin/one"
+how: type it
+"""
+
+
+def test_a_client_that_is_compiled_where_it_runs_is_built_again_when_a_source_of_it_or_of_its_kit_is_newer(
+    tmp_path: Path,
+) -> None:
+    for name in ("one/main.go", "one/bin/one", "kits/go/rows.go"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "one" / "client.yaml").write_text(COMPILED)
+    for source in ("one/main.go", "kits/go/rows.go"):
+        (one,) = clients.clients(["one"])
+        now = max(path.stat().st_mtime for path in tmp_path.rglob("*")) + 10
+        os.utime(one.needed, (now, now))
+        assert one.fresh
+        os.utime(tmp_path / source, (now + 10, now + 10))
+        assert not one.fresh, source
+
+
+def test_a_wheel_carries_the_sources_of_a_kit_and_nothing_that_a_build_made(tmp_path: Path) -> None:
+    for name in ("go/go.mod", "go/rows.go", "dotnet/src/Kit.csproj", "dotnet/src/obj/a.json", "dotnet/src/bin/b.json"):
+        (tmp_path / "kits" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "kits" / name).write_text("")
+    carried = [file.name for file in build_wheel.client_files(tmp_path)]
+    assert carried == ["go.mod", "rows.go", "Kit.csproj"]
+
+
 CLIENTS = Path(__file__).parents[3] / "clients"
 
 

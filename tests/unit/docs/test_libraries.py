@@ -11,6 +11,9 @@ import pytest
 
 from patternbench.drivers import registry
 
+UNMEASURED = {"polly": "Polly"}
+"""The clients that cannot be measured where patternbench is developed, which has no .NET, and their libraries."""
+
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "libraries.md"
 
@@ -29,9 +32,9 @@ def test_the_tables_of_the_page_are_made_from_the_committed_findings(table: Modu
     assert table.replaced(page) == page, "run .venv/bin/python docs/libraries/table.py --write"
 
 
-def test_every_client_has_findings_for_every_rule_and_breaks_none(table: ModuleType) -> None:
+def test_every_client_that_can_be_measured_has_findings_for_every_rule_and_breaks_none(table: ModuleType) -> None:
     measured = {one.client: one.verdicts for one in table.measured()}
-    assert set(measured) == set(registry.names())
+    assert {*measured, *UNMEASURED} == set(registry.names())
     for client, verdicts in measured.items():
         assert set(verdicts) == {rule.name for rule in table.RULES}, client
         assert {status for status, _ in verdicts.values()} <= {"passed", "not applicable"}, client
@@ -49,4 +52,16 @@ def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it(table: Modul
 def test_the_table_of_differences_has_a_column_for_each_library(table: ModuleType) -> None:
     (head,) = re.findall(r"^\| \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     libraries = {one.library.rpartition(" ")[0] for one in table.measured() if one.client != "native"}
-    assert set(head.split(" | ")) == libraries
+    assert set(head.split(" | ")) == libraries | {*UNMEASURED.values()}
+
+
+def test_a_client_that_has_not_been_measured_is_named_as_that(table: ModuleType) -> None:
+    assert "Not measured yet: [" not in table.tables(_with_verdicts(table, registry.names()))
+    (told,) = re.findall(r"^Not measured yet: .*$", table.tables(_with_verdicts(table, ["native"])), re.MULTILINE)
+    assert "[polly](../clients/polly/client.yaml)" in told
+    assert "[native]" not in told
+
+
+def _with_verdicts(table: ModuleType, names: list[str]) -> list[object]:
+    verdicts = {rule.name: ("passed", "") for rule in table.RULES}
+    return [table.Measured(name, "A 1", "Go 1", verdicts) for name in names]

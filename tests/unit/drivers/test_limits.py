@@ -109,7 +109,7 @@ def test_every_limit_of_a_client_names_a_field_that_a_strategy_can_have(client: 
 
 
 def test_a_client_that_cannot_be_had_has_no_known_limits() -> None:
-    assert registry.limits_of("polly", {}) == ()
+    assert registry.limits_of("hystrix", {}) == ()
 
 
 def test_a_client_that_is_built_where_it_runs_is_installed_by_the_tool_of_a_wheel(
@@ -125,3 +125,18 @@ def test_a_client_that_is_built_where_it_runs_is_installed_by_the_tool_of_a_whee
     (need,) = spec.needs
     assert (need.present, need.how) == (None, "type `patternbench doctor --install`")
     assert need.install == ((sys.executable, f"{tmp_path}/kits/python/install.py", f"{tmp_path}/one"),)
+
+
+def test_a_client_whose_build_tool_is_missing_says_so_and_leaves_the_other_clients_to_be_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "one").mkdir()
+    text = (registry.FOLDER / "failsafe-go" / "client.yaml").read_text()
+    (tmp_path / "one" / "client.yaml").write_text(text.replace("build: [go,", "build: [no-such-tool,"))
+    monkeypatch.setattr(registry, "FOLDER", tmp_path)
+    monkeypatch.setattr(shipped, "from_wheel", lambda: True)
+    spec = registry.find("one", {})
+    assert not isinstance(spec, Problem)
+    (need,) = spec.needs
+    assert need.how == "install `no-such-tool`, then type `patternbench doctor --install`"
+    assert need.install == ()
