@@ -12,7 +12,7 @@ import pytest
 from patternbench.drivers import registry
 
 UNMEASURED = {"polly": "Polly"}
-"""The clients that cannot be measured where patternbench is developed, which has no .NET, and their libraries."""
+"""The clients that have not been built yet, and their libraries."""
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "libraries.md"
