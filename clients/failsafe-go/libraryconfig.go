@@ -44,7 +44,9 @@ func delays(builder retrypolicy.Builder[kit.Outcome], backoff kit.Backoff) retry
 
 // breakerOf is a circuit breaker of failsafe-go with every parameter set. An error is that of a call whose time a
 // policy further out has ended, which is a failure.
-func breakerOf(builder circuitbreaker.Builder[kit.Outcome], breaker kit.CircuitBreaker) circuitbreaker.Builder[kit.Outcome] {
+func breakerOf(
+	builder circuitbreaker.Builder[kit.Outcome], breaker kit.CircuitBreaker,
+) circuitbreaker.Builder[kit.Outcome] {
 	builder.
 		HandleIf(func(outcome kit.Outcome, err error) bool { return err != nil || !outcome.IsSuccess() }).
 		WithDelay(kit.Micros(breaker.OpenForUs)).

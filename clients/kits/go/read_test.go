@@ -76,7 +76,8 @@ func TestARetryTriesAgainWhatItNames(t *testing.T) {
 }
 
 func TestWhatTheLibraryLacksIsRefusedWhereItStands(t *testing.T) {
-	hedge, late := `{"hedge": {"delay_us": 1, "max_attempts": 2}}`, strings.Replace(fixed, `"none"`, `"none", "retry_after_max_us": 1`, 1)
+	hedge := `{"hedge": {"delay_us": 1, "max_attempts": 2}}`
+	late := strings.Replace(fixed, `"none"`, `"none", "retry_after_max_us": 1`, 1)
 	strategy := `{"stack": [` + hedge + `, {"retry": ` + late + `}, ` + hedge + `]}`
 	problems := Check([]byte(roundOf(strategy)), plain{})
 	expectEqual(t, paths(problems), []string{
