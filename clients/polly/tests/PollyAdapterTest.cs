@@ -191,7 +191,7 @@ public sealed class PollyAdapterTest
     public static TheoryData<string, string[]> Refusals()
     {
         static string Retry(string backoff, string jitter, int attempts = 2) =>
-            $$"""{"retry": {"max_attempts": {{attempts}}, "backoff": {{backoff}}, "jitter": {{jitter}}}}""";
+            $$"""{"retry": {"max_attempts": {{attempts}}, "backoff": {{backoff}}, "jitter": {{jitter}} } }""";
         const string Fixed = """{"fixed": {"delay_us": 1000}}""";
         const string Linear = """{"linear": {"initial_us": 1000, "increment_us": 1000, "max_us": null}}""";
         const string Grown = """{"exponential": {"initial_us": 1000, "multiplier": 2, "max_us": null}}""";

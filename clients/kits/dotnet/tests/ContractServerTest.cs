@@ -51,7 +51,7 @@ public sealed class ContractServerTest : IAsyncLifetime
     public async Task AnAttemptThatAPolicyEndsIsATimeout()
     {
         using var target = new ScriptedTarget(ScriptedTarget.Hangs, 200);
-        var stack = $$"""{"stack": [{"retry": {{Rounds.Fixed}}}, {"timeout": {"after_us": 20000}}]}""";
+        var stack = $$"""{"stack": [{"retry": {{Rounds.Fixed}}}, {"timeout": {"after_us": 20000} }]}""";
         Assert.Equal(["0.1 timeout", "0.2 200"], await RowsAsync(target, stack, ("users", 1)));
     }
 

@@ -85,7 +85,7 @@ public static class Rounds
     public static string Breaker(string scope) =>
         $$"""
         {"circuit_breaker": {"failure_rate": 100, "slow_call": null, "window": {"calls": 2}, "minimum_calls": 2,
-         "open_for_us": 20000, "half_open_calls": 1, "scope": "{{scope}}"}}
+         "open_for_us": 20000, "half_open_calls": 1, "scope": "{{scope}}"} }
         """;
 
     /// <summary>The paths at which an adapter refuses a round.</summary>
