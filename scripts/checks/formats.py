@@ -18,6 +18,7 @@ MAVEN = "mvn -q -B --no-transfer-progress"
 PRETTIER = "scripts/formatters/node_modules/.bin/prettier"
 SCRIPTS = "clients/**/*.js src/patternbench/report/templates/*.{js,css} apps/**/static/*.css"
 STYLUA = ".cache/tools/bin/stylua"
+GO = "filters/crdt-sidecar clients/kits/go clients/failsafe-go clients/gobreaker"
 LUA = "filters/nginx-ratelimit filters/nginx-bundle filters/simulator"
 
 
@@ -74,7 +75,7 @@ FORMATTERS = (
         held=True,
         quick=True,
     ),
-    Formatter("gofmt", "filters/crdt-sidecar", "gofmt -w .", "gofmt -l .", "install Go", held=True, lists=True),
+    Formatter("gofmt", ".", f"gofmt -w {GO}", f"gofmt -l {GO}", "install Go", held=True, lists=True),
     *(_java(folder) for folder in ("clients", "agents/jvm-calls", "apps/insurance", "apps/cinema", "apps/shop")),
     Formatter(
         "prettier",
