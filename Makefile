@@ -62,7 +62,7 @@ advisories: setup $(VENV)/.stamp-dev ## ask what is known today against all that
 	scripts/test advisories
 
 clean: ## remove what was built (not what was measured)
-	rm -rf $(VENV) site target engine/target clients/*/target clients/kits/*/target clients/*/.venv clients/*/node_modules clients/*/bin clients/*/*/bin clients/*/*/obj clients/kits/*/*/bin clients/kits/*/*/obj agents/*/target apps/*/target apps/*/*/target
+	rm -rf $(VENV) site target engine/target clients/target clients/*/target clients/kits/*/target clients/*/.venv clients/*/node_modules clients/*/bin clients/*/*/bin clients/*/*/obj clients/kits/*/*/bin clients/kits/*/*/obj agents/*/target apps/*/target apps/*/*/target
 
 $(VENV)/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -1,4 +1,4 @@
-"""Writes the licences of all third-party code inside the engine's binary and the clients' jars.
+"""Writes the licences of all third-party code inside the engine's binary and the clients' binaries and jars.
 
 Python packages that patternbench depends on are installed next to it with licences of their own; the rate limiter's
 sidecar travels as source and is built where it runs. Neither is listed.
@@ -25,10 +25,17 @@ LINE = "=" * 100
 
 def notices(root: Path) -> str:
     """The whole text: one entry per crate and per Java library, with the texts that they bring."""
-    entries = [*_crates(root / "engine"), *_jars(root)]
+    entries = [*_crates(root / "engine", "patternbench-engine"), *_of_clients(root / "clients"), *_jars(root)]
     listed = "\n".join(f"  {name}  ({licence})" for name, licence, _ in entries)
     body = "\n".join(f"{LINE}\n{', '.join(names)}\n{LINE}\n{text}\n" for text, names in _by_text(entries).items())
     return f"Third-party code in patternbench's native parts\n\n{listed}\n\n{body}"
+
+
+def _of_clients(clients: Path) -> Iterator[Entry]:
+    """Every crate that is linked into the clients in Rust that were built."""
+    built = [path.name for path in clients.glob("*/bin/patternbench-client-*") if (clients / "Cargo.lock").is_file()]
+    if built:
+        yield from _crates(clients, *built)
 
 
 def _by_text(entries: list[Entry]) -> dict[str, list[str]]:
@@ -40,11 +47,11 @@ def _by_text(entries: list[Entry]) -> dict[str, list[str]]:
     return found
 
 
-def _crates(workspace: Path) -> Iterator[Entry]:
-    """Every crate that is linked into the engine: its name, its licence, its licence texts."""
+def _crates(workspace: Path, *binaries: str) -> Iterator[Entry]:
+    """Every crate that is linked into binaries of a workspace: its name, its licence, its licence texts."""
     metadata = _metadata(workspace)
     packages = {package["id"]: package for package in metadata["packages"]}
-    linked = _linked(metadata, next(p["id"] for p in metadata["packages"] if p["name"] == "patternbench-engine"))
+    linked = _linked(metadata, [p["id"] for p in metadata["packages"] if p["name"] in binaries])
     for package in sorted((packages[one] for one in linked), key=lambda each: str(each["name"])):
         if package["source"]:
             texts = _texts(Path(package["manifest_path"]).parent)
@@ -66,10 +73,10 @@ def _host() -> str:
     return next(line.removeprefix("host: ") for line in told.splitlines() if line.startswith("host: "))
 
 
-def _linked(metadata: dict[str, Any], start: str) -> set[str]:
-    """What is reached from a package over its normal dependencies; what only builds or tests it is not inside."""
+def _linked(metadata: dict[str, Any], starts: list[str]) -> set[str]:
+    """What is reached from packages over normal dependencies; what only builds or tests them is not inside."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    seen, todo = set(), [start]
+    seen, todo = set(), [*starts]
     while todo:
         one = todo.pop()
         if one in seen:

@@ -62,7 +62,8 @@ def _sources(name: str, file: registry.ClientFile) -> Iterator[Path]:
     if file.sources_run:
         yield from (here / carried for carried in file.carries if "lock" in carried)
     else:
-        yield from (here, registry.FOLDER / "kits" / file.kit, registry.FOLDER / "pom.xml")
+        yield from (here, registry.FOLDER / "kits" / file.kit)
+        yield from (path for path in registry.FOLDER.iterdir() if path.is_file())  # what the clients of a tool share
 
 
 def build(client: Client) -> str:

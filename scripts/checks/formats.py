@@ -75,6 +75,15 @@ FORMATTERS = (
         held=True,
         quick=True,
     ),
+    Formatter(
+        "cargo fmt, clients",
+        "clients",
+        "cargo fmt --all",
+        "cargo fmt --all --check",
+        "install Rust with rustup",
+        held=True,
+        quick=True,
+    ),
     Formatter("gofmt", ".", f"gofmt -w {GO}", f"gofmt -l {GO}", "install Go", held=True, lists=True),
     *(_java(folder) for folder in ("clients", "agents/jvm-calls", "apps/insurance", "apps/cinema", "apps/shop")),
     Formatter(

@@ -14,6 +14,7 @@ QUICK = (
 )
 SLOW = (
     Step("clippy", "engine", "cargo clippy --locked --all-targets --jobs 2 --quiet -- -D warnings"),
+    Step("clippy, clients", "clients", "cargo clippy --locked --all-targets --jobs 2 --quiet -- -D warnings"),
     Step("luacheck, filter", "filters/nginx-ratelimit", "luacheck --quiet ."),
     Step("luacheck, bundling filter", "filters/nginx-bundle", "luacheck --quiet ."),
     Step("luacheck, simulator", "filters/simulator", "luacheck --quiet ."),

@@ -47,10 +47,15 @@ def pytest(*options: str) -> Callable[[list[str]], Read]:
 def cargo(*packages: str) -> Callable[[list[str]], Read]:
     """Start `cargo test` for some packages."""
 
+    return cargo_tests("engine", ["cargo", "test", "--locked", "--jobs", "2", "--no-fail-fast", *packages])
+
+
+def cargo_tests(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
+    """Start a command of `cargo test` in a folder."""
+
     def start(only: list[str]) -> Read:
         names = ["--", "--exact", *only] if only else []
-        command = ["cargo", "test", "--locked", "--jobs", "2", "--no-fail-fast", *packages, *names]
-        code, text = run(command, "engine", show=_no_cargo_chatter)
+        code, text = run([*command, *names], folder, show=_no_cargo_chatter)
         return cases.of_cargo(text), code
 
     return start
@@ -129,7 +134,14 @@ def dotnet(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
     return start
 
 
-OF_LANGUAGE = {"Java": maven, "Python": unittest, "JavaScript": node, "Go": go, "C#": dotnet}
+OF_LANGUAGE = {
+    "Java": maven,
+    "Python": unittest,
+    "JavaScript": node,
+    "Go": go,
+    "C#": dotnet,
+    "Rust": cargo_tests,
+}
 """How the tests of a client are started and read, by the language that its `client.yaml` says."""
 
 

@@ -85,6 +85,7 @@ def test_a_librarys_client_refuses_all_that_its_description_says_that_it_refuses
         {"retry": {**retry, "backoff": {"linear": {"initial_us": 1, "increment_us": 1, "max_us": 1}}}},
         {"retry": {**retry, "backoff": {"exponential": {"initial_us": 1, "multiplier": 2, "max_us": 1}}}},
         {"retry": {**retry, "jitter": "equal", "backoff": {"fixed": {"delay_us": 1000}}}},
+        {"retry": {**retry, "jitter": "full", "backoff": {"fixed": {"delay_us": 1000}}}},
         {"circuit_breaker": {**breaker, "window": {"time_us": 1}, "open_for_us": 1}},
     ]
     able = [one for one in strategies if {*one} & {*registry.described(library_client.name).strategies}]

@@ -1,0 +1,26 @@
+//! What every client in Rust shares: the contract's server, rounds, users and rows, on one thread of tokio.
+
+mod adapter;
+mod connection;
+mod outcome;
+mod refusals;
+mod round;
+mod rows;
+mod running;
+mod seeds;
+mod serve;
+mod server;
+mod target;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod user;
+
+pub use adapter::{Adapter, Answer, Description, Entry, Guard, Guarded};
+pub use outcome::Outcome;
+pub use refusals::{Problem, Problems, problems};
+pub use round::{
+    After, Backoff, Bulkhead, CircuitBreaker, Failure, Hedge, Jitter, Policy, RateLimit, Request, Retry, RetryBudget,
+    Round, Scope, SlowCall, Spread, Strategy, Window,
+};
+pub use seeds::Seeds;
+pub use serve::serve;
