@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 import stamina
 import stamina.instrumentation
-from patternbench_client import Attempt, Call, Description, Outcome, Refusal, Retry, is_success, serve
+from patternbench_client import (
+    Description,
+    Entry,
+    Guard,
+    Guarded,
+    Outcome,
+    Policy,
+    Refusal,
+    Retry,
+    lacking,
+    retry_after,
+    serve,
+)
 
 LONGEST_S = 1e9
 """What stamina takes for no longest delay."""
@@ -23,33 +35,44 @@ class Failed(Exception):  # noqa: N818 - stamina retries on exceptions only
 class StaminaAdapter:
     """stamina has a retry alone: exponential, and a random time of one length on top of each delay."""
 
-    description = Description("stamina", "stamina", "stamina", ("baseline", "retry"))
+    description = Description("stamina", "stamina", ("stamina",), ("baseline", "retry", "stack"))
 
-    def refused(self, retry: Retry) -> Iterator[Refusal]:
-        """Delays that are not exponential, and spreads that grow with the delay."""
+    def refused(self, entry: Entry) -> Iterator[Refusal]:
+        """Every policy but a retry, delays that are not exponential, and spreads that grow with the delay."""
+        retry = entry.policy
+        if not isinstance(retry, Retry):
+            yield lacking("retry")
+            return
+        yield from retry_after(retry)
         if retry.backoff.kind == "linear":
-            yield Refusal("strategy.retry.backoff.linear", None, "stamina has none", "fixed or exponential")
+            yield Refusal("backoff.linear", None, "stamina has none", "fixed or exponential")
         elif retry.backoff.kind == "exponential" and retry.jitter != "none":
             message = "stamina adds a random time of one length to every delay, however long that is"
-            yield Refusal("strategy.retry.jitter", retry.jitter, message, "none, or a fixed back-off")
+            yield Refusal("jitter", retry.jitter, message, "none, or a fixed back-off")
 
-    def retrying(self, retry: Retry, attempt: Attempt) -> Call:
-        """The attempt as a caller of stamina's makes it; a call ends with the outcome of its last attempt."""
-        caller = stamina.AsyncRetryingCaller(**library_config(retry)).on(Failed)
+    def guard(self, policy: Policy) -> Guard:
+        """The retry; every other policy was refused."""
+        assert isinstance(policy, Retry)
+        return lambda guarded: retrying(policy, guarded)
 
-        async def tried() -> Outcome:
-            outcome = await attempt()
-            if not is_success(outcome):
-                raise Failed(outcome)
-            return outcome
 
-        async def call() -> Outcome:
-            try:
-                return await caller(tried)
-            except Failed as last:
-                return last.outcome
+def retrying(retry: Retry, guarded: Guarded) -> Guarded:
+    """What is guarded, as a caller of stamina's calls it; a call ends with the outcome of its last attempt."""
+    caller = stamina.AsyncRetryingCaller(**library_config(retry)).on(Failed)
 
-        return call
+    async def tried() -> Outcome:
+        outcome = await guarded()
+        if retry.retries(outcome):
+            raise Failed(outcome)
+        return outcome
+
+    async def call() -> Outcome:
+        try:
+            return await caller(tried)
+        except Failed as last:
+            return last.outcome
+
+    return call
 
 
 def library_config(retry: Retry) -> dict[str, float | None]:

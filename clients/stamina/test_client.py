@@ -8,7 +8,8 @@ import unittest
 
 import client
 import stamina
-from patternbench_client import Backoff, Retry
+from patternbench_client import Backoff, Entry, Policy, Rejected, Retry
+from patternbench_client.rounds import Other
 
 FIXED = Backoff("fixed", 40_000)
 GROWN = Backoff("exponential", 20_000, multiplier=1.5, max_us=100_000)
@@ -37,16 +38,36 @@ class StaminaTest(unittest.TestCase):
             made.append(1)
             return 503
 
-        call = client.StaminaAdapter().retrying(Retry(3, Backoff("fixed", 0), "none"), fails)
+        call = client.StaminaAdapter().guard(Retry(3, Backoff("fixed", 0), "none"))(fails)
         self.assertEqual(asyncio.run(call()), 503)
         self.assertEqual(len(made), 3)
 
-    def test_linear_delays_and_spreads_that_grow_are_refused_by_name(self) -> None:
-        refused = client.StaminaAdapter().refused
-        linear = Retry(2, Backoff("linear", 1), "none")
-        self.assertEqual([refusal.path for refusal in refused(linear)], ["strategy.retry.backoff.linear"])
-        self.assertEqual([refusal.path for refusal in refused(Retry(2, GROWN, "full"))], ["strategy.retry.jitter"])
-        self.assertEqual(list(refused(Retry(2, GROWN, "none"))), [])
+    def test_a_retry_chooses_what_it_tries_again_and_never_a_rejection(self) -> None:
+        made = []
+
+        async def fails() -> int:
+            made.append(1)
+            return 404
+
+        async def rejects() -> int:
+            made.append(1)
+            raise Rejected
+
+        guard = client.StaminaAdapter().guard(Retry(3, Backoff("fixed", 0), "none", on=["500-599"]))
+        self.assertEqual(asyncio.run(guard(fails)()), 404)
+        with self.assertRaises(Rejected):
+            asyncio.run(guard(rejects)())
+        self.assertEqual(len(made), 2)
+
+    def test_what_stamina_cannot_express_is_refused_by_name(self) -> None:
+        def refused(policy: Policy) -> list[str]:
+            return [refusal.path for refusal in client.StaminaAdapter().refused(Entry(policy, (), 1))]
+
+        self.assertEqual(refused(Retry(2, Backoff("linear", 1), "none")), ["backoff.linear"])
+        self.assertEqual(refused(Retry(2, GROWN, "full")), ["jitter"])
+        self.assertEqual(refused(Retry(2, GROWN, "none", retry_after_max_us=1)), ["retry_after_max_us"])
+        self.assertEqual(refused(Retry(2, GROWN, "none")), [])
+        self.assertEqual(refused(Other("timeout")), [""])
 
 
 if __name__ == "__main__":

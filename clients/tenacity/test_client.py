@@ -10,8 +10,8 @@ from pathlib import Path
 
 import client
 import tenacity
-from patternbench_client import Backoff, Retry
-from patternbench_client.rounds import read
+from patternbench_client import Backoff, Entry, Rejected, Retry, by_tenacity
+from patternbench_client.rounds import Other, read
 
 VECTORS = Path(__file__).parents[2] / "contracts" / "client" / "vectors" / "backoff.json"
 ROUND = {
@@ -32,22 +32,24 @@ DEFAULTS = {"name": None, "enabled": True}
 
 def retry_of(backoff: dict[str, object], jitter: str | float = "none") -> Retry:
     strategy = {"retry": {"max_attempts": 6, "backoff": backoff, "jitter": jitter}}
-    retry = read(json.dumps({**ROUND, "strategy": strategy}).encode()).retry
-    assert retry is not None
+    (retry,) = read(json.dumps({**ROUND, "strategy": strategy}).encode()).policies
+    assert isinstance(retry, Retry)
     return retry
 
 
 def delay_s(retry: Retry, failed_attempts: int) -> float:
     state = tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})
     state.attempt_number = failed_attempts
-    return client.wait(retry.backoff, retry.jitter)(state)
+    return by_tenacity.wait(retry.backoff, retry.jitter)(state)
 
 
 class TenacityTest(unittest.TestCase):
     def test_every_parameter_of_the_library_is_set(self) -> None:
         parameters = set(inspect.signature(tenacity.AsyncRetrying.__init__).parameters) - {"self"}
         said = {
-            line.split("=")[0].strip() for line in inspect.getsource(client.library_config).splitlines() if "=" in line
+            line.split("=")[0].strip()
+            for line in inspect.getsource(by_tenacity.library_config).splitlines()
+            if "=" in line
         }
         self.assertEqual(parameters - set(DEFAULTS) - said, set())
 
@@ -71,14 +73,32 @@ class TenacityTest(unittest.TestCase):
             made.append(1)
             return 503
 
-        call = client.TenacityAdapter().retrying(Retry(3, Backoff("fixed", 0), "none"), fails)
+        call = client.TenacityAdapter().guard(Retry(3, Backoff("fixed", 0), "none"))(fails)
         self.assertEqual(asyncio.run(call()), 503)
         self.assertEqual(len(made), 3)
 
-    def test_a_spread_of_linear_delays_is_refused_by_name(self) -> None:
-        linear = Backoff("linear", 1, increment_us=1)
-        refused = client.TenacityAdapter().refused(Retry(2, linear, "full"))
-        self.assertEqual([refusal.path for refusal in refused], ["strategy.retry.jitter"])
+    def test_a_retry_chooses_what_it_tries_again_and_never_a_rejection(self) -> None:
+        made = []
+
+        async def fails() -> int:
+            made.append(1)
+            return 404
+
+        async def rejects() -> int:
+            made.append(1)
+            raise Rejected
+
+        guard = client.TenacityAdapter().guard(Retry(3, Backoff("fixed", 0), "none", on=[503, "timeout"]))
+        self.assertEqual(asyncio.run(guard(fails)()), 404)
+        with self.assertRaises(Rejected):
+            asyncio.run(guard(rejects)())
+        self.assertEqual(len(made), 2)
+
+    def test_what_tenacity_cannot_express_is_refused_by_name(self) -> None:
+        spread = Retry(2, Backoff("linear", 1, increment_us=1), "full", retry_after_max_us=1)
+        for policy, paths in ((spread, ["retry_after_max_us", "jitter"]), (Other("timeout"), [""])):
+            refused = client.TenacityAdapter().refused(Entry(policy, (), 1))
+            self.assertEqual([refusal.path for refusal in refused], paths)
 
 
 if __name__ == "__main__":

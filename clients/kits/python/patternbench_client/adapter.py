@@ -9,17 +9,17 @@ from importlib.metadata import version
 from typing import Protocol
 
 from patternbench_client.outcomes import Outcome
-from patternbench_client.rounds import CONTRACT, Retry
+from patternbench_client.rounds import CONTRACT, Policy, Retry
 
-Attempt = Callable[[], Awaitable[Outcome]]
-"""One try on the wire."""
-Call = Callable[[], Awaitable[Outcome]]
-"""One call: attempts as a policy of the library makes them; its outcome is that of the last."""
+Guarded = Callable[[], Awaitable[Outcome]]
+"""What a policy guards: one try on the wire, or the policies further in. It may raise Rejected."""
+Guard = Callable[[Guarded], Guarded]
+"""Puts a policy of a library around what it guards; it raises Rejected when it lets nothing through."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a library cannot express of a policy; ``path`` is that of the round, below ``strategy``."""
+    """What a library cannot express of a policy; ``path`` is below the policy, and empty for all of it."""
 
     path: str
     value: object
@@ -33,11 +33,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Description:
-    """Who a client is; ``distribution`` is the name of its library as pip knows it."""
+    """Who a client is; ``distributions`` are the names of its libraries as pip knows them."""
 
     name: str
     library: str
-    distribution: str
+    distributions: tuple[str, ...]
     strategies: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -47,9 +47,18 @@ class Description:
             "name": self.name,
             "version": "0.1.0",
             "language": f"Python {platform.python_version()}",
-            "library": {"name": self.library, "version": version(self.distribution)},
+            "library": {"name": self.library, "version": "/".join(map(version, self.distributions))},
             "strategies": list(self.strategies),
         }
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy where it stands in a round: those further in, the outermost first, and how many users there are."""
+
+    policy: Policy
+    guarded: tuple[Policy, ...]
+    users: int
 
 
 class Adapter(Protocol):
@@ -57,8 +66,20 @@ class Adapter(Protocol):
 
     description: Description
 
-    def refused(self, retry: Retry) -> Iterator[Refusal]:
-        """What of a retry the library cannot do exactly: by name, never rounded or clamped."""
+    def refused(self, entry: Entry) -> Iterator[Refusal]:
+        """What of a policy the library cannot do exactly: by name, never rounded or clamped."""
 
-    def retrying(self, retry: Retry, attempt: Attempt) -> Call:
-        """The calls of one user through the library's retry, every parameter of it set."""
+    def guard(self, policy: Policy) -> Guard:
+        """A new policy of the library, every parameter set; asked once per round, or per user, as its scope says."""
+
+
+def lacking(allowed: str) -> Refusal:
+    """The refusal of a policy that a client does not have."""
+    return Refusal("", None, "this client does not have it", allowed)
+
+
+def retry_after(retry: Retry) -> Iterator[Refusal]:
+    """The refusal to heed ``Retry-After``, which no client of this kit reads."""
+    if retry.retry_after_max_us:
+        message = "this client does not read Retry-After"
+        yield Refusal("retry_after_max_us", retry.retry_after_max_us, message, "0")

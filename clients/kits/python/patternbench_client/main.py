@@ -47,7 +47,7 @@ async def _warmed(itself: str, adapter: Adapter) -> None:
     """Call itself a few times: the first request of a process loads modules, which no round should pay for."""
     request = Request("GET", "/client", {}, None, 2_000_000)
     ends = {"successes": 20, "max_attempts": 20, "time_limit_us": 2_000_000}
-    plain = {"think_time_us": 0, "rejected_pause_us": 1000, "seed": 0, "kind": "baseline", "retry": None}
+    plain = {"think_time_us": 0, "rejected_pause_us": 1000, "seed": 0, "kind": "baseline", "policies": ()}
     running = RunningRound(Round(CONTRACT, itself, request, users=1, **ends, **plain), adapter)
     running.start()
     await running.end()

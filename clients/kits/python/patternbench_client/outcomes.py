@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 Outcome = int | str
-TIMEOUT, CONNECTION_ERROR = "timeout", "connection_error"
+TIMEOUT, CONNECTION_ERROR, REJECTED = "timeout", "connection_error", "rejected"
+
+
+class Rejected(Exception):  # noqa: N818 - the contract's word; it is no error of a call
+    """A policy has let nothing through."""
 
 
 def is_success(outcome: Outcome) -> bool:
@@ -14,3 +18,11 @@ def is_success(outcome: Outcome) -> bool:
 def of_status(status: int) -> Outcome:
     """A status that HTTP does not have is no answer."""
     return status if 100 <= status <= 599 else CONNECTION_ERROR  # noqa: PLR2004 - the contract's range
+
+
+def is_in(outcome: Outcome, failure: Outcome) -> bool:
+    """Whether an outcome is meant by a failure that a retry names, as ``503``, ``500-599`` or a name."""
+    first, _, last = str(failure).partition("-")
+    if isinstance(outcome, str) or not first.isdigit():
+        return outcome == failure
+    return int(first) <= outcome <= int(last or first)

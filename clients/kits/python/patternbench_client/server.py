@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 
 from patternbench_client import rows
-from patternbench_client.adapter import Adapter, Refusal
+from patternbench_client.adapter import Adapter, Entry, Refusal
 from patternbench_client.rounds import NotARoundError, Round, read
 from patternbench_client.users import RunningRound
 
@@ -112,7 +113,15 @@ def refusals(round_: Round, adapter: Adapter) -> list[Refusal]:
     if round_.kind not in strategies:
         allowed = ", ".join(strategies)
         return [*refused, Refusal("strategy", round_.kind, "this client does not have it", allowed)]
-    return [*refused, *(adapter.refused(round_.retry) if round_.retry else ())]
+    return [*refused, *_of_policies(round_, adapter)]
+
+
+def _of_policies(round_: Round, adapter: Adapter) -> Iterator[Refusal]:
+    for number, policy in enumerate(round_.policies):
+        path = f"strategy.stack[{number}].{policy.kind}" if round_.kind == "stack" else f"strategy.{policy.kind}"
+        entry = Entry(policy, round_.policies[number + 1 :], round_.users)
+        for refusal in adapter.refused(entry):
+            yield replace(refusal, path=f"{path}.{refusal.path}" if refusal.path else path)
 
 
 async def asked(reader: asyncio.StreamReader) -> AsyncIterator[Ask]:

@@ -7,10 +7,10 @@ import random
 import ssl
 import time
 
-from patternbench_client.adapter import Adapter, Attempt, Call
+from patternbench_client.adapter import Adapter, Guarded
 from patternbench_client.connection import Connection
-from patternbench_client.outcomes import Outcome, is_success
-from patternbench_client.rounds import Round
+from patternbench_client.outcomes import REJECTED, Outcome, Rejected, is_success
+from patternbench_client.rounds import CLIENT, Round
 from patternbench_client.rows import Rows
 
 
@@ -21,22 +21,34 @@ class User:
         self._number, self._running, self._round = number, running, running.round
         self._connection = Connection(self._round, running.context)
         self._calls = self._successes = self._attempts = self._attempts_of_call = 0
-        self._through_library = running.call_of(self._attempt)
+        self._guarded = running.guarded(self._attempt)
 
     async def run(self) -> None:
         """Call until there is enough, pausing in between."""
         try:
             while not self._has_enough():
-                await self._call()
+                if await self._call():
+                    await self._pause(self._round.rejected_pause_us)
                 if not self._has_enough():
                     await self._pause(self._round.think_time_us)
         finally:
             self._running.ended(self._connection)
 
-    async def _call(self) -> None:
+    async def _call(self) -> bool:
+        """One call; whether it ended without an attempt, because a policy rejected it."""
         self._attempts_of_call = 0
-        self._successes += is_success(await self._through_library())
+        self._successes += is_success(await self._outcome())
+        rejected = self._attempts_of_call == 0
+        if rejected:
+            self._running.rows.add((self._number, self._calls, 0, self._running.now_us(), 0, REJECTED))
         self._calls += 1
+        return rejected
+
+    async def _outcome(self) -> Outcome:
+        try:
+            return await self._guarded()
+        except Rejected:
+            return REJECTED
 
     async def _attempt(self) -> Outcome:
         self._attempts += 1
@@ -72,6 +84,7 @@ class RunningRound:
         self._closing: list[Connection] = []
         self.duration_us = self.cpu_us = 0
         self._start_s = self._cpu_s = 0.0
+        self._shared = [adapter.guard(policy) if policy.scope == CLIENT else None for policy in round_.policies]
         self._users = [User(number, self) for number in range(round_.users)]
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -80,9 +93,11 @@ class RunningRound:
         self._cpu_s, self._start_s = time.process_time(), time.monotonic()
         self._tasks = [asyncio.create_task(user.run()) for user in self._users]
 
-    def call_of(self, attempt: Attempt) -> Call:
-        """One user's calls: an attempt each for the baseline."""
-        return self._adapter.retrying(self.round.retry, attempt) if self.round.retry else attempt
+    def guarded(self, attempt: Guarded) -> Guarded:
+        """One user's calls: an attempt with the policies around it, shared ones or its own."""
+        for policy, shared in reversed(list(zip(self.round.policies, self._shared, strict=True))):
+            attempt = (shared or self._adapter.guard(policy))(attempt)
+        return attempt
 
     def now_us(self) -> int:
         """The time since the round's start."""
