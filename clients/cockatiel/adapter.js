@@ -1,11 +1,14 @@
-// cockatiel's retry, circuit breaker and bulkhead, every parameter set.
+// cockatiel's retry, circuit breaker, bulkhead and timeout, every parameter set.
 import { readFileSync } from 'node:fs';
 import {
   BrokenCircuitError, BulkheadRejectedError, ConsecutiveBreaker, ConstantBackoff, DelegateBackoff,
-  ExponentialBackoff,
+  ExponentialBackoff, TaskCancelledError, TimeoutStrategy,
   bulkhead, circuitBreaker, fullJitterGenerator, halfJitterGenerator, handleWhenResult, noJitterGenerator, retry,
+  timeout,
 } from 'cockatiel';
-import { Rejected, delayUs, inMilliseconds, isRetried, isSuccess, noRetryAfter } from '../kits/node/index.js';
+import {
+  Rejected, TIMEOUT, breakersWithin, delayUs, inMilliseconds, isRetried, isSuccess, noRetryAfter,
+} from '../kits/node/index.js';
 
 const installed = new URL('./node_modules/cockatiel/package.json', import.meta.url);
 const GENERATORS = { none: noJitterGenerator, full: fullJitterGenerator, equal: halfJitterGenerator };
@@ -16,14 +19,15 @@ export const adapter = {
     library: { name: 'cockatiel', version: JSON.parse(readFileSync(installed)).version },
     strategies: ['baseline', 'retry', 'circuit_breaker', 'stack'],
   },
-  policies: ['retry', 'circuit_breaker', 'bulkhead'],
+  policies: ['timeout', 'retry', 'circuit_breaker', 'bulkhead'],
   refused: (policy, entry) => REFUSED[policy.kind](policy, entry),
   guard(policy) {
     const ofLibrary = LIBRARY[policy.kind](policy);
     return async inner => {
       try {
-        return await ofLibrary.execute(inner);
+        return await ofLibrary.execute(({ signal }) => inner(policy.kind === 'timeout' ? signal : undefined));
       } catch (error) {
+        if (error instanceof TaskCancelledError) return TIMEOUT;
         throw error instanceof BrokenCircuitError || error instanceof BulkheadRejectedError ? new Rejected() : error;
       }
     };
@@ -43,6 +47,8 @@ export const LIBRARY = {
       breaker: new ConsecutiveBreaker(policy.window.calls),
     }),
   bulkhead: policy => bulkhead(policy.max_concurrent, policy.max_waiting),
+  /** Aggressive: the caller goes on at once, and the signal ends what it guards. */
+  timeout: policy => timeout(policy.after_us / 1000, { strategy: TimeoutStrategy.Aggressive, abortOnReturn: false }),
 };
 
 /** The library's own back-off where it has it; else the delay is computed, as the library lets us. */
@@ -80,8 +86,8 @@ const REFUSED = {
   },
 
   *circuit_breaker(policy, { guarded, users }) {
-    if (guarded.some(({ kind }) => kind !== 'retry'))
-      yield ['', null, 'cockatiel closes a half-open breaker when the call that tries is rejected further in', 'a breaker around a retry, or alone'];
+    if (guarded.some(({ kind }) => !['retry', 'timeout'].includes(kind)))
+      yield ['', null, 'cockatiel closes a half-open breaker when the call that tries is rejected further in', 'a breaker around retries and time-outs, or alone'];
     const { calls } = policy.window;
     yield* inMilliseconds('cockatiel', { open_for_us: policy.open_for_us });
     if (policy.slow_call) yield ['slow_call', policy.slow_call.rate, 'cockatiel does not count slow calls', 'null'];
@@ -93,6 +99,11 @@ const REFUSED = {
     if (calls === undefined) yield ['window.time_us', policy.window.time_us, why, 'window.calls'];
     else if (policy.minimum_calls !== calls) yield ['minimum_calls', policy.minimum_calls, why, `${calls}, as window.calls`];
     else if (Math.ceil((policy.failure_rate * calls) / 100) < calls) yield ['failure_rate', policy.failure_rate, why, '100'];
+  },
+
+  *timeout(policy, { guarded }) {
+    yield* inMilliseconds('cockatiel', { after_us: policy.after_us });
+    yield* breakersWithin('cockatiel', guarded);
   },
 
   *bulkhead(policy) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { problems } from '../kits/node/refusals.js';
+import { rowsOf } from '../kits/node/testing.js';
 import { LIBRARY, adapter } from './adapter.js';
 
 const VECTORS = new URL('../../contracts/client/vectors/backoff.json', import.meta.url);
@@ -61,6 +62,33 @@ test('what a retry and a bulkhead cannot express is refused by name', () => {
   assert.deepEqual(refused({ retry: retry(linear, 'full') }), ['strategy.retry.backoff.linear.increment_us', 'strategy.retry.jitter']);
   const bulkhead = { max_concurrent: 1, max_waiting: 1, max_wait_us: 5000, scope: 'client' };
   assert.deepEqual(refused({ stack: [{ bulkhead }, { timeout: { after_us: 1 } }] }), [
-    'strategy.stack[0].bulkhead.max_wait_us', 'strategy.stack[1].timeout',
+    'strategy.stack[0].bulkhead.max_wait_us', 'strategy.stack[1].timeout.after_us',
   ]);
+});
+
+test('a time-out ends the attempt under way, and a retry around it goes on', async () => {
+  const stack = [{ retry: { ...retry({ fixed: { delay_us: 0 } }), max_attempts: 2 } }, { timeout: { after_us: 100_000 } }];
+  assert.deepEqual(await rowsOf(adapter, { stack }, [0, 200]), [[0, 1, 'timeout'], [0, 2, 200]]);
+});
+
+test('a time-out around a retry ends its pause, and what was paused begins no attempt', async () => {
+  const stack = [{ timeout: { after_us: 100_000 } }, { retry: { ...retry({ fixed: { delay_us: 300_000 } }), max_attempts: 2 } }];
+  assert.deepEqual(await rowsOf(adapter, { stack }, [503, 200, 200]), [[0, 1, 503], [1, 1, 200]]);
+});
+
+test('a time-out says so to what it guards, and to nobody else', async () => {
+  const guard = adapter.guard({ kind: 'timeout', after_us: 20_000 });
+  let told;
+  const hangs = signal => new Promise(resolve => signal.addEventListener('abort', () => resolve((told = true))));
+  assert.equal(await guard(hangs), 'timeout');
+  assert.ok(told);
+  const seen = [];
+  assert.equal(await guard(async signal => (seen.push(signal.aborted), 503)), 503);
+  assert.deepEqual(seen, [false]);
+});
+
+test('a breaker between a time-out and a retry is refused', () => {
+  const [timeout, breaker, tried] = [{ timeout: { after_us: 1000 } }, { circuit_breaker: BREAKER }, { retry: retry({ fixed: { delay_us: 0 } }) }];
+  assert.deepEqual(refused({ stack: [timeout, breaker, tried] }), ['strategy.stack[0].timeout']);
+  assert.deepEqual(refused({ stack: [breaker, timeout, tried] }), []);
 });

@@ -1,4 +1,4 @@
-// The retry of p-retry and the semaphore of opossum, every parameter set.
+// The retry of p-retry, and the semaphore and the time-out of opossum, every parameter set.
 //
 // opossum's circuit breaker is no strategy here. It keeps the failures of its window when it closes, and counts
 // rejected calls as calls, so that there is no configuration in which it does what the contract says.
@@ -6,7 +6,7 @@ import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import CircuitBreaker from 'opossum';
 import pRetry from 'p-retry';
-import { Rejected, inMilliseconds, isRetried, noRetryAfter } from '../kits/node/index.js';
+import { Rejected, TIMEOUT, inMilliseconds, isRetried, noRetryAfter } from '../kits/node/index.js';
 
 const version = name => JSON.parse(readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url))).version;
 
@@ -24,7 +24,7 @@ export const adapter = {
     library: { name: 'opossum with p-retry', version: `${version('opossum')}/${version('p-retry')}` },
     strategies: ['baseline', 'retry', 'stack'],
   },
-  policies: ['retry', 'bulkhead'],
+  policies: ['timeout', 'retry', 'bulkhead'],
   refused: (policy, entry) => REFUSED[policy.kind](policy, entry),
   guard: policy => GUARDS[policy.kind](policy),
 };
@@ -45,12 +45,27 @@ const GUARDS = {
   },
 
   bulkhead: policy => {
-    const breaker = new CircuitBreaker(inner => inner(), semaphoreOptions(policy));
+    const breaker = new CircuitBreaker(inner => inner(), breakerOptions({ capacity: policy.max_concurrent }));
     return async inner => {
       try {
         return await breaker.fire(inner);
       } catch (error) {
         throw error.code === 'ESEMLOCKED' ? new Rejected() : error;
+      }
+    };
+  },
+
+  /** opossum's own abortController would end every call of the breaker, so each call has one of its own. */
+  timeout: policy => {
+    const breaker = new CircuitBreaker((inner, signal) => inner(signal), breakerOptions({ timeout: policy.after_us / 1000 }));
+    return async inner => {
+      const late = new AbortController();
+      try {
+        return await breaker.fire(inner, late.signal);
+      } catch (error) {
+        if (error.code !== 'ETIMEDOUT') throw error;
+        late.abort();
+        return TIMEOUT;
       }
     };
   },
@@ -72,10 +87,10 @@ export function retryOptions({ max_attempts: attempts, backoff: { fixed, exponen
   };
 }
 
-/** opossum's semaphore alone: nothing times out, and no share of failures is above 100 %. */
-export const semaphoreOptions = ({ max_concurrent: capacity }) => ({
+/** opossum's semaphore or its time-out alone: no share of failures is above 100 %, so that it never opens. */
+export const breakerOptions = ({ capacity = Number.MAX_SAFE_INTEGER, timeout = false }) => ({
   capacity,
-  timeout: false,
+  timeout,
   errorThresholdPercentage: 100,
   volumeThreshold: 0,
   resetTimeout: 1,
@@ -103,6 +118,10 @@ const REFUSED = {
     if (policy.jitter !== 'none')
       yield ['jitter', policy.jitter, 'p-retry spreads a delay up to twice its length, and has no other jitter', 'none'];
     yield* noRetryAfter(policy);
+  },
+
+  *timeout(policy) {
+    yield* inMilliseconds('opossum', { after_us: policy.after_us });
   },
 
   *bulkhead(policy) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Rejected } from '../kits/node/index.js';
 import { problems } from '../kits/node/refusals.js';
+import { rowsOf } from '../kits/node/testing.js';
 import { adapter, retryOptions } from './adapter.js';
 
 const round = strategy => ({
@@ -45,4 +46,29 @@ test('what the libraries cannot express is refused by name', () => {
   assert.deepEqual(refused({ retry: retry({ fixed: { delay_us: 0 } }) }), ['strategy.retry.backoff.fixed.delay_us']);
   const bulkhead = { max_concurrent: 1, max_waiting: 1, scope: 'client' };
   assert.deepEqual(refused({ stack: [{ bulkhead }] }), ['strategy.stack[0].bulkhead.max_waiting']);
+});
+
+test('a time-out ends the attempt under way, and a retry around it goes on', async () => {
+  const stack = [{ retry: { ...retry({ fixed: { delay_us: 1000 } }), max_attempts: 2 } }, { timeout: { after_us: 100_000 } }];
+  assert.deepEqual(await rowsOf(adapter, { stack }, [0, 200]), [[0, 1, 'timeout'], [0, 2, 200]]);
+});
+
+test('a time-out around a retry ends its pause, and what was paused begins no attempt', async () => {
+  const stack = [{ timeout: { after_us: 100_000 } }, { retry: { ...retry({ fixed: { delay_us: 300_000 } }), max_attempts: 2 } }];
+  assert.deepEqual(await rowsOf(adapter, { stack }, [503, 200, 200]), [[0, 1, 503], [1, 1, 200]]);
+});
+
+test('a time-out says so to what it guards, and to nobody else', async () => {
+  const guard = adapter.guard({ kind: 'timeout', after_us: 20_000 });
+  let told;
+  const hangs = signal => new Promise(resolve => signal.addEventListener('abort', () => resolve((told = true))));
+  assert.equal(await guard(hangs), 'timeout');
+  assert.ok(told);
+  const seen = [];
+  assert.equal(await guard(async signal => (seen.push(signal.aborted), 503)), 503);
+  assert.deepEqual(seen, [false]);
+});
+
+test('a time-out that opossum would cut is refused by name', () => {
+  assert.deepEqual(refused({ stack: [{ timeout: { after_us: 1500 } }] }), ['strategy.stack[0].timeout.after_us']);
 });

@@ -19,13 +19,16 @@ export class Connection {
     this.timeoutMs = Math.ceil(timeout / 1000);
   }
 
-  /** One attempt: its outcome once the last byte has been read, or when it failed. */
-  send() {
+  /** One attempt: its outcome once the last byte has been read, or when it failed; `signal` ends it as a timeout. */
+  send(signal) {
     return new Promise(resolve => {
       const request = this.start(this.options);
       const late = setTimeout(() => end(TIMEOUT), this.timeoutMs);
+      const ended = () => end(TIMEOUT);
+      signal?.addEventListener('abort', ended, { once: true });
       const end = outcome => {
         clearTimeout(late);
+        signal?.removeEventListener('abort', ended);
         if (outcome === TIMEOUT) request.destroy();
         resolve(outcome);
       };

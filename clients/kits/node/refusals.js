@@ -66,3 +66,13 @@ export function* noRetryAfter(retry) {
   if (retry.retry_after_max_us)
     yield ['retry_after_max_us', retry.retry_after_max_us, 'this client does not read Retry-After', '0'];
 }
+
+/** A breaker between a time-out and a retry: what ends in a pause never leaves it, so that it counts nothing. */
+export function* breakersWithin(library, guarded) {
+  const breaker = guarded.findIndex(({ kind }) => kind === 'circuit_breaker');
+  if (breaker >= 0 && guarded.slice(breaker).some(({ kind }) => kind === 'retry'))
+    yield [
+      '', null, `${library} does not count as failed what a time-out around its breaker ends in a pause`,
+      'a circuit_breaker around the timeout, or one that guards no retry',
+    ];
+}

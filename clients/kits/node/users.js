@@ -6,13 +6,24 @@ import { Rows } from './rows.js';
 /** An attempt of a round that is over: whoever still waits in a library ends with it. */
 class Stopped extends Error {}
 
+/** An attempt of what a policy has ended: it does not begin. */
+class Ended extends Error {}
+
+/** A signal that is aborted when one of two is; either may be missing. */
+const either = (one, other) => (one && other ? AbortSignal.any([one, other]) : (one ?? other));
+
 /** One virtual user: calls one after another until it has enough. */
 class User {
   constructor(number, running) {
     Object.assign(this, { number, running, round: running.round });
     this.connection = new Connection(running.round);
     this.calls = this.successes = this.attempts = this.attemptsOfCall = 0;
-    this.guarded = running.guards().reduceRight((inner, guard) => () => guard(inner), () => this.attempt());
+    this.underWay = null;
+    // What a guard guards takes a signal that ends it; a guard that gives none lets it run.
+    this.guarded = running.guards().reduceRight(
+      (inner, guard) => signal => guard(own => inner(either(signal, own))),
+      signal => this.attempt(signal),
+    );
   }
 
   async run() {
@@ -26,8 +37,10 @@ class User {
   async call() {
     this.attemptsOfCall = 0;
     const outcome = await this.outcome();
+    await this.underWay; // what a policy has ended leaves its row before the next call begins
     if (isSuccess(outcome)) this.successes++;
-    const rejected = outcome === REJECTED && this.attemptsOfCall === 0;
+    // Rejected, or its time was over while it waited.
+    const rejected = this.attemptsOfCall === 0;
     if (rejected) this.running.rows.add(this.number, this.calls, 0, this.running.nowUs(), 0, REJECTED);
     this.calls++;
     return rejected;
@@ -42,13 +55,21 @@ class User {
     }
   }
 
-  async attempt() {
+  async attempt(signal) {
+    await this.underWay; // two attempts of a call never overlap
+    if (this.running.stopped) throw new Stopped();
+    if (signal?.aborted) throw new Ended();
+    const sent = this.sent(signal);
+    this.underWay = sent.catch(() => {}); // whoever asked for it is told
+    return sent;
+  }
+
+  async sent(signal) {
     const { running } = this;
-    if (running.stopped) throw new Stopped();
     this.attempts++;
     this.attemptsOfCall++;
     const start = running.nowUs();
-    const outcome = await this.connection.send();
+    const outcome = await this.connection.send(signal);
     if (running.stopped) throw new Stopped();
     running.rows.add(this.number, this.calls, this.attemptsOfCall, start, running.nowUs() - start, outcome);
     return outcome;

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from patternbench.conformance.bench import FIXED_10MS, ClientTrial, Json, breaker, expect, retry, rule, stack
-from patternbench.conformance.rules.expectations import expect_counts, outcomes
-from patternbench.conformance.scripted_target import FAIL, OK, Play, ScriptedAnswer, sequence
+from patternbench.conformance.rules.expectations import expect_counts, expect_wait, outcomes
+from patternbench.conformance.scripted_target import FAIL, HANG, OK, Play, ScriptedAnswer, sequence
 
 RETRY_OF_THREE: Json = retry(3, FIXED_10MS)
+TIMEOUT_100MS: Json = {"timeout": {"after_us": 100_000}}
 
 
 @rule(
@@ -41,6 +42,38 @@ def chosen_failures(bench: ClientTrial) -> str:
     seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
     expect(seen == [(0, 1, 503), (0, 2, 404), (1, 1, 200)], f"(call, attempt, outcome) {seen}")
     return "503 tried again, 404 not"
+
+
+@rule(
+    "stack: a time-out of each attempt",
+    "an attempt that hangs is a timeout after 100 ms, and is tried again",
+    "stack",
+)
+def timeout_of_attempts(bench: ClientTrial) -> str:
+    """Hang at the first attempt."""
+    got = bench.run(sequence([HANG], OK), strategy=stack(RETRY_OF_THREE, TIMEOUT_100MS))
+    seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
+    expect(seen == [(0, 1, "timeout"), (0, 2, 200)], f"(call, attempt, outcome) {seen}")
+    lasted_us = got.rows[0].end_us - got.rows[0].start_us
+    expect_wait("the attempt", lasted_us, 100_000)
+    return f"a timeout after {lasted_us // 1000} ms, then 200"
+
+
+@rule(
+    "stack: a time-out of a call",
+    "a pause between attempts is ended after 100 ms, and nothing of the call goes on",
+    "stack",
+)
+def timeout_of_calls(bench: ClientTrial) -> str:
+    """Fail, so that a pause of 300 ms begins; the next call succeeds slowly, while that pause would end."""
+    strategy = stack(TIMEOUT_100MS, retry(3, {"fixed": {"delay_us": 300_000}}))
+    got = bench.run(sequence([FAIL], ScriptedAnswer(200, delay_us=50_000)), strategy=strategy, successes=6)
+    seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
+    expect(seen == [(0, 1, 503), *((call, 1, 200) for call in range(1, 7))], f"(call, attempt, outcome) {seen}")
+    expect_counts(got, calls=7, attempts=7, rejected=0)
+    began_us = got.rows[1].start_us
+    expect_wait("the first call", began_us, 100_000)
+    return f"the next call began after {began_us // 1000} ms"
 
 
 @rule("stack: a bulkhead", "of 6 users at a bulkhead of 2 without waiting places, 2 at once reach the target", "stack")

@@ -6,6 +6,7 @@ import io.patternbench.kit.Round.Bulkhead;
 import io.patternbench.kit.Round.CircuitBreaker;
 import io.patternbench.kit.Round.Policy;
 import io.patternbench.kit.Round.Retry;
+import io.patternbench.kit.Round.Timeout;
 import java.util.Set;
 
 /** Says what of a policy Failsafe cannot do exactly. */
@@ -24,6 +25,8 @@ final class Expressible {
       aroundRejections(entry, problems);
     } else if (policy instanceof Bulkhead bulkhead) {
       problems.boundedWaiting(bulkhead, entry.users());
+    } else if (policy instanceof Timeout) {
+      problems.breakersWithin(entry);
     } else {
       problems.refuse(
           "",
@@ -87,13 +90,17 @@ final class Expressible {
   }
 
   private static void aroundRejections(Entry entry, Problems problems) {
-    if (entry.guarded().stream().anyMatch(policy -> !(policy instanceof Retry))) {
+    if (entry.guarded().stream().anyMatch(Expressible::rejects)) {
       problems.refuse(
           "",
           null,
           "Failsafe's breaker counts a call that was rejected further in as a success, where the"
               + " contract's counts it as nothing",
-          "a circuit_breaker that guards nothing but a retry");
+          "a circuit_breaker that guards nothing but retries and time-outs");
     }
+  }
+
+  private static boolean rejects(Policy policy) {
+    return !(policy instanceof Retry || policy instanceof Timeout);
   }
 }

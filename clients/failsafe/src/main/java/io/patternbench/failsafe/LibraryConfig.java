@@ -3,7 +3,9 @@ package io.patternbench.failsafe;
 import dev.failsafe.BulkheadBuilder;
 import dev.failsafe.CircuitBreakerBuilder;
 import dev.failsafe.RetryPolicyBuilder;
+import dev.failsafe.Timeout;
 import io.patternbench.kit.Outcome;
+import io.patternbench.kit.Round;
 import io.patternbench.kit.Round.Backoff;
 import io.patternbench.kit.Round.Bulkhead;
 import io.patternbench.kit.Round.CircuitBreaker;
@@ -69,6 +71,11 @@ final class LibraryConfig {
   static BulkheadBuilder<Integer> bulkhead(BulkheadBuilder<Integer> builder, Bulkhead bulkhead) {
     Duration longest = bulkhead.maxWaitUs() == null ? NEVER : micros(bulkhead.maxWaitUs());
     return builder.withMaxWaitTime(bulkhead.maxWaiting() == 0 ? Duration.ZERO : longest);
+  }
+
+  /** Without {@code withInterrupt}: the kit interrupts what is guarded, and nothing after it. */
+  static Timeout<Integer> timeout(Round.Timeout timeout) {
+    return Timeout.<Integer>builder(micros(timeout.afterUs())).build();
   }
 
   private static Duration micros(double us) {

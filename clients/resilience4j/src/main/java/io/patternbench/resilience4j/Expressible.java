@@ -7,6 +7,7 @@ import io.patternbench.kit.Round.CircuitBreaker;
 import io.patternbench.kit.Round.Policy;
 import io.patternbench.kit.Round.Retry;
 import io.patternbench.kit.Round.SlowCall;
+import io.patternbench.kit.Round.Timeout;
 import io.patternbench.kit.Round.Window;
 import java.util.Set;
 
@@ -27,6 +28,9 @@ final class Expressible {
       breaker(breaker, problems);
     } else if (policy instanceof Bulkhead bulkhead) {
       bulkhead(bulkhead, entry.users(), problems);
+    } else if (policy instanceof Timeout timeout) {
+      problems.milliseconds("after_us", timeout.afterUs());
+      problems.breakersWithin(entry);
     } else {
       problems.refuse(
           "",

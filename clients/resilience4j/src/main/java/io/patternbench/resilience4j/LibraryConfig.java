@@ -8,11 +8,13 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowT
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.TransitionCheckResult;
 import io.github.resilience4j.core.IntervalFunction;
 import io.github.resilience4j.retry.RetryConfig;
+import io.github.resilience4j.timelimiter.TimeLimiterConfig;
 import io.patternbench.kit.Outcome;
 import io.patternbench.kit.Round.Bulkhead;
 import io.patternbench.kit.Round.CircuitBreaker;
 import io.patternbench.kit.Round.Retry;
 import io.patternbench.kit.Round.SlowCall;
+import io.patternbench.kit.Round.Timeout;
 import io.patternbench.kit.Round.Window;
 import java.time.Clock;
 import java.time.Duration;
@@ -68,6 +70,13 @@ final class LibraryConfig {
         .maxWaitDuration(bulkhead.maxWaiting() == 0 ? Duration.ZERO : longest)
         .fairCallHandlingStrategyEnabled(true)
         .writableStackTraceEnabled(false);
+  }
+
+  /** The kit ends what is late, and waits for its end; a future that was cancelled cannot be waited for. */
+  static TimeLimiterConfig.Builder timeout(TimeLimiterConfig.Builder builder, Timeout timeout) {
+    return builder
+        .timeoutDuration(Duration.ofNanos(timeout.afterUs() * 1000))
+        .cancelRunningFuture(false);
   }
 
   private static void rates(CircuitBreakerConfig.Builder builder, CircuitBreaker breaker) {

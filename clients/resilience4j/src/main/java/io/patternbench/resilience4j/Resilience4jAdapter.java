@@ -17,7 +17,7 @@ import io.patternbench.kit.Round;
 import io.patternbench.kit.Round.Policy;
 import io.patternbench.kit.Round.Retry;
 
-/** Resilience4j's Retry, CircuitBreaker and Bulkhead. */
+/** Resilience4j's Retry, CircuitBreaker, Bulkhead and TimeLimiter. */
 public final class Resilience4jAdapter implements Adapter {
   private static final Description DESCRIPTION =
       Description.of(
@@ -45,6 +45,9 @@ public final class Resilience4jAdapter implements Adapter {
     }
     if (policy instanceof Round.CircuitBreaker breaker) {
       return breaker(breaker);
+    }
+    if (policy instanceof Round.Timeout timeout) {
+      return new TimeLimited(timeout);
     }
     return bulkhead((Round.Bulkhead) policy);
   }

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.apache.hc.client5.http.classic.methods.HttpUriRequestBase;
 import org.apache.hc.client5.http.config.ConnectionConfig;
 import org.apache.hc.client5.http.config.RequestConfig;
@@ -24,7 +25,7 @@ import org.apache.hc.core5.util.Timeout;
 /**
  * The one connection of a user: kept alive, without retries, redirects or cookies of its own.
  *
- * <p>{@link #send} belongs to the user's thread; {@link #abandon} may come from any.
+ * <p>{@link #send} belongs to the user's thread; {@link #cut} and {@link #abandon} may come from any.
  */
 final class Connection implements AutoCloseable {
   private static final TimeValue CHECK_WHEN_IDLE_FOR = TimeValue.ofSeconds(1);
@@ -39,6 +40,7 @@ final class Connection implements AutoCloseable {
   private final RequestConfig requestConfig;
   private final byte[] sink = new byte[8192];
   private volatile HttpUriRequestBase current;
+  private volatile Deadline armed;
   private volatile boolean abandoned;
 
   Connection(Round round, ScheduledExecutorService timer, String userAgent) {
@@ -52,16 +54,24 @@ final class Connection implements AutoCloseable {
     this.requestConfig = requestConfig(timeout);
   }
 
-  /** One attempt: its outcome once the last byte has been read, or when it failed. */
-  int send() {
+  /**
+   * One attempt: its outcome once the last byte has been read, or when it failed.
+   *
+   * @param ended whether a policy has ended it before it began
+   */
+  int send(BooleanSupplier ended) {
     HttpUriRequestBase http = newRequest();
     Deadline deadline = new Deadline(http);
     current = http;
+    armed = deadline;
     if (abandoned) {
       return Outcome.CONNECTION_ERROR;
     }
     Future<?> alarm = timer.schedule(deadline, request.timeoutUs(), TimeUnit.MICROSECONDS);
     try {
+      if (ended.getAsBoolean()) {
+        deadline.run();
+      }
       return client.execute(http, this::status);
     } catch (IOException e) {
       return deadline.disarm() || isTimeout(e) ? Outcome.TIMEOUT : Outcome.CONNECTION_ERROR;
@@ -72,6 +82,7 @@ final class Connection implements AutoCloseable {
       }
       throw e;
     } finally {
+      armed = null;
       alarm.cancel(false);
       if (deadline.disarm()) {
         renew();
@@ -83,6 +94,14 @@ final class Connection implements AutoCloseable {
   private void renew() {
     client.close(CloseMode.IMMEDIATE);
     client = client(timeout, userAgent);
+  }
+
+  /** Ends the attempt under way as a timeout. */
+  void cut() {
+    Deadline deadline = armed;
+    if (deadline != null) {
+      deadline.run();
+    }
   }
 
   /** Ends the attempt under way, and lets none begin. */

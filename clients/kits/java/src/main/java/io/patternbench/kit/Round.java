@@ -79,8 +79,10 @@ public record Round(
     @Type(value = CircuitBreaker.class, name = "circuit_breaker"),
     @Type(value = Bulkhead.class, name = "bulkhead"),
     @Type(value = RateLimit.class, name = "rate_limit"),
+    @Type(value = Timeout.class, name = "timeout"),
   })
-  public sealed interface Policy extends Strategy permits Retry, CircuitBreaker, Bulkhead, RateLimit {
+  public sealed interface Policy extends Strategy
+      permits Retry, CircuitBreaker, Bulkhead, RateLimit, Timeout {
     @Override
     default List<Policy> policies() {
       return List.of(this);
@@ -169,6 +171,19 @@ public record Round(
     @Override
     public boolean shared() {
       return scope.equals("client");
+    }
+  }
+
+  /** Ends what it guards {@code afterUs} after it was entered. */
+  public record Timeout(long afterUs) implements Policy {
+    @Override
+    public String kind() {
+      return "timeout";
+    }
+
+    @Override
+    public boolean shared() {
+      return true;
     }
   }
 

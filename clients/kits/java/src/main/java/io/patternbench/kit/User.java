@@ -4,10 +4,15 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
-/** One virtual user: calls one after another until it has enough. Belongs to one thread. */
+/**
+ * One virtual user: calls one after another until it has enough.
+ *
+ * <p>Belongs to one thread. A library that runs what it guards on another waits for that one.
+ */
 final class User {
   private final int number;
   private final Round round;
+  private final Runs runs;
   private final Supplier<Integer> guardedAttempt;
   private final Connection connection;
   private final Rows rows;
@@ -20,7 +25,8 @@ final class User {
   User(int number, Round round, List<Guard> guards, Connection connection, Rows rows, RoundClock clock) {
     this.number = number;
     this.round = round;
-    this.guardedAttempt = Guard.stacked(guards, this::attempt);
+    this.runs = new Runs(connection::cut);
+    this.guardedAttempt = runs.around(guards, this::attempt);
     this.connection = connection;
     this.rows = rows;
     this.clock = clock;
@@ -28,8 +34,8 @@ final class User {
 
   void run() {
     while (!hasEnough()) {
-      int outcome = call();
-      if (outcome == Outcome.REJECTED && attemptsOfCall == 0) {
+      call();
+      if (attemptsOfCall == 0) {
         pause(round.rejectedPauseUs());
       }
       if (!hasEnough()) {
@@ -38,18 +44,17 @@ final class User {
     }
   }
 
-  private int call() {
+  private void call() {
     attemptsOfCall = 0;
     int outcome = guarded();
-    // A call that was rejected after an attempt of it had failed ends with that failure.
-    if (outcome == Outcome.REJECTED && attemptsOfCall == 0) {
-      rows.add(number, calls, 0, clock.elapsedUs(), 0, outcome);
+    // It was rejected, or its time was over while it waited. Else it ends with its last attempt.
+    if (attemptsOfCall == 0) {
+      rows.add(number, calls, 0, clock.elapsedUs(), 0, Outcome.REJECTED);
     }
     if (Outcome.isSuccess(outcome)) {
       successes++;
     }
     calls++;
-    return outcome;
   }
 
   private int guarded() {
@@ -61,10 +66,13 @@ final class User {
   }
 
   private int attempt() {
+    if (runs.isEnded()) {
+      throw Rejected.CALL;
+    }
     attempts++;
     attemptsOfCall++;
     long start = clock.elapsedUs();
-    int outcome = connection.send();
+    int outcome = connection.send(runs::isEnded);
     // An attempt that was cut off by the end of the round says nothing about the target.
     if (!clock.isStopped()) {
       rows.add(number, calls, attemptsOfCall, start, clock.elapsedUs() - start, outcome);

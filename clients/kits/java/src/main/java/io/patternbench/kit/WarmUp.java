@@ -4,13 +4,13 @@ import io.patternbench.kit.Round.Baseline;
 import io.patternbench.kit.Round.CircuitBreaker;
 import io.patternbench.kit.Round.Fixed;
 import io.patternbench.kit.Round.Jitter;
-import io.patternbench.kit.Round.Policy;
 import io.patternbench.kit.Round.Request;
 import io.patternbench.kit.Round.Retry;
+import io.patternbench.kit.Round.Stack;
 import io.patternbench.kit.Round.Strategy;
+import io.patternbench.kit.Round.Timeout;
 import io.patternbench.kit.Round.Window;
 import java.net.URI;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -24,29 +24,32 @@ final class WarmUp {
   private static final long CALLS = 300;
   private static final long AT_MOST_US = 2_000_000;
 
-  private static final List<Policy> POLICIES =
+  private static final List<Strategy> STRATEGIES =
       List.of(
+          new Baseline(),
           new Retry(2, new Fixed(0), Jitter.NONE, null, null),
-          new CircuitBreaker(100, null, new Window(2, null), 2, 1_000, 1, "client"));
+          new CircuitBreaker(100, null, new Window(2, null), 2, 1_000, 1, "client"),
+          new Stack(List.of(new Timeout(AT_MOST_US))));
 
   private WarmUp() {}
 
   static void against(int port, Adapter adapter) throws InterruptedException {
-    for (Strategy strategy : strategies(adapter.description().strategies())) {
+    for (Strategy strategy : STRATEGIES) {
       for (String path : List.of("/client", "/nothing-here")) {
-        try (RunningRound running = new RunningRound(round(port, path, strategy), adapter)) {
-          running.start();
-          running.awaitEnd(AT_MOST_US / 1000);
-          Rows.line(running.rows().take(), 0);
+        Round round = round(port, path, strategy);
+        if (Expressible.problems(round, adapter).isEmpty()) {
+          run(round, adapter);
         }
       }
     }
   }
 
-  private static List<Strategy> strategies(List<String> declared) {
-    List<Strategy> strategies = new ArrayList<>(List.of(new Baseline()));
-    POLICIES.stream().filter(one -> declared.contains(one.kind())).forEach(strategies::add);
-    return strategies;
+  private static void run(Round round, Adapter adapter) throws InterruptedException {
+    try (RunningRound running = new RunningRound(round, adapter)) {
+      running.start();
+      running.awaitEnd(AT_MOST_US / 1000);
+      Rows.line(running.rows().take(), 0);
+    }
   }
 
   private static Round round(int port, String path, Strategy strategy) {

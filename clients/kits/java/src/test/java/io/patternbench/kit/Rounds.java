@@ -7,11 +7,14 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Rounds as JSON, and the contract's shared vectors; for the tests of every adapter. */
 public final class Rounds {
   static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final int COLUMNS = 6;
 
   private Rounds() {}
 
@@ -41,6 +44,21 @@ public final class Rounds {
     return round(
         "{'retry':{'max_attempts':%d,'backoff':%s,'jitter':%s}}"
             .formatted(attempts, backoff, jitter));
+  }
+
+  /** A round with policies around each other, the outermost first, each as JSON with single quotes. */
+  public static ObjectNode stack(String... policies) {
+    return round("{'stack':[" + String.join(",", policies) + "]}");
+  }
+
+  /** The strategy of a round, to stand in a stack. */
+  public static String policy(ObjectNode round) {
+    return round.get("strategy").toString().replace('"', '\'');
+  }
+
+  /** A time-out, to stand in a stack. */
+  public static String timeout(long afterUs) {
+    return "{'timeout':{'after_us':" + afterUs + "}}";
   }
 
   /** A round with a circuit breaker that two failures in a row open. */
@@ -78,6 +96,34 @@ public final class Rounds {
     } catch (IOException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /**
+   * The rows that a round leaves, each as {@code call.attempt outcome}.
+   *
+   * @param statuses of the answers of its target, the last one for ever; -1 never answers
+   */
+  public static List<String> rows(ObjectNode round, Adapter adapter, int... statuses)
+      throws IOException, InterruptedException {
+    try (ScriptedServer target = ScriptedServer.of(statuses)) {
+      Round valid = valid(round.put("target", target.url()), adapter);
+      try (RunningRound running = new RunningRound(valid, adapter)) {
+        running.start();
+        if (!running.awaitEnd(30_000)) {
+          throw new AssertionError("the round does not end");
+        }
+        return rows(running.rows().take());
+      }
+    }
+  }
+
+  private static List<String> rows(long[] cells) {
+    List<String> rows = new ArrayList<>();
+    for (int i = 0; i < cells.length; i += COLUMNS) {
+      String outcome = Outcome.json((int) cells[i + 5]).replace("\"", "");
+      rows.add(cells[i + 1] + "." + cells[i + 2] + " " + outcome);
+    }
+    return rows;
   }
 
   /** The cases of a file of {@code contracts/client/vectors}. */

@@ -10,7 +10,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntUnaryOperator;
 
-/** Answers request n with the status that its script says; status 0 closes the connection. */
+/** Answers request n with the status that its script says; 0 closes the connection, -1 never answers. */
 final class ScriptedServer implements AutoCloseable {
   private final HttpServer http;
   private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -48,6 +48,9 @@ final class ScriptedServer implements AutoCloseable {
     int status = script.applyAsInt(requests.getAndIncrement());
     if (status == 0) {
       throw new IOException("the script closes the connection");
+    }
+    if (status < 0) {
+      return;
     }
     exchange.sendResponseHeaders(status, -1);
     exchange.close();
