@@ -119,7 +119,7 @@ def test_the_native_client_keeps_every_rule_and_refuses_nothing() -> None:
     assert others == [rule.name for rule in RULES if rule.needs == "stack"]
 
 
-@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go"])
+@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go", "tower"])
 def test_a_client_of_a_kit_ends_at_once_when_it_is_told_to(name: str) -> None:
     process = subprocess.Popen(built(name).command, stdout=subprocess.PIPE)
     try:
@@ -132,7 +132,7 @@ def test_a_client_of_a_kit_ends_at_once_when_it_is_told_to(name: str) -> None:
         process.wait()
 
 
-@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go"])
+@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go", "tower"])
 @pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--prot", "0"]])
 def test_a_client_of_a_kit_refuses_bad_arguments_with_a_line_and_no_trace(name: str, arguments: list[str]) -> None:
     command = [*built(name).command[:-2], *arguments]
@@ -144,7 +144,7 @@ def test_a_client_of_a_kit_refuses_bad_arguments_with_a_line_and_no_trace(name: 
     assert "goroutine" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go"])
+@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go", "tower"])
 def test_a_client_of_a_kit_says_when_its_port_is_taken(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -49,6 +49,13 @@ def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it(table: Modul
     assert reasons == ["no such jitter"]
 
 
+def test_what_a_rule_saw_is_told_where_it_says_more_than_yes(table: ModuleType) -> None:
+    verdicts = {"r": ("passed", "2 attempts"), "s": ("passed", ""), "t": ("not applicable", "strategy: no")}
+    one = table.Measured("a", "A 1", "Java 17", verdicts)
+    assert [table.sight(one, rule) for rule in "rst"] == ["2 attempts", "yes", "refused"]
+    assert set(table.SHOWN) <= {rule.name for rule in table.RULES}
+
+
 def test_the_table_of_differences_has_a_column_for_each_library(table: ModuleType) -> None:
     (head,) = re.findall(r"^\| \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     libraries = {one.library.rpartition(" ")[0] for one in table.measured() if one.client != "native"}

@@ -65,12 +65,12 @@ def timeout_of_attempts(bench: ClientTrial) -> str:
     "stack",
 )
 def timeout_of_calls(bench: ClientTrial) -> str:
-    """Fail, so that a pause of 300 ms begins; the next call succeeds slowly, while that pause would end."""
+    """Fail, so that a pause of 300 ms begins; the next calls succeed, while that pause would end."""
     strategy = stack(TIMEOUT_100MS, retry(3, {"fixed": {"delay_us": 300_000}}))
-    got = bench.run(sequence([FAIL], ScriptedAnswer(200, delay_us=50_000)), strategy=strategy, successes=6)
+    got = bench.run(sequence([FAIL], ScriptedAnswer(200, delay_us=20_000)), strategy=strategy, successes=14)
     seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
-    expect(seen == [(0, 1, 503), *((call, 1, 200) for call in range(1, 7))], f"(call, attempt, outcome) {seen}")
-    expect_counts(got, calls=7, attempts=7, rejected=0)
+    expect(seen == [(0, 1, 503), *((call, 1, 200) for call in range(1, 15))], f"(call, attempt, outcome) {seen}")
+    expect_counts(got, calls=15, attempts=15, rejected=0)
     began_us = got.rows[1].start_us
     expect_wait("the first call", began_us, 100_000)
     return f"the next call began after {began_us // 1000} ms"
