@@ -57,7 +57,8 @@ const GUARDS = {
 
   /** opossum's own abortController would end every call of the breaker, so each call has one of its own. */
   timeout: policy => {
-    const breaker = new CircuitBreaker((inner, signal) => inner(signal), breakerOptions({ timeout: policy.after_us / 1000 }));
+    const options = breakerOptions({ timeout: policy.after_us / 1000 });
+    const breaker = new CircuitBreaker((inner, signal) => inner(signal), options);
     return async inner => {
       const late = new AbortController();
       try {

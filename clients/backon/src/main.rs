@@ -102,7 +102,7 @@ mod tests {
 
     fn failing(outcome: Outcome, begun: &Rc<Cell<u32>>) -> Guarded {
         let begun = Rc::clone(begun);
-        Rc::new(move || {
+        Rc::new(move || -> Answer {
             begun.set(begun.get() + 1);
             Box::pin(async move { outcome })
         })

@@ -185,7 +185,7 @@ mod tests {
     /// What is guarded: it ends after so long as it is told, and counts how often it was begun.
     fn lasting(ms: u64, outcome: Outcome, begun: &Rc<Cell<u32>>) -> Guarded {
         let begun = Rc::clone(begun);
-        Rc::new(move || {
+        Rc::new(move || -> Answer {
             begun.set(begun.get() + 1);
             Box::pin(async move {
                 if ms > 0 {

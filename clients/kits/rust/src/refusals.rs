@@ -81,7 +81,10 @@ pub fn problems(body: &[u8], adapter: &dyn Adapter) -> Result<Round, Vec<Problem
 }
 
 fn read(body: &[u8]) -> Result<Round, Problem> {
-    let wrong = |path: &str, value: Value, message: String| Problem { path: path.to_owned(), value, message, allowed: None };
+    let wrong = |path: &str, value: Value, message: String| {
+        let path = path.to_owned();
+        Problem { path, value, message, allowed: None }
+    };
     let text: Value = serde_json::from_slice(body)
         .map_err(|error| wrong("", Value::Null, format!("is not JSON: {error}")))?;
     if text["contract"] != json!(CONTRACT) {
