@@ -70,13 +70,13 @@ def test_a_limit_of_the_library_holds_in_a_stack_too() -> None:
 
 def test_a_strategy_and_a_policy_that_a_client_does_not_have_are_refused_by_name() -> None:
     problems_ = found("""\
-        - {client: resilience4j, stack: [{timeout: 1s}, {bulkhead: {max_concurrent: 1}}]}
+        - {client: resilience4j, stack: [{deadline: 1s}, {bulkhead: {max_concurrent: 1}}]}
         - client: tenacity
           circuit_breaker: {failure_rate: 50, window: {calls: 2}, minimum_calls: 2, open_for: 1s, half_open_calls: 1}
     """)
     assert [(problem.path, problem.allowed) for problem in problems_] == [
-        ("strategies[0].stack[0].timeout", "retry, circuit_breaker, bulkhead"),
-        ("strategies[1].circuit_breaker", "baseline, retry"),
+        ("strategies[0].stack[0].deadline", "timeout, retry, circuit_breaker, bulkhead"),
+        ("strategies[1].circuit_breaker", "baseline, retry, stack"),
     ]
 
 
