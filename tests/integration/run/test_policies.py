@@ -75,9 +75,9 @@ def test_a_policy_that_a_librarys_client_lacks_is_refused_by_name(tmp_path: Path
     path = Path(study(tmp_path, ""))
     text = (
         path.read_text()
-        + "  - {client: resilience4j, stack: [{timeout: 1s}]}\n"
+        + "  - {client: resilience4j, stack: [{deadline: 1s}]}\n"
         + WORKLOAD.replace("requests", "successes")
     )
     path.write_text(text)
     said = refused("run", str(path), "--out", str(tmp_path / "run"))
-    assert "strategies[1].stack[0].timeout: client resilience4j does not have timeout" in said
+    assert "strategies[1].stack[0].deadline: client resilience4j does not have deadline" in said
