@@ -39,11 +39,11 @@ final class TimeLimited implements Guard {
     try {
       return limiter.executeFutureSupplier(() -> running);
     } catch (TimeoutException e) {
-      cutter.run();
-      return ended(running);
+      end(cutter, running);
+      return Outcome.TIMEOUT;
     } catch (InterruptedException e) {
-      // A policy further out, or the end of the round.
-      cutter.run();
+      // A policy further out has ended it, or the round has.
+      end(cutter, running);
       Thread.currentThread().interrupt();
       throw Rejected.CALL;
     } catch (RuntimeException e) {
@@ -53,18 +53,27 @@ final class TimeLimited implements Guard {
     }
   }
 
-  /** Waits for the end of what was cut: two attempts of one call never overlap. */
-  private static int ended(Future<Integer> running) {
-    try {
-      running.get();
-    } catch (ExecutionException e) {
-      if (!(e.getCause() instanceof Rejected)) {
-        throw new IllegalStateException(e.getCause());
+  /** Ends what is late, and waits for its end, whatever happens: two attempts of one call never overlap. */
+  private static void end(Runnable cutter, Future<Integer> running) {
+    cutter.run();
+    boolean interrupted = false;
+    while (!running.isDone()) {
+      try {
+        running.get();
+      } catch (ExecutionException e) {
+        rethrow(e.getCause());
+      } catch (InterruptedException e) {
+        interrupted = true;
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw Rejected.CALL;
     }
-    return Outcome.TIMEOUT;
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void rethrow(Throwable cause) {
+    if (!(cause instanceof Rejected)) {
+      throw new IllegalStateException(cause);
+    }
   }
 }

@@ -40,6 +40,12 @@ class TimeoutTest {
   }
 
   @Test
+  void aTimeOutWithinAnotherEndsBeforeTheNextCallBegins() throws Exception {
+    ObjectNode round = Rounds.stack(TIMEOUT, Rounds.timeout(5_000_000));
+    assertEquals(List.of("0.1 timeout", "1.1 200"), Rounds.rows(round, ADAPTER, -1, 200));
+  }
+
+  @Test
   void aBreakerBetweenATimeOutAndARetryIsRefused() {
     String breaker = Rounds.policy(Rounds.breaker());
     assertEquals(
