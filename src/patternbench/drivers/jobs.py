@@ -256,7 +256,7 @@ def _group(crowd: Crowd, workload: Workload, task: Task) -> From:
 def _taken(crowd: Crowd, workload: Workload, task: Task) -> Job:
     """What a group is called, where its journeys take values from, and over which connections they go."""
     name = From(crowd.name, f"{crowd.origin}.name")
-    return {"name": name, **_feeder(crowd, workload, task), **_connection(crowd, workload)}
+    return {"name": name, **_feeder(crowd, workload, task), **_wires(crowd, workload)}
 
 
 def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]:
@@ -267,11 +267,13 @@ def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]
     return _journeys(sends, origin, headers, task)
 
 
-def _connection(crowd: Crowd, workload: Workload) -> dict[str, From]:
-    """Whether requests of a group have connections of their own, as it says itself or for all groups."""
-    own = crowd.group and crowd.group.connection
-    said = From(only(own or workload.connection), f"{crowd.origin if own else WORKLOAD}.connection")
-    return _said({"connection": said})
+def _wires(crowd: Crowd, workload: Workload) -> dict[str, From]:
+    """Which connections and targets requests of a group take, as it says itself or for all groups."""
+    said: dict[str, From] = {}
+    for name in ("connection", "affinity"):
+        own = crowd.group and getattr(crowd.group, name)
+        said[name] = From(only(own or getattr(workload, name)), f"{crowd.origin if own else WORKLOAD}.{name}")
+    return _said(said)
 
 
 def _feeder(crowd: Crowd, workload: Workload, task: Task) -> Job:

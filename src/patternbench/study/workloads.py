@@ -188,6 +188,7 @@ class Population(Sparse):
     journeys: Annotated[Annotated[list[Journey], Field(min_length=1)] | None, Role.WORLD] = None
     feeder: Annotated[Feeder | None, Role.WORLD] = None
     connection: Annotated[Levels[Literal["reuse", "new"]] | None, Role.WORLD] = None
+    affinity: Annotated[Levels[Literal["none", "user"]] | None, Role.WORLD] = None
 
     @property
     def sends(self) -> bool:
@@ -299,7 +300,7 @@ class Workload(OneOf, Population):
             return "a set-up"
         if self.closed.engine_needs:
             return f"closed.{self.closed.engine_needs}"
-        return "connection" if self.connection else None
+        return next((name for name in ("connection", "affinity") if getattr(self, name) is not None), None)
 
     @property
     def set_up_names(self) -> list[str]:

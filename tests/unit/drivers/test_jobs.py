@@ -154,6 +154,7 @@ TURNS = """\
 workload:
   duration: 1m
   connection: new
+  affinity: user
   parameters: {size: 4}
   groups:
     - name: shoppers
@@ -163,7 +164,7 @@ workload:
       journey:
         - {path: /, repeat: "${size}"}
         - {path: /cart, until_expected: {limit: 30s, attempts: 9}}
-    - {name: others, users: 1, connection: reuse, request: {path: /}}
+    - {name: others, users: 1, connection: reuse, affinity: none, request: {path: /}}
 """
 
 
@@ -171,6 +172,7 @@ def test_requests_that_wait_for_their_turn_become_the_engines() -> None:
     shoppers, others = rendered(TURNS)["groups"]
     assert shoppers["workload"]["closed"]["pace"] == {"every_us": 500_000, "late": "catch_up", "per": "request"}
     assert (shoppers["connection"], others["connection"]) == ("new", "reuse")
+    assert (shoppers["affinity"], others["affinity"]) == ("user", "none")
     home, cart = shoppers["journeys"][0]["steps"]
     assert home["repeat"] == 4
     assert cart["until_expected"] == {"limit_us": 30_000_000, "attempts": 9}
@@ -416,6 +418,7 @@ def leaves(tree: Any, path: str = "") -> Iterator[str]:
         ("workload: {closed: {users: 1, journeys: 1}}", "closed.journeys"),
         ("workload: {closed: {users: 1, duration: 1s, start_over: 1s}}", "closed.start_over"),
         ("workload: {connection: new, closed: {users: 1, duration: 1s}}", "connection"),
+        ("workload: {affinity: user, closed: {users: 1, duration: 1s}}", "affinity"),
     ],
 )
 def test_a_librarys_client_is_refused_by_name_for_what_only_the_engine_drives(text: str, what: str) -> None:

@@ -7,10 +7,12 @@
 
 mod common;
 
-use common::{Reply, Server, after, job, ok, run, status, with};
+use common::{Reply, Server, after, job, ok, run, status, with, wrong_paths};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -355,6 +357,36 @@ fn requests_go_round_the_targets_in_proportion_to_their_weights() {
     let outcome = run(&with(job("", workload, json!([{}])), json!({"targets": targets})));
     assert_eq!(servers.each_ref().map(Server::count), [75, 25, 0]);
     assert!(outcome.summary["generator"]["connections"].as_u64().unwrap() <= 8);
+}
+
+#[test]
+fn each_user_of_a_group_with_affinity_keeps_to_one_target() {
+    let asked: [Arc<Mutex<BTreeSet<String>>>; 3] = Default::default();
+    let servers = asked.each_ref().map(|paths| {
+        let paths = Arc::clone(paths);
+        Server::start(move |seen| {
+            paths.lock().unwrap().insert(seen.path().to_owned());
+            ok("")
+        })
+    });
+    let targets: Vec<_> = servers
+        .iter()
+        .zip([3, 1, 0])
+        .map(|(server, weight)| json!({"url": server.url(), "weight": weight}))
+        .collect();
+    let workload = json!({"closed": {"users": 8, "until": {"calls_per_user": 5}}});
+    let mut job = with(
+        job("", workload, json!([{"path": "/${user}"}])),
+        json!({"targets": targets}),
+    );
+    job["groups"][0]["affinity"] = json!("user");
+    run(&job);
+    let [first, second, third] = asked.map(|paths| Vec::from_iter(paths.lock().unwrap().clone()));
+    assert_eq!(first, ["/0", "/1", "/2", "/4", "/5", "/6"]);
+    assert_eq!(second, ["/3", "/7"]);
+    assert!(third.is_empty());
+    job["groups"][0]["affinity"] = json!("session");
+    assert_eq!(wrong_paths(&job), ["groups[0].affinity"]);
 }
 
 #[test]

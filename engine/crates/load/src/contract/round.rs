@@ -157,6 +157,7 @@ impl Round {
                 until: self.until,
             }),
             new_connections: false,
+            sticky: false,
         };
         Ok(Job {
             lateness: Lateness::default(),

@@ -48,7 +48,7 @@ pub struct Job {
     pub priority: bool,
     /// Seed of everything that is drawn.
     pub seed: u64,
-    /// Where requests go, with weights; requests go round them in turn.
+    /// Where requests go, with weights; requests go round them in turn, or those of a user always to one.
     pub targets: Vec<(Target, u32)>,
     /// What is accepted of an answer.
     pub limits: Limits,
@@ -121,6 +121,8 @@ pub struct Group {
     pub feeder: Feeder,
     /// Whether every request gets a connection of its own, which is closed after its answer.
     pub new_connections: bool,
+    /// Whether each of its users keeps to one target.
+    pub sticky: bool,
 }
 
 impl Job {
@@ -360,7 +362,14 @@ fn groups(node: &Node<'_>, context: &mut Context<'_>) -> Option<Vec<Group>> {
 }
 
 fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
-    let object = node.object(&["name", "workload", "journeys", "feeder", "connection"])?;
+    let object = node.object(&[
+        "name",
+        "workload",
+        "journeys",
+        "feeder",
+        "connection",
+        "affinity",
+    ])?;
     let name = object.or("name", "all".to_owned(), |node| node.text().map(str::to_owned));
     let feeder = object.or("feeder", Feeder::default(), |node| feeder::feeder(node, context));
     let no_feeder = Feeder::default();
@@ -370,6 +379,8 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
     let workload = object.need("workload", |node| workload::workload(node, context));
     let known = [("reuse", false), ("new", true)];
     let new_connections = object.or("connection", false, |node| node.one_of(&known));
+    let known = [("none", false), ("user", true)];
+    let sticky = object.or("affinity", false, |node| node.one_of(&known));
     let (journeys, workload) = (journeys?, workload?);
     nothing_beside_turns(node, &workload, &journeys);
     Some(Group {
@@ -378,6 +389,7 @@ fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
         journeys,
         feeder: feeder?,
         new_connections: new_connections?,
+        sticky: sticky?,
     })
 }
 

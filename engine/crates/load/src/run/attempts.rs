@@ -22,7 +22,7 @@ impl<W: World> Runner<W> {
         intended: Nanos,
         possible: Nanos,
     ) {
-        let target = self.spread.next();
+        let target = self.next_target(job, index);
         let session = &mut self.sessions[index];
         session.attempts = session.attempts.saturating_add(1);
         session.sent += 1;
@@ -46,6 +46,16 @@ impl<W: World> Runner<W> {
         });
         if let Err(failure) = sent {
             self.stillborn.push((attempt, failure));
+        }
+    }
+
+    /// Where the next request of a session goes: to the target whose turn it is, or to the one that its user keeps to.
+    fn next_target(&mut self, job: &Job, index: usize) -> usize {
+        let session = &self.sessions[index];
+        if group_of(job, session).sticky {
+            self.spread.of(session.user)
+        } else {
+            self.spread.next()
         }
     }
 

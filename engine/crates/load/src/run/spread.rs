@@ -38,6 +38,19 @@ impl Spread {
         self.gained[best] -= self.sum;
         best
     }
+
+    /// The choice of one who always takes the same.
+    ///
+    /// Numbers go round the weights, so that of as many in a row as all weights together each choice has its weight.
+    #[inline]
+    pub fn of(&self, number: u32) -> usize {
+        let mut left = i64::from(number) % self.sum;
+        let chosen = self.weights.iter().position(|weight| {
+            left -= weight;
+            left < 0
+        });
+        chosen.unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -60,6 +73,18 @@ mod tests {
             let mut spread = Spread::new(weights.iter().copied());
             let mut taken = vec![0u32; weights.len()];
             (0..weights.iter().sum::<u32>()).for_each(|_| taken[spread.next()] += 1);
+            prop_assert_eq!(taken, weights);
+        }
+
+        #[test]
+        fn of_numbers_in_a_row_each_choice_has_as_many_as_its_weight(
+            weights in proptest::collection::vec(0u32..20, 1..8),
+            first in 0u32..1000,
+        ) {
+            prop_assume!(weights.iter().any(|weight| *weight > 0));
+            let spread = Spread::new(weights.iter().copied());
+            let mut taken = vec![0u32; weights.len()];
+            (first..first + weights.iter().sum::<u32>()).for_each(|number| taken[spread.of(number)] += 1);
             prop_assert_eq!(taken, weights);
         }
     }
