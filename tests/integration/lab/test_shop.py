@@ -99,7 +99,10 @@ def test_bundled_product_reads_leave_39_requests_of_a_pass(shop: Bench, tmp_path
     assert sum(BUNDLED.values()) == 39
 
 
-@pytest.mark.parametrize(("name", "other"), [("shop-limits-by-route", "scrapers"), ("shop-overload", "flood")])
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("shop-limits-by-route", "scrapers"), ("shop-overload", "flood"), ("shop-load-shedding", "flood")],
+)
 def test_who_is_not_a_shopper_asks_once_and_is_answered_well(
     shop: Bench, tmp_path: Path, name: str, other: str
 ) -> None:

@@ -15,8 +15,10 @@ from patternbench.study.levels import only
 from patternbench.study.load import loads
 from patternbench.study.models import Study
 
-FULL, QUICK = "rate-limiting-shop", "rate-limiting-shop-quick"
-OTHERS = ("shop-bundles", "shop-limits-by-route", "shop-overload")
+FULL, QUICK, LEASES = "rate-limiting-shop", "rate-limiting-shop-quick", "rate-limiting-shop-leases"
+SHEDDING, BALANCERS, STRESS = "shop-load-shedding", "shop-balancers", "shop-stress"
+REPEATED = (FULL, QUICK, LEASES, "shop-bundles", "shop-limits-by-route", "shop-overload", SHEDDING, BALANCERS)
+"""Those in which a request is repeated until it is answered well."""
 
 
 def study(name: str) -> Study:
@@ -28,19 +30,22 @@ def plan(name: str) -> Plan:
     return preflight.expanded(study(name), Inputs(Path(ROOT / "studies")))
 
 
-@pytest.mark.parametrize(("name", "scenarios"), [(FULL, 71), (QUICK, 11), *zip(OTHERS, (4, 3, 4), strict=True)])
+@pytest.mark.parametrize(
+    ("name", "scenarios"), [*zip(REPEATED, (71, 11, 16, 4, 3, 4, 8, 13), strict=True), (STRESS, 24)]
+)
 def test_a_study_of_the_shop_has_so_many_scenarios(name: str, scenarios: int) -> None:
     assert len(plan(name).scenarios) == scenarios
 
 
-def test_the_full_and_the_quick_study_and_that_of_overload_send_the_same_journey() -> None:
-    first, *rest = [study(name).workload for name in (FULL, QUICK, "shop-overload")]
+def test_the_full_and_the_quick_study_and_those_of_overload_balancers_and_leases_send_the_same_journey() -> None:
+    names = (FULL, QUICK, LEASES, "shop-overload", SHEDDING, BALANCERS)
+    first, *rest = [study(name).workload for name in names]
     assert all(
         (one.journey, one.lists, one.parameters) == (first.journey, first.lists, first.parameters) for one in rest
     )
 
 
-@pytest.mark.parametrize(("name", "faster"), [(FULL, 1), (QUICK, 2), ("shop-bundles", 2)])
+@pytest.mark.parametrize(("name", "faster"), [(FULL, 1), (LEASES, 1), (QUICK, 2), ("shop-bundles", 2), (BALANCERS, 2)])
 def test_users_are_5_20_and_75_percent_at_the_published_paces_or_twice_as_fast(name: str, faster: int) -> None:
     groups = study(name).workload.groups or []
     assert [group.share for group in groups] == [5, 20, 75]
@@ -48,7 +53,7 @@ def test_users_are_5_20_and_75_percent_at_the_published_paces_or_twice_as_fast(n
     assert rates == [120 * faster, 90 * faster, 30 * faster]
 
 
-@pytest.mark.parametrize("name", [FULL, QUICK, *OTHERS])
+@pytest.mark.parametrize("name", REPEATED)
 def test_every_request_of_the_journey_waits_for_its_turn_and_is_repeated_until_it_is_answered_200(name: str) -> None:
     workload = study(name).workload
     assert workload.journey is not None
@@ -58,6 +63,30 @@ def test_every_request_of_the_journey_waits_for_its_turn_and_is_repeated_until_i
         assert step.expect.statuses == [200]
     walking = [group for group in workload.groups or [] if group.journey is None]
     assert [only(group.paces) if group.paces else "journey" for group in walking] == ["request"] * len(walking)
+
+
+def test_a_pass_under_stress_has_the_same_requests_and_ends_at_the_first_that_fails() -> None:
+    stressed, usual = (study(name).workload.journey for name in (STRESS, FULL))
+    assert stressed is not None
+    assert usual is not None
+    assert [(step.name, step.path) for step in stressed.steps] == [(step.name, step.path) for step in usual.steps]
+    assert all(step.expect and step.expect.statuses == [200] for step in stressed.steps)
+    assert [step.until_expected for step in stressed.steps] == [None] * len(stressed.steps)
+    assert stressed.on_failure is None
+
+
+def test_the_shop_is_flooded_by_one_client_or_by_many_of_whom_each_stays_below_its_limit() -> None:
+    found = study(SHEDDING)
+    (flood,) = [group.open for group in found.workload.groups or [] if group.open]
+    each = [float(only(flood.rate) or 0) / users for users in flood.users]
+    limit, window_s = 10, 3
+    assert [rate * window_s > limit for rate in each] == [True, False]
+
+
+def test_clients_of_two_and_of_four_balancers_take_them_in_turn_or_keep_to_one() -> None:
+    limited = [one.levels for one in plan(BALANCERS).scenarios if one.levels["algorithm"] != "no_limiter"]
+    counted = Counter((one["balancers"], one["affinity"]) for one in limited)
+    assert counted == {(number, affinity): 3 for number in (2, 4) for affinity in ("none", "user")}
 
 
 def test_the_journey_has_the_eight_transactions() -> None:

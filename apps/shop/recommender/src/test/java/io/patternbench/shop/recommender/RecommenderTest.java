@@ -70,15 +70,27 @@ class RecommenderTest {
     assertThat(algorithm("slope_one")).isEqualTo(200);
   }
 
+  @Test
+  void theLimitOfRequestsInProgressChangesWhileItRunsAndANumberBelowZeroIsRefused() {
+    String url = actuator("concurrency");
+    assertThat(changed("concurrency", "limit", "7")).isEqualTo(200);
+    assertThat(service.getForObject(url, String.class)).isEqualTo("{\"limit\":7}");
+    assertThat(changed("concurrency", "limit", "-1")).isEqualTo(400);
+    assertThat(changed("concurrency", "limit", "0")).isEqualTo(200);
+  }
+
   private <T> ResponseEntity<T> recommend(Class<T> type) {
     List<OrderItem> cart = List.of(OrderItem.inCart(10, 1, 1));
     return service.postForEntity("/recommend?uid=9", cart, type);
   }
 
   private int algorithm(String name) {
-    String url = actuator("algorithm");
+    return changed("algorithm", "algorithm", name);
+  }
+
+  private int changed(String endpoint, String setting, String level) {
     return service
-        .postForEntity(url, Map.of("algorithm", name), String.class)
+        .postForEntity(actuator(endpoint), Map.of(setting, level), String.class)
         .getStatusCode()
         .value();
   }
