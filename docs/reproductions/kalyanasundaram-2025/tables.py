@@ -15,11 +15,12 @@ from itertools import product
 from pathlib import Path
 
 import pandas as pd
+from limit_rounds import judged, like
+from limits_published import OVER_REDIS, STORES, TABLE_V
 
 from patternbench.ratelimit.plan.accuracy_map import Map, MapLease, scenarios
-from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.simulated import JudgeSummary
-from patternbench.ratelimit.report import section, tables
+from patternbench.ratelimit.report import tables
 from patternbench.ratelimit.report.tables import BALANCERS, BY, NONE, PER_REQUEST
 from patternbench.ratelimit.simulate.simulator import simulate
 from patternbench.records.folder import RunFolder
@@ -31,7 +32,6 @@ ROUNDS, LEASES = HERE / "rounds.parquet", HERE / "leases.parquet"
 PAGE = HERE.with_suffix(".md")
 MARK = "## The tables\n"
 DISTANCES = ("0ms", "25ms")
-STORES = {"crdt": "CRDT", "redis": "Redis", "mariadb": "MySQL / MariaDB"}
 FIGURES = {
     "rate-limiting-1": "figure-4",
     "rate-limiting-2": "figure-5",
@@ -40,26 +40,6 @@ FIGURES = {
     "rate-limiting-5": "measured-and-simulated",
     "rate-limiting-6": "map-recorded",
     "rate-limiting-7": "map-bursts",
-}
-#: Table V of the paper: added latency in ms.
-TABLE_V = {
-    "fixed window": {"crdt": 1.43, "redis": 2.76, "mariadb": 7.50},
-    "sliding window log": {"crdt": 0.61, "redis": 1.04, "mariadb": 8.62},
-    "sliding window counter": {"crdt": 2.09, "redis": 7.36, "mariadb": 8.45},
-    "token bucket": {"crdt": 1.17, "redis": 1.31, "mariadb": 8.99},
-    "gcra": {"crdt": 1.07, "redis": 2.86, "mariadb": 7.74},
-}
-#: Throttling deviation (mean over clients, percent) over Redis from the authors' published raw results of the paper's
-#: run (github.com/thiva-k/rate-limiter-nginx, branch deploy, 2025-02-28): the bars of Figures 5 and 7.
-RAW = {
-    ("no limiter", PER_REQUEST): 4.55,
-    ("fixed window", PER_REQUEST): 2.14,
-    ("sliding window log", PER_REQUEST): 0.013,
-    ("sliding window counter", PER_REQUEST): 0.57,
-    ("token bucket", PER_REQUEST): 2.10,
-    ("gcra", PER_REQUEST): 2.14,
-    ("fixed window", "lazy lease"): 2.27,
-    ("sliding window counter", "lazy lease"): 1.52,
 }
 #: How long the leases of rate-limiting-leases.yaml hold, and those that are simulated beside them (seconds).
 HELD_S, LENGTHS_S = 20, (1, 6, 20, 60)
@@ -80,18 +60,6 @@ def main() -> None:
     text = "\n".join(made(pd.read_parquet(ROUNDS), pd.read_parquet(LEASES)))
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(page[: page.index(MARK) + len(MARK)] + "\n" + text, encoding="utf-8")
-
-
-def judged(run: RunFolder) -> pd.DataFrame:
-    """The judged rounds of a run, with what was simulated of each."""
-    rounds = pd.read_parquet(run.rounds)
-    rows = section.judged_rounds(run, rounds)
-    found = simulated.read(run)
-    answers = found.rounds if found else {}
-    for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
-        rows[name] = [getattr(answers.get(str(number)), field, None) for number in rows["round"]]
-    rows.attrs = {}
-    return rows
 
 
 def copy_figures(run: Path) -> None:
@@ -131,11 +99,6 @@ def latencies(rows: pd.DataFrame) -> pd.DataFrame:
     ]
     ends = {"algorithm": f"no limiter, {base:.2f} ms here [265.98]"} | dict.fromkeys(STORES.values(), "0 [0]")
     return pd.DataFrame([ends, *lines])
-
-
-def like(rows: pd.DataFrame, **wanted: str) -> pd.DataFrame:
-    """The rows that have these values."""
-    return rows[(rows[list(wanted)] == pd.Series(wanted)).all(axis=1)]
 
 
 def added(found: pd.DataFrame, paper: float) -> str:
@@ -186,7 +149,7 @@ def end(rows: pd.DataFrame, name: str, scale: dict[tuple[str, str], float]) -> d
 def words(
     values: dict[str, float], clients: float, key: tuple[str, str], scale: dict[tuple[str, str], float]
 ) -> dict[str, str]:
-    theirs = RAW.get(key)
+    theirs = OVER_REDIS.get(key)
     return {
         "authors, mean over clients": "–" if theirs is None else f"{theirs:g}",
         "ours, as clients saw it": f"{clients:.2f}",

@@ -1,0 +1,154 @@
+"""Reads runs of the studies of rate limits into tables of rounds, from which the page is written.
+
+The tables beside this file: ``shop`` has the judged rounds of a run of ``rate-limiting-shop`` (or its quick form),
+``shop-transactions`` and ``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of a run of
+``rate-limiting-shop-leases``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.metrics import ended_journeys
+from patternbench.ratelimit.analyze.cost import REJECTED
+from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.report import section
+from patternbench.ratelimit.report.tables import NONE
+from patternbench.records import attempts, journal
+from patternbench.records.folder import RunFolder
+from patternbench.records.tables import read_table
+from patternbench.study.load import load
+from patternbench.study.problems import InputError, Problem
+
+HERE = Path(__file__).parent
+SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
+TABLES = (SHOP, TRANSACTIONS, PASSES, LEASES)
+CLIENTS_WAY = "client_distance"
+NEAR, EXACT = "0ms", "sliding window log"
+NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
+"""What tells a round in every table of the shop."""
+US_PER_MS, US_PER_S, ALL = 1e3, 1e6, 100.0
+
+
+def tables_of(folder: Path) -> dict[str, pd.DataFrame]:
+    """The tables that a run gives, by name; raises InputError for a run of another study."""
+    run = RunFolder(folder)
+    run.check()
+    name = load(run.study).name
+    reader = next((reader for start, reader in READERS.items() if name.startswith(start)), None)
+    if reader is None:
+        allowed = ", ".join(f"{start}*" for start in READERS)
+        hint = "tables.py takes runs of rate-limiting-quick and rate-limiting-leases"
+        message = "is a run of no study of the shop's rate limits"
+        raise InputError(Problem(message, file=str(folder), value=name, allowed=allowed, hint=hint))
+    return reader(run)
+
+
+def kept() -> dict[str, pd.DataFrame]:
+    """The tables beside this file that are there, by name."""
+    paths = {name: HERE / f"{name}.parquet" for name in TABLES}
+    return {name: pd.read_parquet(path) for name, path in paths.items() if path.is_file()}
+
+
+def keep(made: Mapping[str, pd.DataFrame]) -> None:
+    """Put tables beside this file."""
+    for name, table in made.items():
+        table.to_parquet(HERE / f"{name}.parquet", index=False, compression="zstd")
+
+
+def judged(run: RunFolder) -> pd.DataFrame:
+    """The judged rounds of a run, with what was simulated of each."""
+    rounds = pd.read_parquet(run.rounds)
+    rows = section.judged_rounds(run, rounds)
+    again = simulated.read(run)
+    answers = again.rounds if again else {}
+    for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
+        rows[name] = [getattr(answers.get(str(number)), field, None) for number in rows["round"]]
+    rows.attrs = {}
+    return rows
+
+
+def like(rows: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    """The rows that have these values."""
+    return rows[(rows[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+
+
+def near(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with stores and clients near; without a limiter there is no store."""
+    return rows[rows["distance"].isin((NEAR, NONE)) & (rows[CLIENTS_WAY] == NEAR)]
+
+
+def of_leases(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """The judged rounds of leases before the shop."""
+    return {LEASES: judged(run)}
+
+
+def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """The judged rounds that are valid, and what shoppers saw in each: their transactions, and whole passes."""
+    rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
+    rows = judged(run)
+    ways = dict(zip(rounds["round"], rounds["distance"].astype(str), strict=True))
+    rows = rows[rows["round"].isin(list(ways))].assign(**{CLIENTS_WAY: rows["round"].map(ways)})
+    named = rows[NAMED].drop_duplicates("round")
+    seen = {number: attempts.read(run.attempts_of(files[number])) for number in named["round"]}
+    return {SHOP: rows, TRANSACTIONS: _of_rounds(named, seen, transactions), PASSES: _of_rounds(named, seen, passes)}
+
+
+def _of_rounds(
+    named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], told: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """What is told of each round, under what tells the round."""
+    parts = [told(rows).assign(round=number) for number, rows in seen.items()]
+    return named.merge(pd.concat(parts, ignore_index=True), on="round")
+
+
+def transactions(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per ``group`` and ``transaction`` of a round's attempts after the warm-up.
+
+    ``latency_ms`` is the mean time of an admitted request, ``rejected`` the percent of requests answered 429,
+    ``finish_s`` the mean time from a transaction's first intended start to its last answer, with all its turns, over
+    passes that ended; NaN without any.
+    """
+    sent = rows[(rows["attempt"] > 0) & ~rows["warm_up"]]
+    names = [sent["group"].astype(str).rename("group"), sent["step"].astype(str).rename("transaction")]
+    good = sent["success"].to_numpy(bool)
+    took_ms = (sent["end_us"] - sent["start_us"]) / US_PER_MS
+    columns = {
+        "latency_ms": took_ms.where(good).groupby(names).mean(),
+        "rejected": ALL * (sent["status"] == REJECTED).groupby(names).mean(),
+        "finish_s": _finish_s(sent, rows.loc[rows["warm_up"], "journey"]),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+def _finish_s(sent: pd.DataFrame, warm: pd.Series[int]) -> pd.Series[float]:
+    """The mean time of each transaction, over journeys that ended and do not touch the warm-up."""
+    over = sent.loc[sent["ends_journey"], "journey"]
+    whole = sent[sent["journey"].isin(over) & ~sent["journey"].isin(warm)]
+    names = [whole["group"].astype(str).rename("group"), whole["step"].astype(str).rename("transaction")]
+    parts = whole.groupby([*names, "journey"])
+    spans = (parts["end_us"].max() - parts["intended_us"].min()) / US_PER_S
+    return spans.groupby(level=["group", "transaction"]).mean()
+
+
+def passes(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per ``group`` of a round: how many good ``passes`` ended, and their median time, ``pass_s``."""
+    times = {str(group): ended_journeys(part) for group, part in rows.groupby("group", observed=True)}
+    seconds = {group: ended.seconds[ended.good] for group, ended in times.items()}
+    columns = {
+        "group": list(seconds),
+        "passes": [len(own) for own in seconds.values()],
+        "pass_s": [float(np.median(own)) if len(own) else np.nan for own in seconds.values()],
+    }
+    return pd.DataFrame(columns)
+
+
+READERS: Mapping[str, Callable[[RunFolder], dict[str, pd.DataFrame]]] = {
+    "rate-limiting-shop-leases": of_leases,
+    "rate-limiting-shop": of_shop,
+}
+"""By how the names of studies begin; the first that fits is taken."""

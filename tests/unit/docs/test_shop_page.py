@@ -1,0 +1,326 @@
+"""What the page on rate limits says of the shop follows from rounds on it, beside the target's and the paper's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.scripts import page_script
+from tests.support.studies import ROOT
+
+from patternbench.ratelimit.report.tables import NONE, PER_REQUEST
+from patternbench.study.problems import InputError
+
+shop = page_script("kalyanasundaram-2025/shop.py")
+limit_rounds = shop.limit_rounds
+pages = page_script("pages.py")
+BLOCKS = 4
+ADDED_MS = {"crdt": 0.2, "redis": 0.4, "mariadb": 1.0}
+PERCENT = {"no limiter": 4.6, "fixed window": 2.0, "sliding window log": 0.1, "token bucket": 1.5}
+STORES = {"fixed window": ["redis"], "sliding window log": [*ADDED_MS], "token bucket": ["redis"]}
+MS = 1000
+
+
+def judged(base: float = 10.0, noise: float = 0.0, way: str = "0ms", exact: float = 0.1) -> pd.DataFrame:
+    """Judged rounds of three algorithms whose latency and deviation follow a rule, for clients at one distance."""
+    rng = np.random.default_rng(5)
+    cases = [("no limiter", NONE), *((name, store) for name, stores in STORES.items() for store in stores)]
+    rows = []
+    for block in range(BLOCKS):
+        for name, store in cases:
+            percent = exact if name == shop.EXACT else PERCENT[name]
+            scatter = rng.normal(0, noise, 2)
+            rows.append(
+                {
+                    "algorithm": name,
+                    "store": store,
+                    "block": block,
+                    "limited": store != NONE,
+                    "synchronisation": NONE if store == NONE else PER_REQUEST,
+                    "distance": NONE if store == NONE else "0ms",
+                    shop.COST: base + ADDED_MS.get(store, 0.0) + scatter[0],
+                    shop.BY_CLIENTS: percent + scatter[1],
+                }
+            )
+    named = {"limit": "10 in 3s", "also": f"distance {way}", shop.CLIENTS_WAY: way, "valid": True}
+    return pd.DataFrame(rows).assign(**named, round=lambda table: range(len(table)))
+
+
+def near_and_far() -> pd.DataFrame:
+    return pd.concat([judged(), judged(base=110.0, way="50ms")], ignore_index=True)
+
+
+def walked(longer: float = 1.5, noise: float = 0.01) -> pd.DataFrame:
+    """Passes of two groups, of which only one finishes any; with a limiter they take so many times longer."""
+    rng = np.random.default_rng(6)
+    rounds = judged()
+    times = np.where(rounds["limited"], 20.0 * longer, 20.0) * np.exp(rng.normal(0, noise, len(rounds)))
+    high, low = (rounds[limit_rounds.NAMED].assign(group=group) for group in ("high", "low"))
+    return pd.concat([high.assign(passes=3, pass_s=times), low.assign(passes=0, pass_s=np.nan)], ignore_index=True)
+
+
+def seen() -> pd.DataFrame:
+    """Two transactions of two groups, of which one is rejected under an exact log."""
+    limited = judged()["limited"].to_numpy()
+    parts = [
+        judged()[limit_rounds.NAMED].assign(
+            group=group,
+            transaction=name,
+            latency_ms=np.where(limited, 12.5, 12.0),
+            rejected=np.where(limited & (group == "high"), 20.0, 0.0),
+            finish_s=np.where(limited, 1.5, 1.0) if group == "high" else np.nan,
+        )
+        for group in ("high", "low")
+        for name in ("1 home", "2 log in")
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def measured() -> dict[str, pd.DataFrame]:
+    tables = limit_rounds
+    return {tables.SHOP: near_and_far(), tables.TRANSACTIONS: seen(), tables.PASSES: walked()}
+
+
+def rows_of(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("|---")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def row(text: str, first: str) -> list[str]:
+    (found,) = [cells for cells in rows_of(text) if cells[0] == first]
+    return found
+
+
+def words(text: str) -> dict[str, str]:
+    """The verdict on each claim."""
+    return {cells[0]: cells[-1] for cells in rows_of(text)[1:]}
+
+
+def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
+    page = shop.PAGE.read_text(encoding="utf-8")
+    for name, text in shop.parts(limit_rounds.kept(), *shop.on_target()).items():
+        assert pages.part(page, name) == text, name
+
+
+def test_without_rounds_the_page_says_how_to_measure_them() -> None:
+    target, leases = shop.on_target()
+    made = shop.parts({}, target, leases)
+    assert made["shop"].startswith("Not measured yet: `patternbench run studies/rate-limiting-shop-quick.yaml")
+    assert "patternbench run studies/rate-limiting-shop-leases.yaml" in made["holders"]
+
+
+def test_table_v_has_the_shop_the_target_and_the_paper_side_by_side() -> None:
+    text = shop.latencies(judged(base=12.0), judged())
+    assert row(text, "fixed window")[1:] == [
+        "– / – [1.43]",
+        "0.40 (0.40 to 0.40) / 0.40 (0.40 to 0.40) [2.76]",
+        "– / – [7.50]",
+    ]
+    assert row(text, "sliding window log")[3] == "1.00 (1.00 to 1.00) / 1.00 (1.00 to 1.00) [8.62]"
+    assert rows_of(text)[1][0] == "no limiter, 12.00 / 10.00 ms [265.98]"
+
+
+def test_what_a_limit_adds_is_told_for_clients_at_each_distance() -> None:
+    text = shop.by_distance(near_and_far())
+    assert rows_of(text)[1:] == [
+        ["0ms", "10.00", "0.40 (0.40 to 0.40)", "4.00"],
+        ["50ms", "110.00", "0.40 (0.40 to 0.40)", "0.36"],
+        ["the paper", "265.98", "1.04", "0.39"],
+    ]
+
+
+def test_a_distance_without_a_limiter_is_left_out() -> None:
+    far = judged(base=110.0, way="50ms")
+    text = shop.by_distance(pd.concat([judged(), far[~far["limited"]]], ignore_index=True))
+    assert [cells[0] for cells in rows_of(text)[1:]] == ["0ms", "the paper"]
+
+
+def test_deviations_have_a_column_per_store_and_the_authors_beside_ours() -> None:
+    text = shop.deviations(judged(), judged(exact=0.3))
+    (log,) = [cells for cells in rows_of(text) if cells[:2] == ["sliding window log", "per request"]]
+    assert log[2:] == ["0.10 / 0.30 [0.012]", "0.10 / 0.30 [0.013]", "0.10 / 0.30 [0.021]"]
+    (none,) = [cells for cells in rows_of(text) if cells[0] == "no limiter"]
+    assert none[2:] == ["4.60 / 4.60 [–]", "4.60 / 4.60 [4.55]", "4.60 / 4.60 [–]"]
+    assert not [cells for cells in rows_of(text) if cells[1] == "lazy lease"], "nothing of ours was measured with them"
+
+
+def test_each_transaction_has_its_latency_its_rejections_and_its_time_without_a_limiter_and_with_it() -> None:
+    text = shop.experienced(seen())
+    assert rows_of(text)[0][2:] == ["rejected of high, %", "rejected of low, %", "time of high, s"]
+    assert row(text, "2 log in")[1:] == ["12.0 / 12.5", "0.0 / 20.0", "0.0 / 0.0", "1.00 / 1.50"]
+
+
+def test_the_time_to_finish_a_pass_is_told_of_groups_that_finish_some() -> None:
+    text = shop.finishing(walked(noise=0.0))
+    assert rows_of(text)[0] == ["algorithm", "high"]
+    assert row(text, "no limiter") == ["no limiter", "20.0"]
+    assert row(text, "token bucket") == ["token bucket", "30.0, +50 % [+50, +50]"]
+
+
+def test_what_the_rounds_show_is_confirmed() -> None:
+    told = words(shop.verdicts(shop.claims(judged(noise=0.001), walked())))
+    assert set(told.values()) == {"confirmed"}
+    assert len(told) == 5
+
+
+def test_what_the_rounds_show_otherwise_is_contradicted_and_what_they_do_not_show_cannot_be_told() -> None:
+    told = words(shop.verdicts(shop.claims(judged(noise=0.001, exact=9.0), walked(longer=1.0, noise=0.3))))
+    assert told["The sliding window log deviates less than each other algorithm (points)"] == "contradicted"
+    assert told["A limit makes the pass of a user above it longer (open in the paper)"] == "cannot be told"
+
+
+def test_the_whole_part_of_the_shop_is_written_from_made_up_rounds() -> None:
+    text = shop.of_shop(measured(), judged())
+    assert text.startswith("48 rounds in 4 blocks.") is False
+    assert text.splitlines()[0] == f"{near_and_far()['round'].nunique()} rounds in {BLOCKS} blocks."
+    for figure in shop.shop_figures.FIGURES:
+        assert f"](kalyanasundaram-2025/{figure}.svg)" in text
+    assert "confirmed" in text
+
+
+# --- figures
+
+
+def test_the_figures_have_the_published_bars_beside_ours(tmp_path: Path) -> None:
+    figures = shop.shop_figures
+    assert figures.draw(judged(base=12.0), judged(), tmp_path) == [f"shop-figure-{number}" for number in (4, 5, 6, 7)]
+    assert all(f"the shop" in (tmp_path / f"{name}.svg").read_text() for name in figures.FIGURES)
+    bars = figures.published("store", shop.COST).set_index(["algorithm", "store"])["median"]
+    assert bars["fixed window", "mariadb"] == pytest.approx(273.48)
+    lazy = figures.published("synchronisation", shop.BY_CLIENTS).set_index(["algorithm", "synchronisation"])["median"]
+    assert (lazy["token bucket", "lazy lease"], lazy["no limiter", "-"]) == (2.44, 4.55)
+
+
+def test_figures_of_leases_show_the_algorithms_that_were_leased() -> None:
+    leased = judged()[lambda rows: rows["algorithm"] == shop.EXACT].assign(synchronisation="eager lease")
+    rows = pd.concat([judged(), leased[leased["store"] == "redis"]], ignore_index=True)
+    points = shop.shop_figures.measured(rows, "synchronisation", shop.COST)
+    assert set(points["algorithm"]) == {"no limiter", shop.EXACT}
+    assert set(points["synchronisation"]) == {NONE, PER_REQUEST, "eager lease"}
+
+
+# --- who holds a lease
+
+
+def leases(saves: float = 0.8, less: float = 1.0, noise: float = 0.01) -> pd.DataFrame:
+    """Rounds with leases of workers and of balancers, the latter so many times as slow and less by so many points."""
+    rng = np.random.default_rng(7)
+    rows = [
+        {
+            "algorithm": name,
+            "synchronisation": way,
+            "also": f"lease holder {holder}",
+            "block": block,
+            "asked": 14.0 if holder == "balancer" else 29.0,
+            shop.COST: 20.0 * (saves if holder == "balancer" else 1.0) * np.exp(rng.normal(0, noise)),
+            "balancers.measured.deviation": 2.0 - (less if holder == "balancer" else 0.0) + rng.normal(0, noise),
+        }
+        for name in ("fixed window", "token bucket")
+        for way in ("eager lease", "lazy lease")
+        for holder in ("worker", "balancer")
+        for block in range(BLOCKS)
+    ]
+    asked = {"algorithm": "fixed window", "synchronisation": PER_REQUEST, "also": "lease holder worker", "block": 0}
+    return pd.DataFrame([*rows, asked]).assign(limited=True, valid=True)
+
+
+def holders(**rule: float) -> str:
+    return str(shop.of_holders({"the target": leases(**rule)}, shop.NOT_MEASURED))
+
+
+def test_a_lease_of_a_balancer_stands_beside_that_of_a_worker() -> None:
+    text = holders(noise=0.0)
+    (first, *_) = [cells for cells in rows_of(text) if cells[:3] == ["the target", "fixed window", "eager lease"]]
+    assert first[3:] == [
+        "29 / 14",
+        "20.0 / 16.0",
+        "-20 % [-20, -20]",
+        "2.00 / 1.00",
+        "-1.00 [-1.00, -1.00]",
+    ]
+
+
+def test_a_balancers_lease_that_saves_more_and_deviates_less_is_confirmed() -> None:
+    assert {cells[-1] for cells in rows_of(holders()) if cells[0].startswith("A balancer")} == {"confirmed"}
+
+
+def test_a_balancers_lease_that_changes_nothing_is_not_said_to_save() -> None:
+    told = {cells[-1] for cells in rows_of(holders(saves=1.0, less=0.0)) if cells[0].startswith("A balancer")}
+    assert told == {"cannot be told"}
+
+
+def test_a_system_whose_leases_had_one_holder_is_still_to_be_measured() -> None:
+    one = leases()[lambda rows: rows["also"] == "lease holder worker"]
+    text = shop.of_holders({"the target": one, "the shop": leases()}, shop.NOT_MEASURED)
+    assert "patternbench run studies/rate-limiting-leases.yaml" in text
+    assert "on the shop" in text
+    assert "on the target" not in text
+
+
+# --- rounds from records
+
+
+def request(
+    journey: int, step: str, call: int, at: int, took: int, *, status: int = 200, attempt: int = 1, **more: bool
+) -> dict[str, object]:
+    """An attempt of one user of the group `high`; times in ms."""
+    told = {"user": 0, "group": "high", "step": step, "call": call, "attempt": attempt, "journey": journey}
+    times = {"intended_us": at * MS, "start_us": at * MS, "end_us": (at + took) * MS}
+    answer = {"outcome": "answered", "status": float(status), "success": status == 200}
+    return {
+        **told,
+        **times,
+        **answer,
+        "ends_journey": False,
+        "warm_up": False,
+        "items": None,
+        "failed_items": None,
+    } | more
+
+
+def attempts() -> pd.DataFrame:
+    """A pass that began in the warm-up, one with a rejection, and one that does not end."""
+    return pd.DataFrame(
+        [
+            request(0, "1 home", 0, 0, 100, warm_up=True),
+            request(0, "2 log in", 1, 200, 10, ends_journey=True),
+            request(1, "1 home", 2, 1000, 2, status=429),
+            request(1, "1 home", 2, 1500, 4, attempt=2),
+            request(1, "2 log in", 3, 2000, 6, ends_journey=True),
+            request(2, "1 home", 4, 2500, 8),
+        ]
+    )
+
+
+def test_a_transaction_has_the_time_of_admitted_requests_its_rejections_and_all_its_turns() -> None:
+    told = limit_rounds.transactions(attempts()).set_index(["group", "transaction"])
+    assert told.loc[("high", "1 home")].to_dict() == pytest.approx(
+        {"latency_ms": 6.0, "rejected": 100 / 3, "finish_s": 0.504}
+    )
+    assert told.loc[("high", "2 log in")].to_dict() == pytest.approx(
+        {"latency_ms": 8.0, "rejected": 0.0, "finish_s": 0.006}
+    )
+
+
+def test_a_round_without_a_finished_pass_has_no_time_to_finish() -> None:
+    cut = attempts().assign(ends_journey=False)
+    assert limit_rounds.transactions(cut)["finish_s"].isna().all()
+    (row_,) = limit_rounds.passes(cut).to_dict("records")
+    assert (row_["passes"], np.isnan(row_["pass_s"])) == (0, True)
+
+
+def test_a_pass_that_began_in_the_warm_up_or_did_not_end_is_not_counted() -> None:
+    assert limit_rounds.passes(attempts()).to_dict("records") == [
+        {"group": "high", "passes": 1, "pass_s": pytest.approx(1.006)}
+    ]
+
+
+def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text((ROOT / "studies" / "quickstart.yaml").read_text())
+    (tmp_path / "plan.json").write_text("{}")
+    with pytest.raises(InputError) as refused:
+        limit_rounds.tables_of(tmp_path)
+    (problem,) = refused.value.problems
+    assert (problem.value, problem.allowed) == ("quickstart", "rate-limiting-shop-leases*, rate-limiting-shop*")
