@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, backend, build_sidecar, missing_programs, quiet_folder
+from ratelimit_rig import MariaDB, Nginx, Redis, ShopService, backend, build_sidecar, missing_programs, quiet_folder
 
 STORES = ("redis-server", "redis-cli", "mariadbd", "mariadb-install-db", "mariadb")
 NEEDED = ("nginx", *STORES, "hey", "wrk", "luajit", "openssl")
@@ -34,6 +34,27 @@ def behind(workshop: Path) -> Iterator[Nginx]:
     server = backend(workshop / "backend")
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def shop(workshop: Path) -> Iterator[Nginx]:
+    """Give a service of the shop that answers under any path."""
+    if missing_programs("java") or not ShopService.JAR.is_file():
+        pytest.skip("needs a JDK 17, and the shop (make apps)")
+    service = ShopService(workshop / "image")
+    try:
+        server = service.start().front(workshop / "shop")
+        yield server
+        server.stop()
+    finally:
+        service.stop()
+
+
+@pytest.fixture(scope="module", params=["behind", "shop"], ids=["plain", "shop"])
+def served(request: pytest.FixtureRequest) -> Nginx:
+    """Give what a balancer stands before: a server that answers at once, then a service of the shop."""
+    server: Nginx = request.getfixturevalue(request.param)
+    return server
 
 
 @pytest.fixture(scope="session")

@@ -284,15 +284,49 @@ http {{
   access_log off; client_max_body_size 64m; large_client_header_buffers 8 64k;
   client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-  server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000; location / {{ return 200 "ok\\n"; }} }}
+  {around}
+  server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000; location / {{ {answer} }} }}
 }}
+"""
+AT_ONCE = 'return 200 "ok\\n";'
+FROM_THE_SHOP = """
+  rewrite ^ /tools.descartes.teastore.image/rest/image/getWebImages? break;
+  proxy_method POST; proxy_set_header Content-Type application/json; proxy_set_body '{"icon": "64x64"}';
+  proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://image;
 """
 
 
-def backend(folder: Path) -> Nginx:
-    """Return a server that answers everything with 200."""
+def backend(folder: Path, answer: str = AT_ONCE, around: str = "") -> Nginx:
+    """Return a server that answers everything with 200, at once or by asking somebody."""
     port = free_port()
-    return Nginx(folder, BACKEND.format(folder=folder, port=port), port).start()
+    return Nginx(folder, BACKEND.format(folder=folder, port=port, answer=answer, around=around), port).start()
+
+
+class ShopService(Component):
+    """The shop's service of pictures, which asks nobody."""
+
+    JAR = ROOT / "apps" / "shop" / "image" / "target" / "image-app.jar"
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.port, self.admin = free_port(), free_port()
+        java = ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", str(self.JAR)]
+        super().__init__(["env", f"PORT={self.port}", f"ADMIN_PORT={self.admin}", *java], folder / "service.log")
+
+    def start(self) -> "ShopService":
+        self.launch()
+        eventually(self.is_ready, 120)
+        return self
+
+    def is_ready(self) -> bool:
+        try:
+            return httpx.get(f"http://127.0.0.1:{self.admin}/actuator/health/readiness").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def front(self, folder: Path) -> Nginx:
+        """Return a server that asks it for the icon, whatever it is asked itself."""
+        return backend(folder, FROM_THE_SHOP, f"upstream image {{ server 127.0.0.1:{self.port}; keepalive 64; }}")
 
 
 def render(**values: object) -> str:

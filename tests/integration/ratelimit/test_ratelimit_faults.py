@@ -1,4 +1,4 @@
-"""Stores that die, freeze, forget and return, and an nginx that is reloaded, under load.
+"""Stores that die, freeze, forget and return, and an nginx that is reloaded, under load; the shop is behind it too.
 
 The filter never answers 5xx, follows the policy meanwhile, and recovers without a restart.
 """
@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +24,48 @@ from ratelimit_rig import MariaDB, Nginx, Redis, balancer, burst, eventually, ge
 POLICIES = ("open", "closed", "local")
 
 
-@pytest.fixture(scope="module", params=["redis", "mariadb"])
-def store(request: pytest.FixtureRequest, workshop: Path) -> Iterator[Any]:
-    if request.param == "redis":
-        component: Any = Redis(workshop / "fragile-redis").start()
+@dataclass(frozen=True)
+class Case:
+    """A store, and the fixture of what the balancer stands before."""
+
+    store: str
+    served: str = "behind"
+
+    @property
+    def name(self) -> str:
+        return f"fragile-{self.store}-{self.served}"
+
+
+CASES = {"redis": Case("redis"), "mariadb": Case("mariadb"), "redis-shop": Case("redis", "shop")}
+
+
+@pytest.fixture(scope="module", params=CASES.values(), ids=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    chosen: Case = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def store(case: Case, workshop: Path) -> Iterator[Any]:
+    if case.store == "redis":
+        component: Any = Redis(workshop / case.name).start()
     else:
-        component = MariaDB(workshop / "fragile-mariadb").install()
+        component = MariaDB(workshop / case.name).install()
     yield component
     component.stop()
 
 
 @pytest.fixture(scope="module")
-def nginx(store: Any, workshop: Path, behind: Nginx) -> Iterator[Nginx]:
+def nginx(case: Case, store: Any, workshop: Path, request: pytest.FixtureRequest) -> Iterator[Nginx]:
     stores = {"shared": {**store.store(), "timeout": "50ms"}}
     limits = [
         limit(name=p, store="shared", when_store_fails=p, limit=10**6, match={"path_prefix": f"/{p}/"})
         for p in POLICIES
     ]
     few = limit(name="few", store="shared", when_store_fails="local", limit=10, match={"path_prefix": "/few/"})
-    name = f"fragile-{type(store).__name__}"
-    nginx = balancer(workshop / name, rules_of(*limits, few, stores=stores, balancers=2), behind.port)
+    served: Nginx = request.getfixturevalue(case.served)
+    rules = rules_of(*limits, few, stores=stores, balancers=2)
+    nginx = balancer(workshop / f"{case.name}-balancer", rules, served.port)
     with running(nginx):
         yield nginx
 

@@ -1,4 +1,4 @@
-"""Clients that try to break the filter, or to get at another's limit."""
+"""Clients that try to break the filter, or to get at another's limit, before a plain server and before the shop."""
 
 import base64
 import hashlib
@@ -21,7 +21,8 @@ BIG_HEADERS = "large_client_header_buffers 4 16m; client_header_buffer_size 16m;
 
 
 @pytest.fixture(scope="module")
-def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
+def nginx(workshop: Path, served: Nginx, redis: Redis) -> Iterator[Nginx]:
+    redis.flush()
     (workshop / "secret").write_text(SECRET + "\n", encoding="utf-8")
     token = {"from": "jwt", "claim": "sub", "secret_file": str(workshop / "secret")}
     cost = {"from": "header", "name": "X-Cost", "most": 50}
@@ -41,9 +42,9 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
     ]
     stores = {"redis": redis.store()}
     nginx = balancer(
-        workshop / "hostile",
+        workshop / f"hostile-{served.folder.name}",
         rules_of(*limits, stores=stores),
-        behind.port,
+        served.port,
         extra=lambda c: c.replace("keepalive_requests 1000000;", BIG_HEADERS).replace(
             "proxy_pass", "proxy_set_header X-Api-Key ''; proxy_pass"
         ),
