@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import cycle
@@ -21,7 +21,7 @@ from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
 from patternbench.lab import systems, topologies
 from patternbench.lab.bench import Bench
-from patternbench.lab.faults.family import kill
+from patternbench.lab.faults.family import kill, stop, wake
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import TracedAttempt
 from patternbench.run import preflight
@@ -58,6 +58,8 @@ TRANSACTIONS: list[tuple[str, str, object]] = [
     ("POST", f"{AUTH}/useractions/logout", {}),
 ]
 """A request of each transaction."""
+SERVICES = {"persistence", "auth", "recommender", "image", "webui"}
+ODD_KEYS = (b"\xff\xfe\x80", b"a\tb", b"'; DROP TABLE x; --", b"pb:{ann}:x", b"k" * 4000)
 LIMIT, SENT = 30, 90
 PATIENCE_MS = 60_000
 
@@ -111,14 +113,42 @@ def test_who_is_not_a_shopper_asks_once_and_is_answered_well(
     assert [one.missed for attempts in asked_by.values() for one in attempts if not one.success] == []
 
 
-def test_a_burst_over_eight_transactions_admits_exactly_the_limit(shop: Bench) -> None:
-    changed(shop, limit=LIMIT)
-    assert {start.component for start in shop.started}.isdisjoint({"persistence", "auth", "image", "webui"})
+@pytest.mark.parametrize("balancers", [2, 4])
+def test_a_burst_over_eight_transactions_admits_exactly_the_limit(shop: Bench, balancers: int) -> None:
+    changed(shop, limit=LIMIT, balancers=balancers)
+    assert {start.component for start in shop.started}.isdisjoint(SERVICES)
     targets, requests = cycle(shop.targets), cycle(TRANSACTIONS)
     with httpx.Client(headers={"X-Api-Key": "ann"}, timeout=60) as ann, ThreadPoolExecutor(16) as burst:
         sent = [(next(targets), *next(requests)) for _ in range(SENT)]
         statuses = Counter(burst.map(lambda one: ann.request(one[1], one[0] + one[2], json=one[3]).status_code, sent))
     assert statuses == {200: LIMIT, 429: SENT - LIMIT}
+
+
+def test_a_key_of_odd_bytes_is_one_client_over_all_balancers(shop: Bench) -> None:
+    changed(shop, limit=4)
+    for key in ODD_KEYS:
+        with httpx.Client(headers={b"X-Api-Key": key}, timeout=60) as odd:
+            answers = [odd.post(f"{url}{AUTH}/useractions/logout", json={}) for url in shop.targets * 3]
+        assert Counter(answer.status_code for answer in answers) == {200: 4, 429: 2}, key
+    assert asked(shop, 6, f"{AUTH}/useractions/logout") == {200: 4, 429: 2}, "nobody has used what is another's"
+
+
+def test_a_service_above_its_limit_of_requests_in_progress_answers_503_until_the_limit_is_gone(shop: Bench) -> None:
+    changed(shop, concurrency_limit=1)
+    assert {start.component for start in shop.started}.isdisjoint(SERVICES)
+    answers = large_pictures(shop, first=1)
+    assert {answer.status_code for answer in answers} == {200, 503}
+    assert {answer.headers["Retry-After"] for answer in answers if answer.status_code == 503} == {"1"}
+    changed(shop)
+    assert {answer.status_code for answer in large_pictures(shop, first=101)} == {200}
+
+
+def large_pictures(shop: Bench, first: int) -> list[httpx.Response]:
+    """The answers to requests, all at once, for large pictures of so many products that were not drawn before."""
+    url, headers = f"{shop.endpoint}{IMAGE}/image/getProductImages", {"X-Api-Key": "ann"}
+    bodies = [{str(product): "1024x1023"} for product in range(first, first + 24)]
+    with ThreadPoolExecutor(len(bodies)) as burst:
+        return list(burst.map(lambda body: httpx.post(url, json=body, headers=headers, timeout=60), bodies))
 
 
 def test_recommendations_have_a_limit_of_their_own(shop: Bench) -> None:
@@ -257,6 +287,53 @@ def killed_under_load(shop: Bench, name: str) -> tuple[dict[str, set[int]], dict
         kill(shop.running[name].process)
         wait_for_more(answers)
     return {one: set(statuses) for one, statuses in answers.items()}, {one: s[-1] for one, s in answers.items()}
+
+
+def eventually(check: Callable[[], bool]) -> None:
+    """Wait until a check holds."""
+    over = threading.Event()
+    for _ in range(300):
+        if check():
+            return
+        over.wait(0.1)
+    raise AssertionError("it did not happen in time")
+
+
+def statuses_of_the_transactions(shop: Bench) -> set[int]:
+    """The statuses of a request of each transaction, sent to the balancers in turn."""
+    with httpx.Client(headers={"X-Api-Key": "ann"}, timeout=60) as ann:
+        sent = zip(cycle(shop.targets), TRANSACTIONS, strict=False)
+        return {ann.request(how, url + path, json=body).status_code for url, (how, path, body) in sent}
+
+
+@pytest.mark.parametrize(("policy", "status"), [("closed", 429), ("local", 200)])
+def test_a_killed_store_of_limits_costs_shoppers_no_more_than_its_policy_says(
+    shop: Bench, policy: str, status: int
+) -> None:
+    changed(shop, when_store_fails=policy)
+    with load_on(shop) as answers:
+        wait_for_more(answers)
+        shop.expect_down("redis")
+        kill(shop.running["redis"].process)
+        eventually(lambda: statuses_of_the_transactions(shop) == {status})
+        wait_for_more(answers)
+        shop.restart("redis")
+        eventually(lambda: statuses_of_the_transactions(shop) == {200})
+    assert set().union(*answers.values()) == {200, status}
+
+
+def test_a_frozen_store_of_limits_is_used_again_when_it_thaws(shop: Bench) -> None:
+    changed(shop, when_store_fails="closed", store_timeout="100ms")
+    redis = shop.running["redis"].process
+    with load_on(shop) as answers:
+        wait_for_more(answers)
+        stop(redis)
+        try:
+            eventually(lambda: statuses_of_the_transactions(shop) == {429})
+        finally:
+            wake(redis)
+        eventually(lambda: statuses_of_the_transactions(shop) == {200})
+    assert set().union(*answers.values()) == {200, 429}
 
 
 def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Bench) -> None:
