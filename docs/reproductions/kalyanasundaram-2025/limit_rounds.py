@@ -2,7 +2,7 @@
 
 The tables beside this file: ``shop`` has the judged rounds of a run of ``rate-limiting-shop`` (or its quick form),
 ``shop-transactions`` and ``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of a run of
-``rate-limiting-shop-leases``.
+``rate-limiting-shop-leases``. The tables of left_open_rounds.py have the names of their studies.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import left_open_rounds
 import numpy as np
 import pandas as pd
 
@@ -26,7 +27,7 @@ from patternbench.study.problems import InputError, Problem
 
 HERE = Path(__file__).parent
 SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
-TABLES = (SHOP, TRANSACTIONS, PASSES, LEASES)
+TABLES = (SHOP, TRANSACTIONS, PASSES, LEASES, *left_open_rounds.READERS)
 CLIENTS_WAY = "client_distance"
 NEAR, EXACT = "0ms", "sliding window log"
 NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
@@ -150,5 +151,6 @@ def passes(rows: pd.DataFrame) -> pd.DataFrame:
 READERS: Mapping[str, Callable[[RunFolder], dict[str, pd.DataFrame]]] = {
     "rate-limiting-shop-leases": of_leases,
     "rate-limiting-shop": of_shop,
+    **left_open_rounds.READERS,
 }
 """By how the names of studies begin; the first that fits is taken."""

@@ -2,9 +2,10 @@
 
     .venv/bin/python docs/reproductions/kalyanasundaram-2025/shop.py [RUN ...] [--write]
 
-RUN are folders of runs of studies/rate-limiting-shop.yaml (or its quick form) and of
-studies/rate-limiting-shop-leases.yaml, in any order. Their rounds are put beside this file, and figures drawn. With
-`--write` the parts are put into the page, else they are printed. Rounds on the target are those that tables.py keeps.
+RUN are folders of runs of studies/rate-limiting-shop.yaml (or its quick form), rate-limiting-shop-leases.yaml,
+shop-load-shedding.yaml, shop-balancers.yaml and shop-stress.yaml, in any order. Their rounds are put beside this file,
+and figures drawn. With `--write` the parts are put into the page, else they are printed. Rounds on the target are those
+that tables.py keeps.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import limit_rounds
 import numpy as np
 import pandas as pd
 import shop_figures
+from left_open_limits import of_left_open
 from limit_rounds import CLIENTS_WAY, EXACT, HERE, NEAR, near
 from limits_published import BASE_MS, DEVIATION, NO_LIMITER, OVER_REDIS, STORES, TABLE_V
 from shop_holders import of_holders
@@ -66,7 +68,11 @@ def parts(shop: Tables, rounds: pd.DataFrame, leases: pd.DataFrame) -> dict[str,
     """Every part of the page by its name."""
     own = shop.get(limit_rounds.LEASES)
     measured = {"the target": leases} | ({"the shop": own[own["valid"]]} if own is not None else {})
-    return {"shop": of_shop(shop, near(rounds)), "holders": of_holders(measured, NOT_MEASURED)}
+    return {
+        "shop": of_shop(shop, near(rounds)),
+        "left open": of_left_open(shop, NOT_MEASURED),
+        "holders": of_holders(measured, NOT_MEASURED),
+    }
 
 
 def of_shop(shop: Tables, target: pd.DataFrame) -> str:
