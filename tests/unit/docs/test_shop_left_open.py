@@ -35,7 +35,7 @@ def shed(noise: float = 0.02, saved: float = 4.0, many_limited: float = 1.0) -> 
 
 
 def deviated(grown: float = 2.0, stuck: float = 0.0, noise: float = 0.02) -> pd.DataFrame:
-    """Rounds in which copies and leases deviate by 1 %, over four balancers by more, and by `stuck` of sticky clients."""
+    """Rounds in which copies and leases deviate by 1 %, `grown` over four balancers, `stuck` with sticky clients."""
     rng = np.random.default_rng(9)
     ways = [("redis", "per_request"), ("redis", "lazy"), ("redis", "eager"), ("crdt", "per_request")]
     rows = []
