@@ -53,7 +53,7 @@ impl<W: World> Runner<W> {
     fn next_target(&mut self, job: &Job, index: usize) -> usize {
         let session = &self.sessions[index];
         if group_of(job, session).sticky {
-            self.spread.of(session.user)
+            self.dealt.of(session.user)
         } else {
             self.spread.next()
         }

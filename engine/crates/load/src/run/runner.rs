@@ -3,7 +3,7 @@
 use super::arrivals::{self, Arriving};
 use super::guarded::Policies;
 use super::session::{GroupState, Session};
-use super::spread::Spread;
+use super::spread::{Dealt, Spread};
 use super::timers::Timers;
 use super::trace::Trace;
 use super::warm_up::WarmUp;
@@ -23,6 +23,8 @@ pub struct Runner<W: World> {
     pub world: W,
     pub wires: Wires<W::Connection>,
     pub spread: Spread,
+    /// The target that each user keeps to, in groups that do.
+    pub dealt: Dealt,
     pub sessions: Slab<Session>,
     pub groups: Vec<GroupState>,
     pub arriving: Vec<Arriving>,
@@ -70,6 +72,7 @@ impl<W: World> Runner<W> {
             world,
             wires: Wires::new(targets),
             spread: Spread::new(job.targets.iter().map(|(_, weight)| *weight)),
+            dealt: Dealt::new(job.targets.iter().map(|(_, weight)| *weight)),
             sessions: Slab::new(),
             groups: job
                 .groups

@@ -38,18 +38,32 @@ impl Spread {
         self.gained[best] -= self.sum;
         best
     }
+}
 
-    /// The choice of one who always takes the same.
-    ///
-    /// Numbers go round the weights, so that of as many in a row as all weights together each choice has its weight.
+/// What each of numbered users keeps to, dealt out to them in the order of a spread.
+#[derive(Debug, Clone)]
+pub struct Dealt {
+    spread: Spread,
+    dealt: Vec<usize>,
+}
+
+impl Dealt {
+    /// Choices to be dealt out by weight, at least one of which is above zero.
+    pub fn new(weights: impl Iterator<Item = u32>) -> Self {
+        Self {
+            spread: Spread::new(weights),
+            dealt: Vec::new(),
+        }
+    }
+
+    /// The choice of a user, which is always the same.
     #[inline]
-    pub fn of(&self, number: u32) -> usize {
-        let mut left = i64::from(number) % self.sum;
-        let chosen = self.weights.iter().position(|weight| {
-            left -= weight;
-            left < 0
-        });
-        chosen.unwrap_or_default()
+    pub fn of(&mut self, user: u32) -> usize {
+        let user = user as usize;
+        while self.dealt.len() <= user {
+            self.dealt.push(self.spread.next());
+        }
+        self.dealt[user]
     }
 }
 
@@ -77,15 +91,17 @@ mod tests {
         }
 
         #[test]
-        fn of_numbers_in_a_row_each_choice_has_as_many_as_its_weight(
+        fn whoever_comes_first_each_user_is_dealt_what_its_turn_would_be(
             weights in proptest::collection::vec(0u32..20, 1..8),
-            first in 0u32..1000,
+            order in proptest::collection::vec(0u32..100, 1..50),
         ) {
             prop_assume!(weights.iter().any(|weight| *weight > 0));
-            let spread = Spread::new(weights.iter().copied());
-            let mut taken = vec![0u32; weights.len()];
-            (first..first + weights.iter().sum::<u32>()).for_each(|number| taken[spread.of(number)] += 1);
-            prop_assert_eq!(taken, weights);
+            let mut spread = Spread::new(weights.iter().copied());
+            let turns: Vec<usize> = (0..100).map(|_| spread.next()).collect();
+            let mut dealt = Dealt::new(weights.iter().copied());
+            for user in order {
+                prop_assert_eq!(dealt.of(user), turns[user as usize]);
+            }
         }
     }
 }
