@@ -33,12 +33,12 @@ DONE, NOT_FOUND = 0, 1
 
 @click.command(epilog="Example: patternbench capacity http://127.0.0.1:8080/ --objective 'p95 <= 100ms'")
 @click.argument("asked", metavar="STUDY|URL")
-@click.option("--objective", "text", required=True, help="Such as 'p95 <= 100ms'; failed calls count as too late.")
-@click.option("--start", type=RateType(), default=10.0, show_default=True, help="Calls per second to begin with.")
-@click.option("--most", type=RateType(), default=20_000.0, show_default=True, help="Calls per second at most.")
-@click.option("--duration", type=DurationType(), default="5s", show_default=True, help="Of one round.")
-@click.option("--rounds", type=click.IntRange(2, 100), default=5, show_default=True, help="At each rate at the end.")
-@click.option("--svg", type=click.Path(path_type=Path), help="Draw what was missed at each rate into this file.")
+@click.option("--objective", "text", required=True, help="Such as 'p95 <= 100ms'. Failed calls miss it.")
+@click.option("--start", type=RateType(), default=10.0, show_default=True, help="First rate, in calls per second.")
+@click.option("--most", type=RateType(), default=20_000.0, show_default=True, help="Highest rate to try.")
+@click.option("--duration", type=DurationType(), default="5s", show_default=True, help="Length of a round.")
+@click.option("--rounds", type=click.IntRange(2, 100), default=5, show_default=True, help="Rounds per rate at the end.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Write a figure: the share of calls that missed, by rate.")
 @click.option("--json", "json_", is_flag=True, help="Print the answer and every round as one JSON object.")
 def capacity(
     *,
@@ -51,11 +51,14 @@ def capacity(
     svg: Path | None,
     json_: bool,
 ) -> int:
-    """Find the rate that a service takes within an objective: STUDY is an open study of one scenario, or give a URL.
+    """Find the highest rate at which a service keeps an objective.
 
-    The rate doubles until a round misses the objective, the gap is halved, then rounds are repeated around the answer.
-    Exit code 1 says that there is no answer with an interval: the objective is missed at any rate, or kept at --most,
-    or the rounds differ too much. The load is real: ask only for services that you may load.
+    Give a URL, or a STUDY with an open workload and one scenario. The rate doubles until a round misses the objective.
+    Then the gap is halved, and rounds are repeated around the answer. The load is real: use it only on services that
+    you may load.
+
+    Exit code 1: no answer with an interval, because the objective is missed at every rate or still kept at --most, or
+    because the rounds differ too much.
     """
     try:
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
@@ -73,7 +76,7 @@ def capacity(
 
 
 def drive(up: Rig, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:
-    """Measure the rates that the search asks for; a round that the generator spoiled is driven once more."""
+    """Measure the rates that the search asks for. A round that the generator spoiled is repeated once."""
     driven: list[RateRound] = []
     asking = search(objective, limits)
     rate = next(asking, None)
@@ -104,7 +107,7 @@ def tell(driven: list[RateRound], answer: Capacity, objective: RateObjective, li
 
 
 def in_words(driven: list[RateRound], answer: Capacity, objective: RateObjective, limits: Limits) -> str:
-    """The answer in a sentence, and where the missed share leaves the ground."""
+    """The answer in a sentence, and the rate up to which hardly any calls missed."""
     steps = [one.step for one in driven]
     rest = _below(steps, knee(steps))
     if answer.rate is None:
@@ -120,7 +123,7 @@ def in_words(driven: list[RateRound], answer: Capacity, objective: RateObjective
 
 
 def _below(steps: Sequence[RateStep], bend: float | None) -> str:
-    """How many calls were missed up to the knee, of how many: few calls show little, and the reader sees it."""
+    """How many calls missed up to the knee, and of how many, so that the reader sees when there were few."""
     below = [step for step in steps if bend is not None and step.rate <= bend]
     missed, calls = sum(step.missed for step in below), sum(step.calls for step in below)
     return f" Up to {number(bend)}/s {missed:,} of {calls:,} calls missed it." if bend is not None else ""

@@ -22,8 +22,8 @@ COLOURS = {"passed": "green", "failed": "red", "not applicable": "yellow"}
 def check_client(url: str, as_json: bool) -> None:
     """Test whether the client at URL keeps the client contract.
 
-    Takes about half a minute. All load goes to a target on loopback that the command starts itself.
-    Exit code 0: every rule is kept; 1: one is broken; 2: nothing answers at URL.
+    This takes about half a minute. All load goes to a target on loopback that the command itself starts.
+    Exit code 0: the client keeps every rule. 1: it breaks one. 2: nothing answers at URL.
 
     Example: patternbench check-client http://127.0.0.1:9000
     """

@@ -47,21 +47,21 @@ _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
     "--baseline",
     multiple=True,
     metavar="FACTOR=LEVEL",
-    help="Compare RUN_A's scenarios with this one of its own [default without RUN_B: every pattern at none].",
+    help="Compare RUN_A's scenarios with the one of these levels [default without RUN_B: every pattern at none].",
 )
 @click.option(
     "--fail-if",
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="Such as 'p95 > +10%'; exit 1 when the intervals support it.",
+    help="Exit with code 1 if the intervals support this, such as 'p95 > +10%'.",
 )
 @responses_option
 @by_option
 @level_option
-@click.option("--seed", hidden=True, expose_value=False)  # of no effect: nothing is drawn at random any more
+@click.option("--seed", hidden=True, expose_value=False)  # kept for older scripts: nothing is drawn at random any more
 @json_options
-@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the comparison as an HTML page.")
 @bad_input_exits
 def compare(
     *,
@@ -77,7 +77,7 @@ def compare(
 ) -> None:
     """Compare RUN_B with RUN_A scenario by scenario, or RUN_A with its own --baseline.
 
-    Each is a run folder, CSV or Parquet with one row a round.
+    Each is the folder of a run, or a CSV or Parquet file with one row per round.
     """
     gates = [parse_condition(text) for text in conditions]
     paths = [path for path in (run_a, run_b) if path is not None]
@@ -96,7 +96,7 @@ def compare(
 
 
 def _with_gated(how: How, gated: Sequence[str]) -> How:
-    """Compare what the gate asks about too, when responses were named."""
+    """Where responses were named, add those of the gate."""
     return replace(how, responses=tuple(dict.fromkeys((*how.responses, *gated)))) if how.responses else how
 
 
@@ -105,7 +105,7 @@ def _compared(tables: Sequence[pd.DataFrame], baseline: tuple[str, ...], how: Ho
         return compare_with_baseline(tables[0], baseline, how)
     if baseline:
         raise DataError(
-            DataProblem("--baseline compares inside one run.", "", "Leave out the second run, or --baseline.")
+            DataProblem("--baseline compares within one run.", "", "Leave out the second run, or --baseline.")
         )
     return compare_runs(tables[0], tables[1], how)
 
@@ -164,7 +164,7 @@ def _print_verdict(verdict: Verdict, console: Console) -> None:
         console.print(f"  fails at {d.scenario}: {change(d)}, {interval(d)}", highlight=False, markup=False)
     for d in verdict.undecided[:5]:
         needed = rounds_to_decide(d, verdict.condition)
-        more = f"; about {needed} rounds per side would decide" if needed else ""
+        more = f"; about {needed} rounds per run would decide" if needed else ""
         console.print(f"  undecided at {d.scenario}{more}", highlight=False, markup=False)
 
 

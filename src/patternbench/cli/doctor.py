@@ -1,4 +1,4 @@
-"""``patternbench doctor``: what is missing here, and what disturbs."""
+"""``patternbench doctor``: what is missing on this machine, and what disturbs measurements."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from patternbench.study.system import NamedSystem
 
 
 @click.command(epilog="Example: patternbench doctor --install")
-@click.option("--install", is_flag=True, help="Install what is missing and can be installed.")
+@click.option("--install", is_flag=True, help="Install what is missing, where that is possible.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as one JSON object.")
 def doctor(install: bool, json_: bool) -> int:
-    """Say what is missing for which system, client and study, how to install it, and what will disturb measurements.
+    """List what systems, clients and studies lack here, how to install it, and what will disturb measurements.
 
-    Exit code 1 says that something is missing.
+    Exit code 1: something is missing.
     """
     needs_of = dict(everything())
     if install:
@@ -41,9 +41,9 @@ def doctor(install: bool, json_: bool) -> int:
 
 
 def everything() -> Iterator[tuple[str, list[Need]]]:
-    """What each system, those of this folder too, and each client needs, and for which of our studies it is needed.
+    """What each system and client needs, and which shipped studies use it. Systems of this folder are among them.
 
-    What this installation cannot have is left out.
+    Needs that this installation can't meet are left out.
     """
     used = studies_using()
     for name in systems.names(Path.cwd()):
@@ -58,7 +58,7 @@ def everything() -> Iterator[tuple[str, list[Need]]]:
 
 
 def studies_using() -> dict[str, list[str]]:
-    """The studies that patternbench brings along, by the systems and clients that they name."""
+    """The studies shipped with patternbench, by the systems and clients that they name."""
     used: dict[str, list[str]] = {}
     for path in sorted(shipped.folder("studies").glob("*.yaml")):
         try:
@@ -94,7 +94,7 @@ def _table(needs: list[Need]) -> Table:
 
 
 def _each_once(needs: list[Need]) -> list[Need]:
-    """What several components of a system need alike is one need."""
+    """A need that several components of a system share is listed once."""
     return list({need.name: need for need in needs}.values())
 
 

@@ -1,4 +1,4 @@
-"""``patternbench example``: the studies that patternbench brings along, to run and to change."""
+"""``patternbench example``: the studies shipped with patternbench, to run and to change."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ STUDIES = shipped.folder("studies")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to [default: .]."
 )
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--json", "json_", is_flag=True, help="Print the studies, or the files written, as one JSON object.")
 def example(name: str | None, out: Path, force: bool, json_: bool) -> None:
-    """Write the study NAME and the files that it reads into a folder; list the studies without NAME."""
+    """Write the study NAME and the files that it reads into a folder. Without NAME, list the studies."""
     if name is None:
         listing(json_)
         return
@@ -36,7 +36,7 @@ def example(name: str | None, out: Path, force: bool, json_: bool) -> None:
 
 
 def names() -> list[str]:
-    """The studies that patternbench brings along."""
+    """The studies shipped with patternbench."""
     return sorted(path.stem for path in STUDIES.glob("*.yaml"))
 
 
@@ -58,9 +58,9 @@ def question(name: str) -> str:
 
 
 def write(name: str, out: Path, force: bool) -> list[Path]:
-    """Copy a study with the files that it reads; returns what was written.
+    """Copy a study with the files that it reads, and return the paths that were written.
 
-    Raises InputError for a name that is unknown and for files that are already there.
+    Raises InputError for an unknown name and for files that exist already.
     """
     if name not in names():
         raise InputError(

@@ -32,9 +32,9 @@ DONE, VERDICT_FAILED = 0, 1
 
 
 class Bar:
-    """A live progress bar between two lines: what is being measured, how far the run is, what comes back.
+    """A live progress bar between two lines: the scenario above it, the round's answers below it.
 
-    The lines are cut where the terminal ends; the bar keeps its width however long the name of a scenario is.
+    Lines are cut at the terminal's width. The bar keeps its width, however long a scenario's name is.
     """
 
     def __init__(self, rounds: Sized, done: int, quiet: bool) -> None:
@@ -60,7 +60,7 @@ class Bar:
         self.progress.update(self._task, total=len(self._rounds))
 
     def round_progressed(self, progress: LoadProgress) -> None:
-        """Show below the bar what the load engine says of the round."""
+        """Show the load engine's figures of the round below the bar."""
         self._load.plain = in_a_line(progress)
 
     def round_ended(self, entry: Entry) -> None:
@@ -74,7 +74,7 @@ class Bar:
 
 
 def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> int:
-    """Carry a run out, build its report, print how it went; the exit code tells whether every round counts."""
+    """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts."""
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
         signal.signal(number, _interrupt)
     begun = time.perf_counter()
@@ -118,7 +118,7 @@ def _summary(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], w
 
 
 def not_valid(entries: list[Entry]) -> list[Entry]:
-    """The rounds whose numbers are not those of the load that was asked for."""
+    """The rounds whose load wasn't the load that the study asked for."""
     return [entry for entry in entries if not entry.valid]
 
 
@@ -137,14 +137,14 @@ def _tell(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], made
 
 
 def _again(prepared: PreparedRun, failed: list[Entry]) -> str:
-    """What to type to run again what failed, once its cause is gone."""
+    """The command that runs failed rounds again, once the cause is gone."""
     flags = {FAILED: " --retry-failed", DAMAGED: " --retry-damaged"}
     needed = "".join(flag for status, flag in flags.items() if any(entry.status == status for entry in failed))
     return f"to run them again, type `patternbench resume {prepared.folder.path}{needed}`"
 
 
 def show(made: Built) -> None:
-    """Print the short table of a report, and what is damaged of the run."""
+    """Print the short table of a report, and which of the run's files are damaged."""
     console = Plain()
     console.print(made.table)
     for sentence in made.damage:

@@ -16,15 +16,17 @@ from patternbench.report.export import FORMATS, TABLES, Wanted, export_run
 @click.command(epilog="Example: patternbench export runs/first --format resiliencebench-csv --out results.csv")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(FORMATS), required=True)
-@click.option("--table", type=click.Choice(TABLES), default="rounds", show_default=True, help="For csv and parquet.")
+@click.option(
+    "--table", type=click.Choice(TABLES), default="rounds", show_default=True, help="Table for csv and parquet."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write. [default: DIR/export/TABLE.FORMAT]")
-@click.option("--force", is_flag=True, help="Write over a file that is already there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--json", "json_", is_flag=True, help="Print the path of the file as one JSON object.")
-@click.option("--every-round", is_flag=True, help="With the rounds that are not valid; the column `valid` marks them.")
+@click.option("--every-round", is_flag=True, help="Include rounds that aren't valid; the column `valid` marks them.")
 def export(
     *, folder: Path, format_: str, table: str, out: Path | None, force: bool, every_round: bool, json_: bool
 ) -> None:
-    """Write the records of the run in DIR: the rounds that count, without those that failed or are not valid.
+    """Export the records of the run in DIR. Failed rounds and rounds that aren't valid are left out.
 
     \b
     csv, parquet         one row per round with its factors and metrics; --table attempts: one row per attempt

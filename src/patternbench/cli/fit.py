@@ -34,32 +34,34 @@ from patternbench.cli.terminal import Plain
     "formulas",
     multiple=True,
     required=True,
-    help="Such as 'p95 + failure_rate ~ users + C(strategy)'; may be given several times.",
+    help="Such as 'p95 + failure_rate ~ users + C(strategy)'. May be repeated.",
 )
 @click.option(
     "--group",
-    help=("Column whose levels get a random effect when rows resemble their neighbours [default: block, if there]."),
+    help=(
+        "Column whose levels get a random effect if their rows resemble each other [default: block, if there is one]."
+    ),
 )
 @click.option(
     "--scenario",
-    help="Column that names the scenario, for cross-validation [default: scenario, else the factor values].",
+    help="Column with the scenario, for cross-validation [default: scenario, or the factors' values without it].",
 )
 @click.option(
     "--margin",
     type=click.FloatRange(0, 100, min_open=True),
     metavar="PERCENT",
-    help="Say of a factor that it changes a response by less than this share of its mean, where the data show it.",
+    help="Report a factor whose effect is surely smaller than this share of the response's mean.",
 )
 @level_option
 @seed_option
 @json_options
-@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the models as an HTML page.")
 @click.option(
     "--over",
     callback=names_of,
     multiple=True,
     metavar="FACTOR,FACTOR",
-    help="Two factors to draw the page's interactions and surfaces over [default: those that move the response most].",
+    help="Two factors for the page's interaction figures [default: the two with the largest effects].",
 )
 @bad_input_exits
 def fit(
@@ -77,7 +79,7 @@ def fit(
 ) -> None:
     """Fit linear models to DATA (a run folder, CSV or Parquet) and diagnose them.
 
-    Several responses joined by + on the left of ~ are also analyzed together (MANOVA).
+    Several responses, joined by + on the left of ~, are also analysed together (MANOVA).
     """
     table = read(data)
     settings = Settings(group=group, scenario=scenario, margin=margin, level=level, seed=seed, factors=factors(data))
@@ -93,7 +95,7 @@ def fit(
 def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:
     names = list(dict.fromkeys(name for model in analysis.models for name in model.fit.design.parsed.right))
     wrong = [name for name in over if name not in names]
-    problems = [DataProblem(f"no formula holds {name}.", "--over", did_you_mean(name, names)) for name in wrong]
+    problems = [DataProblem(f"no formula contains {name}.", "--over", did_you_mean(name, names)) for name in wrong]
     if len(over) not in (0, 2) and not wrong:
         problems.append(
             DataProblem(f"names {plural(len(over), 'factor')}.", "--over", "Write two: --over users,strategy.")
@@ -108,7 +110,7 @@ def _write_html(path: Path, analysis: Analysis, data: Path, over: tuple[str, ...
 
 
 def print_analysis(analysis: Analysis, console: Console) -> None:
-    """Print every model: words first, then the table, then what to doubt."""
+    """Print each model: its effects in words, its coefficients, then its warnings."""
     for model in analysis.models:
         _print_model(model, console)
     for together in analysis.multivariate:

@@ -23,7 +23,7 @@ MINUTES = 10.0
 
 @dataclass(frozen=True)
 class GivenAnswers:
-    """What a user said, by options or when asked."""
+    """A user's answers, from options or from questions."""
 
     url: str | None
     compose: str | None
@@ -36,27 +36,31 @@ class GivenAnswers:
 
     @property
     def subjects(self) -> list[str]:
-        """The names of the options that say what is measured."""
+        """The names of the options that name the subject of the study."""
         return [name for name in ("url", "compose", "command") if getattr(self, name) is not None]
 
 
 @click.command(epilog="Example: patternbench init --url http://127.0.0.1:8080/items/7 --find-out retry --minutes 10")
-@click.option("--url", metavar="URL", help="A service that runs, with the path that is to be asked.")
-@click.option("--compose", metavar="FILE", help="A Compose file, with --service.")
-@click.option("--service", metavar="NAME:PORT", help="The service of it that is asked, and the port of its container.")
-@click.option("--command", metavar="COMMAND", help="What starts a service, which finds its port in the variable PORT.")
-@click.option("--port", type=click.IntRange(1, 65535), help="The port of a command that does not read PORT.")
-@click.option("--path", metavar="PATH", help="What is asked of a command or a Compose file [default: /].")
-@click.option("--find-out", type=click.Choice(list(GOALS)), help="What the study finds out [default: retry].")
-@click.option("--minutes", type=click.FloatRange(1, 1440), help=f"How long it may take [default: {MINUTES:g}].")
+@click.option("--url", metavar="URL", help="A running service, with the path to request.")
+@click.option("--compose", metavar="FILE", help="A Compose file; needs --service.")
+@click.option(
+    "--service", metavar="NAME:PORT", help="The service of the Compose file to request, with the port of its container."
+)
+@click.option(
+    "--command", metavar="COMMAND", help="A command that starts a service, which reads its port from the variable PORT."
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="The port of a command that doesn't read PORT.")
+@click.option("--path", metavar="PATH", help="The path to request, with --command or --compose [default: /].")
+@click.option("--find-out", type=click.Choice(list(GOALS)), help="The question of the study [default: retry].")
+@click.option("--minutes", type=click.FloatRange(1, 1440), help=f"Longest duration of the run [default: {MINUTES:g}].")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to [default: .]."
 )
-@click.option("--yes", is_flag=True, help="Ask nothing: take what options do not say as it is by default.")
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
-@click.option("--json", "json_", is_flag=True, help="Ask nothing, as --yes, and print what was written as JSON.")
+@click.option("--yes", is_flag=True, help="Ask nothing: use defaults for what the options leave out.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--json", "json_", is_flag=True, help="Ask nothing, like --yes, and print what was written as JSON.")
 def init(out: Path, yes: bool, force: bool, json_: bool, **options: object) -> None:
-    """Write a study of your own service: asks what to measure, what to find out, and how long it may take."""
+    """Write a study of your own service. Asks what to measure, what to find out, and how long it may take."""
     answers = GivenAnswers(**options)  # type: ignore[arg-type]  # click has converted each
     asks = can_ask() and not (yes or json_)
     subject = _subject(answers, asks, out)
@@ -77,18 +81,18 @@ def _tell(written: Sequence[Path], takes: str, json_: bool) -> None:
 
 
 def can_ask() -> bool:
-    """Whether somebody is there who can answer."""
+    """Whether a person can answer: standard input is a terminal."""
     return sys.stdin.isatty()
 
 
 def _subject(answers: GivenAnswers, asks: bool, out: Path) -> Subject:
-    """What is measured; raises InputError where nothing is said of it, or nothing answers there."""
+    """The subject of the study. Raises InputError if none is named, or if nothing answers there."""
     if len(answers.subjects) > 1:
         allowed = "one of --url, --compose, --command"
-        raise InputError(Problem("says several things to measure", value=" ".join(answers.subjects), allowed=allowed))
+        raise InputError(Problem("names several things to measure", value=" ".join(answers.subjects), allowed=allowed))
     if not answers.subjects and not asks:
         hint = "name one of --url URL, --compose FILE, --command COMMAND"
-        raise InputError(Problem("does not know what to measure, and cannot ask here", hint=hint))
+        raise InputError(Problem("nothing to measure is named, and there is no terminal to ask on", hint=hint))
     kind, text = _said(answers) if answers.subjects else _asked_subject()
     if kind == "url":
         return subjects.running(text)
@@ -103,7 +107,7 @@ def _said(answers: GivenAnswers) -> tuple[str, str]:
 
 
 def _asked_subject() -> tuple[str, str]:
-    """What a user wants to measure, told apart by how it looks."""
+    """The subject that a user types, recognised by its form."""
     text = str(click.prompt(WHAT, prompt_suffix="\n> ")).strip()
     if re.match(r"https?://", text):
         return "url", text
@@ -124,13 +128,13 @@ def _asked_minutes() -> float:
 
 
 def _path(answers: GivenAnswers, asks: bool) -> str:
-    """What is asked of a service that the lab starts."""
-    asked = answers.path or (click.prompt("Which path of it should be asked?", default="/") if asks else "/")
+    """The path to request of a service that the lab starts."""
+    asked = answers.path or (click.prompt("Which path should be requested?", default="/") if asks else "/")
     return asked if asked.startswith("/") else f"/{asked}"
 
 
 def _service(answers: GivenAnswers, asks: bool) -> str:
-    question = "Which service of it should be asked, and which port of its container (web:8080)?"
+    question = "Which of its services should be requested, and at which port of its container (web:8080)?"
     return answers.service or (str(click.prompt(question, prompt_suffix="\n> ")) if asks else "")
 
 
@@ -143,7 +147,7 @@ def _files(subject: Subject, goal: Goal, plan: Budget) -> dict[str, str]:
 
 
 def _write(files: Mapping[str, str], out: Path, force: bool) -> list[Path]:
-    """Write them; raises InputError for files that are already there."""
+    """Write them. Raises InputError for files that exist already."""
     paths = [out / name for name in files]
     there = [path for path in paths if path.exists()]
     if there and not force:

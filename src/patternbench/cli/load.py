@@ -1,4 +1,4 @@
-"""``patternbench load``: the load engine alone, against any URL."""
+"""``patternbench load``: the load engine by itself, against any URL."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOLD = (
     "lateness_ms",
     "generator_cpu_s",
 )
-"""What ``--json`` ends with, and how often policies acted if any; the whole summary is in ``--out``'s folder."""
+"""The fields that ``--json`` prints, with the policies' counts if there are any; ``--out`` keeps the whole summary."""
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
@@ -87,7 +87,7 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
         try:
             return value if isinstance(value, tuple) else tuple(int(part) for part in str(value).split(","))
         except ValueError:
-            self.fail(f"{value!r} is not a list of weights; write for example 3,1", param, ctx)
+            self.fail(f"{value!r} isn't a list of weights; write for example 3,1", param, ctx)
 
 
 @dataclass(frozen=True)
@@ -120,71 +120,79 @@ class Options:
 
 @click.command(epilog="Example: patternbench load http://127.0.0.1:8080/ --rate 500 --duration 30s")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
+@click.option("--rate", type=RateType(), help="Open workload: calls per second (or 120/m), on a schedule.")
 @click.option(
-    "--rate", type=RateType(), help="Open workload: this many calls per second (or 120/m), however slow answers are."
+    "--users", type=click.IntRange(1, 1_000_000), help="Closed workload: number of virtual users.  [default: 50]"
 )
-@click.option("--users", type=click.IntRange(1, 1_000_000), help="Closed workload with this many users.  [default: 50]")
 @click.option(
-    "--duration", type=DurationType(), help="How long to keep starting calls.  [default: 10s, if not --requests]"
+    "--duration", type=DurationType(), help="How long to keep starting calls.  [default: 10s without --requests]"
 )
-@click.option("--requests", type=click.IntRange(1), help="How many calls in all, instead of or within --duration.")
-@click.option("--warm-up", type=DurationType(), default="0s", show_default=True, help="Recorded, in no summary.")
+@click.option("--requests", type=click.IntRange(1), help="Stop after this many calls, at the latest after --duration.")
+@click.option("--warm-up", type=DurationType(), default="0s", show_default=True, help="Recorded, but not summarised.")
 @click.option("--poisson", is_flag=True, help="With --rate: exponential gaps instead of even ones.")
 @click.option(
     "--in-flight",
     type=click.IntRange(1, 1_000_000),
     default=1000,
     show_default=True,
-    help="With --rate: above it calls are dropped and counted.",
+    help="With --rate: calls in flight at most; above it, calls are dropped and counted.",
 )
 @click.option("--method", type=click.Choice(METHODS, case_sensitive=False), default="GET", show_default=True)
-@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="May be given several times.")
 @click.option(
-    "--body", help="The text to send, or @FILE. ${user}, ${random:1-100}, ... are filled in, but not in files."
+    "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of every request. May be repeated."
 )
-@click.option("--timeout", type=DurationType(), default="30s", show_default=True, help="Of one attempt.")
+@click.option(
+    "--body", help="The text to send, or @FILE. ${user}, ${random:1-100}, ... are replaced in text, not in files."
+)
+@click.option(
+    "--timeout", type=DurationType(), default="30s", show_default=True, help="Longest duration of an attempt."
+)
 @click.option(
     "--redirects",
     type=click.IntRange(0, 20),
     metavar="N",
     default=0,
     show_default=True,
-    help="Follow up to N redirects, and only to hosts of the URLs.",
+    help="Follow up to N redirects, and only to the hosts of the URLs.",
 )
-@click.option("--deadline", type=DurationType(), help="End a call this long after its intended start.")
+@click.option("--deadline", type=DurationType(), help="End each call this long after its intended start.")
 @click.option(
     "--retry",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Up to N attempts of a call, the first included; pauses double from 100ms to 10s, with full jitter.",
+    help="Up to N attempts per call, the first included. Pauses double from 100ms to 10s, with full jitter.",
 )
 @click.option(
-    "--hedge", type=DurationType(), help="Send a second attempt when the first has not succeeded after this time."
+    "--hedge", type=DurationType(), help="Send a second attempt if the first hasn't succeeded after this time."
 )
 @click.option(
     "--policies",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A YAML or JSON list of policies, outermost first, as `stack` in a study; instead of the three flags above.",
+    help="A YAML or JSON list of policies, outermost first, like a study's `stack`. Replaces the three options above.",
 )
 @click.option(
-    "--weights", type=WeightsType(), metavar="N,N,...", help="How often each URL is taken.  [default: in turn]"
+    "--weights", type=WeightsType(), metavar="N,N,...", help="Share of calls per URL.  [default: equal, in turn]"
 )
 @click.option(
-    "--unix-socket", type=click.Path(), metavar="PATH", help="Send to this socket; the URL says host and path."
+    "--unix-socket", type=click.Path(), metavar="PATH", help="Send to this socket. The URL gives host and path."
 )
-@click.option("--ca", type=click.Path(), help="PEM file of certificates to trust instead of the system's.")
-@click.option("--insecure", is_flag=True, help="Do not verify certificates; said again at the end.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is drawn.")
+@click.option("--ca", type=click.Path(), help="Trust the certificates of this PEM file instead of the system's.")
+@click.option("--insecure", is_flag=True, help="Don't verify certificates. A warning at the end says so.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="A folder for attempts.parquet, histograms.json, summary.json."
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of everything drawn at random."
 )
-@click.option("--json", "json_", is_flag=True, help="End with one JSON object; no live view.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write attempts.parquet, histograms.json and summary.json to this folder.",
+)
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a live view.")
 def load(out: Path | None, json_: bool, **asked: object) -> int:
-    """Drive load at URL and show what comes back; several URLs take calls in turn.
+    """Drive load at URL and show what comes back. Calls go to several URLs in turn.
 
-    Exit code 1: the load could not be driven, or no call succeeded. Exit code 3: the generator itself could not keep
-    to what was asked; the numbers are shown, and must not be used.
+    Exit code 1: the load couldn't be driven, or no call succeeded. Exit code 3: the generator couldn't keep up with the
+    load that was asked for, so the numbers that it prints aren't a result.
     """
     options = built(Options, asked)
     job = job_of(options, log=out is not None)
@@ -200,7 +208,7 @@ def load(out: Path | None, json_: bool, **asked: object) -> int:
 
 
 def exit_code(summary: LoadSummary) -> int:
-    """What the command ends with, the most telling thing first."""
+    """The exit code of the command: the most important outcome decides."""
     if summary.interrupted:
         return INTERRUPTED
     if not summary.successes:
@@ -209,7 +217,7 @@ def exit_code(summary: LoadSummary) -> int:
 
 
 def check_out(out: Path | None) -> None:
-    """Refuse an output folder that already holds results."""
+    """Raise InputError for an output folder that already has files."""
     if out and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
 
@@ -239,7 +247,7 @@ def job_of(options: Options, log: bool) -> TracedJob:
 
 
 def _lasting(options: Options) -> Duration | None:
-    """How long calls begin after the warm-up; None when a count ends the load."""
+    """How long calls start after the warm-up; None when a count ends the load."""
     return options.duration or (None if options.requests else Duration.parse("10s"))
 
 
@@ -250,8 +258,8 @@ def _groups(options: Options) -> list[dict[str, object]]:
 def _targets(options: Options) -> list[dict[str, object]]:
     weights = options.weights or (1,) * len(options.urls)
     if len(weights) != len(options.urls):
-        allowed = f"a number for each of the {len(options.urls)} URLs"
-        raise InputError(Problem("are too few or too many", path="--weights", value=weights, allowed=allowed))
+        allowed = f"one weight for each of the {len(options.urls)} URLs"
+        raise InputError(Problem("has too few or too many weights", path="--weights", value=weights, allowed=allowed))
     urls = [_at_socket(options.unix_socket, url) if options.unix_socket else url for url in options.urls]
     return [
         {"url": From(url, "URL"), "weight": From(weight, "--weights")}
@@ -260,7 +268,7 @@ def _targets(options: Options) -> list[dict[str, object]]:
 
 
 def _file(path: str, flag: str) -> str:
-    """The absolute path of a file that the engine is to read; raises InputError when it can't be read."""
+    """The absolute path of a file for the engine to read. Raises InputError if there is no such file."""
     problem = problem_of(path)
     if problem is not None:
         raise InputError(replace(problem, path=flag))
@@ -268,11 +276,11 @@ def _file(path: str, flag: str) -> str:
 
 
 def _at_socket(path: str, url: str) -> str:
-    """The engine's URL of a socket and what is asked of it."""
+    """The engine's URL for a request over a Unix socket."""
     parts = urlsplit(url)
     if parts.scheme != "http" or not parts.netloc:
         allowed = "http://HOST/PATH with --unix-socket"
-        raise InputError(Problem("says no host and path", path="URL", value=url, allowed=allowed))
+        raise InputError(Problem("has no host and path", path="URL", value=url, allowed=allowed))
     query = f"?{parts.query}" if parts.query else ""
     return f"unix:{absolute(path)}:{parts.path or '/'}{query}"
 
@@ -314,17 +322,19 @@ def _headers(options: Options) -> dict[str, str]:
 
 
 def _host(options: Options) -> str:
-    """The Host header to send over a Unix socket, whose path names no host."""
+    """The Host header to send over a Unix socket, whose path doesn't name a host."""
     hosts = {urlsplit(url).netloc for url in options.urls}
     if len(hosts) > 1:
-        raise InputError(Problem("name several hosts at one socket", path="URL", allowed="one host with --unix-socket"))
+        raise InputError(
+            Problem("names several hosts for one socket", path="URL", allowed="one host with --unix-socket")
+        )
     return hosts.pop()
 
 
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise InputError(Problem("is not a header", path="--header", value=text, allowed="'NAME: VALUE'"))
+        raise InputError(Problem("isn't a header", path="--header", value=text, allowed="'NAME: VALUE'"))
     return name.strip(), value.strip()
 
 
@@ -349,7 +359,7 @@ def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) 
 
 
 def length(options: Options) -> float | None:
-    """How many seconds calls begin, the warm-up included; None when a count ends the load."""
+    """For how many seconds calls start, the warm-up included; None when a count ends the load."""
     duration = _lasting(options)
     return options.warm_up.seconds + duration.seconds if duration else None
 
@@ -367,7 +377,7 @@ def on_interrupt(stop: Callable[[], None]) -> None:
 
 
 def tell(summary: LoadSummary, json_: bool, out: Path | None) -> None:
-    """Print what came of it; doubts go to standard error."""
+    """Print the results; warnings go to standard error."""
     if json_:
         told = [*TOLD, "policies"] if summary.policies else TOLD
         said = summary.model_dump(exclude_unset=True)

@@ -16,7 +16,7 @@ from patternbench.study.tree import count
 from patternbench.study.units import Duration
 
 BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
-"""The pauses of ``--retry``, drawn anew from nothing to each of these (full jitter)."""
+"""The longest pauses of ``--retry``: each pause is drawn between 0 and these (full jitter)."""
 
 
 def of_flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[From]:

@@ -49,7 +49,7 @@ class History:
 
 
 def sparkline(values: Sequence[float | None], width: int = WIDTH) -> str:
-    """Values as bars from nothing to the largest; a blank where there was none."""
+    """Values as bars from 0 to the largest; a blank where there is no value."""
     drawn = [value for value in values if value is not None]
     top = max(drawn, default=0.0)
     text = "".join(" " if value is None else _bar(value, top) for value in values)
@@ -120,7 +120,7 @@ def _counts(last: LoadProgress) -> Text:
 
 
 def in_a_line(progress: LoadProgress) -> str:
-    """How a round is going, in a line: what was sent, what came back, how long it took, how late the generator was."""
+    """The state of a round in a line: requests, answers, response times, lateness of the generator."""
     failures = {"errors": progress.errors, "dropped": progress.dropped}
     counts = {**progress.statuses, **{name: count for name, count in failures.items() if count}}
     parts = [f"sent {progress.requests:,}", *(f"{name} {count:,}" for name, count in counts.items())]
@@ -157,7 +157,7 @@ def _totals(summary: LoadSummary) -> RenderableType:
 
 
 def _failures(summary: LoadSummary) -> dict[str, int]:
-    """Outcomes other than answers."""
+    """Outcomes without an answer."""
     return {name: count for name, count in summary.outcomes.items() if name not in ("answered", "dropped")}
 
 

@@ -26,7 +26,7 @@ _JMETER = Columns()
 
 @dataclass(frozen=True)
 class OneOfRun:
-    """A load test of a run: the levels of the factors that are not its load."""
+    """A load test of a run: the levels of the factors other than the load."""
 
     at: dict[str, Level]
     load_test: LoadTest
@@ -36,8 +36,8 @@ class OneOfRun:
     epilog="Example: patternbench loadtest results.csv --load allThreads; of a run: patternbench loadtest runs/first"
 )
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--load", help=f"Column of the load level [default: {_JMETER.load}]; of a run, a factor.")
-@click.option("--time", default=_JMETER.time, show_default=True, help="Column of the time of sending.")
+@click.option("--load", help=f"Column of the load [default: {_JMETER.load}]; for a run, the factor that is the load.")
+@click.option("--time", default=_JMETER.time, show_default=True, help="Column of the send time.")
 @click.option("--response", default=_JMETER.response, show_default=True, help="Column of the response time.")
 @click.option("--status", default=_JMETER.status, show_default=True, help="Column of the status code.")
 @click.option(
@@ -45,16 +45,16 @@ class OneOfRun:
     type=click.Choice(["request", "journey"]),
     default="request",
     show_default=True,
-    help="Of a run: what counts as one.",
+    help="For a run: what counts as one request.",
 )
 @click.option(
     "--window",
     type=click.IntRange(min=5),
-    help="Requests per smoothing window [default: a twentieth, at most 10,000].",
+    help="Requests per smoothing window [default: a twentieth of all, at most 10,000].",
 )
 @seed_option
 @json_options
-@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the load test as an HTML page.")
 @bad_input_exits
 def loadtest(
     *,
@@ -69,11 +69,13 @@ def loadtest(
     json: JsonWish,
     html: Path | None,
 ) -> None:
-    """Analyze DATA, a log with one row a request (a JMeter result file, or any CSV or Parquet), or a run's folder.
+    """Analyse a load test. DATA is the folder of a run, or a log with one row per request.
 
-    Of a run every attempt is a request, and the load is the one factor that its load varies, or that --load names.
-    With --unit journey every journey is one: an operation, however many requests it takes. There is a load test for
-    each combination of the other factors' levels.
+    A log is a JMeter result file, or any other CSV or Parquet file.
+
+    In a run each attempt counts as a request, and the load is its one factor with the role load, or the factor that
+    --load names. With --unit journey each journey counts as one request. Each combination of the other factors' levels
+    is a load test of its own.
     """
     if data.is_dir():
         tests = _of_run(data, load, unit, window, seed)

@@ -14,32 +14,32 @@ from patternbench.study.problems import InputError, Problem, reason
 
 VERBS = {
     "init": "Write a study of your own service, from three questions.",
-    "example": "Write one of the studies that patternbench brings along.",
+    "example": "Write one of the studies shipped with patternbench.",
     "plan": "List the scenarios of a study; starts nothing.",
-    "try": "Send each request of a study once, and say which expectation fails.",
+    "try": "Send each request of a study once, and print which expectation fails.",
     "run": "Run a study.",
-    "resume": "Go on with a run that was interrupted.",
+    "resume": "Continue a run that was interrupted.",
     "report": "Rebuild the report of a run from its records.",
     "export": "Write a run's records as CSV or Parquet.",
-    "load": "Drive load at a URL, and show what comes back.",
-    "capacity": "Find the rate that a service takes within an objective.",
-    "fit": "Fit models to a run's rounds, or to any CSV or Parquet.",
+    "load": "Drive load at a URL, and show response times and failures.",
+    "capacity": "Find the highest rate at which a service keeps an objective.",
+    "fit": "Fit models to a run's rounds, or to any CSV or Parquet file.",
     "predict": "Predict a response from a fitted model.",
-    "compare": "Compare two runs, or the scenarios of one; gate a release.",
-    "recommend": "Say which scenario to choose, how sure that is, and what it costs.",
-    "loadtest": "Read a load test: smoothing, status shares, linearity, knee.",
-    "up": "Bring a system up and keep it up, to try it by hand.",
-    "doctor": "Say what is missing here, and what will disturb measurements.",
+    "compare": "Compare two runs, or the scenarios of one run; gate a release.",
+    "recommend": "Recommend a configuration: how sure the choice is, and what it costs.",
+    "loadtest": "Analyse a load test: smoothing, status codes, linearity, knee.",
+    "up": "Start a system and keep it running, to try it by hand.",
+    "doctor": "List what is missing here, and what will disturb measurements.",
     "schema": "Print the JSON Schema of a study file.",
     "simulate-limits": "Map how accurate rate limiting is, in simulated time.",
     "test-limits": "Test rules of the rate-limiting filter with requests; starts nothing.",
-    "check-client": "Hold a client against the client contract.",
+    "check-client": "Test whether a client keeps the client contract.",
 }
 USAGE, INTERRUPTED = 2, 130
 
 
 class Verbs(click.Group):
-    """The verbs, each loaded only when it is called, so that ``plan`` is not slowed by what ``report`` imports."""
+    """The verbs. Each is loaded only when it is called, so that ``plan`` doesn't wait for the imports of ``report``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs in the order in which a user meets them."""
@@ -63,9 +63,9 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="patternbench")
 def cli() -> None:
-    """Evidence instead of folklore for the patterns of microservice systems.
+    """Measure what patterns of microservices do to performance and reliability, and which configuration to choose.
 
-    Exit codes: 0 done, 1 the study's own verdict failed, 2 a usage or input error.
+    Exit codes: 0 done, 1 the verb's own verdict failed, 2 a usage or input error.
 
     Example: patternbench example quickstart && patternbench run quickstart.yaml
     """
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> object:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except OSError as error:  # a full disk, a folder that nobody may write to: where no verb says it better
+    except OSError as error:  # such as a full disk or a folder that isn't writable, where no verb has a better message
         problem = Problem(reason(error), file=str(error.filename or ""))
         complain(InputError(problem), as_data)
         sys.exit(USAGE)

@@ -12,7 +12,7 @@ from patternbench.plan.scenarios import Scenario
 from patternbench.study.problems import InputError, Problem
 
 MOST_PROBLEMS = 20
-"""How many problems are printed for people; more of a kind tell them nothing new."""
+"""How many problems are printed for people. Further ones of the same kind add nothing."""
 
 
 def as_json(value: object) -> None:
@@ -21,18 +21,18 @@ def as_json(value: object) -> None:
 
 
 def note(text: str) -> None:
-    """Say something to think about on standard error."""
+    """Print a note on standard error."""
     say(text, "yellow", stderr=True)
 
 
 def say(text: str, style: str = "", stderr: bool = False) -> None:
-    """Print a text: wrapped in a terminal, else on one line; without colours in a pipe, and where NO_COLOR is set."""
+    """Print a text: wrapped at words in a terminal, on one line anywhere else; NO_COLOR and pipes get no colours."""
     console = Plain(stderr=stderr)
     console.print(text, style=style or None, soft_wrap=not console.is_terminal)
 
 
 def complain(error: InputError, as_data: bool) -> None:
-    """Print what is wrong: a line a problem on standard error; with ``--json`` also as one object."""
+    """Print the problems on standard error, one per line; with ``--json`` also as one object."""
     for problem in error.problems[:MOST_PROBLEMS]:
         say(f"error: {problem}", "" if as_data else "red", stderr=True)
     if len(error.problems) > MOST_PROBLEMS:
@@ -56,7 +56,7 @@ def described(scenario: Scenario) -> str:
 
 
 def _short(name: str, pattern: tuple[str, ...]) -> str:
-    """The name of a strategy's own factor without what its neighbours already say."""
+    """The name of a strategy's own factor, without the strategy's name, which is printed before it."""
     return name.rsplit(".", 1)[-1] if name.startswith(pattern) else name
 
 

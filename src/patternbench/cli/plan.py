@@ -1,4 +1,4 @@
-"""``patternbench plan``: what a study would do."""
+"""``patternbench plan``: the scenarios of a study, before anything runs."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ SHOWN = 40
 @click.command(epilog="Example: patternbench plan studies/quickstart.yaml")
 @click.argument("study_file", metavar="STUDY")
 @click.option("--json", "json_", is_flag=True, help="Print factors and scenarios as one JSON object.")
-@click.option("--all", "everything", is_flag=True, help=f"List all scenarios, not only the first {SHOWN}.")
+@click.option("--all", "everything", is_flag=True, help=f"List all scenarios instead of the first {SHOWN}.")
 @no_commands_option
 def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> None:
-    """List the scenarios of STUDY: how many, of which factors and levels, and how long a run will take.
+    """List the factors and scenarios of STUDY, and estimate how long a run will take.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Nothing is started.
     """
@@ -58,9 +58,9 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
 
 
 def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> None:
-    """Raise InputError listing all that is wrong with a study, as far as no system and no client need be started.
+    """Raise InputError with all problems of a study that can be found without starting a system or a client.
 
-    The load engine, which sends nothing then, is asked where it is built.
+    If the load engine is built, it checks its jobs, without sending anything.
     """
     problems: list[Problem] = []
     if no_commands:
@@ -75,7 +75,7 @@ def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> N
 
 
 def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
-    """What a design that leaves combinations out mixes up; nothing for one that holds them all."""
+    """The effects that a design confounds by leaving combinations out; nothing for a design with all of them."""
     if study.design.fraction is None and study.design.latin_hypercube is None:
         return {}
     aliases = fraction.aliasing([scenario.levels for scenario in expanded.scenarios])
@@ -83,14 +83,14 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
 
 
 def starts_of(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> list[Starts]:
-    """What is started before each round, with this many rounds of every scenario, as long as all goes well."""
+    """The components to start before each round, with this many rounds per scenario and no failures."""
     scenarios = {scenario.id: scenario for scenario in expanded.scenarios}
     order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=changeovers.group)
     return changeovers.starts(scenarios[round_.scenario] for round_ in order)
 
 
 def _guess(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> str:
-    """How long this many rounds will take; the load engine warms up at the beginning of each."""
+    """How long this many rounds per scenario take. The load engine warms up at the beginning of each."""
     clients = {scenario.client for scenario in expanded.scenarios}
     warm_up_s = {client: study.longest_warm_up.seconds for client in clients if choice.by_engine(study, client)}
     started = sum(map(bool, starts_of(study, expanded, changeovers, rounds)))
@@ -104,7 +104,7 @@ def _passes(study: Study) -> int:
 
 
 def _starts_sentence(starts: Sequence[Starts]) -> str:
-    """How often components are started, and how often each of those that are started again."""
+    """How many rounds start components, and which components start more than once."""
     counts = counted(starts)
     again = ", ".join(f"{name} {count} times" for name, count in counts.items() if count > 1)
     rest = f": {again}, the others once" if again else ", each component once"
@@ -112,17 +112,17 @@ def _starts_sentence(starts: Sequence[Starts]) -> str:
 
 
 def _sentences(study: Study, expanded: Plan, changeovers: Changeovers) -> Iterator[str]:
-    """What is to be known of a plan besides its factors and scenarios."""
+    """Further facts of a plan, after its factors and scenarios."""
     if _passes(study):
         passes = len(expanded.scenarios)
-        yield f"each scenario is executed once more before, to count its calls: {passes} counting passes"
+        yield f"before its rounds, each scenario is executed once more to count its calls: {passes} counting passes"
     starts = starts_of(study, expanded, changeovers, fewest(study.rounds))
     if any(starts):
         yield _starts_sentence(starts)
     yield from (f"! {sentence}" for sentence in described_part(study, expanded).get("aliasing", []))
     yield from (f"! left out: {sentence}" for sentence in expanded.left_out)
     for client, words in inspection.commands(study.clients).items():
-        yield f"! the study starts a command of its author as client {client}: {' '.join(words)}"
+        yield f"! the study starts its author's command as client {client}: {' '.join(words)}"
 
 
 def show(study: Study, expanded: Plan, changeovers: Changeovers, everything: bool) -> None:

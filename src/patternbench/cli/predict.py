@@ -1,4 +1,4 @@
-"""`patternbench predict`: what a saved model expects somewhere else."""
+"""`patternbench predict`: what a saved model predicts at other levels."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ LARGEST_MODEL = 100_000_000
     multiple=True,
     required=True,
     metavar="NAME=VALUE,...",
-    help="Where to predict, such as users=80,bundle_size=25.",
+    help="The point to predict, such as users=80,bundle_size=25.",
 )
-@click.option("--response", help="Only the models of this response.")
+@click.option("--response", help="Use only the models of this response.")
 @level_option
 @json_options
 @bad_input_exits
 def predict(model: Path, points: tuple[str, ...], response: str | None, level: float, json: JsonWish) -> None:
-    """Predict from MODEL, a file that `patternbench fit --save` wrote."""
+    """Predict responses from MODEL, a file of `patternbench fit --save`."""
     point = read_point(points)
     models = _suiting(_chosen(read_models(_parsed(model)), response), point)
     predictions = [predicted(one, point, level) for one in models]
@@ -69,7 +69,7 @@ def _chosen(models: list[SavedModel], response: str | None) -> list[SavedModel]:
 
 
 def _suiting(models: list[SavedModel], point: dict[str, str]) -> list[SavedModel]:
-    """Keep the models whose variables are those of the point; the first when none is, so that it explains."""
+    """Keep the models whose variables are those of the point. If there are none, keep the first, which explains why."""
     suiting = [one for one in models if set(one.parsed.right) == set(point)]
     return suiting or models[:1]
 

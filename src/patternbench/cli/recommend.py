@@ -33,7 +33,7 @@ from patternbench.report.sections.wish import wish_of_run
     "--objective",
     "objectives",
     multiple=True,
-    help="Such as 'minimise p95'; the first decides, all span the Pareto front [default: as in the run's report].",
+    help="Such as 'minimise p95'. The first decides; all span the Pareto front [default: the run's own].",
 )
 @click.option("--subject-to", "limits", multiple=True, help="Such as 'failure_rate <= 1%' or 'p99 <= 200ms'.")
 @click.option(
@@ -42,14 +42,14 @@ from patternbench.report.sections.wish import wish_of_run
     callback=names_of,
     multiple=True,
     metavar="FACTORS",
-    help="Factors that the world sets: one choice for each of their levels [default: all but patterns].",
+    help="Factors that you can't choose: one recommendation per condition [default: all but patterns].",
 )
-@click.option("--baseline", multiple=True, metavar="FACTOR=LEVEL", help="What the choice is compared with.")
+@click.option("--baseline", multiple=True, metavar="FACTOR=LEVEL", help="Configuration to compare the choice with.")
 @by_option
 @level_option
 @seed_option
 @json_options
-@click.option("--html", type=click.Path(path_type=Path), help="Write a readable page.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the recommendation as an HTML page.")
 @bad_input_exits
 def recommend(
     *,
@@ -64,7 +64,7 @@ def recommend(
     json: JsonWish,
     html: Path | None,
 ) -> None:
-    """Recommend a configuration from RUN (a run folder, CSV or Parquet with one row a round)."""
+    """Recommend a configuration from RUN, the folder of a run, or a CSV or Parquet file with one row per round."""
     table = read(run)
     wish = replace(
         _asked(run, objectives, limits, by),
@@ -83,7 +83,7 @@ def recommend(
 
 
 def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]) -> Wish:
-    """What was typed; what was not is as the report on the run has it."""
+    """The wish that was typed, completed by the one of the run's report."""
     of_run = wish_of_run(run)
     if of_run is None and not objectives:
         raise click.UsageError("say what to optimise, such as --objective 'minimise p95'")
@@ -100,7 +100,7 @@ def _write_html(path: Path, recommendation: Recommendation) -> None:
 
 
 def print_recommendation(recommendation: Recommendation, console: Console) -> None:
-    """Print the choice under every set of given conditions, what it costs, and where it flips."""
+    """Print the choice under each condition, its cost, and where it flips."""
     limits = f", subject to {' and '.join(one.text for one in recommendation.limits)}" if recommendation.limits else ""
     console.print(f"To {recommendation.objectives[0].words}{limits}:", highlight=False, markup=False)
     for choice in recommendation.choices:

@@ -1,4 +1,4 @@
-"""``patternbench report``: everything readable, rebuilt from the records."""
+"""``patternbench report``: a run's report, rebuilt from its records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from patternbench.run import observing
 
 @click.command(epilog="Example: patternbench report runs/first")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--include-invalid", is_flag=True, help="Show rounds that are not valid, too; the title says so.")
+@click.option("--include-invalid", is_flag=True, help="Include rounds that aren't valid; the title says so.")
 @click.option(
     "--json", "json_", is_flag=True, help="Print where the report is, and what is damaged, as one JSON object."
 )

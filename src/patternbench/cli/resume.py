@@ -1,4 +1,4 @@
-"""``patternbench resume``: go on where a run stopped."""
+"""``patternbench resume``: continue a run where it stopped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from patternbench.run import prepared_run
 
 @click.command(epilog="Example: patternbench resume runs/first")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--retry-failed", is_flag=True, help="Run failed rounds again.")
-@click.option("--retry-invalid", is_flag=True, help="Run rounds again that are not valid: of a late generator, say.")
-@click.option("--retry-damaged", is_flag=True, help="Run rounds again whose records can no longer be read.")
-@click.option("--json", "json_", is_flag=True, help="End with one JSON object; no progress bar.")
+@click.option("--retry-failed", is_flag=True, help="Also run failed rounds again.")
+@click.option(
+    "--retry-invalid",
+    is_flag=True,
+    help="Also run rounds again that aren't valid, for example because the generator was late.",
+)
+@click.option("--retry-damaged", is_flag=True, help="Also run rounds again whose records are damaged.")
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a progress bar.")
 def resume(folder: Path, retry_failed: bool, retry_invalid: bool, retry_damaged: bool, json_: bool) -> int:
-    """Go on with the run in DIR: finished rounds stay, the others are run.
+    """Continue the run in DIR: finished rounds are kept, the others are run.
 
-    A round that is run again gets records of its own, and those of its earlier tries stay; the last try counts.
+    A round that is run again keeps the records of its earlier tries. The last try counts.
     """
     return carry_out(prepared_run.reopen(folder), json_, Again(retry_failed, retry_invalid, retry_damaged))

@@ -20,15 +20,18 @@ RUNS = Path("runs")
 @click.command(epilog="Example: patternbench run studies/quickstart.yaml --out runs/first")
 @click.argument("study_file", metavar="STUDY")
 @click.option("--out", type=click.Path(path_type=Path), help="The run's folder. [default: runs/NAME-TIME]")
-@click.option("--skip-unavailable", is_flag=True, help="Leave out clients that cannot be had here; the report says so.")
-@click.option("--json", "json_", is_flag=True, help="End with one JSON object; no progress bar.")
+@click.option(
+    "--skip-unavailable", is_flag=True, help="Leave out clients that can't be started here; the report lists them."
+)
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a progress bar.")
 @no_commands_option
 def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool, no_commands: bool) -> int:
-    """Run STUDY: bring its system up, drive load, inject faults, record every attempt, write a report.
+    """Run STUDY: start its system, drive load, inject faults, record every attempt, write a report.
 
-    STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Interrupted, it goes on with `patternbench resume`.
-    Exit code 1 says that some rounds failed, that a scenario has no valid round, that every call of a round failed
-    without a fault, or that the run was stopped: because its system was gone, or no round of a whole block was valid.
+    STUDY is a YAML or JSON study, or a ResilienceBench JSON file. `patternbench resume` continues an interrupted run.
+
+    Exit code 1: a round failed, a scenario has no valid round, every call of a round failed without a fault, or the run
+    stopped because its system was gone or because a whole block had no valid round.
     """
     for sentence in inspection.warnings_of(parse_study(read_text(study_file), study_file)):
         output.note(sentence)

@@ -1,4 +1,4 @@
-"""``patternbench schema``: for editors that complete and check study files, and for readers of a run's files."""
+"""``patternbench schema``: JSON Schemas, for editors of study files and for readers of a run's files."""
 
 from __future__ import annotations
 
@@ -14,5 +14,8 @@ STUDY = "study"
 @click.command(epilog="Example: patternbench schema > study.schema.json")
 @click.argument("file", type=click.Choice([STUDY, *SCHEMAS]), default=STUDY)
 def schema(file: str) -> None:
-    """Print the JSON Schema of a study file, version 1, or of a FILE of a run (also in contracts/)."""
+    """Print the JSON Schema of study files (version 1), or of FILE, a kind of file in a run's folder.
+
+    The schemas are also in contracts/.
+    """
     output.as_json(study_schema() if file == STUDY else SCHEMAS[file]())

@@ -1,4 +1,4 @@
-"""Options and endings that the analysis commands share."""
+"""Options and exits that the analysis verbs share."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from patternbench.study.problems import Problem, reason
 
 Options = TypeVar("Options")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-#: Exit code for input that cannot be used; 1 is kept for a release gate that fails.
+#: Exit code for bad input; 1 is kept for a release gate that fails.
 BAD_INPUT = 2
 
 
 def built(options: Callable[..., Options], asked: Mapping[str, object]) -> Options:
-    """The options of a command as a class of their own: click has read each, and they are too many to be listed."""
+    """The options of a command as an instance of a class. Click has converted each; they are too many to list."""
     return options(**asked)
 
 
@@ -65,19 +65,19 @@ def _problems(error: DataError | TableError) -> list[Problem]:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a table; rounds of a run that are not valid are left out, and that is said on standard error."""
+    """Read a table. Rounds that aren't valid are left out, with a note on standard error."""
     table = read_table(path)
     left = table.attrs.get("not_valid", 0)
     if left:
-        note(f"left out of {path}: {left} of {left + len(table)} rounds, which are not valid")
+        note(f"left out of {path}: {left} of {left + len(table)} rounds, which aren't valid")
     return table
 
 
 def factors(*paths: Path) -> FactorTable:
-    """What is known of the factors of runs; nothing of tables that no run wrote.
+    """The factors of runs, with their units; nothing for tables that no run wrote.
 
-    An older run's table of rounds says nothing of them: its plan does. Responses of observers have their units; of
-    those that a study chooses its table of rounds says them.
+    The factors of an older run are in its plan, not in its table of rounds. The units of observers' responses come from
+    the observers; those of responses that a study chooses come from the table of rounds.
     """
     rows = [row for path in paths for row in tables.factors_of(path) or factors_of_run(RunFolder(path))]
     units = {name: unit for path in paths for name, unit in tables.units_of(path).items()}
@@ -86,13 +86,13 @@ def factors(*paths: Path) -> FactorTable:
 
 @dataclass(frozen=True)
 class JsonWish:
-    """Where a command's result is wanted as JSON: on standard output, instead of words, and in a file."""
+    """Where a command's result is wanted as JSON: on standard output, in a file, or both."""
 
     printed: bool
     file: Path | None
 
     def fulfil(self, value: Callable[[], object]) -> None:
-        """Write the result where it is wanted, as indented JSON; it is made only when it is."""
+        """Write the result where it is wanted, as indented JSON. Nothing is computed if it isn't wanted."""
         if not self.printed and self.file is None:
             return
         text = orjson.dumps(value(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -116,7 +116,7 @@ def json_options(command: _Command) -> _Command:
 
 
 class Confidence(click.FloatRange):
-    """A confidence from 0.5 to 0.999; unlike click's own range it refuses nan, which is below and above nothing."""
+    """A confidence from 0.5 to 0.999. Unlike click's own range, it refuses nan, which compares with no bound."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or fail with what is allowed."""
@@ -127,7 +127,7 @@ class Confidence(click.FloatRange):
 
 
 no_commands_option = click.option(
-    "--no-commands", is_flag=True, help="Refuse a study that starts commands of its author."
+    "--no-commands", is_flag=True, help="Refuse a study that starts commands on this machine."
 )
 level_option = click.option(
     "--level",
@@ -149,7 +149,7 @@ by_option = click.option(
     multiple=True,
     callback=names_of,
     metavar="FACTORS",
-    help="Columns that tell scenarios apart [default: a run's factors].",
+    help="Columns that distinguish scenarios [default: a run's factors].",
 )
 responses_option = click.option(
     "--response",
@@ -157,5 +157,5 @@ responses_option = click.option(
     multiple=True,
     callback=names_of,
     metavar="NAMES",
-    help=("Responses to look at [default: p50, p95, p99, failure_rate, goodput, TotalExecutionTime]."),
+    help=("Responses to compare [default: p50, p95, p99, failure_rate, goodput, TotalExecutionTime]."),
 )

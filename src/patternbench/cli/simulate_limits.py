@@ -81,7 +81,7 @@ GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x1
     default=listed(SYNCHRONISATIONS),
     show_default=True,
     metavar="LIST",
-    help="request: ask the store each time; lazy, eager: leases; share: limit / balancers each.",
+    help="request: ask the store at each request; lazy, eager: leases; share: each balancer gets limit / balancers.",
 )
 @click.option("--balancers", type=COUNTS, default=listed(DEFAULT.balancers), show_default=True, metavar="LIST")
 @click.option(
@@ -90,7 +90,7 @@ GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x1
     default=listed(DEFAULT.staleness),
     show_default=True,
     metavar="LIST",
-    help="0ms: one store for all; above: a copy at every balancer, that late (CRDT).",
+    help="How late copies of the state are. 0ms: one store for all; else a copy per balancer (CRDT).",
 )
 @click.option(
     "--arrivals",
@@ -98,7 +98,7 @@ GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x1
     default=listed(DEFAULT.arrivals),
     show_default=True,
     metavar="LIST",
-    help=f"Of {', '.join(ARRIVALS)}.",
+    help=f"One or more of {', '.join(ARRIVALS)}.",
 )
 @click.option(
     "--clients",
@@ -106,28 +106,42 @@ GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x1
     default=",".join(f"{g.clients}x{g.per_minute:g}" for g in PAPER_CLIENTS),
     show_default=True,
     metavar="LIST",
-    help="Groups: clients x requests per minute of each client.",
+    help="Groups of clients, each with its requests per minute: 5x120 are 5 clients with 120 each.",
 )
-@click.option("--limit", type=int, default=DEFAULT.limit, show_default=True, help="Units in a window.")
+@click.option("--limit", type=int, default=DEFAULT.limit, show_default=True, help="Units per window.")
 @click.option("--window", type=One(), default=str(DEFAULT.window), show_default=True)
-@click.option("--burst", type=int, default=DEFAULT.burst, show_default=True, help="Of the buckets and GCRA.")
-@click.option("--sub-windows", type=int, default=DEFAULT.sub_windows, show_default=True, help="Of the sliding counter.")
+@click.option("--burst", type=int, default=DEFAULT.burst, show_default=True, help="For the buckets and GCRA.")
+@click.option(
+    "--sub-windows", type=int, default=DEFAULT.sub_windows, show_default=True, help="For the sliding counter."
+)
 @click.option("--duration", type=One(), default=str(DEFAULT.duration), show_default=True, help="Simulated time.")
-@click.option("--tolerance", type=One(), default=str(DEFAULT.tolerance), show_default=True, help="The judge's band.")
+@click.option(
+    "--tolerance",
+    type=One(),
+    default=str(DEFAULT.tolerance),
+    show_default=True,
+    help="Deviations up to this time don't count.",
+)
 @click.option("--routing", default=DEFAULT.routing, show_default=True, help="round_robin, random or sticky.")
 @click.option("--lease-size", default=DEFAULT.lease.size, show_default=True, help="static or dynamic.")
-@click.option("--lease-share", type=float, default=DEFAULT.lease.share, show_default=True, help="Of what remains.")
-@click.option("--lease-most", type=int, default=DEFAULT.lease.most, show_default=True, help="Units in a lease.")
+@click.option(
+    "--lease-share",
+    type=float,
+    default=DEFAULT.lease.share,
+    show_default=True,
+    help="Share of the remaining units per lease.",
+)
+@click.option("--lease-most", type=int, default=DEFAULT.lease.most, show_default=True, help="Most units per lease.")
 @click.option("--lease-expires", type=One(), default=str(DEFAULT.lease.expires), show_default=True)
 @click.option("--seed", type=int, default=DEFAULT.seed, show_default=True)
 @click.option("--json", "json_", is_flag=True, help="Print every scenario and its verdict as one JSON object.")
 def simulate_limits(
     json_: bool, lease_size: str, lease_share: float, lease_most: int, lease_expires: Duration, **declared: object
 ) -> None:
-    """Map how accurate rate limiting is, by algorithm, synchronisation, load balancers and staleness.
+    """Map the accuracy of rate limiting by algorithm, synchronisation, load balancers and staleness.
 
-    Runs the filter's own decision code in simulated time and judges it by an exact sliding log. Nothing listens,
-    nothing is sent. The defaults are the workload of Kalyanasundaram et al. 2025.
+    The filter's own code decides in simulated time, and an exact sliding log judges its decisions. Nothing is started
+    or sent. The defaults are the workload of Kalyanasundaram et al. (2025).
     """
     lease = MapLease(lease_size, lease_share, lease_most, lease_expires)
     limit_map = built(Map, {**declared, "lease": lease})

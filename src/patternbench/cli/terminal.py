@@ -1,4 +1,4 @@
-"""The one console of the command line: what comes from outside is printed as it stands, never as markup."""
+"""The one console of the command line. Text from outside is printed unchanged, never read as markup."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Plain(Console):
-    """A console on which no text means anything but itself: no markup, no emoji, no codes for the terminal.
+    """A console that prints text unchanged: no markup, no emoji, no codes for the terminal.
 
-    Give a style by a ``Text``, or by ``style=``.
+    Styled text is a ``Text`` with a style, or printed with ``style=``.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -51,5 +51,5 @@ def _tables(objects: Iterable[object]) -> Iterator[Table]:
 
 
 def printable(text: str) -> str:
-    """The text with what would command the terminal written out: ``\\x1b`` instead of an escape."""
+    """The text with control characters written out: ``\\x1b`` instead of an escape."""
     return CONTROLS.sub(lambda control: f"\\x{ord(control[0]):02x}", text)

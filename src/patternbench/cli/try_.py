@@ -1,4 +1,4 @@
-"""``patternbench try``: each journey of a study once, request by request."""
+"""``patternbench try``: sends each request of a study's journeys once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from patternbench.study.problems import InputError, Problem
 
 DONE, FAILED = 0, 1
 LONGEST = 200
-"""Characters of an answer's body, and of a captured value, that are shown."""
+"""Characters of an answer's body, and of a captured value, to print at most."""
 FAILURES = {
     "timeout": "no answer within the timeout",
-    "refused": "nobody listens at the address",
+    "refused": "nothing listens at the address",
     "reset": "the server reset the connection",
     "closed": "the connection was closed before the answer was complete",
     "malformed": "the answer is not HTTP/1",
@@ -29,10 +29,12 @@ FAILURES = {
 @click.argument("study_file", metavar="STUDY")
 @click.option("--json", "json_", is_flag=True, help="Print every request as one JSON object.")
 def try_(study_file: str, json_: bool) -> int:
-    """Take each journey of STUDY once, and print it request by request, with the first expectation that fails.
+    """Send the requests of each journey of STUDY once, and print each with the first expectation that fails.
 
-    The system is brought up as `run` would, with the settings of the first scenario; one user goes, without faults and
-    without patterns. Captured values are printed as they are. Exit code 1 says that an answer was not as expected.
+    The system is started as in `run`, with the settings of the first scenario. One user sends the requests, without
+    faults and patterns. Captured values are printed in full, secrets too.
+
+    Exit code 1: an answer wasn't as expected.
     """
     tried: list[Trial] = []
     try:
@@ -50,7 +52,7 @@ def try_(study_file: str, json_: bool) -> int:
 
 
 def tell(trial: Trial) -> None:
-    """Print a journey: a line per request, and below it what was captured or missed."""
+    """Print a journey: a line per request, with captured values and the failed expectation below it."""
     say(f"group {trial.group}, journey {trial.journey}: {'good' if trial.good else 'not as expected'}")
     for number, attempt in enumerate(trial.attempts, start=1):
         say(f"{number:>3} {line(attempt)}")
@@ -63,7 +65,7 @@ def tell(trial: Trial) -> None:
 
 
 def line(attempt: TracedAttempt) -> str:
-    """A request in a line: step, method, URL, status or what became of it, time."""
+    """A request in a line: step, method, URL, status or outcome, time."""
     sent = f"{attempt.method} {attempt.url}" if attempt.url else "(not sent)"
     status = attempt.status or attempt.outcome
     ms = (attempt.end_us - attempt.start_us) / 1000
@@ -71,7 +73,7 @@ def line(attempt: TracedAttempt) -> str:
 
 
 def why(attempt: TracedAttempt) -> str:
-    """What was missed, in a sentence."""
+    """The expectation that failed, in a sentence."""
     missed = str(attempt.missed)
     return missed if attempt.status else FAILURES.get(missed, missed)
 
@@ -83,5 +85,5 @@ def cut(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print a line whose control characters do nothing to a terminal."""
+    """Print a line with its control characters written out."""
     click.echo(printable(text))

@@ -1,4 +1,4 @@
-"""``patternbench up``: a system to try by hand."""
+"""``patternbench up``: starts a system, to try it by hand."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LOOK_EVERY_S = 0.5
 
 @click.command(epilog="Example: patternbench up target --set workers=2 --set service_time=fixed:10ms")
 @click.argument("system_name", metavar="SYSTEM")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting of the system; may be repeated.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting of the system. May be repeated.")
 @click.option("--json", "json_", is_flag=True, help="Print the endpoints as one JSON object on the first line.")
 def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
-    """Bring SYSTEM up, print its endpoints, and keep it up until Ctrl-C."""
+    """Start SYSTEM, print its endpoints, and keep it running until Ctrl-C."""
     system = systems.load(system_name, Path.cwd())
     levels = dict(_pair(text) for text in settings)
     system.check([levels])
@@ -37,7 +37,7 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     with tempfile.TemporaryDirectory(prefix="patternbench-up-") as folder:
-        Path(folder).chmod(0o711)  # a server that runs as a user of its own must reach its folder
+        Path(folder).chmod(0o711)  # a server that runs as another user must reach its folder
         try:
             with bench.named(system, levels, Path(folder)) as running:
                 tell(running, json_)
@@ -50,7 +50,7 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
 
 
 def tell(running: Bench, json_: bool) -> None:
-    """Print where the system is."""
+    """Print the system's endpoints."""
     if json_:
         click.echo(json.dumps(running.endpoints()))
         return
@@ -60,7 +60,7 @@ def tell(running: Bench, json_: bool) -> None:
 
 
 def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
-    """A text in which ``${NAME.url}`` is where that component is reached, ``${NAME.ENDPOINT}`` one of its others."""
+    """The text with addresses filled in: ``${NAME.url}`` of a component, ``${NAME.ENDPOINT}`` of its others."""
 
     def address(match: re.Match[str]) -> str:
         name, what = match.groups()
@@ -70,7 +70,7 @@ def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
 
 
 def keep(running: Bench, stop: threading.Event) -> int:
-    """Wait for Ctrl-C; end with code 1 when a component dies first."""
+    """Wait for Ctrl-C. Exit with code 1 if a component dies first."""
     while not stop.wait(LOOK_EVERY_S):
         dead = running.dead()
         if dead:

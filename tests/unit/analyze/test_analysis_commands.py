@@ -166,7 +166,7 @@ def test_a_page_is_drawn_over_the_factors_one_names_and_over_no_others(tmp_path:
     assert run(fit, TABLE, *formulas, "--over", "db_calls,request_bundle", "--html", str(page)).exit_code == 0
     assert "total_time, model beside model" in page.read_text()
     wrong = run(fit, TABLE, *formulas, "--over", "db_call,request_bundle", "--html", str(page))
-    assert (wrong.exit_code, "no formula holds db_call. Did you mean db_calls?" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "no formula contains db_call. Did you mean db_calls?" in wrong.stderr) == (2, True)
     assert "Write two: --over" in run(fit, TABLE, *formulas, "--over", "db_calls").stderr
 
 

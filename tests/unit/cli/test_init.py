@@ -103,13 +103,13 @@ def test_files_that_are_there_stay_unless_one_says_so(service: str, folder: Path
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "does not know what to measure, and cannot ask here; name one of --url URL"),
+        ((), "nothing to measure is named, and there is no terminal to ask on; name one of --url URL"),
         (("--url", "localhost:80"), "is no URL (got 'localhost:80')"),
         (("--url", "http://127.0.0.1:1/"), "does not answer"),
         (("--command", "nodee shop.js"), "is no program that can be run (got 'nodee shop.js'); install it"),
         (("--command", "sh 'a"), "cannot be split into words"),
         (("--compose", "compose.yaml"), "there is no such file"),
-        (("--command", "sh", "--compose", "a.yaml"), "says several things to measure (got 'compose command')"),
+        (("--command", "sh", "--compose", "a.yaml"), "names several things to measure (got 'compose command')"),
         (
             ("--command", "sh", "--minutes", "1"),
             "is too short for 10 scenarios of 3 rounds (got '1'); allowed: at least 2",

@@ -218,11 +218,11 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
     ("flags", "said"),
     [
         ({"rate": 5.0, "users": 5}, "--rate and --users do not go together"),
-        ({"headers": ("no colon",)}, "--header: is not a header"),
-        ({"headers": (": x",)}, "--header: is not a header"),
-        ({"weights": (1, 2)}, "--weights: are too few or too many"),
-        ({"urls": ("https://a/",), "unix_socket": "/x"}, "URL: says no host and path"),
-        ({"urls": ("http://a/", "http://b/"), "unix_socket": "/x"}, "URL: name several hosts at one socket"),
+        ({"headers": ("no colon",)}, "--header: isn't a header"),
+        ({"headers": (": x",)}, "--header: isn't a header"),
+        ({"weights": (1, 2)}, "--weights: has too few or too many weights"),
+        ({"urls": ("https://a/",), "unix_socket": "/x"}, "URL: has no host and path"),
+        ({"urls": ("http://a/", "http://b/"), "unix_socket": "/x"}, "URL: names several hosts for one socket"),
         ({"retry": 3, "policies": Path("/x.yaml")}, "--policies: does not go with --retry"),
     ],
 )
