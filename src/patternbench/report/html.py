@@ -1,4 +1,4 @@
-"""The report as one HTML file that opens offline: words first, then figures, then where it all comes from."""
+"""The report as one HTML file that opens offline: words first, then figures, then provenance."""
 
 import json
 import re
@@ -57,14 +57,14 @@ def write_html(report: RunReport, path: Path) -> Path:
 
 
 def render(report: RunReport) -> str:
-    """Make the whole page; it refers to nothing outside itself."""
+    """Make the whole page, which loads nothing from elsewhere."""
     arrangement = layout(report)
     comparisons = findings(report, arrangement)
     return rendered("report.html.j2", _data(report, arrangement), **_words(report, arrangement, comparisons))
 
 
 def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dict[str, object]:
-    """Gather what the template says in words and tables."""
+    """Gather the words and tables of the template."""
     return {
         "report": report,
         "title": report.study_name,
@@ -125,7 +125,7 @@ def _cell(rows: pd.DataFrame) -> dict[str, str]:
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
-    """Count what was run, in the order a reader asks."""
+    """Count scenarios, rounds and calls."""
     rounds = report.rounds
     return [
         ("system", _systems(report)),
@@ -140,7 +140,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
 
 
 def _systems(report: RunReport) -> str:
-    """Name what was measured: a system of the lab, or the URLs of one that ran already, without who logs in."""
+    """Name the system under test: a system of the lab, or the URLs of a running one, without log-in names."""
     names = [_LOGIN.sub("//", name) for scenario in report.scenarios for name in scenario.config.system_names]
     return ", ".join(dict.fromkeys(names)) or "–"
 
@@ -167,7 +167,7 @@ def _value(name: str, value: object) -> str:
 
 
 def _noise(report: RunReport) -> list[dict[str, object]]:
-    """Say for each headline response how much its scenarios differ from themselves, and whether it drifted."""
+    """The noise floor and the drift of each headline response."""
     responses = [name for name in HEADLINES if name in report.rounds.columns]
     return [_noise_row(report, name, floor) for name, floor in floors(report.done, responses).items()]
 
@@ -180,21 +180,21 @@ def _noise_row(report: RunReport, response: str, floor: Floor) -> dict[str, obje
 
 
 def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object]:
-    """Say how far a response moved from first block to last, and whether that is more than its noise."""
+    """How far a response moved from the first block to the last, and whether that exceeds its noise."""
     if response in SHARES:
-        return {"drift": "told of times and rates", "drifted": False}
+        return {"drift": "only for times and rates", "drifted": False}
     drift = trend(report.done, response)
     if np.isnan(drift.p):
         return {"drift": "needs three blocks", "drifted": False}
     if drift.p > _DRIFT_MATTERS:
-        return {"drift": "none seen", "drifted": False}
+        return {"drift": "none found", "drifted": False}
     moved = drift.percent_a_block * (drift.blocks - 1)
     within = "" if not floor.in_percent or abs(moved) > floor.typical else ", within the noise floor"
     return {"drift": f"{moved:+.1f} % over the run{within}".replace("-", "−"), "drifted": not within}
 
 
 def _few_rounds(report: RunReport) -> int | None:
-    """Give the fewest rounds of a scenario when they are too few for a 95 % interval of a median."""
+    """The fewest rounds of a scenario, if they are too few for a 95 % interval of a median; else None."""
     fewest = int(report.done["scenario"].value_counts().min()) if len(report.done) else 0
     return fewest if fewest < _FEWEST_ROUNDS else None
 
@@ -230,8 +230,8 @@ def _grid_words(arrangement: Layout) -> str:
         f"rows: {factor_title(roles.row)}" if roles.row else "",
         f"columns: {factor_title(roles.column)}" if roles.column else "",
     ]
-    parts.append(f"across: {arrangement.axis.title}" if roles.x else "across: one place a line")
-    parts.append("a line for each strategy and configuration")
+    parts.append(f"across: {arrangement.axis.title}" if roles.x else "across: one position per line")
+    parts.append("a line per strategy and configuration")
     return "; ".join(part for part in parts if part)
 
 
@@ -256,7 +256,7 @@ def _entry(value: object) -> str:
 
 
 def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
-    """Gather what the page's script draws from; every number in it is shown or drawn."""
+    """Gather the data of the page's script. Every number in it is shown or drawn."""
     responses = figure_responses(report)
     return {
         "scenarios": json.loads(arrangement.scenarios.to_json(orient="records")),
@@ -290,7 +290,7 @@ def _response(report: RunReport, arrangement: Layout, response: Response) -> dic
 
 
 def _curves(report: RunReport, arrangement: Layout) -> dict[str, object]:
-    """Pack the distributions: by kind and scenario, median, least, greatest round at each quantile (ms)."""
+    """Pack the distributions: by kind and scenario, the median, smallest and largest round at each quantile (ms)."""
     if report.latencies.empty:
         return {}
     keys = ["kind", "scenario", "quantile"]

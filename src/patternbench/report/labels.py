@@ -22,7 +22,7 @@ _LISTED = (
         "Time to a success",
         "time",
         _L,
-        "time that users spent, failed calls and pauses included, per successful call",
+        "time that users spent per successful call, failed calls and pauses included",
     ),
     *(
         Response(f"call_success_{name}", f"{title} of successful calls", "time", _L, f"{meaning}, of successful calls")
@@ -35,7 +35,7 @@ _LISTED = (
             ("max", "Longest", "the slowest"),
         )
     ),
-    Response("rejected_rate", "Rejected calls (share)", "percent", _N, "share of calls an open breaker turned away"),
+    Response("rejected_rate", "Rejected calls (share)", "percent", _N, "share of calls that an open breaker rejected"),
     Response("AverageSuccessTime", "Average success time", "time", _L, "time of a successful attempt, on average"),
     Response(
         "TotalExecutionTime",
@@ -55,11 +55,11 @@ _LISTED = (
         "Failed calls",
         "percent",
         _L,
-        "share of calls that ended without success, rejected ones included",
+        "share of calls that failed, rejected ones included",
     ),
-    Response("Throughput", "Throughput", "rate", _N, "attempts a second, good or bad"),
-    Response("amplification", "Amplification", "factor", _L, "attempts on the wire for each call"),
-    Response("rejected_calls", "Rejected calls", "count", _N, "calls an open breaker turned away, in a round"),
+    Response("Throughput", "Throughput", "rate", _N, "attempts per second, failed ones included"),
+    Response("amplification", "Amplification", "factor", _L, "attempts on the wire per call"),
+    Response("rejected_calls", "Rejected calls", "count", _N, "calls per round that an open breaker rejected"),
     Response("AverageErrorTime", "Average error time", "time", _N, "time of a failed attempt, on average"),
     Response(
         "TotalSuccessTime",
@@ -87,20 +87,20 @@ _LISTED = (
         "Contention rate",
         "share",
         _N,
-        "share of its execution that a user spent in attempts",
+        "share of the execution time that a user spent in attempts",
     ),
-    Response("SuccessfulCalls", "Successful calls", "count", _N, "calls of a round that ended well"),
-    Response("UnsuccessfulCalls", "Unsuccessful calls", "count", _L, "calls of a round that did not"),
-    Response("TotalCalls", "Calls", "count", _N, "calls of a round"),
+    Response("SuccessfulCalls", "Successful calls", "count", _N, "successful calls per round"),
+    Response("UnsuccessfulCalls", "Unsuccessful calls", "count", _L, "failed calls per round"),
+    Response("TotalCalls", "Calls", "count", _N, "calls per round"),
     Response(
         "SuccessfulRequests",
         "Successful attempts",
         "count",
         _N,
-        "attempts of a round that were answered well",
+        "successful attempts per round",
     ),
-    Response("UnsuccessfulRequests", "Unsuccessful attempts", "count", _L, "attempts of a round that were not"),
-    Response("TotalRequests", "Attempts", "count", _N, "attempts of a round on the wire"),
+    Response("UnsuccessfulRequests", "Unsuccessful attempts", "count", _L, "failed attempts per round"),
+    Response("TotalRequests", "Attempts", "count", _N, "attempts on the wire per round"),
     *(
         Response(
             f"{kind}_{name}",
@@ -115,15 +115,17 @@ _LISTED = (
     Response("limited_rate", "Failed by a limit", "percent", _L, "share of calls that ended with a status 429"),
     Response("bad_status_rate", "Failed by status", "percent", _L, "share of calls that ended with another status"),
     Response(
-        "unexpected_rate", "Not as expected", "percent", _L, "share of calls with an answer that lacked something"
+        "unexpected_rate", "Not as expected", "percent", _L, "share of calls whose answer didn't meet an expectation"
     ),
     Response("timeout_rate", "Timed out", "percent", _L, "share of calls that ended with a timeout"),
     Response("connection_error_rate", "Failed to connect", "percent", _L, "share of calls whose connection failed"),
     Response("dropped_rate", "Never sent", "percent", _L, "share of calls that the workload dropped"),
     Response("unanswered_rate", "Unanswered", "percent", _L, "share of calls without an answer at the round's end"),
-    Response("journeys", "Journeys", "count", _N, "journeys of a round that ended"),
-    Response("unfinished_journeys", "Unfinished journeys", "count", _N, "journeys that the end of the load cut off"),
-    Response("journeys_per_s", "Journeys per second", "rate", _H, "journeys all of whose calls succeeded"),
+    Response("journeys", "Journeys", "count", _N, "finished journeys per round"),
+    Response(
+        "unfinished_journeys", "Unfinished journeys", "count", _N, "journeys that were under way when the load ended"
+    ),
+    Response("journeys_per_s", "Journeys per second", "rate", _H, "journeys per second in which every call succeeded"),
     Response("journey_failure_rate", "Failed journeys", "percent", _L, "share of journeys with a failed call"),
     *(
         Response(
@@ -132,20 +134,24 @@ _LISTED = (
         for kind, noun in (("", "journeys"), ("success_", "good journeys"))
         for name, title in _QUANTILES.items()
     ),
-    Response("items", "Items", "count", _N, "items that calls of a round carried"),
-    Response("items_per_s", "Items per second", "rate", _H, "items that did not fail, per second"),
+    Response("items", "Items", "count", _N, "items per round, over all calls"),
+    Response("items_per_s", "Items per second", "rate", _H, "successful items per second"),
     Response(
-        "item_failure_rate", "Failed items", "percent", _L, "share of items that failed, alone or with their call"
+        "item_failure_rate",
+        "Failed items",
+        "percent",
+        _L,
+        "share of items that failed, by themselves or with their call",
     ),
 )
 RESPONSES: Mapping[str, Response] = {response.name: response for response in (*_LISTED, *responses())}
 """Every response that the report can show, those asked for most first, those of observers last."""
 
 HEADLINES = ("success_rate", "goodput", "time_to_success", "call_success_p95")
-"""The responses that findings speak of: what callers get, how much of it, and how fast those are who get it."""
+"""The responses that findings cover: success, goodput, time per success, and response times of successful calls."""
 
 BESIDE = ("rejected_rate",)
-"""What always stands beside them: a call that is turned away is fast, and not served."""
+"""Responses that are always shown with them: a rejected call is fast, but not served."""
 
 _UNITS = {
     "percent": (" %", 1.0),
@@ -159,7 +165,7 @@ _MOST_DIGITS = 7
 
 
 def units_of_observers(watch: Watch = NOTHING_ASKED) -> dict[str, str]:
-    """The unit of each response that an observer measures of a study, as its values stand in the records."""
+    """The unit in the records of each response that observers of a study measure."""
     in_records = {kind: name.strip() for kind, (name, _) in _UNITS.items()} | {"time": "s"}
     return {response.name: response.unit or in_records[response.kind] for response in responses_of(watch)}
 
@@ -198,7 +204,7 @@ TITLES: Mapping[tuple[str, ...], str] = {
     ("linear", "initial"): "first back-off",
     ("fixed", "delay"): "back-off",
 }
-"""Words for the ends of paths that say little, or the wrong thing, by themselves."""
+"""Titles of factors whose path ends in words that are unclear or misleading by themselves."""
 
 
 def factor_title(name: str) -> str:
@@ -208,7 +214,7 @@ def factor_title(name: str) -> str:
 
 
 def numeric(level: object, unit: Unit) -> float | None:
-    """Read a level as a number (a duration in seconds), or None when it is none."""
+    """Read a level as a number (a duration in seconds); None for any other level."""
     if unit is Unit.DURATION and isinstance(level, str) and is_duration(level):
         return Duration.parse(level).seconds
     if isinstance(level, bool) or not isinstance(level, int | float) or math.isnan(level):

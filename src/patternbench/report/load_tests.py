@@ -1,4 +1,4 @@
-"""A run as load tests: the requests of its rounds over the levels of one factor, apart for each level of the others."""
+"""A run as load tests: its requests over the levels of one factor, for each combination of the others' levels."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from patternbench.study.roles import Role
 
 MS_PER_S, US_PER_MS = 1e3, 1e3
 COLUMNS = Columns(load="load", time="time", response="response", status="status")
-"""The columns of the requests: the level, milliseconds of Unix time, milliseconds, a status or what came instead."""
+"""The columns of the requests: level, send time (Unix time, ms), response time (ms), status or outcome without one."""
 NOT_AS_EXPECTED = "not as expected"
-"""What stands before the status of an answer that the study did not expect, such as one that lacks parts."""
+"""Put before the status of an answer that failed an expectation of the study."""
 Unit = Literal["request", "journey"]
-"""What counts as one: an attempt on the wire, or a journey from its first intended start to its last end."""
+"""What counts as one request: an attempt on the wire, or a journey from its first intended start to its last end."""
 
 
 @dataclass(frozen=True)
 class LoadRequests:
-    """The requests of the rounds that differ in one factor alone: its name, the levels of the others, a row each."""
+    """The requests of rounds that differ in only one factor: its name, the levels of the others, a row per request."""
 
     factor: str
     levels: Mapping[str, Level]
@@ -38,11 +38,11 @@ class LoadRequests:
 
 
 def requests_of(run: RunFolder, wanted: str | None = None, unit: Unit = "request") -> list[LoadRequests]:
-    """The load tests of a run, over the factor that is ``wanted`` or the only one that its load varies.
+    """The load tests of a run, over the factor ``wanted``, or over the only factor with the role load.
 
-    Every attempt on the wire after the warm-up is a row, its response time from its intended start, or every journey
-    that ended; only rounds that are valid count. ``block`` is that of a row's round. Raises InputError where no factor
-    can be told, or rounds have no journeys, TableError where no round counts.
+    A row is an attempt on the wire after the warm-up, with its response time from the intended start, or a journey that
+    ended. Only valid rounds count. ``block`` is the block of the row's round. Raises InputError if the factor isn't
+    clear or the rounds have no journeys, and TableError if no round counts.
     """
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
@@ -93,7 +93,7 @@ def _sent(rows: pd.DataFrame) -> pd.DataFrame:
 def _travelled(rows: pd.DataFrame) -> pd.DataFrame:
     """The journeys that ended; ``time`` is in milliseconds from the round's start. Raises InputError without any."""
     if "journey" not in rows:
-        message = "the rounds of this run tell of no journeys"
+        message = "the rounds of this run have no journeys"
         raise InputError(Problem(message, "--unit", allowed="request", hint="a study with `journey` or `journeys` has"))
     ended = ended_journeys(rows)
     status = np.where(ended.good, "good", "failed")
@@ -105,7 +105,7 @@ ROWS: dict[Unit, Rows] = {"request": _sent, "journey": _travelled}
 
 
 def _chosen(factors: Factors, wanted: str | None) -> str:
-    """The factor that is the load; raises InputError naming those that could be."""
+    """The factor that is the load. If that isn't clear, raises InputError naming the possible ones."""
     numbers = [
         name
         for name, one in factors.items()
@@ -116,6 +116,6 @@ def _chosen(factors: Factors, wanted: str | None) -> str:
         return of_load[0]
     if wanted in numbers:
         return wanted
-    allowed = ", ".join(numbers) or "none: no factor with several levels holds numbers"
-    message = f"no factor `{wanted}` holds numbers" if wanted else "which factor is the load cannot be told"
+    allowed = ", ".join(numbers) or "none: no factor with several levels is numeric"
+    message = f"there is no numeric factor `{wanted}`" if wanted else "it isn't clear which factor is the load"
     raise InputError(Problem(message, "--load", allowed=allowed, hint=did_you_mean(wanted or "", numbers)))

@@ -1,4 +1,4 @@
-"""What a report is made of: one plain object, read from a run folder by whoever asks for the report."""
+"""The contents of a report as one plain object, read from a run's folder."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,12 +40,12 @@ class RunReport:
 
     @property
     def done(self) -> pd.DataFrame:
-        """The rounds that were finished and whose numbers are those of the load that was asked for: all that counts."""
+        """The rounds that count: finished and valid."""
         return counting(self.rounds)
 
     @property
     def not_valid(self) -> pd.DataFrame:
-        """The rounds that were finished, but that a warning invalidates: recorded, and in no figure."""
+        """The rounds that finished but aren't valid: recorded, but in no figure."""
         finished = self.rounds["status"] == "done"
         return self.rounds[finished & ~self.rounds.index.isin(self.done.index)]
 
@@ -65,7 +65,7 @@ def counting(rounds: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class DoubtCount:
-    """A warning of some rounds, put together: what it is, what to do, in how many rounds and scenarios."""
+    """A warning of several rounds: its message, its remedy, its number of rounds, its scenarios."""
 
     message: str
     remedy: str
@@ -74,7 +74,7 @@ class DoubtCount:
 
 
 def warnings(report: RunReport) -> list[DoubtCount]:
-    """Put the rounds' warnings of one kind together, told by the first of them; the most frequent kind first."""
+    """Group the rounds' warnings by kind, each with the message of its first round; the most frequent kind first."""
     by_kind: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for scenario, cell in zip(report.rounds["scenario"], _warning_cells(report.rounds), strict=True):
         for warning in _listed(cell):
@@ -86,14 +86,14 @@ def warnings(report: RunReport) -> list[DoubtCount]:
 
 
 def doubted(report: RunReport) -> int:
-    """How many rounds carry a warning."""
+    """How many rounds have a warning."""
     return sum(bool(_listed(cell)) for cell in _warning_cells(report.rounds))
 
 
 def _together(remedy: str, told: Sequence[tuple[str, str]]) -> DoubtCount:
     texts = dict.fromkeys(text for text, _ in told)
     first = next(iter(texts))
-    message = f"{first} (the first such round; the numbers of others differ)" if len(texts) > 1 else first
+    message = f"{first} (numbers of the first such round)" if len(texts) > 1 else first
     return DoubtCount(message, remedy, len(told), tuple(dict.fromkeys(scenario for _, scenario in told)))
 
 
@@ -102,7 +102,7 @@ def _warning_cells(rounds: pd.DataFrame) -> Sequence[object]:
 
 
 class _StoredDoubt(BaseModel):
-    """A warning as a file holds it; an older one may say less."""
+    """A warning as a file stores it; older files have fewer fields."""
 
     kind: str | None = None
     message: str = ""
@@ -111,7 +111,7 @@ class _StoredDoubt(BaseModel):
 
 
 def _listed(cell: object) -> Sequence[_StoredDoubt]:
-    """Read one round's warnings, which a file may hold as JSON, as an array or not at all."""
+    """Read the warnings of one round, which a file stores as JSON, as an array, or not at all."""
     if isinstance(cell, str):
         cell = json.loads(cell) if cell else []
     if not isinstance(cell, Iterable):

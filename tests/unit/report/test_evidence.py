@@ -78,7 +78,7 @@ def test_several_responses_are_looked_at_together_too() -> None:
 
 def test_a_model_that_cannot_be_fitted_is_a_section_that_says_why() -> None:
     words = sections(models="['p99 ~ users']")["model-1"].words
-    assert "could not be computed" in words[0]
+    assert "couldn't be computed" in words[0]
     assert "no column is called p99" in words[1]
 
 
@@ -104,7 +104,7 @@ def test_the_assumed_aim_of_a_recommendation_is_said_and_the_studys_own_is_follo
 def test_the_first_screen_says_what_to_choose_where_and_how_surely() -> None:
     told, aim = sections()["recommendation"].choice
     assert told.splitlines()[0].startswith("Abort percentage 0\xa0%, users 50")
-    assert "retry · 40 ms, which these rounds cannot tell apart from retry · 20 ms, retry · 60 ms." in told
+    assert "retry · 40 ms, but these rounds can't tell it apart from retry · 20 ms, retry · 60 ms." in told
     assert aim.startswith("Aim: the lowest p95 of successful calls with failed calls at most 1 %. The study does not")
 
 
@@ -125,12 +125,12 @@ def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (choice(0, 9, "tie", ["retry", "baseline"]), "baseline, as these rounds show no gain over it"),
-        (choice(0, 9, "tie", ["retry", "hedge"]), "retry, which these rounds cannot tell apart from hedge"),
+        (choice(0, 9, "tie", ["retry", "baseline"]), "baseline, because these rounds show no gain over it"),
+        (choice(0, 9, "tie", ["retry", "hedge"]), "retry, but these rounds can't tell it apart from hedge"),
         (choice(0, 9, "clear", ["circuit_breaker"]), "clearly circuit breaker"),
         (
             choice(0, 9, "unsure", ["retry"]),
-            "retry came first, but which ones keep failed calls at most 1 % cannot be told",
+            "retry came first, but it cannot be told which ones keep failed calls at most 1 %",
         ),
         (
             choice(0, 9, "nothing", []),
@@ -173,7 +173,7 @@ def test_a_count_of_conditions_calls_no_choice_a_tie_that_is_only_not_clear(clea
 
 def test_what_few_rounds_cannot_tell_is_said_where_they_stopped_by_themselves() -> None:
     words = sections(rounds=RULE)["stopping"].words
-    assert any("To doubt: The intervals are those of a typical round." in text for text in words)
+    assert any("Warning: The intervals are those of a typical round." in text for text in words)
     assert any("cannot be told from fewer than 5 rounds" in text for text in words)
 
 

@@ -93,13 +93,13 @@ def test_the_largest_gain_is_named_with_its_cost_and_what_it_rejects() -> None:
     success = plain(of(lines, "p95 of successful calls"))
     assert success.startswith("Retry, breaker gain over baseline. retry ")
     assert "0 % of calls failed, 0 % rejected. Its cost: time to a success +3" in success
-    assert plain(lines[0]) == "Better than baseline in something, clearly worse in nothing: breaker."
+    assert plain(lines[0]) == "Better than baseline in some responses, clearly worse in none: breaker."
 
 
 def test_when_every_gain_costs_something_it_says_so() -> None:
     _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.4)}))
     assert lines[0].lead.startswith(
-        "No free gain: whatever beats baseline in one response or place is worse in another"
+        "No free gain: each configuration that beats baseline in one response or condition is worse in another"
     )
 
 

@@ -89,7 +89,7 @@ def test_there_is_a_load_test_for_each_level_of_what_else_varies(tmp_path: Path)
 
 def test_a_factor_that_holds_no_numbers_is_no_load(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", ["gateway", "messaging"])
-    with pytest.raises(InputError, match=r"no factor `architecture` holds numbers.*users"):
+    with pytest.raises(InputError, match=r"no numeric factor `architecture`.*users"):
         load_tests.requests_of(run, "architecture")
     with pytest.raises(InputError, match="did you mean `users`"):
         load_tests.requests_of(run, "user")
@@ -117,7 +117,7 @@ def test_a_journey_is_one_where_journeys_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_rounds_without_journeys_are_no_load_test_of_journeys(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="tell of no journeys"):
+    with pytest.raises(InputError, match="have no journeys"):
         load_tests.requests_of(run_of(tmp_path / "run", ["gateway"]), unit="journey")
 
 

@@ -18,7 +18,7 @@ InBursts = Callable[[pd.Series], float | None]
 """What share of a configuration's decisions would deviate if its clients came in bursts; None when unknown."""
 NAMED = 3
 """How many configurations are named where many are alike."""
-NOTHING_VALID = "No round with a limiter is valid, so nothing is known of them; see Troubles."
+NOTHING_VALID = "No round with a limiter is valid, so there is nothing to judge. See Warnings and failures."
 
 
 def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:

@@ -81,11 +81,11 @@ def _failure_limit(study: Study) -> float:
 
 
 def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
-    """The sections, or one that says why the records cannot carry them."""
+    """The sections, or one section that says why the records don't suffice for them."""
     try:
         return make()
     except DataError as error:
-        return [Section(anchor, title, ["This could not be computed from this run:", *map(str, error.problems)])]
+        return [Section(anchor, title, ["This couldn't be computed from this run:", *map(str, error.problems)])]
 
 
 # --- a part of all combinations
@@ -97,10 +97,10 @@ def _part(report: RunReport, study: Study) -> Sequence[Section]:
     levels = [{name: v for name, v in scenario.levels.items() if v is not None} for scenario in report.scenarios]
     kind = f"the fraction {study.design.fraction}" if study.design.fraction else "a Latin hypercube"
     words = [
-        f"Of {size(study)} combinations {len(levels)} were run: {kind} of each strategy, the baseline whole.",
-        *(aliasing(levels) or ["No factor's effect is mixed with an interaction of two others."]),
+        f"Of {size(study)} combinations {len(levels)} were run: {kind} of each strategy, and all of the baseline.",
+        *(aliasing(levels) or ["No factor's effect is confounded with an interaction of two others."]),
     ]
-    return [Section("design", "What the design mixes up", words)]
+    return [Section("design", "What the design confounds", words)]
 
 
 # --- rounds that stopped by themselves
@@ -124,10 +124,10 @@ def _saving(report: RunReport, rule: StoppingRule) -> Section:
     width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else quantity(rule.response, rule.half_width)
     words = [
         saving(values, rule).words,
-        f"A scenario got rounds until the mean of {rule.response} was known to within {width}, between {rule.fewest} "
-        f"and {rule.most} rounds. Every look used a stricter confidence than {rule.confidence:.0%}, so that the "
-        "interval at stopping still covers as often as it claims.",
-        *(f"To doubt: {doubt}" for doubt in stopping_doubts.doubts(values, rule)),
+        f"A scenario got rounds until the mean of {rule.response} was known to within {width}, but at least "
+        f"{rule.fewest} and at most {rule.most}. Each check used a stricter confidence than {rule.confidence:.0%}, so "
+        "that the interval at the stop still has its nominal coverage.",
+        *(f"Warning: {doubt}" for doubt in stopping_doubts.doubts(values, rule)),
     ]
     return Section("stopping", "Rounds that stopped by themselves", words, [Table("Rounds of each scenario", rows)])
 
@@ -141,7 +141,7 @@ def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:
 
 def _decision_row(report: RunReport, scenario: str, response: str, decision: Decision) -> dict[str, object]:
     levels: Mapping[str, object] = next((planned.levels for planned in report.scenarios if planned.id == scenario), {})
-    ended = {"narrow_enough": "narrow enough", "at_most": "at the most rounds"}.get(decision.reason, "not at its end")
+    ended = {"narrow_enough": "narrow enough", "at_most": "at the maximum"}.get(decision.reason, "not at its end")
     return {
         "scenario": label({name: level for name, level in levels.items() if level is not None}),
         "rounds": str(decision.rounds),
@@ -171,9 +171,9 @@ def _model(report: RunReport, study: Study, formula: str, anchor: str) -> list[S
 
 
 def model_sections(result: ModelResult, anchor: str) -> Section:
-    """The section of one model: what moves the response, what to doubt, the numbers, the pictures."""
+    """The section of one model: the effects on the response, warnings, tables and figures."""
     words = [headline(result), *(effect.sentence for effect in effects(result))]
-    words += [f"To doubt: {doubt}" for doubt in doubts(result)]
+    words += [f"Warning: {doubt}" for doubt in doubts(result)]
     drawn = [
         Figure(PICTURES[figure.name.rsplit("-", 1)[1]], figure.spec, figure.caption)
         for figure in model_section.model_figures(result, anchor)
@@ -277,7 +277,7 @@ def _chosen(recommendation: Recommendation, study: Study, factors: Factors) -> S
 
 
 def _at_a_glance(recommendation: Recommendation, study: Study, factors: Factors) -> list[str]:
-    """The choice for the first screen: of few conditions where each is it, of many how often; then the aim."""
+    """The choice for the first screen, then the aim. Few conditions are named; many are counted."""
     few = len(recommendation.choices) <= _FEW
     return [
         "\n".join(where_chosen(recommendation, factors)) if few else " ".join(_summary(recommendation)),
@@ -286,7 +286,7 @@ def _at_a_glance(recommendation: Recommendation, study: Study, factors: Factors)
 
 
 def where_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
-    """A line for each answer, with the conditions under which it is given."""
+    """A line per answer, with the conditions under which it holds."""
     places: dict[str, list[Mapping[str, object]]] = {}
     for choice in recommendation.choices:
         places.setdefault(_answer(choice, recommendation, factors), []).append(choice.conditions)
@@ -298,7 +298,7 @@ def where_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
 
 
 def _answer(choice: Choice, recommendation: Recommendation, factors: Factors) -> str:
-    """What to choose under one condition, and what that rests on."""
+    """What to choose under one condition, and how sure that is."""
     if choice.chosen is None:
         nearest = _nearest(choice, recommendation, factors)
         return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(recommendation)}{nearest}"
@@ -309,21 +309,21 @@ def _answer(choice: Choice, recommendation: Recommendation, factors: Factors) ->
     if choice.verdict == "clear":
         return f"clearly {name}"
     if choice.verdict == "unsure":
-        return f"{name} came first, but which ones keep {_limits(recommendation)} cannot be told"
+        return f"{name} came first, but it cannot be told which ones keep {_limits(recommendation)}"
     if choice.chosen is not choice.ties[0]:
-        return f"{name}, as these rounds show no gain over it"
-    return f"{name}, which these rounds cannot tell apart from {listed(others)}"
+        return f"{name}, because these rounds show no gain over it"
+    return f"{name}, but these rounds can't tell it apart from {listed(others)}"
 
 
 def _nearest(choice: Choice, recommendation: Recommendation, factors: Factors) -> str:
-    """Which configuration was nearest to the limit, where there is one."""
+    """The configuration that came closest to the limit, if there is one limit."""
     if len(recommendation.limits) != 1:
         return ""
     limit = recommendation.limits[0]
     sign = 1 if limit.at_most else -1
     nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
     value = recommendation.quantity(limit.response, nearest.means[limit.response])
-    return f"; measured nearest: {plainly(nearest.scenario, recommendation.conditions, factors)} with {value}"
+    return f"; closest: {plainly(nearest.scenario, recommendation.conditions, factors)} with {value}"
 
 
 def _limits(recommendation: Recommendation) -> str:
@@ -350,7 +350,7 @@ def _aim(recommendation: Recommendation, study: Study) -> str:
 
 
 def _notes_of_observers(recommendation: Recommendation) -> list[str]:
-    """What to bear in mind when one chooses by responses of an observer."""
+    """What to consider when responses of an observer decide the choice."""
     asked = {objective.response for objective in recommendation.objectives} | {
         limit.response for limit in recommendation.limits
     }
@@ -367,7 +367,7 @@ def plainly(scenario: ScenarioRounds, conditions: Sequence[str], factors: Factor
 
 
 def _conditions(conditions: Sequence[Mapping[str, object]], factors: Factors) -> str:
-    """Conditions in words, those that make a whole grid as its levels: `abort percentage 30 %, users 20 or 60`."""
+    """Conditions in words; a complete grid as the levels of its factors: `abort percentage 30 %, users 20 or 60`."""
     grid = {name: _levels(name, conditions, factors) for name in conditions[0]}
     if math.prod(map(len, grid.values())) != len(conditions):
         return "; ".join(_conditions([one], factors) for one in conditions)
@@ -432,9 +432,11 @@ def _choice_figures(recommendation: Recommendation) -> list[Figure]:
     wins = Figure(
         "How often each configuration comes first",
         comparison_section_figures.wins_figure(recommendation.choices, recommendation.conditions),
-        "Shares of redrawn blocks: a picture of the spread. What is clear is decided by tests.",
+        "Share of redrawn blocks in which each came first. It shows the spread; tests decide what is clear.",
     )
     last = next((choice for choice in reversed(recommendation.choices) if choice.chosen), recommendation.choices[-1])
     spec = comparison_section_figures.trade_off_figure(last, recommendation.conditions, recommendation.units)
-    caption = "Each point is a configuration; the line joins those that no other beats on both; ringed: the choice."
+    caption = (
+        "Each point is a configuration. The line joins those that no other one beats in both. The choice has a ring."
+    )
     return [wins, Figure(f"Trade-off at {label(last.conditions)}", spec, caption)] if spec else [wins]

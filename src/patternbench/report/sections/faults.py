@@ -1,4 +1,4 @@
-"""The report's section on faults that acted in a part of a round: when each began and ended, and what happened then."""
+"""The report's section on faults that acted in a part of a round: when each acted, and the requests over time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from patternbench.report.figures import over_time as picture
 from patternbench.report.sections.steps import scenario_name
 
 MOST_SCENARIOS = 12
-"""How many scenarios a picture shows: with more its panels could not be read."""
+"""Scenarios in the figure at most; with more, its panels would be too small to read."""
 _WORDS = (
-    "Times are from the start of a round, its warm-up included, as measured by the one who carried the fault out; "
-    "medians over rounds, with the least and the greatest."
+    "Times count from the start of a round, with its warm-up, by the clock of the process that injected the fault. "
+    "They are medians over rounds, with the smallest and the largest."
 )
-_CAPTION = "Medians over rounds, in steps of {width:g} s. Bands: from when to when a fault acted."
+_CAPTION = "Medians over rounds, in steps of {width:g} s. Bands show when a fault acted."
 _KEYS = ["scenario", "fault", "where", "window"]
 _BAND = ["scenario", "fault", "from median", "to median"]
 
 
 def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[PlannedScenario]) -> list[Section]:
-    """The section, when a fault acted in a part of some round; none otherwise. ``entries`` are rounds that count."""
+    """The section, if a fault acted in a part of a round; else none. ``entries`` are rounds that count."""
     rows = pd.DataFrame([row for entry in entries for row in _rows(entry)])
     if rows.empty:
         return []
@@ -82,7 +82,7 @@ def _table(spans: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
             "where": spans["where"],
             "began": [_span(*values) for values in _triples(spans, "from")],
             "ended": [_span(*values) for values in _triples(spans, "to")],
-            "requests that it fell on": ["" if pd.isna(count) else f"{count:,.0f}" for count in spans["requests"]],
+            "requests affected": ["" if pd.isna(count) else f"{count:,.0f}" for count in spans["requests"]],
             "rounds": spans["rounds"],
         }
     )
@@ -97,7 +97,7 @@ def _span(median: float, least: float, greatest: float) -> str:
 
 
 def _left_out(count: int) -> list[str]:
-    more = f"The picture shows the first {MOST_SCENARIOS} of {count} scenarios; the table has all of them."
+    more = f"The figure shows the first {MOST_SCENARIOS} of {count} scenarios. The table has all of them."
     return [more] if count > MOST_SCENARIOS else []
 
 

@@ -1,12 +1,11 @@
-"""What the run says, in plain words: every line against the baseline under the same conditions, with
-intervals.
+"""The findings of a run in plain words: every line against the baseline under the same conditions, with intervals.
 
-Only rounds of the same condition (client, load, fault) are compared, paired by block, with the estimator of every
-other comparison (`analyze.differences`); over several conditions the mean over them. A change is called better or
-worse only if it holds after controlling the share of false discoveries among all comparisons of all responses at 5 %
-(Benjamini and Hochberg, 1995): where nothing differs, any such word stands in at most 5 % of runs. A configuration is
-named for a gain only where it keeps the limit on failed calls: fast answers that are failures are none. The words
-follow the levels of the axis, for a mean over them depends on which levels a study happens to have.
+Only rounds of the same condition (client, load, fault) are compared, paired by block, with the estimator of all
+comparisons (`analyze.differences`). A change over several conditions is their mean. A change is called better or worse
+only if it is significant with the false discovery rate of all comparisons of all responses at 5 % (Benjamini and
+Hochberg, 1995). If nothing differs, at most 5 % of runs contain such a word. A configuration is named for a gain only
+where it keeps the limit on failed calls, because fast failures aren't a gain. The words name levels of the axis,
+because a mean over levels depends on which levels a study happens to have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,14 +32,13 @@ _NAMED = 4
 _TOLD = 2
 _CHOICE = "What to choose"
 _NO_DECIMAL = 100
-_TOO_FEW = "Too few rounds to say: at least two finished rounds of each scenario are needed."
+_TOO_FEW = "Too few rounds: at least two finished rounds per scenario are needed."
 _GROUPS = {"scenario": ["scenario"], "level": ["item", "x"], "item": ["item"]}
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Every comparison with the reference line: one table a scenario, one a line and level of the axis, one a
-    line.
+    """Every comparison with the reference line: a table per scenario, one per line and level of the axis, one per line.
 
     The tables have `item`, `response`, `relative` (whether `change` is in percent; else in the response's
     unit), `change`, `low`, `high`, `p` (adjusted), `conditions`, `verdict` (`better`, `worse`, `unclear`,
@@ -113,7 +111,7 @@ def compared(rounds: pd.DataFrame, pairs: pd.DataFrame, failure_limit: float) ->
 def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
     """Say what is a safe choice, then for each headline response which line gains where, and at what cost.
 
-    A section that says what to choose has the word in place of the comparison with the reference.
+    If a section recommends a configuration, its words replace the comparison with the reference.
     """
     if comparisons.by_item.empty:
         return []
@@ -254,16 +252,16 @@ def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
     )
     safe = every[(every["better"] > 0) & (every["worse"] == 0) & every["keeps"]].sort_values("better", ascending=False)
     if len(safe):
-        lead = f"Better than {comparisons.reference} in something, clearly worse in nothing: {_listed(safe.index)}."
+        lead = f"Better than {comparisons.reference} in some responses, clearly worse in none: {_listed(safe.index)}."
         return Headline(_CHOICE, lead, (), "better")
     if (every["better"] > 0).any():
         lead = (
-            f"No free gain: whatever beats {comparisons.reference} in one response or place is worse in another, "
-            f"or fails more than {number(comparisons.failure_limit)}\u00a0% of calls."
+            f"No free gain: each configuration that beats {comparisons.reference} in one response or condition is worse "
+            f"in another, or fails more than {number(comparisons.failure_limit)}\u00a0% of calls."
         )
-        return Headline(_CHOICE, lead, ("Choose by what matters most to you.",), "unclear")
+        return Headline(_CHOICE, lead, ("Choose by the response that matters most to you.",), "unclear")
     return Headline(
-        _CHOICE, f"No configuration is clearly better than {comparisons.reference} in anything.", (), "unclear"
+        _CHOICE, f"No configuration is clearly better than {comparisons.reference} in any response.", (), "unclear"
     )
 
 
@@ -273,14 +271,14 @@ def _chosen(words: Sequence[str]) -> Headline:
 
 @dataclass(frozen=True)
 class _At:
-    """What one response shows at one level of the axis: the kind of news, and the rows it is told of."""
+    """The finding on one response at one level of the axis: its kind, and the rows that it covers."""
 
     kind: str
     rows: pd.DataFrame
 
     @property
     def x(self) -> float:
-        """Where the level stands on the axis."""
+        """The level's position on the axis."""
         return float(self.rows["x"].iloc[0])
 
     @property
@@ -295,7 +293,7 @@ class _At:
 
 
 def _headline(comparisons: Findings, table: pd.DataFrame, response: str) -> Headline:
-    """Say where which line gains most, where none does, and what stands beside each gain."""
+    """Say at which levels which line gains most, at which none does, and what each gain costs."""
     mine = table[table["response"] == response].sort_values("x", kind="stable")
     told = [_at(part, response) for _, part in mine.groupby("x", sort=True)]
     if all(at.kind == "unknown" for at in told):
@@ -308,7 +306,7 @@ def _headline(comparisons: Findings, table: pd.DataFrame, response: str) -> Head
 
 
 def _at(rows: pd.DataFrame, response: str) -> _At:
-    """Judge one level: the gains of lines that keep the limit, or why there is none."""
+    """Judge one level: the gains of lines that keep the limit, or why there are none."""
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
     ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
     kept = ranked[ranked["keeps"]]
@@ -324,7 +322,7 @@ def _at(rows: pd.DataFrame, response: str) -> _At:
 
 
 def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
-    """Put neighbouring levels of the same news together."""
+    """Group neighbouring levels with the same finding."""
     stretch: list[_At] = []
     for at in told:
         if stretch and (at.kind, at.items) != (stretch[0].kind, stretch[0].items):
@@ -344,13 +342,13 @@ def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
         "worse": f"everything that keeps {limit} is worse than {comparisons.reference}",
         "broken": f"nothing keeps {limit}",
         "only": f"only {comparisons.reference} keeps {limit}",
-        "unknown": "too few rounds to say",
+        "unknown": "too few rounds",
     }
     return said[stretch[0].kind] + (f" {where}" if where else "")
 
 
 def _beside(table: pd.DataFrame, at: _At) -> Iterator[str]:
-    """What stands beside a level's news: of gains their size and cost, of a broken limit who breaks it least."""
+    """Details of a level's finding: the size and cost of gains, or which line fails least when all break the limit."""
     where = f"{_capital(_levels([at.level]))}: " if at.level else ""
     if at.kind == "gain":
         told = [_gain(table[table["x"] == at.x], row) for row in changes(at.rows.head(_TOLD))]
@@ -373,7 +371,7 @@ def _share(percent_of_calls: float) -> str:
 
 
 def _reference(comparisons: Findings, row: Change) -> str:
-    """Name the reference, which is that of the line's own client."""
+    """Name the reference; each client has its own."""
     return f"{comparisons.reference}{' of the same client' if row.client else ''}"
 
 
@@ -385,7 +383,7 @@ def _unit(row: Change) -> str:
 
 
 def _signed(value: float) -> str:
-    """Write a change with its sign and one decimal, or none from a hundred on."""
+    """Write a change with its sign; with one decimal below 100, without decimals from 100 on."""
     text = f"{abs(value):,.0f}" if abs(value) >= _NO_DECIMAL else f"{abs(value):.1f}"
     return text if float(text.replace(",", "")) == 0 else f"{'+' if value > 0 else '−'}{text}"
 

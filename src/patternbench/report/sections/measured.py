@@ -1,4 +1,4 @@
-"""What a run measured where nothing is compared: each response from the lightest load to the heaviest, in words."""
+"""Headlines of a run that compares nothing: each response at the lightest and at the heaviest load, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLD = ("p95", "p99", "goodput", "failure_rate")
 
 
 def measured(report: RunReport, arrangement: Layout) -> list[Headline]:
-    """Say for each main response what it was at the ends of the axis; without an axis, in each scenario."""
+    """Say what each main response was at both ends of the axis; without an axis, in each scenario."""
     names = [name for name in TOLD if name in report.rounds.columns and report.done[name].notna().any()]
     if not names:
         return []
@@ -29,12 +29,12 @@ def _headline(name: str, rows: pd.DataFrame) -> Headline:
     ends = _ends(rows)
     parts = [_at(name, row) for row in ends]
     between = len(rows) - len(ends)
-    more = f"{between} scenario{'' if between == 1 else 's'} between them: see the figures." if between else ""
+    more = f"The figures show {between} scenario{'' if between == 1 else 's'} between them." if between else ""
     return Headline(RESPONSES[name].title, f"{'; '.join(parts)}.", (more,) if more else (), "unclear")
 
 
 def _ends(rows: pd.DataFrame) -> Sequence[pd.Series]:
-    """The scenarios at the ends of the axis, of the lowest and the highest median there; one where there is one."""
+    """The scenarios at both ends of the axis, with the lowest and the highest median there; or the only scenario."""
     ordered = rows.sort_values(["x", "median"])
     return [ordered.iloc[0], ordered.iloc[-1]] if len(ordered) > 1 else [ordered.iloc[0]]
 

@@ -1,4 +1,4 @@
-"""The report's section on policies: how often each one of a stack acted, for studies whose load had any."""
+"""The report's section on policies: how often each policy of a stack acted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from patternbench.report.labels import shown
 from patternbench.report.sections.steps import scenario_name
 
 _WORDS = (
-    "Policies in their order, outermost first, with medians over rounds, the warm-up included. A timeout or deadline "
-    "acts when it ends something, a retry or hedge when it sends a further attempt, any other when it rejects."
+    "Policies in their order, the outermost first. Counts are medians over rounds, with the warm-up. A timeout or "
+    "a deadline acts when it ends a call or an attempt. A retry or a hedge acts when it sends a further attempt. Any "
+    "other policy acts when it rejects a call."
 )
 _KEYS = ["scenario", "place", "policy"]
 
 
 def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Section]:
-    """The section, when some round had policies; none otherwise. ``rounds`` are those that count."""
+    """The section, if a round had policies; else none. ``rounds`` are those that count."""
     files = journal.files_of_rounds(run.journal)
     done = zip(rounds["scenario"], rounds["round"], strict=True)
     acted = pd.DataFrame([row for scenario, number in done for row in _rows(run, scenario, files[number])])
@@ -31,7 +32,7 @@ def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.Da
 
 
 def _rows(run: RunFolder, scenario: str, file: str) -> list[dict[str, object]]:
-    """A row a policy of a round."""
+    """A row per policy of a round."""
     said = load_summaries.acted(run, file)
     return [
         {

@@ -12,11 +12,11 @@ from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
 
 _KEYS = ["scenario", "group", "step"]
-_WORDS = "Medians over rounds. A call belongs to the step that made it; polling until an answer comes is one call."
+_WORDS = "Medians over rounds. Each call counts for its step. A step that polls until an answer comes makes one call."
 
 
 def sections(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> list[Section]:
-    """The section, when some scenario has more than one step or group; none otherwise.
+    """The section, if a scenario has more than one step or group; else none.
 
     `steps` has the columns of `steps.parquet`; `scenarios` are those of the plan.
     """

@@ -1,4 +1,4 @@
-"""The short table at the end of a run: what each scenario did, the hardest conditions first."""
+"""The short table at the end of a run: the main responses of each scenario, the hardest conditions first."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,10 +22,10 @@ _SHOWN = {
 
 
 def summary_table(report: RunReport, limit: int = ROWS) -> Table:
-    """Make the table that ends a run: at most `limit` scenarios and their medians over finished rounds.
+    """Make the table at the end of a run: at most `limit` scenarios with medians over their finished rounds.
 
-    With more scenarios than that, those of the highest level on the horizontal axis and in the last column
-    come first, so that the rows that are shown can be compared; the caption says how many more there are.
+    If there are more, those with the highest level on the horizontal axis and in the last column come first, so that
+    the rows can be compared. The caption counts the others.
     """
     table = Table(
         title=report.study_name,
@@ -50,7 +50,7 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
 
 
 def caption(report: RunReport, limit: int = ROWS) -> str:
-    """Say what the table leaves out: further scenarios, failed rounds, warnings, parts of the study."""
+    """Count what the table leaves out: further scenarios, failed rounds, warnings, parts of the study."""
     doubted = sum(doubt.rounds for doubt in warnings(report))
     parts = [
         _more(len(report.scenarios) - limit),
@@ -82,7 +82,7 @@ class _Standing(NamedTuple):
 
 
 def _hardest(arrangement: Layout, limit: int) -> list[_Standing]:
-    """Take scenarios from the end of the axis and the last column back; in the plan's order when all fit."""
+    """Take scenarios backwards from the end of the axis and the last column; in the plan's order if all fit."""
     rows = [
         _Standing(*row) for row in arrangement.scenarios[list(_Standing._fields)].itertuples(index=False, name=None)
     ]

@@ -1,4 +1,4 @@
-"""What the recommendation on a run is asked: one answer for its page and for the command."""
+"""The objectives and limits of a run's recommendation, the same for its report and for the verb `recommend`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from patternbench.study.models import Study
 from patternbench.study.watching import NOTHING_ASKED, Watch
 
 DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate <= 1%",))
-"""What a recommendation optimises where the study does not say; it is said."""
+"""What a recommendation optimises if the study doesn't say; the report names the assumption."""
 
 
 def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Wish:
-    """What a study asks, over the factors that vary; `recommend` decides which of them are given.
+    """The wish of a study, over the factors that vary. `recommend` decides which of them are conditions.
 
-    Where it does not say: what an observer of the run aims at, by the columns of its rounds, or the default.
+    A study without one gets the aim of an observer, found by the columns of the rounds, or else the default.
     """
     asked = study.recommend or aim_of(columns)
     said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
@@ -35,19 +35,19 @@ def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Wish:
 
 
 def known_of(factors: Factors, watch: Watch = NOTHING_ASKED) -> FactorTable:
-    """What analyses know of a run's factors, and of the units of what its observers were asked for."""
+    """The factors of a run, with the units of its observers' responses, as analyses use them."""
     return FactorTable.of((factor.as_json() for factor in factors.values()), units_of_observers(watch))
 
 
 def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
-    """The factors of a run as plain rows, read off its plan; none for what is no run folder."""
+    """The factors of a run as plain rows, read from its plan; none for a folder that isn't a run's."""
     if not run.plan.is_file():
         return []
     return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
 def wish_of_run(path: Path) -> Wish | None:
-    """The wish of a run's study, None for what is no run folder; raises InputError for one that cannot be read."""
+    """The wish of a run's study; None for a folder that isn't a run's. Raises InputError for an unreadable study."""
     run = RunFolder(path)
     if not (run.study.is_file() and run.plan.is_file()):
         return None
