@@ -1,4 +1,4 @@
-"""From a run's folder to its report: rebuilds everything readable from the raw records."""
+"""From a run's folder to its report: rebuilds all tables and pages from the raw records."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from patternbench.study.watching import NOTHING_ASKED, Watch
 
 DAMAGE = "damaged records"
 MANY = 200
-"""Rounds from which on reading them in several processes pays."""
+"""From this many rounds on, reading them in several processes is faster."""
 
 
 WITH_INVALID = " (with rounds that are not valid)"
-"""What the title of a report says that was asked to show them."""
+"""The addition to the title of a report that includes them."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """A report that has been written, and its short table for the terminal."""
+    """A written report, with its short table for the terminal."""
 
     table: Table
     damage: Sequence[str] = ()
@@ -56,9 +56,9 @@ class Built:
 
 @dataclass(frozen=True)
 class Reading:
-    """One round that is to be read: its entry, the settings of its system, the objective in seconds.
+    """A round to read: its entry, the settings of its system, the objective in seconds.
 
-    ``counting`` names the counting pass of its scenario, where there is one.
+    ``counting`` names the counting pass of its scenario, if there is one.
     """
 
     run: RunFolder
@@ -70,7 +70,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Part:
-    """What one round came to: its responses, its curves, its steps."""
+    """The results of one round: its responses, its curves, its steps."""
 
     metrics: dict[str, float]
     curve: pd.DataFrame
@@ -79,7 +79,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RunMeasures:
-    """What all rounds came to: their entries, a row a round, the curves, a row a round and step."""
+    """The results of all rounds: their entries, a row per round, the curves, a row per round and step."""
 
     entries: list[Entry]
     rounds: pd.DataFrame
@@ -93,7 +93,7 @@ NOTHING = Part({}, pd.DataFrame(columns=["kind", "quantile", "seconds"]), pd.Dat
 def build(run: RunFolder, include_invalid: bool = False) -> Built:
     """Write rounds.parquet, report.html, figures and tables into the run's folder.
 
-    With ``include_invalid`` the report shows rounds that are not valid too, and its title says so.
+    With ``include_invalid`` the report also shows rounds that aren't valid, and its title says so.
     """
     report = evidence.with_sections(gather(run, include_invalid), _study(run))
     with writing(run):
@@ -105,17 +105,17 @@ def build(run: RunFolder, include_invalid: bool = False) -> Built:
 
 @contextmanager
 def writing(run: RunFolder, path: Path | None = None) -> Iterator[None]:
-    """Say what keeps a report from being written: a full disk, a folder that nobody may write to."""
+    """Report why a report can't be written, such as a full disk or a folder that isn't writable."""
     try:
         yield
     except OSError as error:
-        hint = f"mend that, then type `patternbench report {run.path}`; the records are as they were"
+        hint = f"solve that, then type `patternbench report {run.path}`; the records are unchanged"
         unwritable = str(error.filename or path or run.path)
         raise InputError(Problem(f"cannot be written: {reason(error)}", file=unwritable, hint=hint)) from None
 
 
 def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
-    """Everything that a report shows, read from the records; writes rounds.parquet on the way."""
+    """Everything that a report shows, read from the records. Also writes rounds.parquet."""
     planned, noted = stored.plan(run), stored.manifest(run)
     factors = factors_of_stored(planned)
     measured = refresh_rounds(run)
@@ -148,7 +148,7 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
 
 
 def _taken_for_valid(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds with those that are not valid taken for valid; their warnings stay."""
+    """All rounds, those that aren't valid marked as valid; their warnings stay."""
     return rounds.assign(valid=True)
 
 
@@ -164,7 +164,7 @@ def _entries_of(rounds: pd.DataFrame, entries: Sequence[Entry]) -> list[Entry]:
 
 
 def refresh_rounds(run: RunFolder) -> RunMeasures:
-    """What journal and attempts come to, made anew; the rounds and their steps are also written to the folder."""
+    """The results computed anew from journal and attempts. Rounds and steps are also written to the folder."""
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
     levels = {scenario.id: in_table(scenario.levels, factors) for scenario in planned.scenarios}
@@ -196,20 +196,20 @@ def _study(run: RunFolder) -> Study:
 
 
 def _watch(run: RunFolder) -> Watch:
-    """What the study of a run asks observers for; nothing where it is of a version that is not read any more."""
+    """What a run's study asks observers for; nothing if its version isn't supported any more."""
     with suppress(InputError):
         return _study(run).watch
     return NOTHING_ASKED
 
 
 def _shown(run: RunFolder) -> str:
-    """The study's text as others may read it."""
+    """The study's text, as it may be shown to others."""
     text = read_text(run.study)
     return secrets.blanked(text, parse_study(text, str(run.study)))
 
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
-    """The frames of all rounds as one, with the scenario and the round of each row."""
+    """The frames of all rounds in one frame, with the scenario and the round of each row."""
     pairs = zip(entries, frames, strict=True)
     kept = [frame.assign(scenario=entry.scenario, round=entry.round) for entry, frame in pairs if len(frame)]
     return pd.concat(kept or [empty.assign(scenario=[], round=[])], ignore_index=True)
@@ -255,7 +255,7 @@ def _row(
 
 
 def in_table(levels: Mapping[str, object], factors: Factors) -> dict[str, object]:
-    """Levels as tables hold them: durations in seconds, and all as texts where words stand among numbers."""
+    """Levels as in tables: durations in seconds; all of them as texts if some are words and some are numbers."""
     return {name: _held(level, factors.get(name)) for name, level in levels.items()}
 
 

@@ -1,4 +1,4 @@
-"""The report's tables, as data frames and as CSV files: one a figure, and those that the page shows."""
+"""The report's tables, as data frames and as CSV files: one per figure, and those of the page."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ _SHOWN = ["scenario", "response", "median", "low", "high", "rounds", "coverage"]
 def tables(report: RunReport) -> dict[str, pd.DataFrame]:
     """Give every table of the report by its file stem; times in seconds, as in the records.
 
-    `figure-RESPONSE` (one row a scenario: its levels, median, interval, rounds, coverage), `comparisons`
+    `figure-RESPONSE` (one row per scenario: its levels, median, interval, rounds, coverage), `comparisons`
     (against the reference), `noise`, `drift`, `failed-rounds`, `rounds-not-valid`, `warnings`, `left-out`, and
     `SECTION-N` for further sections. Empty ones are left out.
     """
@@ -45,7 +45,7 @@ def write_tables(report: RunReport, folder: Path) -> list[Path]:
 
 
 def figure_table(report: RunReport, response: str) -> pd.DataFrame:
-    """Give the numbers behind a figure: one row a scenario, in the plan's order, with its levels."""
+    """The numbers of a figure: one row per scenario, in the plan's order, with its levels."""
     measured = median_table(report.done, ["scenario"], [response])[_SHOWN]
     levels = pd.DataFrame([{"scenario": scenario.id, **scenario.levels} for scenario in report.scenarios])
     names = ["scenario", *(name for name in report.factors if name in levels.columns)]
@@ -53,7 +53,7 @@ def figure_table(report: RunReport, response: str) -> pd.DataFrame:
 
 
 def comparisons(compared: Findings, arrangement: Layout) -> pd.DataFrame:
-    """Lay the comparisons with the reference under each other: over all conditions, then for each."""
+    """The comparisons with the reference in one table: over all conditions, then under each."""
     parts = [
         ("all conditions", compared.by_item),
         ("one level", compared.by_level),

@@ -30,13 +30,13 @@ from patternbench.study.units import Duration
 
 FORMATS = ["csv", "parquet", "resiliencebench-csv"]
 TABLES = ["rounds", "attempts", *(name for observer in observers() for name in observer.tables)]
-"""The tables of a run, and what its observers have seen."""
+"""The tables of a run, and those of its observers."""
 PAPERS_NAMES = {"baseline": "Baseline", "retry": "Retry", "circuit_breaker": "Circuit Breaker"}
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to export: the format, the table of csv and parquet, and whether rounds that do not count are in it."""
+    """What to export: the format, the table of csv and parquet, and whether it includes rounds that don't count."""
 
     format: str
     table: str = "rounds"
@@ -44,9 +44,10 @@ class Wanted:
 
 
 def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) -> Path:
-    """Write one file of a run's records and return its path; raises InputError rather than write over another.
+    """Write one file of a run's records and return its path. Raises InputError for an existing file.
 
-    Rounds that failed or are not valid are left out, unless ``every_round`` is wanted: the column ``valid`` marks them.
+    Rounds that failed or aren't valid are left out. With ``every_round`` they are included, and the column ``valid``
+    marks them.
     """
     if wanted.format == "resiliencebench-csv":
         frame, suffix, table = resiliencebench(run, wanted.every_round), "csv", "resiliencebench"

@@ -1,4 +1,4 @@
-"""Where each scenario stands in the figures: its panel, its place on the horizontal axis, its line."""
+"""The position of each scenario in the figures: its panel, its place on the horizontal axis, its line."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _MOST_WIDTHS = 6
 
 @dataclass(frozen=True)
 class Axis:
-    """The horizontal axis: title with unit, places of its levels, texts; `quantity` when it measures."""
+    """The horizontal axis: title with unit, positions and texts of its levels; whether it is a `quantity`."""
 
     title: str
     places: tuple[float, ...]
@@ -31,7 +31,7 @@ class Axis:
 class Layout:
     """The arrangement of a run's figures.
 
-    `scenarios` has one row a scenario, in the plan's order: `scenario`, `row`, `column`, `panel`, `x` (place
+    `scenarios` has one row per scenario, in the plan's order: `scenario`, `row`, `column`, `panel`, `x` (place
     on the axis), `x_text`, `strategy`, `detail` (what tells apart the lines of a strategy, "" when nothing),
     `line`, `client` ("" when the study has one), `condition`, `reference` (whether other lines are
     compared with it) and `baseline` (the scenario that it is compared with, None when there is none).
@@ -48,7 +48,7 @@ class Layout:
 
     @property
     def details(self) -> list[str]:
-        """The details that lines are told apart by, plain ones first; empty when too many for widths."""
+        """The details that distinguish lines, simple ones first; empty if there are too many for widths."""
         details = sorted(self.order("detail"), key=lambda text: (text != "", _by_number(text)))
         return details if 1 < len(details) <= _MOST_WIDTHS else []
 
@@ -106,7 +106,7 @@ def _placed(scenario: PlannedScenario, factors: Factors, roles: Roles, axis: Axi
 
 
 def _conditions(factors: Factors, roles: Roles) -> list[str]:
-    """The factors that are the same for whatever pattern is compared: those outside, and what else is no pattern."""
+    """The factors that are equal between compared patterns: those of the conditions, and others without a pattern."""
     return [*roles.outside, *(name for name in roles.detail if factors[name].role is not Role.PATTERN)]
 
 
@@ -125,7 +125,7 @@ def _named(factor: Factor, level: Level) -> str:
 
 
 def level_with_unit(factor: Factor, level: Level) -> str:
-    """Write a level with its unit where a study leaves that out: `40 %`."""
+    """Write a level with the unit that a study leaves out: `40 %`."""
     return f"{level_text(level)}\u00a0%" if factor.unit is Unit.PERCENT else level_text(level)
 
 
@@ -149,7 +149,7 @@ def _of_lines(table: pd.DataFrame) -> Axis:
 
 
 def _details(levels: Sequence[Levels], strategies: Sequence[str], factors: Sequence[Factor]) -> list[str]:
-    """Say what tells each scenario's line apart from the others of its strategy."""
+    """The details that distinguish each scenario's line from others of its strategy."""
     varying = {strategy: _varying(levels, strategies, strategy, factors) for strategy in strategies}
     return [
         detail([(factor, level.get(factor.name)) for factor in varying[strategy]])
@@ -165,7 +165,7 @@ def _varying(
 
 
 def detail(levels: Sequence[tuple[Factor, Level]]) -> str:
-    """Name a configuration by its levels: patterns at none go unsaid, and a lone duration needs no name."""
+    """Name a configuration by its levels. Patterns at none aren't named, and a single duration needs no name."""
     shown = [(factor, level) for factor, level in levels if level is not None and not _is_none(factor, level)]
     if len(shown) == 1 and shown[0][0].unit is Unit.DURATION:
         return level_text(shown[0][1])
@@ -182,13 +182,13 @@ def line(strategy: str, detail: str) -> str:
 
 
 def _references(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> "pd.Series[bool]":
-    """Mark the baseline, every pattern at none; in a study without one, the first line that was declared."""
+    """Mark the baseline, which has every pattern at none; in a study without one, the first declared line."""
     baselines = pd.Series([is_baseline(scenario_levels, factors) for scenario_levels in levels], index=table.index)
     return baselines if baselines.any() else table["line"] == table["line"].iloc[0]
 
 
 def _baselines(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> list[str | None]:
-    """The reference of each scenario under its own condition: of several the one that is most like it."""
+    """The reference of each scenario under its own condition; of several, the most similar one."""
     places: dict[tuple[str, str], list[int]] = {}
     keys = list(zip(table["client"], table["condition"], strict=True))
     for row in table.index[table["reference"]]:

@@ -1,4 +1,4 @@
-"""What every page is made of: one dialect of templates, one style sheet, one way to put words and data into a page."""
+"""What all pages share: the template settings, the style sheet, and how words and data get into a page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PageSection:
 
 
 def rendered(template: str, data: Mapping[str, object], **words: object) -> str:
-    """Make a whole page, which refers to nothing outside itself; `data` is what its script draws from."""
+    """Make a whole page, which loads nothing from elsewhere. `data` is the data of its script."""
     embedded = _embedded({"themes": {theme: config(theme) for theme in ("light", "dark")}, **data})
     return environment().get_template(template).render(**words, data=embedded, library=_library())
 
@@ -52,12 +52,12 @@ def page_html(title: str, sections: Sequence[PageSection], about: Sequence[str] 
 
 
 def section_html(template: str, **words: object) -> Markup:
-    """Fill the template of a section: what comes from outside is escaped in it."""
+    """Fill the template of a section, with all values escaped."""
     return Markup(environment().get_template(template).render(**words))
 
 
 def bare(spec: Spec) -> Spec:
-    """Leave out what a page gives itself: the theme, and the address of the schema."""
+    """Leave out what the page sets itself: the theme, and the schema's address."""
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
@@ -90,7 +90,7 @@ def _p_value(value: float | None) -> str:
 
 @cache
 def _library() -> Markup:
-    """Give Vega, Vega-Lite and Vega-Embed as one script; kept for the next report, for it takes a second to make."""
+    """Vega, Vega-Lite and Vega-Embed as one script. It takes a second to make, so it is kept for later reports."""
     bundle = caches.kept_text(f"vega-{metadata.version('vl-convert-python')}.js", _bundle)
     return Markup(bundle.replace("</script", "<\\/script"))
 

@@ -1,4 +1,4 @@
-"""Which factor goes where in a figure: rows, columns, the horizontal axis, and what tells lines apart.
+"""The place of each factor in a figure: rows, columns, the horizontal axis, and details of lines.
 
 Lines are patterns: the strategies of clients, the settings of the system that are patterns, and what configures either.
 For ResilienceBench's study this gives the arrangement of its Figures 4 and 5: client by users, over the fault
@@ -18,7 +18,7 @@ _MOST_PANELS = 6
 
 @dataclass(frozen=True)
 class Roles:
-    """The factor of each role, or None; `detail` are the factors that tell apart the lines of one colour."""
+    """The factor of each role, or None. `detail` are the factors that distinguish lines of one colour."""
 
     row: str | None
     column: str | None
@@ -28,15 +28,15 @@ class Roles:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The factors that make a condition: the same for whatever pattern is compared."""
+        """The factors of a condition, which are equal between compared patterns."""
         return tuple(name for name in (self.row, self.column, self.x) if name is not None)
 
 
 def roles(factors: Factors, partial: Collection[str] = ()) -> Roles:
     """Give every factor with several levels a role.
 
-    `partial` names those that do not apply to every scenario (a retry's delay does not apply to a breaker), which can
-    only tell lines apart.
+    `partial` names those that don't apply to every scenario (a retry's delay doesn't apply to a breaker). They can
+    only distinguish lines.
     """
     free = [name for name, factor in factors.items() if factor.varies]
     patterns = [name for name in free if factors[name].role is Role.PATTERN]
@@ -59,7 +59,7 @@ def roles(factors: Factors, partial: Collection[str] = ()) -> Roles:
 
 
 def main_patterns(factors: Factors, partial: Collection[str] = ()) -> list[str]:
-    """The patterns that vary, those first by which a configuration is best known: a pattern that may also be none."""
+    """The patterns that vary. First come those that may also be none, because they name a configuration best."""
     patterns = [factor for factor in factors.values() if factor.varies and factor.role is Role.PATTERN]
     ordered = sorted(patterns, key=lambda f: (f.name in partial, f.none is None, f.path != ("strategy",)))
     return [factor.name for factor in ordered]

@@ -188,7 +188,7 @@ def test_a_full_disk_is_one_clear_error_that_says_what_to_type(
     code, _, said = told(capsys, verb[0], str(full), *verb[1:])
     assert code == 2
     assert "cannot be written: No space left on device" in said
-    assert "mend that, then type" in said
+    assert "solve that, then type" in said
 
 
 @pytest.mark.parametrize("verb", [["report"], ["resume"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])

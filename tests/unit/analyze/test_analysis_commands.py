@@ -164,7 +164,7 @@ def test_a_page_is_drawn_over_the_factors_one_names_and_over_no_others(tmp_path:
     page = tmp_path / "fit.html"
     formulas = ("--formula", "total_time ~ db_calls * request_bundle", "--formula", "total_time ~ db_calls")
     assert run(fit, TABLE, *formulas, "--over", "db_calls,request_bundle", "--html", str(page)).exit_code == 0
-    assert "total_time, model beside model" in page.read_text()
+    assert "total_time: the models next to each other" in page.read_text()
     wrong = run(fit, TABLE, *formulas, "--over", "db_call,request_bundle", "--html", str(page))
     assert (wrong.exit_code, "no formula contains db_call. Did you mean db_calls?" in wrong.stderr) == (2, True)
     assert "Write two: --over" in run(fit, TABLE, *formulas, "--over", "db_calls").stderr

@@ -88,7 +88,7 @@ def test_a_comparison_names_both_runs_and_the_fault_and_setting_in_which_they_di
     names, said = two_runs.about(a, b)
     assert str(a) in names and str(b) in names
     assert said == "They differ in workers: 4 in A, 8 in B; abort.percentage: none in A, 20 in B."
-    assert two_runs.about(a, a)[1] == "Their studies ask the same."
+    assert two_runs.about(a, a)[1] == "Their settings and machines are the same."
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -1,4 +1,4 @@
-"""The picture of a search for capacity: what was missed at each rate, the objective, and the answer's interval."""
+"""The figure of a search for capacity: the missed share at each rate, the objective, and the answer's interval."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def write_svg(path: Path, steps: Sequence[RateStep], capacity: Capacity, objecti
 
 
 def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> alt.LayerChart:
-    """A point a round: its rate, and the percentage of calls that were not answered well in time."""
+    """A point per round: its rate, and the percentage of calls that missed the objective."""
     table = pd.DataFrame({"rate": [step.rate for step in steps], "missed": [100 * step.share for step in steps]})
     x = alt.X("rate:Q", title="offered load (calls/s)", scale=alt.Scale(type="log", nice=False))
-    y = alt.Y("missed:Q", title=f"calls not answered well within {objective.text.partition('<=')[2].strip()} (%)")
+    y = alt.Y("missed:Q", title=f"calls without success within {objective.text.partition('<=')[2].strip()} (%)")
     dots = alt.Chart(table).mark_point(filled=True, size=45, opacity=0.7).encode(x=x, y=y)
     allowed = alt.Chart(pd.DataFrame({"y": [100 * objective.allowed]})).mark_rule(strokeDash=[4, 3]).encode(y="y:Q")
     drawn = alt.LayerChart(layer=[*_answer(capacity), allowed, dots])

@@ -1,4 +1,4 @@
-"""The picture over time: what was answered, what failed and how long it took, with the faults as bands."""
+"""The figure over time: successful and failed attempts and their times, with the faults as bands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Band:
 
 
 def spec(steps: Mapping[str, pd.DataFrame], bands: Iterable[Band]) -> dict[str, object]:
-    """A row of two panels for each scenario; ``steps`` has for its name the columns of ``analyze.over_time``."""
+    """A row of two panels per scenario. ``steps`` has the columns of ``analyze.over_time`` by the scenario's name."""
     table = pd.DataFrame([*_lines(steps), *_bands(bands)])
     drawn = alt.layer(_band(), _label(), _line()).properties(width=330, height=130)
     rows = alt.Row(

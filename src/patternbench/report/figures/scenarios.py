@@ -1,4 +1,4 @@
-"""The pictures of a run, as Vega-Lite specifications drawn with Altair; others put them on pages."""
+"""The figures of a run, as Vega-Lite specifications drawn with Altair. Other modules put them on pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PAPER_FIGURES = ("AverageSuccessTime", "TotalExecutionTime")
 
 LIGHT = ("#68707c", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#3f51b5", "#8c564b")
 DARK = ("#aab2bd", "#56b4e9", "#f2884b", "#2fcf9f", "#e6a3c9", "#f5c84c", "#8f9bff", "#c99a8d")
-"""Colours after Okabe and Ito, told apart with any common colour vision; grey is the reference line's."""
+"""Colours after Okabe and Ito, distinguishable with any common colour vision. The reference line is grey."""
 
 _THIN, _THICK = 1.3, 3.6
 _Drawn = alt.LayerChart | alt.FacetChart
@@ -62,13 +62,13 @@ def config(theme: str) -> dict[str, object]:
 
 
 FEWEST = 3
-"""Rounds below which the ends of an interval say nothing: two differ by chance in any run."""
+"""With fewer rounds an interval is meaningless: two rounds differ by chance in any run."""
 
 
 def points(report: RunReport, arrangement: Layout, response: Response) -> pd.DataFrame:
     """Give the points of a figure: the median of each scenario over its rounds, with its interval.
 
-    One row a scenario with any value: the columns of `Layout.scenarios`, and `median`, `low`, `high` in the
+    One row per scenario that has a value: the columns of `Layout.scenarios`, and `median`, `low`, `high` in the
     unit of `shown_unit`, `rounds` and `coverage` (percent). Fewer than three rounds have no interval.
     """
     table = median_table(report.done, ["scenario"], [response.name])
@@ -96,8 +96,8 @@ def grid(
 ) -> dict[str, object]:
     """Draw a response over the horizontal axis in a grid of panels, one line for each strategy and detail.
 
-    `data` is a frame of `points`, or the name under which the page will provide one. `narrow` puts all panels
-    in one column.
+    `data` is a frame of `points`, or the name under which the page provides one. `narrow` puts all panels in one
+    column.
     """
     base = alt.Chart().encode(x=_x(arrangement), color=_color(arrangement), detail="line:N")
     marks = _curves(base, arrangement, title) if arrangement.axis.quantity else _ranges(base, title)
@@ -106,8 +106,7 @@ def grid(
 
 
 def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
-    """Draw quantile curves of a scenario and its reference: time over the share of calls, with the tail
-    stretched.
+    """Draw quantile curves of a scenario and its reference: time over the share of calls, with a stretched tail.
 
     `data` has `line`, `tail` (place of the quantile: log10 of 1/(1-q)), `share` (its text), `median`, `low`,
     `high` in `ms`.
@@ -134,7 +133,7 @@ def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, object
 
 
 def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
-    """Draw how the responses of a run move through its blocks, in percent of each scenario's own median."""
+    """Draw how the responses of a run change over its blocks, in percent of each scenario's own median."""
     x = alt.X("block:O", title="block, in order of execution", axis=alt.Axis(labelAngle=0))
     y = alt.Y("median:Q", title="deviation (%)")
     base = alt.Chart().encode(
@@ -154,7 +153,7 @@ def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
 
 
 def tail_place(quantile: float) -> float:
-    """Place a quantile on an axis that stretches the tail: 0 the least, 1 at 90 %, 4 the greatest."""
+    """The position of a quantile on an axis with a stretched tail: 0 the least, 1 at 90 %, 4 the greatest."""
     return 4.0 if quantile >= 1 else float(-np.log10(1 - quantile))
 
 
@@ -188,7 +187,7 @@ def figure_responses(report: RunReport) -> list[Response]:
 
 
 def _curves(base: alt.Chart, arrangement: Layout, title: str) -> list[alt.Chart]:
-    """Draw bands, lines and points; a band is only a hint, the tooltip has the numbers."""
+    """Draw bands, lines and points. The tooltips have the numbers."""
     faded = _faded(arrangement, 1.0, 0.07)
     band = base.mark_area().encode(y=_y("low:Q", title), y2="high:Q", opacity=_faded(arrangement, 0.13, 0.02))
     line = base.mark_line(strokeJoin="round").encode(y=_y("median:Q", title), opacity=faded, **_width(arrangement))
@@ -199,7 +198,7 @@ def _curves(base: alt.Chart, arrangement: Layout, title: str) -> list[alt.Chart]
 
 
 def _ranges(base: alt.Chart, title: str) -> list[alt.Chart]:
-    """Draw a point with its interval for each line, when there is no quantity to put along the axis."""
+    """Draw a point with its interval per line, if no factor is a quantity for the axis."""
     rule = base.mark_rule(strokeWidth=2).encode(y=_y("low:Q", title), y2="high:Q")
     tip = [alt.Tooltip("line:N"), *_value_tip(title)]
     return [
@@ -239,12 +238,12 @@ def _shape(arrangement: Layout) -> alt.Shape:
 
 
 def _legend(shown: Sequence[str]) -> alt.Legend | None:
-    """Explain colour and shape together: the channels of one field share one legend."""
+    """One legend for colour and shape, which show the same field."""
     return alt.Legend(orient="top", symbolSize=90, labelLimit=300, symbolOpacity=1) if len(shown) > 1 else None
 
 
 def _width(arrangement: Layout) -> dict[str, object]:
-    """Make the lines of one strategy wider with their detail, as the paper does with the back-off delay."""
+    """Give a strategy's lines widths by their detail, as the paper does for the back-off delay."""
     shown = arrangement.details
     if not shown:
         return {"strokeWidth": alt.value(2)}
@@ -257,14 +256,14 @@ def _width(arrangement: Layout) -> dict[str, object]:
         symbolOpacity=1,
         titleOrient="left",
     )
-    # An ordinal range of widths is read as its two ends; the steps between are made of them.
+    # Vega reads an ordinal range of widths as its two ends, and interpolates the steps between them.
     scale = alt.Scale(domain=shown, range=[_THIN, _THICK])
     title = detail_title(arrangement)
     return {"strokeWidth": alt.StrokeWidth("detail:O", sort=shown, title=title, scale=scale, legend=legend)}
 
 
 def detail_title(arrangement: Layout) -> str:
-    """Name what the widths of lines show: the one factor, or the unit that all of them share."""
+    """Title of the widths of lines: the one factor, or the unit that all factors share."""
     details = [arrangement.factors[name] for name in arrangement.roles.detail]
     if len(details) == 1:
         return factor_title(details[0].name)
@@ -298,7 +297,7 @@ def _choices(arrangement: Layout) -> list[alt.Parameter]:
 
 
 def _faded(arrangement: Layout, chosen: float, other: float) -> dict[str, object]:
-    """Fade what the legends have not chosen; with nothing chosen, nothing fades."""
+    """Fade what isn't selected in the legends. Without a selection nothing fades."""
     names = ["strategies", "details"] if arrangement.details else ["strategies"]
     test = {"and": [{"param": name} for name in names]}
     return {"condition": {"test": test, "value": chosen}, "value": other}
@@ -319,7 +318,7 @@ def _faceted(panels: alt.LayerChart, arrangement: Layout, narrow: bool, data: pd
 
 def _layered(*charts: alt.Chart) -> alt.LayerChart:
     layered = alt.layer(*charts)
-    assert isinstance(layered, alt.LayerChart)  # a facet only where one of the charts is one
+    assert isinstance(layered, alt.LayerChart)  # a facet only if one of the charts is one
     return layered
 
 
@@ -328,7 +327,7 @@ def _with_data(chart: alt.LayerChart, data: pd.DataFrame | str) -> alt.LayerChar
 
 
 def _finished(chart: _Drawn, data: pd.DataFrame | str) -> dict[str, object]:
-    """Turn a chart into a plain specification that refers to nothing outside itself."""
+    """Turn a chart into a specification that loads nothing from elsewhere."""
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, object] = chart.to_dict()
     kept = {key: value for key, value in spec.items() if key not in ("$schema", "config")}

@@ -1,1 +1,1 @@
-"""Pages of an analysis that was asked for by a verb: models, comparisons, recommendations, load tests."""
+"""HTML pages of the verbs for analysis: models, comparisons, recommendations, load tests."""

@@ -18,7 +18,7 @@ from patternbench.report.pages import comparison_figures as figures
 def comparison_html(
     comparison: Comparison, verdicts: Sequence[Verdict] = (), title: str = "Comparison", about: Sequence[str] = ()
 ) -> str:
-    """Return a self-contained page on a comparison: `about` says of what, then the gate's verdicts."""
+    """Return a self-contained page on a comparison: what was compared (`about`), then the gate's verdicts."""
     return page_html(title, comparison_sections(comparison, verdicts), about)
 
 
@@ -39,8 +39,9 @@ def _response_section(comparison: Comparison, response: str, verdicts: Sequence[
         level=comparison.level,
     )
     drawn = figures.differences_figure(comparison, response)
-    caption = "Change with its interval; grey: how far A's rounds differ from themselves 95 times in 100." + _left_out(
-        comparison, response
+    caption = (
+        "Change with its interval. Grey is the noise floor: A's rounds differ from themselves by less in 95 % of cases."
+        + _left_out(comparison, response)
     )
     anchor = f"difference-{i + 1}"
     return PageSection(anchor, response, html, (PageFigure(f"{anchor}-figure", drawn, caption),) if drawn else ())
@@ -49,7 +50,7 @@ def _response_section(comparison: Comparison, response: str, verdicts: Sequence[
 def _left_out(comparison: Comparison, response: str) -> str:
     total = sum(d.response == response for d in comparison.differences)
     shown = len(figures.drawn_differences(comparison, response))
-    return f" {shown} of {total} scenarios drawn: those that changed most." if shown < total else ""
+    return f" The figure shows {shown} of {total} scenarios, those that changed most." if shown < total else ""
 
 
 def recommendation_html(recommendation: Recommendation, title: str = "Recommendation") -> str:
@@ -58,8 +59,8 @@ def recommendation_html(recommendation: Recommendation, title: str = "Recommenda
 
 
 def recommendation_sections(recommendation: Recommendation) -> tuple[PageSection, ...]:
-    """Return the section that says what to choose, and one with the trade-off under every given condition."""
-    caption = "How often each configuration comes first when blocks are drawn again. What is clear is decided by tests."
+    """Return the section on the choice, and one with the trade-off under each condition."""
+    caption = "Share of redrawn blocks in which each configuration comes first. Tests decide what is clear."
     wins = PageFigure(
         "recommendation-wins", figures.wins_figure(recommendation.choices, recommendation.conditions), caption
     )
@@ -67,12 +68,12 @@ def recommendation_sections(recommendation: Recommendation) -> tuple[PageSection
     words = section_html("recommendation_section.html.j2", recommendation=recommendation, flips=flips)
     first = PageSection("recommendation", f"To {recommendation.objectives[0].words}", words, (wins,))
     drawn = tuple(_trade_offs(recommendation))
-    title = f"Trade-offs: each point is a configuration, the line joins the Pareto front{_leading(recommendation)}"
+    title = f"Trade-offs: each point is a configuration; the line joins the Pareto front{_leading(recommendation)}"
     return (first, PageSection("trade-offs", title, Markup(), drawn)) if drawn else (first,)
 
 
 def _leading(recommendation: Recommendation) -> str:
-    return ", the choice is ringed" if any(choice.chosen for choice in recommendation.choices) else ""
+    return "; the choice has a ring" if any(choice.chosen for choice in recommendation.choices) else ""
 
 
 def _trade_offs(recommendation: Recommendation) -> Iterator[PageFigure]:

@@ -16,7 +16,7 @@ from patternbench.analyze.units import titled, unit_of
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 
 _VERDICTS = {"higher": COLOURS[1], "lower": COLOURS[2], "undecided": "#8a8f98"}
-#: At most this many scenarios are drawn: those that changed most.
+#: Scenarios to draw at most: those that changed most.
 SHOWN = 30
 
 
@@ -119,7 +119,7 @@ def _point(choice: Choice, i: int, x: str, y: str, conditions: tuple[str, ...]) 
 
 
 def wins_figure(choices: tuple[Choice, ...], conditions: tuple[str, ...]) -> Spec:
-    """Draw in which share of redrawn blocks each configuration comes first, a bar per given condition."""
+    """Draw the share of redrawn blocks in which each configuration comes first, a bar per condition."""
     rows = [
         {
             "given": label(choice.conditions),

@@ -13,25 +13,25 @@ from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 
 
 def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test") -> str:
-    """Return a self-contained page on load tests, by what tells them apart (nothing where there is one)."""
+    """Return a self-contained page on load tests, by the levels that distinguish them (none for a single one)."""
     sections = (load_test_section(one, name, number) for number, (name, one) in enumerate(tests.items()))
     return page_html(title, tuple(sections))
 
 
 def load_test_section(load_test: LoadTest, name: str = "", number: int = 0) -> PageSection:
-    """Return the section: words, the table of levels, then the pictures; ``number`` tells it from others of a page."""
+    """Return the section: words, the table of levels, then figures. ``number`` makes its names unique on a page."""
     tail = f"-{number}" if number else ""
     html = section_html("load_test_section.html.j2", sentences=in_words(load_test), load_test=load_test)
     widest = max(load_test.smoothed, key=lambda s: s.window)
     figures = (
         PageFigure(
-            f"load-line{tail}", _line(load_test), "Mean response time over load; dashed: the knee, where there is one."
+            f"load-line{tail}", _line(load_test), "Mean response time over load. Dashed: the knee, if there is one."
         ),
         PageFigure(f"load-status{tail}", _statuses(load_test), "Share of status codes at each load."),
         PageFigure(
             f"load-smooth{tail}",
             _smoothed(load_test),
-            f"Smoothed response time, each load from its own start. {widest.note}",
+            f"Smoothed response time of each load, from its own start. {widest.note}",
         ),
     )
     title = f"Response time under load: {name}" if name else "Response time under load"

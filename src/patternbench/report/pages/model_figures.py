@@ -1,4 +1,4 @@
-"""Figures of models: what a model says, whether its assumptions hold, and which rows to look at.
+"""Figures of models: effects, assumptions, and rows that stand out.
 
 Every function returns a Vega-Lite spec as a dictionary. Points are drawn for at most `SHOWN` rows; captions
 say so.
@@ -18,7 +18,7 @@ from patternbench.analyze.models.fit import ModelResult, shown_rows
 from patternbench.analyze.models.words import preferred
 from patternbench.analyze.units import titled
 
-#: After Okabe and Ito, the blue a little lighter: told apart with any colour vision, on light and dark.
+#: After Okabe and Ito, with a lighter blue: distinguishable with any colour vision, on light and dark.
 COLOURS = ["#2B83CB", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999"]
 SHOWN = 1200
 _WIDTH, _HEIGHT = 300, 220
@@ -106,7 +106,7 @@ def _qq(points: QuantilePoints, x: str, y: str) -> Spec:
 
 
 def _against_line(table: pd.DataFrame, x: str, y: str, of: str = "") -> Spec:
-    """Draw y over x (both `of` what) with the line on which they agree."""
+    """Draw y over x, both of the response `of`, with the line on which they are equal."""
     ends = [float(table.min().min()), float(table[x].max())]
     axes = {
         "x": alt.X(f"{x}:Q", title=f"{x} {of}".strip(), scale=alt.Scale(zero=False)),
@@ -132,7 +132,7 @@ def residuals_over_fitted(result: ModelResult, seed: int = 1) -> Spec:
 
 
 def _names(base: alt.Chart, table: pd.DataFrame) -> list[alt.Chart]:
-    """Label the rows that stand out; no layer when there are none, since an empty one has no scale."""
+    """Label the rows that stand out. Without such rows there is no layer, because an empty layer has no scale."""
     if not table["named"].any():
         return []
     text = base.transform_filter("datum.named").mark_text(dx=9, align="left", fontSize=10, color="#D55E00")
@@ -179,9 +179,9 @@ def observed_over_fitted(result: ModelResult, seed: int = 1) -> Spec:
 
 
 def interaction_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None:
-    """Draw the mean response over one factor, a line per level of another; None when none suit.
+    """Draw the mean response over one factor, a line per level of another; None if no factors suit.
 
-    `over` names the two factors; without it the first that suit are drawn.
+    `over` names the two factors. Without it the first suitable ones are drawn.
     """
     factors = [str(n) for n in result.fit.design.frame.columns if _suits(result, str(n)) and (not over or n in over)]
     if len(factors) < 2:  # noqa: PLR2004 - an interaction has two factors
@@ -229,9 +229,9 @@ def _interaction(means: pd.DataFrame, x: str, colour: str, title: str, result: M
 
 
 def surface_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None:
-    """Draw the fitted response over two numeric factors, the others at their means.
+    """Draw the fitted response over two numeric factors, with the others at their means.
 
-    `over` names the two; without it those are drawn that move the response most.
+    `over` names the two factors. Without it those with the largest effects are drawn.
     """
     design = result.fit.design
     weight = {
@@ -276,10 +276,10 @@ def _surface(result: ModelResult, places: Mapping[str, int]) -> pd.DataFrame:
 
 
 def models_figure(models: Sequence[ModelResult], over: Sequence[str]) -> Spec | None:
-    """Draw what several models of one response expect over the first factor of `over`, a panel per level of the second.
+    """Draw several models' predictions over the first factor of `over`, a panel per level of the second.
 
-    A model that does not hold a factor is drawn as it is: flat over the first, alike in all panels of the second.
-    None when no model holds the first as a number.
+    A model without the first factor is a flat line; one without the second is the same in all panels. None if no model
+    has the first as a number.
     """
     x, panel = over[0], over[1] if len(over) > 1 else None
     axis = next((model.fit.design.ranges[x] for model in models if x in model.fit.design.ranges), None)

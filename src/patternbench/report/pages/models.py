@@ -1,4 +1,4 @@
-"""Sections of a report on models: words first, then the table, then the pictures; and a page of them."""
+"""Sections of a report on models, each with words, tables and figures; and a page of them."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from patternbench.report.pages import model_figures as figures
 
 
 def models_html(analysis: Analysis, title: str = "Models", over: Sequence[str] = ()) -> str:
-    """Return a self-contained page on an analysis; it opens offline and prints.
+    """Return a self-contained page on an analysis, which opens offline and can be printed.
 
-    `over` names the two factors over which interactions and surfaces are drawn; without it the strongest are.
+    `over` names the two factors of interaction and surface figures. Without it the strongest are drawn.
     """
     return page_html(title, [*side_by_side(analysis, over), *model_sections(analysis, over)])
 
 
 def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[PageSection]:
-    """Return a section per response that several models have in common: what each expects `over` two factors."""
+    """Return a section per response that several models share: the predictions of each over the factors `over`."""
     sections = []
     for nth, response in enumerate(dict.fromkeys(model.fit.response for model in analysis.models), start=1):
         models = [model for model in analysis.models if model.fit.response == response]
         drawn = figures.models_figure(models, over) if over and len(models) > 1 else None
         if drawn is not None:
-            caption = f"What each model expects of {response}, its other factors at their means and reference levels."
-            anchor = f"side-by-side-{nth}"
+            caption = (
+                f"Each model's prediction of {response}, with its other factors at their means and reference levels."
+            )
+            anchor, title = f"side-by-side-{nth}", f"{response}: the models next to each other"
             listed = [f"Model {i}: {model.fit.design.parsed.text}" for i, model in enumerate(models, start=1)]
             html = section_html("side_by_side.html.j2", listed=listed)
-            sections.append(
-                PageSection(anchor, f"{response}, model beside model", html, (PageFigure(anchor, drawn, caption),))
-            )
+            sections.append(PageSection(anchor, title, html, (PageFigure(anchor, drawn, caption),)))
     return sections
 
 
@@ -68,19 +68,21 @@ def _right(result: ModelResult) -> str:
 
 
 def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> tuple[PageFigure, ...]:
-    """Return the pictures of one model that its data allow; `over` names two factors to draw it over."""
+    """Return the figures of one model that its data allow. `over` names two factors to draw it over."""
     n = result.fit.summary.n
-    drawn = f" {figures.SHOWN:,} of {n:,} rows drawn at random, and all that stand out." if n > figures.SHOWN else ""
+    drawn = (
+        f" Drawn are {figures.SHOWN:,} of {n:,} rows at random, and all that stand out." if n > figures.SHOWN else ""
+    )
     drawings: list[tuple[str, Mapping[str, object] | None, str]] = [
         (
             "effects",
             figures.effects_figure(result),
-            "Effect of each factor over its measured range, others equal.",
+            "Effect of each factor over its measured range, with the other factors unchanged.",
         ),
         (
             "interaction",
             figures.interaction_figure(result, over),
-            "Measured means with 95 % intervals; lines that are not parallel interact.",
+            "Measured means with 95 % intervals. Lines that aren't parallel show an interaction.",
         ),
         (
             "surface",
@@ -90,16 +92,20 @@ def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) ->
         (
             "observed",
             figures.observed_over_fitted(result),
-            f"Measured against fitted: a good model follows the line.{drawn}",
+            f"Measured against fitted values. The points of a good model follow the line.{drawn}",
         ),
         (
             "fitted",
             figures.residuals_over_fitted(result),
-            f"No shape should be left here; a funnel is unequal spread.{drawn}",
+            f"The points of a good model have no shape here. A funnel means unequal spread.{drawn}",
         ),
-        ("histogram", figures.residual_histogram(result), "Residuals: a bell when they are normal."),
-        ("qq", figures.normal_qq(result), "Normal quantiles: on the line when the residuals are normal."),
-        ("influence", figures.influence_figure(result), f"High and right: rows that pull the model.{drawn}"),
+        ("histogram", figures.residual_histogram(result), "Residuals. Normal residuals have the shape of a bell."),
+        ("qq", figures.normal_qq(result), "Normal quantiles. Normal residuals are on the line."),
+        (
+            "influence",
+            figures.influence_figure(result),
+            f"Rows at the top and on the right influence the model most.{drawn}",
+        ),
     ]
     return tuple(
         PageFigure(f"{anchor}-{name}", dict(one), caption) for name, one, caption in drawings if one is not None
@@ -111,6 +117,6 @@ def multivariate_section(result: MultivariateResult, anchor: str) -> PageSection
     html = section_html("multivariate_section.html.j2", result=result)
     drawn: tuple[PageFigure, ...] = ()
     if result.quantiles is not None:
-        caption = f"Chi-square quantiles: on the line when the residuals are jointly normal. {result.quantiles.rule}"
+        caption = f"Chi-square quantiles. Jointly normal residuals are on the line. {result.quantiles.rule}"
         drawn = (PageFigure(f"{anchor}-qq", figures.chi_square_qq(result.quantiles), caption),)
     return PageSection(anchor, f"{', '.join(result.design.responses)} together", html, drawn)

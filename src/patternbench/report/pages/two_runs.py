@@ -1,4 +1,4 @@
-"""What is compared when two runs are: which they are, and in what besides chance they differ."""
+"""The two runs of a comparison: which they are, and how their studies and manifests differ."""
 
 from __future__ import annotations
 
@@ -12,20 +12,24 @@ from patternbench.records.stored import RunPlan
 from patternbench.report.labels import level_text
 
 NOTED = ("patternbench", "engine", "envoy", "git_commit", "seed", "objective_s", "machine")
-"""What a manifest tells that may explain a difference."""
+"""Fields of a manifest that may explain a difference."""
 ALWAYS = "machine load_at_start"
-"""What no two runs have in common."""
+"""A field that differs between any two runs."""
 SHOWN = 8
 
 
 def about(a: Path, b: Path) -> list[str]:
-    """Name the two, and say what differs between their scenarios and their manifests; a table is only named."""
+    """Name the two, and list what differs between their scenarios and their manifests. A table is only named."""
     names = [f"A is {a}, B is {b}."]
     if not all((folder / "plan.json").is_file() and (folder / "manifest.json").is_file() for folder in (a, b)):
         return names
     differences = [*_settings(a, b), *_circumstances(a, b)]
     more = f"; and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
-    said = f"They differ in {'; '.join(differences[:SHOWN])}{more}." if differences else "Their studies ask the same."
+    said = (
+        f"They differ in {'; '.join(differences[:SHOWN])}{more}."
+        if differences
+        else "Their settings and machines are the same."
+    )
     return [*names, said]
 
 

@@ -256,8 +256,8 @@ def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
         return Headline(_CHOICE, lead, (), "better")
     if (every["better"] > 0).any():
         lead = (
-            f"No free gain: each configuration that beats {comparisons.reference} in one response or condition is worse "
-            f"in another, or fails more than {number(comparisons.failure_limit)}\u00a0% of calls."
+            f"No free gain: each configuration that beats {comparisons.reference} in one response or condition is "
+            f"worse in another, or fails more than {number(comparisons.failure_limit)}\u00a0% of calls."
         )
         return Headline(_CHOICE, lead, ("Choose by the response that matters most to you.",), "unclear")
     return Headline(

@@ -83,7 +83,7 @@ def _notes(seen: Sequence[SeenRound]) -> Iterator[str]:
 
 
 def _left_out(count: int) -> list[str]:
-    more = f"The pictures show the first {MOST_SCENARIOS} of {count} scenarios; the table has all of them."
+    more = f"The figures show the first {MOST_SCENARIOS} of {count} scenarios. The table has all of them."
     return [more] if count > MOST_SCENARIOS else []
 
 
