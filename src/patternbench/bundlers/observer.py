@@ -1,4 +1,4 @@
-"""The observer of bundlers: it asks each for its counts before the load and after it."""
+"""The observer of bundlers: it reads each one's counts before and after the load."""
 
 from __future__ import annotations
 

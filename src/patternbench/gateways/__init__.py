@@ -1,1 +1,1 @@
-"""The observer of gateways: what each Envoy answered itself, retried and left out in a round."""
+"""The observer of gateways: requests that each Envoy answered itself or retried, and hosts that it left out."""

@@ -1,4 +1,4 @@
-"""The observer of gateways: it asks each Envoy for its statistics before the load and after it."""
+"""The observer of gateways: it reads each Envoy's statistics before and after the load."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ PREFIX = "gateway_"
 MEANINGS: Mapping[str, tuple[str, Better, str]] = {
     "requests": ("Requests to gateways", Better.NEITHER, "requests that came to gateways"),
     "limited": ("Limited by gateways", Better.NEITHER, "requests that gateways' own limits answered with 429"),
-    "overflows": ("Turned away by breakers", Better.NEITHER, "attempts that gateways' circuit breakers turned away"),
-    "shed": ("Shed by gateways", Better.NEITHER, "requests that gateways' adaptive concurrency turned away"),
-    "timeouts": ("Given up by gateways", Better.LOWER, "attempts and answers that gateways gave up after their time"),
+    "overflows": ("Rejected by breakers", Better.NEITHER, "attempts that gateways' circuit breakers rejected"),
+    "shed": ("Shed by gateways", Better.NEITHER, "requests that gateways' adaptive concurrency rejected"),
+    "timeouts": ("Timeouts of gateways", Better.LOWER, "attempts and answers that gateways ended by a timeout"),
     "connect_failures": ("Failed connections of gateways", Better.LOWER, "connections to hosts that failed"),
-    "retries": ("Retries of gateways", Better.NEITHER, "attempts that gateways made again"),
+    "retries": ("Retries of gateways", Better.NEITHER, "further attempts that gateways made"),
     "ejections": ("Hosts left out", Better.NEITHER, "how often gateways left a host out"),
 }
 RESPONSES = tuple(
-    Response(f"{PREFIX}{name}", title, "count", better, f"{meaning}, in all of the round, warm-up included")
+    Response(f"{PREFIX}{name}", title, "count", better, f"{meaning}, per round with its warm-up")
     for name, (title, better, meaning) in MEANINGS.items()
 )
 
 
 class SeenGateways(RootModel[dict[str, GatewayCounts]]):
-    """What each gateway of a round counted in it, by the component's name."""
+    """The counts of each gateway in a round, by the component's name."""
 
 
 class GatewayObserver(CountingObserver[GatewayCounts]):
@@ -50,7 +50,7 @@ class GatewayObserver(CountingObserver[GatewayCounts]):
     tables = MappingProxyType({"gateways": lambda seen: table(cast(SeenGateways, seen))})
 
     def counts(self, url: str, endpoints: Mapping[str, str], http: httpx.Client) -> GatewayCounts:
-        """What a gateway has counted so far, by its statistics; hosts go by the components' names."""
+        """A gateway's counts so far, from its statistics. Hosts have the names of components."""
         hosts = {name: address for name, address in endpoints.items() if name != "system" and "." not in name}
         return counts(url, hosts, http)
 

@@ -1,4 +1,4 @@
-"""The statistics of an Envoy as gateway: asked over its admin interface, and what they say of a round."""
+"""The statistics of an Envoy as a gateway: read over its admin interface, and counted per round."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class GatewayCounts(Counted):
-    """What a gateway counted: requests that came, and what it did of its own with them or with attempts.
+    """The counts of a gateway: requests that arrived, and what it did with them or with its attempts.
 
-    ``hosts`` has the attempts that each host got, by the component's name, or its address.
+    ``hosts`` has the attempts that each host got, by the component's name or its address.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,7 +47,7 @@ class GatewayCounts(Counted):
     hosts: dict[str, int] = Field(default_factory=dict)
 
     def since(self, before: Self) -> Self:
-        """What was counted since then; a gateway that was started in between began at 0."""
+        """The counts since then. A gateway that was started in between began at 0."""
         anew = self.requests < before.requests
         own = {name: getattr(self, name) - (0 if anew else getattr(before, name)) for name in COUNTERS}
         hosts = {name: count - (0 if anew else before.hosts.get(name, 0)) for name, count in self.hosts.items()}
@@ -86,9 +86,9 @@ class _ClustersAnswer(BaseModel):
 
 
 def counts(admin: str, urls: Mapping[str, str], http: httpx.Client) -> GatewayCounts:
-    """What the gateway with this admin interface has counted so far; ``urls`` are those of components by name.
+    """The counts so far of the gateway with this admin interface. ``urls`` are those of components, by name.
 
-    Raises httpx.HTTPError when it does not answer, ValueError when that is not what Envoy answers.
+    Raises httpx.HTTPError if it doesn't answer, and ValueError if the answer isn't Envoy's.
     """
     wanted = {"filter": f"^({'|'.join(COUNTERS.values())})$", "format": "json"}
     statistics = _parsed(_StatsAnswer, http.get(f"{admin}/stats", params=wanted))
@@ -102,7 +102,7 @@ def _parsed(kind: type[Answer], answer: httpx.Response) -> Answer:
     try:
         return kind.model_validate_json(answer.raise_for_status().content)
     except ValidationError as error:
-        raise ValueError(f"{answer.url.path} is not answered as by Envoy: {error.errors()[0]['msg']}") from None
+        raise ValueError(f"the answer to {answer.url.path} isn't Envoy's: {error.errors()[0]['msg']}") from None
 
 
 def _sum(statistics: _StatsAnswer, pattern: str) -> int:
@@ -110,7 +110,7 @@ def _sum(statistics: _StatsAnswer, pattern: str) -> int:
 
 
 def _hosts(clusters: _ClustersAnswer) -> dict[str, int]:
-    """How many attempts each address got; one may be in several clusters."""
+    """How many attempts each address got. An address may be in several clusters."""
     totals: dict[str, int] = {}
     for host in (host for cluster in clusters.cluster_statuses for host in cluster.host_statuses):
         socket = host.address.socket_address

@@ -1,1 +1,1 @@
-"""Rate limiting: what load balancers decided in a round, how exact that was, what it cost, and what others would do."""
+"""Rate limiting: decisions of load balancers, their accuracy and cost, and simulated decisions of other limiters."""

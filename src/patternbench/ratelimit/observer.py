@@ -1,4 +1,4 @@
-"""The observer of rate limiting: it reads what load balancers logged, judges it, and simulates what others would do."""
+"""The observer of rate limiting: it reads and judges logged decisions, and simulates those of other limiters."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import AIM, RESPONSES, of_decisions
 
 MOST_WITHOUT_STORE = 0.01
-"""Share of a round's decisions from which on it was not the store that limited."""
+"""From this share of decisions without the store on, the round's limits weren't those of the store."""
 
 
 class RateLimits(Observer[Decisions]):
-    """Watches every balancer that logs its decisions: the log is the component's, so nothing is started or asked."""
+    """Watches every balancer that logs its decisions. The component writes the log, so nothing is started."""
 
     name = "rate-limits"
     responses = RESPONSES
@@ -30,20 +30,20 @@ class RateLimits(Observer[Decisions]):
     tables = MappingProxyType({"decisions": attrgetter("table")})
 
     def read(self, kept: Kept) -> Decisions | None:
-        """The decisions of a round, when a balancer kept any."""
+        """The decisions of a round, if a balancer logged any."""
         return decisions.read(kept)
 
     def doubts(self, seen: Decisions) -> list[Doubt]:
-        """Whether it was the store that limited."""
+        """Whether the store decided, and not a balancer without it."""
         return store_doubts(len(seen.table), seen.without_store)
 
     def measured(self, seen: Decisions, settings: Settings) -> dict[str, float]:
-        """How exact the limit was."""
+        """How accurate the limit was."""
         return of_decisions(seen, settings)
 
     def derive(self, run: Path) -> None:
         """Decide the requests of each round again in simulated time, and map what other limiters would do."""
-        # Loaded when it is needed: the simulator starts processes, and the pictures need a drawing library.
+        # Imported late: the simulator starts processes, and figures need a drawing library.
         importlib.import_module("patternbench.ratelimit.simulate.rerun").refresh(run)
 
     def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
@@ -54,11 +54,11 @@ class RateLimits(Observer[Decisions]):
 
 
 def store_doubts(made: int, without_store: int) -> list[Doubt]:
-    """The doubts about a rate limit, from how many decisions were made, and made while the store did not answer."""
+    """The warnings about a rate limit, from the numbers of decisions with and without an answer of the store."""
     if not without_store:
         return []
     text = f"{without_store:,} of {made:,} decisions were made without the store, which failed or was too slow"
-    remedy = "see the log of the store and raise `store_timeout`"
+    remedy = "see the store's log, and raise `store_timeout`"
     return [Doubt("store_missing", text, remedy, without_store > MOST_WITHOUT_STORE * made)]
 
 

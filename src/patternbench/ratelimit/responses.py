@@ -1,4 +1,4 @@
-"""The responses of rate limiting: what the decisions of a round come to. Pure."""
+"""The responses of rate limiting, computed from the decisions of a round. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from patternbench.ratelimit.records.decisions import Decisions
 
 ALL = 100.0
 ENOUGH = 1.0
-"""Percent of requests outside the band of tolerance up to which a limiter counts as accurate enough."""
+"""A limiter is accurate enough if at most this percentage of requests is outside the band of tolerance."""
 BEYOND_BAND, WITHOUT_STORE = "throttling_deviation_beyond_20ms", "decided_without_store"
 FROM_SUMMARY = {
     "throttling_deviation": "deviation",
@@ -21,7 +21,7 @@ FROM_SUMMARY = {
     "wrongly_rejected": "wrongly_rejected",
     "throttling_peak": "peak",
 }
-"""What each response is called in the judge's summary."""
+"""The name of each response in the judge's summary."""
 _L = Better.LOWER
 RESPONSES = (
     Response(
@@ -29,23 +29,23 @@ RESPONSES = (
         "Throttling deviation",
         "percent",
         _L,
-        "requests that an exact sliding log would have answered otherwise, by the balancers' own clocks",
+        "requests that an exact sliding log would have decided differently, by the balancers' own clocks",
     ),
     Response(
         "throttling_deviation_by_client",
         "Throttling deviation, mean over clients",
         "percent",
         _L,
-        "the same for each client, and then the mean",
+        "the same per client, then the mean over clients",
     ),
     Response(
         BEYOND_BAND,
         "Throttling deviation beyond 20 ms",
         "percent",
         _L,
-        "requests that every log whose window is within 20 ms of the limit's would have answered otherwise",
+        "requests that every log with a window within 20 ms of the limit's would have decided differently",
     ),
-    Response("wrongly_allowed", "Wrongly allowed requests", "percent", _L, "requests let through beyond the limit"),
+    Response("wrongly_allowed", "Wrongly allowed requests", "percent", _L, "requests allowed beyond the limit"),
     Response("wrongly_rejected", "Wrongly rejected requests", "percent", _L, "requests rejected within the limit"),
     Response(
         "throttling_peak",
@@ -54,21 +54,21 @@ RESPONSES = (
         _L,
         "the most that any client was allowed in a window, as a multiple of the limit",
     ),
-    Response(WITHOUT_STORE, "Decided without the store", "percent", _L, "decisions while the store did not answer"),
+    Response(WITHOUT_STORE, "Decided without the store", "percent", _L, "decisions while the store didn't answer"),
 )
 
 
-REJECTED = "Calls that fail here are, above all, those that a limiter is there to reject."
+REJECTED = "Most calls that fail here are those that the limiter should reject."
 AIM = Aim(
     ("minimise AverageSuccessTime",),
     (f"{BEYOND_BAND} <= {ENOUGH:g}%", f"{WITHOUT_STORE} <= {ENOUGH:g}%"),
     REJECTED,
 )
-"""What a rate limiter is chosen by where a study does not say: the least latency among those that are accurate."""
+"""The aim of a study that declares none: the lowest latency among limiters that are accurate enough."""
 
 
 def rule_of(limit: EnforcedLimit) -> LimitRule:
-    """The rule that a limit stands for, over all balancers, with the judge's usual band of tolerance."""
+    """The rule of a limit over all balancers, with the judge's usual band of tolerance."""
     return LimitRule(limit.window.us, limit.limit, min(DEFAULT_TOLERANCE_US, limit.window.us - 1))
 
 

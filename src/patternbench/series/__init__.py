@@ -1,1 +1,1 @@
-"""Series of a monitoring system: what Prometheus says of a round, kept with it."""
+"""Series of a monitoring system: values from Prometheus, kept with each round."""

@@ -1,4 +1,4 @@
-"""Asks a Prometheus, or what else speaks its HTTP API, for the values of queries."""
+"""Sends queries to a Prometheus, or to another server with its HTTP API."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 MOST_BYTES = 64_000_000
-"""How large an answer may be; a query that gives more is meant to be aggregated."""
+"""Largest answer; a query with a larger one should aggregate."""
 MOST_POINTS = 10_000
-"""How many points one question asks for: Prometheus refuses more than 11,000 of each series."""
+"""Points per request: Prometheus refuses more than 11,000 per series."""
 ANSWER_S = 30.0
 SERVER_ERROR = 500
 
 
 class ApiError(Exception):
-    """A query was not answered: what Prometheus says against it, or why it said nothing."""
+    """A query failed: with Prometheus's error, or why there was no answer."""
 
 
 class AnsweredSeries(BaseModel):
@@ -62,13 +62,13 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class PrometheusApi:
-    """A Prometheus at a URL; ``headers`` go with each query."""
+    """A Prometheus at a URL. ``headers`` are sent with each query."""
 
     def __init__(self, url: str, headers: Mapping[str, str], http: httpx.Client) -> None:
         self.url, self._headers, self._http = url.rstrip("/"), dict(headers), http
 
     def check(self, query: str) -> None:
-        """Raise ApiError when a query cannot be answered, whatever its answer is now."""
+        """Raise ApiError if a query can't be answered; its current answer doesn't matter."""
         self._asked("query", {"query": query}, TypeAdapter(_AnyAnswer))
 
     def at(self, query: str, moment: float) -> list[InstantValue]:
@@ -93,10 +93,10 @@ class PrometheusApi:
         try:
             return answer.validate_json(body)
         except ValidationError:
-            raise ApiError(f"{self.url} does not answer as Prometheus does: {_shown(body)}") from None
+            raise ApiError(f"{self.url} doesn't answer like Prometheus: {_shown(body)}") from None
 
     def _body(self, url: str, fields: Mapping[str, str]) -> bytes:
-        """The body of a good answer, up to a size."""
+        """The body of a successful answer, up to a size."""
         try:
             with self._http.stream("POST", url, data=dict(fields), headers=self._headers) as reply:
                 body = b"".join(_limited(reply, url))
@@ -108,7 +108,7 @@ class PrometheusApi:
 
 
 def client(at_loopback: bool) -> httpx.Client:
-    """A client for queries; on loopback no proxy of the environment stands between."""
+    """A client for queries; on loopback it ignores the environment's proxy."""
     return httpx.Client(timeout=ANSWER_S, trust_env=not at_loopback)
 
 
@@ -122,7 +122,7 @@ def _limited(reply: httpx.Response, url: str) -> Iterator[bytes]:
 
 
 def _refusal(body: bytes) -> str:
-    """What Prometheus says against a query; nothing where it is not Prometheus that says something."""
+    """Prometheus's error for a query; nothing if the answer isn't Prometheus's."""
     try:
         return _RefusedQuery.model_validate_json(body).error
     except ValidationError:

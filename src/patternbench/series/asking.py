@@ -1,4 +1,4 @@
-"""Asks for the series of a round when its load is over."""
+"""Queries the series of a round after its load."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from patternbench.series.records.kept import Asked, AskedSeries, ScrapedTarget, 
 from patternbench.study.watching import Series
 
 MOST_LABEL_SETS = 100
-"""How many label sets of a series are kept: labels such as a user's id make as many as there are users."""
+"""Label sets to keep per series: a label such as a user's id would make one per user."""
 SETTLES_WITHIN_S = 2.5
-"""How long the last scrape of a round is waited for. One that takes longer is not part of the round."""
+"""How long to wait for the last scrape of a round. A later scrape isn't part of the round."""
 GLANCE_S = 0.1
 LAST_SCRAPE = "min(timestamp(up))"
 Labels = Mapping[str, str]
@@ -26,7 +26,7 @@ Values = dict[str, list[tuple[float, float]]]
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks one Prometheus. ``shared``: it also watches what is not part of the system. ``clock`` is Unix time."""
+    """Queries one Prometheus. ``shared``: it also watches targets outside the system. ``clock`` is Unix time."""
 
     prometheus: PrometheusApi
     shared: bool
@@ -34,7 +34,7 @@ class Asker:
     pause: Callable[[float], None] = time.sleep
 
     def check(self, asked: Mapping[str, Series]) -> None:
-        """Raise ObservationError naming every query that cannot be answered."""
+        """Raise ObservationError naming every query that can't be answered."""
         told = [f"series `{name}`: {why}" for name, why in problems(self.prometheus, asked).items()]
         if told:
             raise ObservationError("; ".join(told))
@@ -46,7 +46,7 @@ class Asker:
             values = {name: self._values(series, load) for name, series in asked.items()}
             targets = list(self._targets(values, load))
         except ApiError as error:
-            raise ObservationError(f"the series cannot be had: {error}") from None
+            raise ObservationError(f"Prometheus gave no series: {error}") from None
         kept = {name: dict(list(lines.items())[:MOST_LABEL_SETS]) for name, lines in values.items()}
         told = Asked(
             prometheus=self.prometheus.url,
@@ -58,7 +58,7 @@ class Asker:
         return SeenSeries(told, _table(kept, load.began))
 
     def _await_last_scrape(self, ended: float) -> None:
-        """Return once every target has been scraped after the round's end: what was scraped in it is there then."""
+        """Return once every target was scraped after the round's end: then all scrapes within the round are there."""
         deadline = self.clock() + SETTLES_WITHIN_S
         while self.clock() < deadline:
             last = self.prometheus.at(LAST_SCRAPE, self.clock())
@@ -73,7 +73,7 @@ class Asker:
         return values
 
     def _targets(self, values: Mapping[str, Values], load: LoadTimes) -> Iterator[ScrapedTarget]:
-        """How often each target was scraped in the round; of a shared Prometheus those that the series name."""
+        """How often each target was scraped in the round; of a shared Prometheus only the targets of the series."""
         window = f"{max(1, round((load.ended - load.began) * 1000))}ms"
         scrapes = _by_target(self.prometheus.at(f"count_over_time(up[{window}])", load.ended))
         good = _by_target(self.prometheus.at(f"sum_over_time(up[{window}])", load.ended))
@@ -85,13 +85,13 @@ class Asker:
 
 
 def problems(prometheus: PrometheusApi, asked: Mapping[str, Series]) -> dict[str, str]:
-    """Why queries cannot be answered, by the name of the series."""
+    """Why queries can't be answered, by the name of the series."""
     refused = {name: why_not(prometheus, series.query) for name, series in asked.items()}
     return {name: why for name, why in refused.items() if why}
 
 
 def why_not(prometheus: PrometheusApi, query: str) -> str:
-    """Why a query cannot be answered; nothing where it can."""
+    """Why a query can't be answered; nothing if it can."""
     try:
         prometheus.check(query)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""Why the series of a round may mislead."""
+"""Warnings about the series of a round."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from patternbench.observe.doubt import Doubt
 from patternbench.series.records.kept import SeenSeries
 
 FEWEST_SCRAPES = 3
-"""How often each target must have been scraped: fewer values say little of what was between them."""
+"""Scrapes per target at least; with fewer, too much happens between them."""
 
 
 def doubts_of(seen: SeenSeries) -> Iterator[Doubt]:
-    """The doubts about the series of a round."""
+    """The warnings about the series of a round."""
     yield from _empty(seen)
     yield from _left_out(seen)
     yield from _down(seen)
@@ -26,29 +26,29 @@ def _empty(seen: SeenSeries) -> Iterator[Doubt]:
     measured = samples[(samples["second"] >= seen.asked.measured_from_s) & np.isfinite(samples["value"])]
     empty = [name for name in seen.asked.series if name not in set(measured["series"])]
     if empty:
-        remedy = "ask Prometheus the query by hand: does it know the metric, and are labels and windows right?"
-        yield Doubt("series_empty", f"Prometheus gave no value of {_quoted(empty)} in the measured part", remedy)
+        remedy = "try the query in Prometheus: check its metric, labels and windows"
+        yield Doubt("series_empty", f"Prometheus gave no value for {_quoted(empty)} in the measured part", remedy)
 
 
 def _left_out(seen: SeenSeries) -> Iterator[Doubt]:
     for name, asked in seen.asked.series.items():
         if asked.left_out:
-            text = f"`{name}` has {asked.label_sets:,} label sets, of which {asked.left_out:,} are not kept"
+            text = f"`{name}` has {asked.label_sets:,} label sets, of which {asked.left_out:,} weren't kept"
             yield Doubt("series_left_out", text, "aggregate in the query: sum by (...), max by (...), topk(10, ...)")
 
 
 def _down(seen: SeenSeries) -> Iterator[Doubt]:
     down = [f"{target.job} {target.instance}".strip() for target in seen.asked.targets if target.failed]
     if down:
-        text = f"Prometheus could not scrape {_quoted(dict.fromkeys(down))} at some time in the round"
-        yield Doubt("scrape_down", text, "see why in its log, or in the log of what is scraped: its series have gaps")
+        text = f"Prometheus couldn't scrape {_quoted(dict.fromkeys(down))} throughout the round"
+        yield Doubt("scrape_down", text, "its series have gaps; see its log, or the log of the scraped component")
 
 
 def _few_scrapes(seen: SeenSeries) -> Iterator[Doubt]:
     fewest = min((target.scrapes for target in seen.asked.targets), default=FEWEST_SCRAPES)
     if fewest < FEWEST_SCRAPES:
         text = f"a target was scraped {fewest} time{'' if fewest == 1 else 's'} in the round"
-        yield Doubt("few_scrapes", text, "make rounds longer, or have Prometheus scrape more often")
+        yield Doubt("few_scrapes", text, "make rounds longer, or let Prometheus scrape more often")
 
 
 def _quoted(names: Iterable[str]) -> str:

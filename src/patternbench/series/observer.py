@@ -1,4 +1,4 @@
-"""The observer of series: it asks Prometheus for the values of a study's queries over the time of each round."""
+"""The observer of series: it gets the values of a study's queries over each round from Prometheus."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ WORDS = {"mean": "Mean", "max": "Greatest value", "last": "Last value"}
 
 
 class SeriesObserver(Observer[SeenSeries]):
-    """Asks when the load is over, once the last scrape of the round is there."""
+    """Queries Prometheus after the load, once the last scrape of the round is there."""
 
     name = "series"
     tables = MappingProxyType({"series": attrgetter("samples")})
 
     def problems(self, watch: Watch) -> list[Problem]:
-        """What a Prometheus that already runs says against the queries."""
+        """The errors of a running Prometheus for the queries."""
         if not watch.series or not isinstance(watch.prometheus, PrometheusAt):
             return []
         try:
@@ -54,7 +54,7 @@ class SeriesObserver(Observer[SeenSeries]):
 
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
-        """Have every query checked before the load, and ask when it is over."""
+        """Check every query before the load, and get its values after the load."""
         asked = watched.watch.series
         if not asked:
             yield
@@ -66,15 +66,15 @@ class SeriesObserver(Observer[SeenSeries]):
             files.write(watched.folder, asker.series(asked, watched.load))
 
     def read(self, kept: Kept) -> SeenSeries | None:
-        """The series of a round, when a study asked for any."""
+        """The series of a round, if the study asks for any."""
         return files.read(kept.folder)
 
     def doubts(self, seen: SeenSeries) -> list[Doubt]:
-        """Whether there are values, of all that was asked for, and from targets that were there."""
+        """Warnings about missing values, label sets that weren't kept, and targets that weren't scraped."""
         return list(doubts_of(seen))
 
     def measured(self, seen: SeenSeries, settings: Settings) -> Mapping[str, float]:
-        """The summaries of each series of one label set; of several it is not one number."""
+        """The summaries of each series with one label set. Several label sets have no single number."""
         nothing = {response_name(name, summary): math.nan for name in seen.asked.series for summary in SUMMARIES}
         table = only_ones(summaries(seen.samples, seen.asked.measured_from_s))
         values = {
@@ -86,30 +86,30 @@ class SeriesObserver(Observer[SeenSeries]):
 
     def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
         """The section on series."""
-        # Loaded when it is needed: the pictures need a drawing library.
+        # Imported late: figures need a drawing library.
         section = importlib.import_module("patternbench.series.report.series_section")
         made: Sequence[Section] = section.sections(run, rounds)
         return made
 
 
 def _refused(at: PrometheusAt, asked: Mapping[str, Series]) -> list[Problem]:
-    """What a Prometheus says against queries; where it does not answer at all, that alone."""
+    """The errors of a Prometheus for queries; if it doesn't answer at all, only that."""
     with api.client(at_loopback=False) as http:
         prometheus = _api(at, http)
         silent = asking.why_not(prometheus, ANSWERED_BY_ALL)
         if silent:
-            return [Problem(silent, "prometheus", value=at.url, hint="start it first, or mend `prometheus`")]
+            return [Problem(silent, "prometheus", value=at.url, hint="start it first, or correct `prometheus`")]
         refused = asking.problems(prometheus, asked)
     return [Problem(why, f"series.{name}", value=asked[name].query) for name, why in refused.items()]
 
 
 def _api(at: PrometheusAt, http: httpx.Client) -> PrometheusApi:
-    """A Prometheus that already runs; raises InputError where the environment lacks what its headers take from it."""
+    """A running Prometheus. Raises InputError if the environment lacks a variable of its headers."""
     return PrometheusApi(at.url, {name: resolved(text) for name, text in at.headers.items()}, http)
 
 
 def _asker(watched: Watched, http: httpx.Client) -> Asker:
-    """Who asks; raises ObservationError where the system has no such component."""
+    """The asker of a round's series. Raises ObservationError if the system has no such component."""
     where = watched.watch.prometheus
     if isinstance(where, PrometheusAt):
         try:
@@ -117,7 +117,7 @@ def _asker(watched: Watched, http: httpx.Client) -> Asker:
         except InputError as error:
             raise ObservationError(str(error)) from None
     if where not in watched.endpoints:
-        raise ObservationError(f"the system has no component `{where}` that could answer for the series")
+        raise ObservationError(f"the system has no component `{where}` to query for the series")
     return Asker(PrometheusApi(watched.endpoints[where], {}, http), shared=False)
 
 

@@ -157,7 +157,7 @@ def test_the_distance_to_the_store_is_in_the_latency(finished: Path) -> None:
     costs = rows(finished, LATENCY)
     far = costs[(costs["algorithm"] == "sliding window log") & (costs["distance"] == "10ms")]
     assert far["latency, ms"].item() >= 20 + 2
-    way = rows(finished, CONTRASTS).set_index("choice").loc["10ms of way instead of 0ms, over redis"]
+    way = rows(finished, CONTRASTS).set_index("choice").loc["redis: 10ms away instead of 0ms"]
     assert way["added, ms"] > 15
 
 

@@ -99,7 +99,7 @@ def test_comparisons_models_and_exports_take_the_summaries(run: Path, folder: Pa
 
 def test_the_report_shows_the_series_and_recommends_by_them(run: Path) -> None:
     page = (run / "report.html").read_text()
-    assert "What the series came to" in page
+    assert "Summary of the series" in page
     assert "Chosen to minimise series.cpu.mean" in page
 
 

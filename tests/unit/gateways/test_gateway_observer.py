@@ -61,7 +61,7 @@ def test_counters_of_all_clusters_add_up_and_hosts_have_their_components_names()
 
 def test_an_answer_that_is_not_envoys_is_an_error_that_names_the_path() -> None:
     odd = httpx.MockTransport(lambda _: httpx.Response(200, text="hello"))
-    with pytest.raises(ValueError, match="/stats is not answered as by Envoy"):
+    with pytest.raises(ValueError, match="the answer to /stats isn't Envoy's"):
         asked(odd)
 
 

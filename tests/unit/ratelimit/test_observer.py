@@ -106,7 +106,7 @@ def test_what_a_limiter_is_chosen_by_is_told_with_its_units_and_with_what_failin
     report = RunReport("x", "", {}, factors, (), rows)
     (section,) = with_sections(report, asked).sections
     assert "throttling deviation beyond 20 ms at most 1 %" in section.choice[1]
-    assert section.choice[1].endswith("above all, those that a limiter is there to reject.")
+    assert section.choice[1].endswith("Most calls that fail here are those that the limiter should reject.")
     table = section.tables[0].frame
     assert table["throttling_deviation_beyond_20ms"].tolist() == ["0.5 %"]
 

@@ -51,15 +51,15 @@ def test_who_is_accurate_enough_is_counted_and_named_where_they_are_few() -> Non
 
 def test_accuracy_that_holds_only_for_even_clients_is_said_to_be_so() -> None:
     rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("gcra", 10, 5.0)]
-    assert "For 1 of them that holds for clients as even as these" in told(rows, 14.5)
-    assert "(simulated), at most 14.5 %, of fixed window over redis at 0ms." in told(rows, 14.5)
-    assert "in bursts" not in told(rows, 0.5)
-    assert "in bursts" not in told(rows)
+    assert "For 1 of them this holds only for even arrivals." in told(rows, 14.5)
+    assert "(simulated): up to 14.5 %, with fixed window over redis at 0ms." in told(rows, 14.5)
+    assert "bursts" not in told(rows, 0.5)
+    assert "bursts" not in told(rows)
 
 
 def test_where_nothing_is_accurate_enough_the_nearest_is_named() -> None:
     words = told([row("no limiter", 10, 0), row("gcra", 10.4, 5.0), row("fixed window", 10, 4.0)])
-    assert "none is accurate enough; the nearest is fixed window over redis at 4.00 %" in words
+    assert "none is accurate enough. The closest is fixed window over redis with 4.00 %" in words
 
 
 def test_where_no_store_answered_that_is_said() -> None:
@@ -69,7 +69,9 @@ def test_where_no_store_answered_that_is_said() -> None:
 def test_what_has_no_valid_round_is_named() -> None:
     words = told([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("fixed window", 10.5, 0.5)])
     assert "1 of 1 configurations is accurate enough: fixed window over redis." in words
-    assert "Without a valid round yet, and so neither in the tables nor chosen from: gcra over redis at 0ms." in words
+    assert (
+        "Without a valid round yet, and therefore in no table and no recommendation: gcra over redis at 0ms." in words
+    )
 
 
 def test_a_configuration_with_one_valid_round_is_not_said_to_have_none() -> None:
@@ -79,7 +81,7 @@ def test_a_configuration_with_one_valid_round_is_not_said_to_have_none() -> None
 
 def test_an_overhead_over_rounds_that_are_not_valid_is_not_known() -> None:
     words = told([row("no limiter", 10, 0, valid=False), row("gcra", 10.4, 0.0)])
-    assert "No round without a limiter is valid yet, so what the limiters add is not known." in words
+    assert "No round without a limiter is valid yet, so the latency that the limiters add is unknown." in words
 
 
 def judged_to(percent: float) -> JudgeSummary:
@@ -108,7 +110,7 @@ def test_no_table_and_no_figure_holds_a_round_that_is_not_valid(tmp_path: Path) 
     assert len(found.tables) > 4
     assert found.figures
     assert not [text for text in shown if "777.7" in text or "66.6" in text or "fixed window" in text]
-    assert any("nor chosen from: fixed window over redis at 0ms." in text for text in found.words)
+    assert any("in no table and no recommendation: fixed window over redis at 0ms." in text for text in found.words)
 
 
 def test_a_run_of_which_no_limited_round_is_valid_has_a_section_that_says_so(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_a_simulation_of_rounds_whose_store_never_answered_is_no_comparison() ->
     rows = pd.DataFrame([row("gcra", 10, 2.0, missing=50.0)])
     answer = judged_to(2.0)
     found = simulation.part(Simulated({"0": answer}, [], 10, 0.1), rows)
-    assert found.words[0] == "No valid round whose store answered could be held against its simulation."
+    assert found.words[0] == "No valid round with an answering store could be compared with its simulation."
     assert not found.tables
     assert not found.figures
 
@@ -173,7 +175,7 @@ def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise(tmp_p
     answer = judged_to(0.0)
     with_it = whole_section(tmp_path / "with", Simulated({"0": answer}, [], 10, 0.1), rows)
     without = whole_section(tmp_path / "without", Simulated(missing="luajit is not on PATH: install it"), rows)
-    why = "Nothing could be simulated beside these rounds (luajit is not on PATH: install it)."
+    why = "These rounds couldn't be simulated (luajit is not on PATH: install it)."
     assert without.words[-1] == why
     own = {table.title for table in without.tables}
     assert own < {table.title for table in with_it.tables}
@@ -185,8 +187,8 @@ def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counte
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0), row("gcra", 10, 2.0, round=1, store="crdt")])
     answer = judged_to(2.0)
     found = simulation.part(Simulated({"0": answer, "1": judged_to(5.0)}, [], 10, 0.1), rows)
-    assert "1 of 2 configurations deviate by what was measured, give or take 0.1 %" in found.words[0]
-    assert found.words[1].startswith("1 over copies is apart, the most gcra over crdt at 0ms: measured 2.00 %")
+    assert "1 of 2 configurations deviate as measured, within 0.1 % of requests" in found.words[0]
+    assert found.words[1].startswith("1 over copies differs, most of all gcra over crdt at 0ms: measured 2.00 %")
 
 
 def a_map() -> LimitMap:

@@ -134,11 +134,11 @@ def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
         ),
         (
             choice(0, 9, "nothing", []),
-            "nothing keeps failed calls at most 1 %; measured nearest: retry with 4.4 %",
+            "nothing keeps failed calls at most 1 %; closest: retry with 4.4 %",
         ),
         (
             choice(0, 9, "nothing", [], sure=False),
-            "nothing kept failed calls at most 1 %; measured nearest: retry with 4.4 %",
+            "nothing kept failed calls at most 1 %; closest: retry with 4.4 %",
         ),
     ],
 )

@@ -211,7 +211,7 @@ def test_a_round_with_two_warnings_is_one_round_of_those_that_carry_one(small: R
     told = [[{"message": "busy"}, {"message": "late"}]] + [None] * (len(small.rounds) - 1)
     doubtful = replace(small, rounds=small.rounds.assign(warnings=told))
     assert doubted(doubtful) == 1
-    assert f"1 of {len(told)} rounds carries a warning, most often: busy." in render(doubtful)
+    assert f"1 of {len(told)} rounds has a warning, most often: busy." in render(doubtful)
 
 
 def test_equal_warnings_are_counted_once(whole: RunReport) -> None:

@@ -95,7 +95,7 @@ def test_a_study_of_a_jar_that_is_not_built_is_planned_and_only_its_run_is_refus
 def test_the_commands_of_a_study_are_listed_and_can_be_refused(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(COMMANDS)
     listed = CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False).output
-    assert "starts a command of its author as client mine: ./mine [/x]" in " ".join(listed.split())
+    assert "starts its author's command as client mine: ./mine [/x]" in " ".join(listed.split())
     with pytest.raises(InputError, match=r"clients\.mine\.command: starts a command"):
         CliRunner().invoke(plan, [str(tmp_path / "study.yaml"), "--no-commands"], catch_exceptions=False)
     inspection.refuse_commands(study(EXAMPLE))

@@ -136,9 +136,9 @@ def test_headers_go_with_every_query() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (httpx.Response(200, text="<html>a login page</html>"), "does not answer as Prometheus does: <html>a login"),
+        (httpx.Response(200, text="<html>a login page</html>"), "doesn't answer like Prometheus: <html>a login"),
         (httpx.Response(502, text="bad gateway"), "answers 502: bad gateway"),
-        (httpx.Response(200, json={"status": "success", "data": {"result": [{"metric": 1}]}}), "does not answer as"),
+        (httpx.Response(200, json={"status": "success", "data": {"result": [{"metric": 1}]}}), "doesn't answer like"),
     ],
 )
 def test_what_is_no_prometheus_is_told_as_such(answer: httpx.Response, said: str) -> None:

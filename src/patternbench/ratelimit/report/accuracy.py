@@ -1,6 +1,6 @@
-"""What the section on rate limiting says in words: its scale, who is accurate enough, and for whom that holds.
+"""The words of the section on rate limiting: its scale, which limiters are accurate enough, and for which arrivals.
 
-Which configuration to choose is the general recommendation's to say (``ratelimit/observer.py`` has the aim).
+The general recommendation says which configuration to choose (``ratelimit/observer.py`` has the aim).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from patternbench.ratelimit.report.tables import BALANCERS, BY, ERROR, HIDDEN, N
 from patternbench.ratelimit.responses import ENOUGH
 
 InBursts = Callable[[pd.Series], float | None]
-"""What share of a configuration's decisions would deviate if its clients came in bursts; None when unknown."""
+"""The share of a configuration's decisions that would deviate if its clients sent bursts; None if unknown."""
 NAMED = 3
-"""How many configurations are named where many are alike."""
+"""How many of several similar configurations are named."""
 NOTHING_VALID = "No round with a limiter is valid, so there is nothing to judge. See Warnings and failures."
 
 
 def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
-    """How exact the limiters are, from every judged round."""
+    """How accurate the limiters are, from every judged round."""
     limited = judged[judged["limited"] & judged["valid"]]
     if limited.empty:
         return [NOTHING_VALID, *not_valid(judged)]
@@ -32,16 +32,16 @@ def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
 
 
 def not_valid(judged: pd.DataFrame) -> list[str]:
-    """Which configurations have no round that counts, and so are in no table."""
+    """Which configurations have no round that counts, and are in no table."""
     lacking = judged[judged["limited"] & ~judged.groupby(BY)["valid"].transform("any")]
     names = lacking[BY].drop_duplicates()
     shown = "; ".join(
         f"{named(r)} at {r['distance']}{_more(judged, r['limit'], r['also'])}" for _, r in names.iterrows()
     )
-    told = [f"Without a valid round yet, and so neither in the tables nor chosen from: {shown}."] if shown else []
+    told = [f"Without a valid round yet, and therefore in no table and no recommendation: {shown}."] if shown else []
     unlimited = judged.loc[~judged["limited"], "valid"]
     if len(unlimited) and not unlimited.any():
-        told.append("No round without a limiter is valid yet, so what the limiters add is not known.")
+        told.append("No round without a limiter is valid yet, so the latency that the limiters add is unknown.")
     return told
 
 
@@ -57,9 +57,9 @@ def _scale(limited: pd.DataFrame) -> str:
     several = [f"{share:.2f} % (limit {limit})" for limit, share in worst.items()]
     shares = ", ".join(several) if len(several) > 1 else f"{worst.iloc[0]:.2f} %"
     return (
-        f"The scale: with no limiter {shares} of these requests would have been answered otherwise than by an "
-        f"exact sliding log, which has 0. A limiter counts as accurate enough when at most {ENOUGH:g} % of its "
-        "decisions, in the median of its rounds, disagree with every judge whose window is within 20 ms of the limit's."
+        f"The scale: without a limiter {shares} of these requests would have been decided differently than by an "
+        f"exact sliding log, which has 0 %. A limiter is accurate enough if at most {ENOUGH:g} % of its decisions "
+        "(median over rounds) differ from those of every exact log with a window within 20 ms of the limit's."
     )
 
 
@@ -69,27 +69,27 @@ def _where(limited: pd.DataFrame, keys: tuple[Hashable, ...]) -> str:
 
 
 def _more(rows: pd.DataFrame, limit: str, also: str) -> str:
-    """Limit and what else varies, where several of them are in these rows."""
+    """The limit and what else varies, if these rows have several."""
     texts = (("limit", limit), ("also", also))
     return "".join(f", {text}" for name, text in texts if rows[name].nunique() > 1 and text != NONE)
 
 
 def _accurate(where: str, part: pd.DataFrame) -> str:
-    """How many configurations of one place are accurate enough, and which ones, or which comes nearest."""
+    """Which configurations at one distance are accurate enough, or which one is closest to it."""
     errors = _errors(part)
     if errors.empty:
         return f"{where}, no store answered."
     good = errors[errors[ERROR] <= ENOUGH]
     if good.empty:
         nearest = errors.sort_values(ERROR).iloc[0]
-        return f"{where}, none is accurate enough; the nearest is {named(nearest)} at {nearest[ERROR]:.2f} %."
+        return f"{where}, none is accurate enough. The closest is {named(nearest)} with {nearest[ERROR]:.2f} %."
     few = f": {_listed(good)}" if len(good) <= NAMED else ""
     verb = "is" if len(good) == 1 else "are"
     return f"{where}, {len(good)} of {len(errors)} configurations {verb} accurate enough{few}."
 
 
 def _errors(part: pd.DataFrame) -> pd.DataFrame:
-    """The median error of each configuration whose store answered."""
+    """The median error of each configuration with a store that answered."""
     return judge.typical(part[part["missing"] <= ENOUGH], BY, [ERROR])
 
 
@@ -98,7 +98,7 @@ def _listed(rows: pd.DataFrame) -> str:
 
 
 def _in_bursts(limited: pd.DataFrame, in_bursts: InBursts) -> Iterator[str]:
-    """Which configurations are accurate enough for clients as even as these, and not for the same in bursts."""
+    """Which configurations are accurate enough for these even arrivals, but not for bursts of the same clients."""
     errors = _errors(limited)
     good = errors[errors[ERROR] <= ENOUGH]
     shares = pd.Series([in_bursts(row) for _, row in good.iterrows()], good.index, dtype=float)
@@ -107,7 +107,6 @@ def _in_bursts(limited: pd.DataFrame, in_bursts: InBursts) -> Iterator[str]:
         return
     first = worse.iloc[0]
     yield (
-        f"For {len(worse)} of them that holds for clients as even as these: were the same clients to come in bursts, "
-        f"more of their decisions would deviate (simulated), at most {first['bursts']:.1f} %, of {named(first)} "
-        f"at {first['distance']}."
+        f"For {len(worse)} of them this holds only for even arrivals. If the same clients sent bursts, more decisions "
+        f"would deviate (simulated): up to {first['bursts']:.1f} %, with {named(first)} at {first['distance']}."
     )

@@ -1,4 +1,4 @@
-"""The figures of the report's section on rate limiting that the paper has: its Figures 4 to 7."""
+"""The figures of the report's section on rate limiting, after the paper's Figures 4 to 7."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from patternbench.ratelimit.analyze.throttling import NO_LIMITER
 from patternbench.ratelimit.report.tables import BALANCERS, COST, DEVIATION, NONE, PER_REQUEST
 
 TITLES = {COST: "latency (ms)", DEVIATION: "deviation (% of requests)"}
-CAPTION = "Medians of the rounds with their intervals; one panel for each distance to the store (one way)."
+CAPTION = "Medians over rounds with their intervals, one panel per distance to the store (one way)."
 
 
 def of_paper(rows: pd.DataFrame) -> list[Figure]:
-    """Figures 4 to 7: latency and deviation by algorithm and store, and of leases beside asking at every request."""
+    """Figures 4 to 7: latency and deviation by algorithm and store, and with leases against per request."""
     limited = rows[rows["limited"]]
     by_store = limited[limited["synchronisation"] == PER_REQUEST]
     leased = limited[limited["store"].isin(limited.loc[limited["synchronisation"] != PER_REQUEST, "store"])]
@@ -25,9 +25,9 @@ def of_paper(rows: pd.DataFrame) -> list[Figure]:
     drawn = [
         ("Latency by algorithm and store (Figure 4)", [*ends, by_store], COST, "store"),
         ("Throttling deviation by algorithm and store (Figure 5)", [_scale(by_store), by_store], DEVIATION, "store"),
-        ("Latency of leases beside per request (Figure 6)", [*ends, leased], COST, "synchronisation"),
+        ("Latency of leases against per request (Figure 6)", [*ends, leased], COST, "synchronisation"),
         (
-            "Throttling deviation of leases beside per request (Figure 7)",
+            "Throttling deviation of leases against per request (Figure 7)",
             [_scale(leased), leased],
             DEVIATION,
             "synchronisation",
@@ -41,13 +41,13 @@ def of_paper(rows: pd.DataFrame) -> list[Figure]:
 
 
 def _scale(limited: pd.DataFrame) -> pd.DataFrame:
-    """The upper end of the scale as rows to be drawn: the same arrivals, all let through."""
+    """The upper end of the scale as rows to draw: the same arrivals, all allowed."""
     values = limited[["distance", "limit", "also"]].assign(algorithm=NO_LIMITER, store=NONE, synchronisation=NONE)
     return values.assign(**{DEVIATION: limited[f"{BALANCERS}.{NO_LIMITER}.deviation"]})
 
 
 def _panels(rows: pd.DataFrame) -> pd.Series:
-    """What a panel is called: the distance, and whatever else varies."""
+    """The title of a panel: the distance, and what else varies."""
     names = rows["distance"] + " to the store"
     for column in ("limit", "also"):
         if rows[column].nunique() > 1:
@@ -68,22 +68,22 @@ def _bars(rows: pd.DataFrame, response: str, color: str) -> Spec:
     whiskers = base.mark_rule().encode(y="low:Q", y2="high:Q")
     chart = alt.layer(bars, whiskers, data=alt.NamedData(name="points")).properties(width=320, height=220)
     panels = chart.facet(column=alt.Column("panel:N", title=None, sort=list(points["panel"].unique())))
-    # Far from the store a latency is mostly the way: one scale for all would hide what differs near it.
+    # Far from the store the distance dominates the latency: one scale for all would hide differences near it.
     return with_data(panels.resolve_scale(y="independent") if response == COST else panels, points)
 
 
 def tips(*words: str) -> list[alt.Tooltip]:
-    """What to show of words when a mark is pointed at."""
+    """The words of a tooltip."""
     return [alt.Tooltip(f"{word}:N") for word in words]
 
 
 def numbers(*names: str) -> list[alt.Tooltip]:
-    """What to show of numbers when a mark is pointed at."""
+    """The numbers of a tooltip."""
     return [alt.Tooltip(f"{name}:Q", format=".2f") for name in names]
 
 
 def with_data(chart: alt.TopLevelMixin, points: pd.DataFrame) -> Spec:
-    """A chart's specification with its points, without what the page gives itself."""
+    """A chart's specification with its points, without what the page sets itself."""
     spec: dict[str, object] = chart.to_dict()
     kept = {key: value for key, value in spec.items() if key not in ("$schema", "config", "datasets")}
     own = spec.get("datasets")

@@ -1,4 +1,4 @@
-"""The accuracy map for a terminal: a table for each kind of arrivals, between the ends of the judge's scale."""
+"""The accuracy map for a terminal: a table per kind of arrivals, between the ends of the judge's scale."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def tables(limit_map: Map, rows: list[MapScenario]) -> Iterator[Table]:
 
 
 def notes(limit_map: Map, rows: list[MapScenario]) -> Iterator[str]:
-    """What the columns mean, what was left out, and what the simulation took."""
+    """The meaning of the columns, what was left out, and the cost of the simulation."""
     yield (
-        f"Percent of requests decided other than by an exact log; tolerant: also with a window {limit_map.tolerance} "
-        "shorter and longer.\n+ wrongly allowed, - wrongly rejected; peak: most admitted in any window / limit."
+        "Columns: percent of requests decided differently than by an exact log; tolerant: also than by a log with a "
+        f"window {limit_map.tolerance} shorter or longer.\n"
+        "+ wrongly allowed, - wrongly rejected; peak: most units admitted in any window / limit."
     )
     yield from (f"Left out: {note}." for note in left_out(limit_map))
     requests = sum(row.measured.requests for row in rows)

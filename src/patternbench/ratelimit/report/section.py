@@ -1,4 +1,4 @@
-"""The report's section on rate limiting: cost and exactness of each configuration.
+"""The report's section on rate limiting: cost and accuracy of each configuration.
 
 Its tables and figures follow Tables IV and V and Figures 4 to 7 of Kalyanasundaram et al. (2025); the ends of the
 scale, no limiter and an exact log, stand in every table. This file puts it together from one row a round and limit.
@@ -35,7 +35,7 @@ from patternbench.study.units import Duration
 MILLI = 1000.0
 ANCHOR, TITLE = "rate-limiting", "Rate limiting"
 NAMED = ("algorithm", "store", "synchronisation", "store_delay", "limit", "window", "client", "strategy")
-"""Factors that have a column of their own; all others that vary are told together."""
+"""Factors with a column of their own; all others that vary share one."""
 
 
 class FinishedRound(NamedTuple):
@@ -50,14 +50,14 @@ class FinishedRound(NamedTuple):
 
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section on rate limiting when load balancers kept their decisions; nothing otherwise."""
+    """The section on rate limiting, if load balancers logged their decisions; else nothing."""
     run = RunFolder(path)
     judged = judged_rounds(run, rounds)
     return [section(run, judged, judged.attrs["limits"])] if len(judged) else []
 
 
 def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
-    """Judge every finished round: one row a round and limit, empty when no balancer kept its decisions.
+    """Judge every finished round: one row per round and limit; empty if no balancer logged its decisions.
 
     Columns: `round`, `block`, `valid`, `limited`, the names in `tables.BY`, `AverageSuccessTime` (ms),
     `throughput`, `missing` (percent decided without the store), SIDE.END.MEASURE for the judge's words of each side
@@ -91,7 +91,7 @@ def _finished(rounds: pd.DataFrame) -> list[FinishedRound]:
 def _judged(
     decisions: Decisions | None, limit: EnforcedLimit | None, rules: Sequence[LimitRule]
 ) -> list[tuple[Decisions | None, LimitRule]]:
-    """By which rules a round is judged: its own; a round without a limiter by all there are in the run."""
+    """The rules to judge a round by: its own. A round without a limiter is judged by all rules of the run."""
     return [(decisions, rule_of(limit))] if limit else [(None, rule) for rule in rules]
 
 
@@ -100,7 +100,7 @@ def _limit(settings: Settings, decisions: Decisions | None) -> EnforcedLimit | N
 
 
 def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, rule: LimitRule) -> dict[str, object]:
-    """One row a round and limit: its cost, and the judge's words from both sides; `seen` are the clients' attempts."""
+    """One row per round and limit: its cost, and its deviations from both sides. `seen` are the clients' attempts."""
     sides = {CLIENTS: judge.of_attempts(seen)}
     if decisions:
         sides[BALANCERS] = decisions.table
@@ -118,7 +118,7 @@ def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, ru
 
 
 def _names(settings: Settings, limit: EnforcedLimit | None, rule: LimitRule) -> dict[str, str]:
-    """What a configuration is called, from the limit that was enforced."""
+    """The name of a configuration, from its enforced limit."""
     named = f"{rule.limit} in {Duration(rule.window_us)}"
     if limit is None:
         return {"algorithm": NO_LIMITER, "store": NONE, "synchronisation": NONE, "distance": NONE, "limit": named}
@@ -132,7 +132,7 @@ def _names(settings: Settings, limit: EnforcedLimit | None, rule: LimitRule) -> 
 
 
 def _also(scenarios: Sequence[PlannedScenario]) -> dict[str, str]:
-    """What else varies between the scenarios, in words, for each; `-` when nothing does."""
+    """What else varies between the scenarios, in words; `-` if nothing does."""
     levels = {scenario.id: {n: v for n, v in scenario.levels.items() if n not in NAMED} for scenario in scenarios}
     varied = [n for n in dict.fromkeys(n for one in levels.values() for n in one) if _several(levels.values(), n)]
     texts = {
@@ -147,7 +147,7 @@ def _several(levels: Iterable[Mapping[str, object]], name: str) -> bool:
 
 
 def section(run: RunFolder, judged: pd.DataFrame, limits: list[EnforcedLimit]) -> Section:
-    """The section from every judged round: what is valid is shown, and configurations without it are named."""
+    """The section from every judged round. It shows valid rounds, and names configurations without any."""
     rows = judged[judged["valid"]]
     configured = Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits))
     if not rows["limited"].any():
@@ -168,11 +168,11 @@ def _measured(rows: pd.DataFrame) -> list[Table]:
     costs = tables.costs_shown(tables.costs(rows), rows)
     return [
         Table("Latency that the limiter adds, over admitted requests (Table V)", costs),
-        Table("What store, lease and distance cost, between rounds that are otherwise alike", tables.contrasts(rows)),
+        Table("Cost of store, lease and distance, between rounds that are otherwise equal", tables.contrasts(rows)),
         Table(
             "Throttling deviation by the balancers' own clocks: percent of requests, median of the rounds",
             tables.exactness(rows),
         ),
-        Table("The same as the clients saw it", tables.exactness(rows, CLIENTS)),
-        Table("The same for each group of clients: percent of its requests", tables.of_groups(rows)),
+        Table("The same, as clients saw it", tables.exactness(rows, CLIENTS)),
+        Table("The same per group of clients: percent of its requests", tables.of_groups(rows)),
     ]

@@ -1,4 +1,4 @@
-"""The simulated part of the section on rate limiting: beside what was measured, and the accuracy map."""
+"""The simulated part of the section on rate limiting: a comparison with the measured rounds, and the accuracy map."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from patternbench.study.limiter import GOSSIP
 from patternbench.study.units import Duration
 
 MATTERS = 0.1
-"""Percent of requests from which on a difference between measured and simulated deviation is worth a word."""
+"""Measured and simulated deviation are called equal up to this difference, in percent of requests."""
 SIMULATED = "simulated"
 DIGITS = 6
-"""To how many places both judges' percentages are compared: the last ones are their arithmetic's."""
-OF_MAP = "Each cell: percent of requests that deviate by more than a window 20 ms shorter or longer explains."
+"""Places to which percentages of both judges are compared; further ones are rounding errors."""
+OF_MAP = "Each cell: percent of requests that deviate, even from a log with a window 20 ms shorter or longer."
 COMMAND = "patternbench simulate-limits"
 WAYS = {"request": "asks at every request", "lazy": "lazy lease", "eager": "eager lease", "share": "limit / balancers"}
 WHY = {
     "crdt": (
-        "The simulated copies hear of a grant exactly at the end of an interval and book it then; the sidecar sends "
-        "when the machine lets it and books at the moment of granting."
+        "A simulated copy learns of a grant exactly at the end of an interval and books it then. The sidecar sends "
+        "when the machine schedules it, and books at the moment of granting."
     ),
     "lease": (
-        "The store books a batch some tenths of a millisecond before its balancer logs the request that fetched it, "
-        "which decides otherwise where a request comes one window after another; the simulator's store answers at "
-        "once. And a batch is settled when nginx looks for it, every tenth of a second."
+        "The store books a batch some tenths of a millisecond before its balancer logs the request that fetched it. "
+        "That changes decisions on requests exactly one window apart. The simulator's store answers immediately. "
+        "Also, nginx settles batches only every tenth of a second."
     ),
     PER_REQUEST: (
-        "Both decide by the same code on the same times. What is left are decisions without the store, and "
-        "rejections from a balancer's cache: it remembers one from the moment at which the answer arrived, so a way "
-        "from the store makes it last that much too long."
+        "Both use the same code and the same times. The differences are decisions without the store, and rejections "
+        "from a balancer's cache. The cache keeps a rejection from the arrival of the store's answer, so the delay "
+        "from the store makes it last longer by that much."
     ),
 }
 
 
 @dataclass(frozen=True)
 class SimulatedPart:
-    """What the simulation adds to the section."""
+    """The words, tables and figures that the simulation adds to the section."""
 
     words: Sequence[str] = ()
     tables: Sequence[Table] = ()
@@ -58,13 +58,11 @@ class SimulatedPart:
 
 
 def part(simulated: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
-    """What was simulated beside these rounds, or why nothing was."""
+    """The simulation of these rounds, or why there is none."""
     if simulated is None:
-        return SimulatedPart(
-            ["Nothing was simulated beside these rounds; `patternbench report` on this folder does it."]
-        )
+        return SimulatedPart(["These rounds haven't been simulated yet; `patternbench report` on this folder does it."])
     if simulated.missing:
-        return SimulatedPart([f"Nothing could be simulated beside these rounds ({simulated.missing})."])
+        return SimulatedPart([f"These rounds couldn't be simulated ({simulated.missing})."])
     beside = beside_of(simulated, rows)
     tables, figures = _compared(beside, rows)
     for one in simulated.maps:
@@ -74,7 +72,7 @@ def part(simulated: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
 
 
 def _compared(beside: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list[Figure]]:
-    """The pairs of measured and simulated deviation as a table and a picture; nothing without a pair."""
+    """The pairs of measured and simulated deviation as a table and a figure; nothing without a pair."""
     if beside.empty:
         return [], []
     title = "Measured and simulated deviation on the same requests: percent of requests"
@@ -90,7 +88,7 @@ def _named(one: LimitMap) -> str:
 
 
 def in_bursts(simulated: Simulated | None, row: pd.Series) -> float | None:
-    """What percent of a configuration's decisions would deviate beyond the band if its clients came in bursts."""
+    """The percentage of a configuration's decisions that would deviate beyond the band if its clients sent bursts."""
     for one in simulated.maps if simulated else []:
         if _named(one) == row["limit"]:
             return _looked_up(_cells(one), row, one.balancers)
@@ -117,7 +115,7 @@ def _way(row: pd.Series) -> str:
 
 
 def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rounds that were simulated, and whose store answered, with both deviations."""
+    """The simulated rounds with an answering store, with both deviations."""
     answered = rows["limited"] & (rows["missing"] <= ENOUGH)
     rounds = rows[answered & rows["round"].astype(str).isin(simulated.rounds)]
     answers = [simulated.rounds[str(number)] for number in rounds["round"]]
@@ -129,7 +127,7 @@ def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def beside_of(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a configuration: measured and simulated deviation, their difference over the rounds, what matters."""
+    """One row per configuration: both deviations, their difference over the rounds, and whether it matters."""
     groups = _pairs(simulated, rows).groupby(BY, sort=False)
     return pd.DataFrame([_side(dict(zip(BY, key, strict=True)), part) for key, part in groups])
 
@@ -163,7 +161,7 @@ def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _dashed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with a dash where nothing is known."""
+    """The table with a dash for missing values."""
     return table.astype(object).where(table.notna(), NONE)
 
 
@@ -178,12 +176,12 @@ def _end(rows: pd.DataFrame, end: str, limit: str) -> pd.DataFrame:
 
 def _words(beside: pd.DataFrame) -> list[str]:
     if beside.empty:
-        return ["No valid round whose store answered could be held against its simulation."]
+        return ["No valid round with an answering store could be compared with its simulation."]
     apart = beside[beside["matters"]]
     first = (
         f"Simulated on the same requests, with the filter's own code and a store that answers at once, "
-        f"{len(beside) - len(apart)} of {len(beside)} configurations deviate by what was measured, give or take "
-        f"{MATTERS:g} % of requests, in the mean of their rounds; the table has the intervals."
+        f"{len(beside) - len(apart)} of {len(beside)} configurations deviate as measured, within {MATTERS:g} % of "
+        f"requests on average over their rounds. The table has the intervals."
     )
     kinds = pd.Series([_kind(row) for _, row in apart.iterrows()], apart.index, dtype=object)
     return [first, *(_why(kind, apart[kinds == kind]) for kind in kinds.unique())]
@@ -199,7 +197,7 @@ def _why(kind: str, apart: pd.DataFrame) -> str:
     worst = apart.iloc[apart["difference"].abs().to_numpy().argmax()]
     name = f"{named(worst)} at {worst['distance']}"
     what = {"crdt": "over copies", "lease": "with leases", PER_REQUEST: "that ask at every request"}[kind]
-    first = f"{len(apart)} {what} {'is' if len(apart) == 1 else 'are'} apart, the most {name}: "
+    first = f"{len(apart)} {what} {'differs' if len(apart) == 1 else 'differ'}, most of all {name}: "
     return f"{first}measured {worst['measured']:.2f} %, simulated {worst[SIMULATED]:.2f} %. {WHY[kind]}"
 
 
@@ -207,7 +205,7 @@ def _cost(simulated: Simulated) -> str:
     scenarios = len(simulated.rounds) + sum(len(one.scenarios) for one in simulated.maps)
     return (
         f"The simulation took {number(simulated.cpu_s)} s of CPU for {scenarios:,} scenarios and "
-        f"{simulated.requests:,} requests; `{COMMAND}` maps other limits, numbers of balancers and workloads."
+        f"{simulated.requests:,} requests. `{COMMAND}` maps other limits, numbers of balancers and workloads."
     )
 
 
@@ -234,7 +232,7 @@ def _scatter(beside: pd.DataFrame) -> Figure:
     ends = alt.InlineData(values=corners)
     line = alt.Chart(ends).mark_line(strokeDash=[4, 4], opacity=0.5).encode(x=f"{SIMULATED}:Q", y="measured:Q")
     chart = alt.layer(line, marks, data=alt.NamedData(name="points")).properties(width=420, height=420)
-    caption = "Each point is a configuration, on the dashed line where both are equal."
+    caption = "Each point is a configuration. On the dashed line both deviations are equal."
     return Figure("Measured and simulated deviation", with_data(chart, points), caption)
 
 
@@ -266,7 +264,7 @@ def _scales(one: LimitMap) -> dict[str, dict[str, JudgeSummary]]:
 
 
 def _short(one: LimitMap) -> pd.DataFrame:
-    """A row for each algorithm and way: the deviation beyond the band at the corners of the map."""
+    """A row per algorithm and synchronisation: the deviation beyond the band at the corners of the map."""
     cells = _cells(one)
     columns = {
         f"{arrivals}, {balancers} balancers{_late(late)}": part.set_index(["algorithm", "way"])["beyond"]
@@ -285,7 +283,7 @@ def _late(late: int) -> str:
 
 
 def _corners(cells: pd.DataFrame) -> list[tuple[int, int]]:
-    """Two balancers and the most, at once and at the latest."""
+    """Two balancers and the most, without staleness and with the most."""
     several = sorted(int(balancers) for balancers in cells.loc[cells["balancers"] > 1, "balancers"].unique())
     return [(n, int(late)) for n in (several[0], several[-1]) for late in (0, cells["late"].max())]
 

@@ -1,4 +1,4 @@
-"""The tables of the report's section on rate limiting; every one holds the ends of the scale."""
+"""The tables of the report's section on rate limiting, each with the ends of the scale."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from patternbench.report.labels import number
 from patternbench.study.units import Duration
 
 BY = ["algorithm", "store", "synchronisation", "distance", "limit", "also"]
-"""What makes a configuration; `limit` and `also` are shown only where they vary."""
+"""The columns of a configuration. `limit` and `also` are shown only if they vary."""
 HIDDEN = ("limit", "also")
 ALIKE = ("synchronisation", "distance")
-"""Configurations equal in these scatter alike from round to round: as far from the store, asking it as often."""
+"""Configurations equal in these have a similar spread: the same distance to the store, asked equally often."""
 PER_REQUEST, NONE = "per request", "-"
 BALANCERS, CLIENTS = "balancers", "clients"
 GROUP = "group."
@@ -41,14 +41,14 @@ SHOWN = {
 
 
 def slim(table: Table) -> Table:
-    """The table without the columns that say the same in every row of it."""
+    """The table without the columns that are the same in every row."""
     frame = table.frame
     same = [name for name in HIDDEN if name in frame and frame[name].nunique() <= 1]
     return Table(table.title, frame.drop(columns=same))
 
 
 def interval(low: float, high: float, unit: str = "") -> str:
-    """An interval in words; a dash where there is none."""
+    """An interval in words; a dash if there is none."""
     return "–" if np.isnan(low) else f"{number(low)} to {number(high)}{unit}"
 
 
@@ -56,7 +56,7 @@ def interval(low: float, high: float, unit: str = "") -> str:
 
 
 def configured(limits: list[EnforcedLimit]) -> pd.DataFrame:
-    """The parameters of each algorithm, those that are its own."""
+    """The parameters of each algorithm."""
     rows = [
         {
             "algorithm": limit.algorithm,
@@ -74,13 +74,13 @@ def configured(limits: list[EnforcedLimit]) -> pd.DataFrame:
 
 
 def costs(rows: pd.DataFrame) -> pd.DataFrame:
-    """What each configuration adds to the latency, in ms, against the rounds without a limiter of the same block."""
+    """The latency that each configuration adds, in ms, to rounds of the same block without a limiter."""
     parts = [judge.overheads(part, BY, ~part["limited"], COST, ALIKE) for part in _comparable(rows)]
     return pd.concat(parts, ignore_index=True)
 
 
 def _comparable(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Rows with the rounds without a limiter that they are compared with: alike in all else, or all there are."""
+    """Rows with their rounds without a limiter: those that are otherwise equal, or else all."""
     for (limit, also), part in rows[rows["limited"]].groupby(["limit", "also"], sort=False):
         base = rows[~rows["limited"] & (rows["limit"] == limit)]
         own = base[base["also"] == also]
@@ -88,14 +88,14 @@ def _comparable(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def costs_shown(costs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Table V for people: latency, what is added with its interval, throughput."""
+    """Table V for people: latency, added latency with its interval, throughput."""
     throughput = judge.typical(rows, BY, ["throughput"])
     table = costs.merge(throughput, on=BY, how="left")
     table["rounds"] = table["rounds"].astype(str)
     between = [interval(*pair) for pair in table[["low", "high"]].to_numpy(float)]
     table = table.drop(columns=["low", "high"])
     table.insert(list(table.columns).index("percent"), "95 % interval, ms", between)
-    names = {"mean": "latency, ms", "overhead": "added, ms", "percent": "added, %", "throughput": "requests a second"}
+    names = {"mean": "latency, ms", "overhead": "added, ms", "percent": "added, %", "throughput": "requests per second"}
     return table.rename(columns=names)
 
 
@@ -133,7 +133,7 @@ def _wanted(rows: pd.DataFrame, distance: str) -> Iterator[tuple[dict[str, str],
     if distance != nearest:
         for store in stores:
             far = {**base, "store": store}
-            yield far, {**far, "distance": nearest}, f"{distance} of way instead of {nearest}, over {store}"
+            yield far, {**far, "distance": nearest}, f"{store}: {distance} away instead of {nearest}"
 
 
 def _contrast(rows: pd.DataFrame, first: dict[str, str], second: dict[str, str]) -> MeanInterval:
@@ -158,7 +158,7 @@ def _contrast_row(what: str, distance: str, apart: MeanInterval, clear: bool) ->
 
 
 def exactness(rows: pd.DataFrame, side: str = BALANCERS) -> pd.DataFrame:
-    """One row a configuration, for each limit between the ends of its scale, computed on the same arrivals."""
+    """One row per configuration, for each limit between the ends of its scale, computed from the same arrivals."""
     parts = [_of_limit(part, side) for _, part in rows.groupby("limit", sort=False)]
     return pd.concat(parts, ignore_index=True).rename(columns=SHOWN)
 
@@ -178,9 +178,9 @@ def _end(rows: pd.DataFrame, side: str, end: str) -> pd.DataFrame:
 
 
 def of_groups(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a configuration, one column a group, as the clients saw it, between the ends of the scale.
+    """One row per configuration and one column per group, as clients saw it, between the ends of the scale.
 
-    ``no limiter`` is what was measured without one, if it was; an exact log deviates by nothing by definition.
+    ``no limiter`` was measured without one, if there are such rounds. An exact log deviates by 0 by definition.
     """
     groups = [name for name in rows.columns if str(name).startswith(GROUP)]
     table = judge.typical(rows, BY, groups)

@@ -1,1 +1,1 @@
-"""The section of the report on series."""
+"""The report's section on series."""

@@ -1,4 +1,4 @@
-"""The picture of a scenario over time: its attempts, and under them its series on the same axis of time."""
+"""The figure of a scenario over time: its attempts, and below them its series on the same axis of time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ATTEMPTS = {"good": (RATE, "answered well"), "failed": (RATE, "failed"), "p50_ms
 
 @dataclass(frozen=True)
 class Panel:
-    """One measure over time: its title, its lines (``line``, ``second``, ``value``), and what colours they have."""
+    """One measure over time: its title, its lines (``line``, ``second``, ``value``), and their colours."""
 
     title: str
     lines: pd.DataFrame
@@ -34,7 +34,7 @@ def of_attempts(steps: pd.DataFrame) -> list[Panel]:
 
 
 def stacked(panels: Sequence[Panel], bands: Sequence[Band]) -> Spec:
-    """The panels that have lines below each other; ``bands`` say when faults acted."""
+    """The panels that have lines, below each other. ``bands`` say when faults acted."""
     shown = [panel for panel in panels if len(panel.lines.dropna())]
     axis = alt.Scale(domain=[0, max((float(panel.lines["second"].max()) for panel in shown), default=1.0)])
     drawn = [_panel(panel, bands, axis, last=panel is shown[-1]) for panel in shown]

@@ -1,4 +1,4 @@
-"""The report's section on series: what each came to, and the pictures over time."""
+"""The report's section on series: a summary of each, and figures over time."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from patternbench.series.report.figures import Panel, of_attempts, stacked
 from patternbench.study.watching import SUMMARIES, response_name
 
 MOST_SCENARIOS = 6
-"""How many scenarios have a picture."""
+"""Scenarios with a figure at most."""
 WORDS = (
-    "Values of Prometheus in the measured part of each round; medians over rounds with their intervals. "
-    "Mean, greatest and last value of a series of one label set are responses of the round."
+    "Values from Prometheus in the measured part of each round, as medians over rounds with their intervals. The mean, "
+    "greatest and last value of a series with one label set are responses of the round."
 )
-CAPTION = "Medians over rounds: attempts in steps of {width:g} s, series at the steps that were asked for."
-BANDS = " Bands: from when to when a fault acted."
+CAPTION = "Medians over rounds: attempts in steps of {width:g} s, series in the study's steps."
+BANDS = " Bands show when a fault acted."
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class SeenRound:
 
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section when series were kept with some round that counts; nothing otherwise."""
+    """The section, if series were kept with a round that counts; else nothing."""
     run = RunFolder(path)
     seen = list(_seen(run, rounds))
     if not seen:
         return []
     names = {scenario.id: scenario_name(scenario.levels) for scenario in stored.plan(run).scenarios}
     order = [name for name in names if name in {round_.entry.scenario for round_ in seen}]
-    tables = [Table("What the series came to", _table(seen, order, names))]
+    tables = [Table("Summary of the series", _table(seen, order, names))]
     figures = [_figure(run, _of(seen, name), names[name]) for name in order[:MOST_SCENARIOS]]
     return [Section("series", "Series", [WORDS, *_notes(seen), *_left_out(len(order))], tables, figures)]
 
@@ -70,7 +70,7 @@ def _of(seen: Sequence[SeenRound], scenario: str) -> list[SeenRound]:
 
 
 def _notes(seen: Sequence[SeenRound]) -> Iterator[str]:
-    """Which series have no summary of their own, as they have several label sets."""
+    """Which series have no summary, because they have several label sets."""
     several = {
         name: asked.label_sets
         for round_ in seen
@@ -79,7 +79,7 @@ def _notes(seen: Sequence[SeenRound]) -> Iterator[str]:
     }
     for name, count in several.items():
         undefined = ", ".join(f"`{response_name(name, summary)}`" for summary in SUMMARIES)
-        yield f"`{name}` has {count} label sets, so {undefined} are undefined: aggregate in the query to have them."
+        yield f"`{name}` has {count} label sets, so {undefined} are undefined. Aggregate in the query to get them."
 
 
 def _left_out(count: int) -> list[str]:
@@ -103,7 +103,7 @@ def _table(seen: Sequence[SeenRound], order: Sequence[str], names: Mapping[str, 
 
 
 def _empty(table: pd.DataFrame) -> list[str]:
-    """The columns that say nothing in this table."""
+    """The columns that are empty in this table."""
     return [name for name in ("labels", "unit", "better") if not table[name].astype(bool).any()]
 
 
