@@ -71,7 +71,7 @@ def test_configurations_that_cannot_be_told_apart_are_a_tie_and_the_baseline_is_
     choice = recommend(table, wish(("minimise p95",), baseline=("strategy=baseline",))).choices[0]
     assert choice.verdict == "tie"
     assert choice.chosen.scenario.levels["strategy"] == "baseline"
-    assert "cannot tell them apart" in choice.text
+    assert "can't tell them apart" in choice.text
 
 
 def test_where_nothing_can_differ_the_baseline_is_the_choice() -> None:
@@ -80,7 +80,7 @@ def test_where_nothing_can_differ_the_baseline_is_the_choice() -> None:
     choices = recommend(table, wish(("minimise p95",))).choices
     assert [c.verdict for c in choices] == ["tie", "tie"]
     assert {c.chosen.scenario.levels["strategy"] for c in choices} == {"baseline"}
-    assert all("these rounds cannot tell them apart" in choice.text for choice in choices)
+    assert all("these rounds can't tell them apart" in choice.text for choice in choices)
     assert not any("clearly" in choice.text for choice in choices)
 
 
@@ -90,7 +90,7 @@ def test_a_choice_that_may_break_the_limit_is_not_clear() -> None:
     table.loc[retries, "failure_rate"] = 0.3 + 1.3 * (table[retries].groupby("users").cumcount() % 2)
     choice = recommend(table, wish(("minimise p95",), ("failure_rate <= 1%",))).choices[0]
     assert choice.verdict == "unsure"
-    assert choice.text.endswith("which ones keep failure_rate <= 1% cannot be told.")
+    assert choice.text.endswith("it cannot be told which ones keep failure_rate <= 1%.")
 
 
 def test_rounds_are_paired_by_block_so_that_a_noisy_machine_hides_no_winner() -> None:
@@ -173,7 +173,7 @@ def test_of_a_table_that_is_no_run_everything_is_chosen_and_that_is_said() -> No
     found = recommend(run(), Wish(("minimise p95",)))
     assert found.conditions == ()
     (note,) = found.notes
-    assert "Nothing says which of strategy, users are given, so all were chosen" in note.text
+    assert "It isn't known which of strategy, users are conditions, so all were taken as choices." in note.text
     named = recommend(run(), Wish(("minimise p95",), conditions=("users",)))
     assert (named.conditions, named.notes, len(named.choices)) == (("users",), (), 2)
 

@@ -1,1 +1,1 @@
-"""Two sets of rounds against each other, and the gate that decides on their difference."""
+"""Comparisons of two sets of rounds, and the release gate that decides on their difference."""

@@ -12,7 +12,7 @@ FORMAT = "patternbench/comparison/1"
 
 
 def comparison_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> dict[str, object]:
-    """Lay out a comparison, and what a gate says of it, as plain JSON values."""
+    """Lay out a comparison and the gate's verdicts as plain JSON values."""
     return plain(
         {
             "format": FORMAT,
@@ -60,7 +60,7 @@ def _ends(prefix: str, interval: Interval) -> dict[str, float | None]:
 
 
 def verdict_json(verdict: Verdict) -> dict[str, object]:
-    """Lay out what the gate says of one condition."""
+    """Lay out the gate's verdict on one condition."""
     return {
         "condition": verdict.condition.text,
         "outcome": verdict.outcome,

@@ -1,7 +1,7 @@
 """Compares scenarios round by round: two runs, or a run against its own baseline.
 
 The round is the unit: a response has one value per round. The estimate, its interval and its p are those of
-`differences`; a verdict rests on the p that is corrected for how many differences were looked at.
+`differences`. A verdict uses the p that is corrected for the number of differences.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences, the noise floor of the middle scenario per response, and what was not compared."""
+    """All differences, the noise floor of the median scenario per response, and what wasn't compared."""
 
     differences: tuple[Difference, ...]
     noise_floor: Mapping[str, float | None]
@@ -99,8 +99,8 @@ class How:
 def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Comparison:
     """Compare every scenario that both tables hold, B against A.
 
-    Scenarios are matched by the levels of the factors that both have. Columns or scenarios that only one
-    side has are notes; nothing in common raises `DataError`.
+    Scenarios are matched by the levels of the factors that both have. Columns or scenarios of only one side become
+    notes. Raises `DataError` if the sides have nothing in common.
     """
     how = how or How()
     columns, notes = _common_roles(a, b, how)
@@ -138,7 +138,7 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how
 
 
 def is_base(scenario: ScenarioRounds, wanted: Mapping[str, object], factors: FactorTable) -> bool:
-    """Whether a scenario is at the levels that are wanted of a baseline; of a run's own when none are."""
+    """Whether a scenario has the levels of the wanted baseline, or of the run's own if none are named."""
     if not wanted:
         return factors.is_baseline(scenario.levels)
     return all(scenario.levels.get(name) == level for name, level in wanted.items())
@@ -150,7 +150,7 @@ def alike(a: ScenarioRounds, b: ScenarioRounds) -> int:
 
 
 def _no_base(bases: Sequence[ScenarioRounds], baseline: Sequence[str], factors: FactorTable) -> list[DataProblem]:
-    """Why there is nothing to compare with, where that is so."""
+    """The reason if there is no baseline to compare with."""
     if bases:
         return []
     if baseline:
@@ -176,7 +176,7 @@ def _lonely_notes(lonely: Sequence[str]) -> list[Note]:
 def _unpaired_notes(matched: Sequence[tuple[tuple[ScenarioRounds, ScenarioRounds], int]]) -> list[Note]:
     lost = sum(count for _, count in matched)
     text = (
-        f"{lost} values are left out: their block lacks a value of the baseline, or of the scenario compared with it."
+        f"{lost} values are left out, because their block lacks the value of the baseline or of the compared scenario."
     )
     return [Note("unpaired", text)] if lost else []
 
@@ -258,7 +258,7 @@ def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
 
 
 def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, level: float) -> Difference:
-    """Compare one response of two scenarios, B against A; its verdict waits for how many others are looked at."""
+    """Compare one response of two scenarios, B against A. The verdict comes later, from all comparisons together."""
     x, y = a.values[response], b.values[response]
     if not len(x) or not len(y):
         return _absent(b, response, (len(x), len(y)))
@@ -304,7 +304,7 @@ def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: boo
 
 
 def or_none(value: Numbers) -> float | None:
-    """Return a number, or None for what is unknown."""
+    """Return a number, or None if it is unknown."""
     return None if np.isnan(value) else float(value)
 
 
@@ -357,7 +357,7 @@ def matched_by_block(
 ) -> tuple[tuple[ScenarioRounds, ScenarioRounds], int]:
     """Return both scenarios with the values of the blocks that both have, in one order, and how many were left out.
 
-    Both then hold the very same `blocks`, which marks them as paired. Without blocks they come back as they are.
+    Both then hold the same object `blocks`, which marks them as paired. Without blocks they are returned unchanged.
     """
     if not (a.blocks and b.blocks):
         return (a, b), 0
@@ -370,11 +370,11 @@ def matched_by_block(
 
 
 def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
-    """Correct p-values for how many were looked at (Benjamini & Hochberg 1995), and give the verdicts.
+    """Correct p-values for their number (Benjamini & Hochberg 1995), and set the verdicts.
 
-    Of the differences called higher or lower at most 1 - `level` are expected to be none; where none differs at all,
-    a whole table says so in `level` of the cases. A correction that admits no error at all (Holm) finds little among
-    hundreds of differences of few rounds, however large they are.
+    Of the differences called higher or lower, at most a share of 1 - `level` is expected to be wrong. If nothing
+    differs, a whole table is right in `level` of the cases. A correction against any single error (Holm) would find
+    little among hundreds of differences of few rounds, however large they are.
     """
     tested = [i for i, d in enumerate(raw) if d.p is not None]
     differences = list(raw)

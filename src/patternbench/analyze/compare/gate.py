@@ -1,4 +1,4 @@
-"""A release gate: conditions on a comparison that fail only when the intervals support it."""
+"""A release gate: conditions on a comparison, which fail only if the intervals support it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXAMPLE = "Write --fail-if 'p95 > +10%' (relative), 'p95 > +20ms' or 'goodput <
 
 @dataclass(frozen=True)
 class Condition:
-    """What must not happen: `response` changes by more than `change` (in percent when `relative`)."""
+    """A change that must not happen: `response` changes by more than `change` (in percent if `relative`)."""
 
     text: str
     response: str
@@ -29,7 +29,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the gate says of one condition: fail, pass or undecided, and the differences that decide it."""
+    """The verdict on one condition: fail, pass or undecided, with the differences that decide it."""
 
     condition: Condition
     outcome: str
@@ -42,7 +42,7 @@ def parse_condition(text: str) -> Condition:
     """Parse `p95 > +10%`, `p95 > +20ms` or `goodput < -5%`; raises `DataError` with what to type."""
     match = _CONDITION.match(text)
     if match is None:
-        raise DataError(DataProblem(f"'{text}' is not a condition.", "--fail-if", _EXAMPLE))
+        raise DataError(DataProblem(f"'{text}' isn't a condition.", "--fail-if", _EXAMPLE))
     name, comparison, sign, amount, unit = match.groups()
     problem = _unit_problem(name, unit)
     if problem:
@@ -68,9 +68,9 @@ def simultaneous_level(comparison_level: float, pairs: int, conditions: int) -> 
 def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[Verdict, ...]:
     """Judge every condition over all scenarios of `comparison`.
 
-    A condition fails when, somewhere, the whole interval lies beyond the change; passes when everywhere the
-    whole interval lies short of it; else it is undecided, and more rounds would decide. Pass a comparison
-    whose intervals hold together (`simultaneous_level`), or chance alone fails a gate over many scenarios.
+    A condition fails if the whole interval of any scenario is beyond the change. It passes if the whole intervals of
+    all scenarios are short of it. Otherwise it is undecided, and more rounds would decide. The comparison's intervals
+    must hold together (`simultaneous_level`), or chance alone makes a gate over many scenarios fail.
     """
     responses = {d.response for d in comparison.differences}
     wrong = [c for c in conditions if c.response not in responses]
@@ -102,7 +102,7 @@ def _outcome(d: Difference, condition: Condition) -> str:
 
 
 def rounds_to_decide(d: Difference, condition: Condition) -> int | None:
-    """Estimate how many rounds a side would decide: the interval narrows with the root of the rounds."""
+    """Estimate how many rounds per side would decide: an interval narrows with the root of the number of rounds."""
     interval = d.relative_interval if condition.relative else d.interval
     centre = d.relative if condition.relative else d.difference
     if interval.low is None or interval.high is None or centre is None:

@@ -1,4 +1,4 @@
-"""Says in sentences what a comparison found: what changed, by how much at most, and what could not be told."""
+"""A comparison in sentences: what changed, the largest changes, and what remained undecided."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sentences(comparison: Comparison, response: str) -> list[str]:
 
 def _floor_words(of_it: Sequence[Difference], floor: float) -> str:
     size = amount(of_it[0].response, floor, any(d.in_percent for d in of_it), of_it[0].unit)
-    return f"The noise floor is {size}: the middle scenario differs by less from itself 95 times in 100."
+    return f"The noise floor is {size}: the median scenario differs from itself by less in 95 % of cases."
 
 
 def amount(response: str, size: float, in_percent: bool, unit: str = "") -> str:
@@ -31,19 +31,19 @@ def amount(response: str, size: float, in_percent: bool, unit: str = "") -> str:
 
 
 def by_chance(comparison: Comparison) -> list[str]:
-    """Say how many intervals exclude zero although their difference is not shown once many were looked at."""
+    """Say how many intervals exclude zero, although the correction for many comparisons leaves them undecided."""
     doubt = round(1 - comparison.level, 6)
     alone = sum(d.p is not None and d.p <= doubt and d.verdict == "undecided" for d in comparison.differences)
     if not alone:
         return []
     return [
         f"{alone:,} of {len(comparison.differences):,} differences are undecided although their interval excludes "
-        f"zero: of so many, some look real by chance. Verdicts rest on p <= {doubt:g} corrected for that."
+        f"zero: among many comparisons some look real by chance. Verdicts use p <= {doubt:g}, corrected for that."
     ]
 
 
 def ranked(differences: Sequence[Difference]) -> list[Difference]:
-    """Order differences for reading: those that were shown first, the largest change first, a tenth like tenfold."""
+    """Order differences for reading: first the significant ones, then by size. A tenth counts like tenfold."""
     return sorted(differences, key=lambda d: (d.verdict == "undecided", -_size(d)))
 
 
@@ -76,7 +76,7 @@ def detectable(d: Difference) -> str:
 
 
 def change(d: Difference) -> str:
-    """Write a change: in percent, or in the response's unit where that would speak of numbers near zero."""
+    """Write a change in percent, or in the response's unit if percentages of values near zero would mislead."""
     return f"{signed(d.relative or 0.0)} %" if d.in_percent else _points(quantity(d.response, d.difference, d.unit))
 
 
@@ -91,5 +91,5 @@ def interval(d: Difference) -> str:
 
 
 def _points(text: str) -> str:
-    """A difference of shares is in points: 3 % less 2 % is one point, not one percent."""
+    """A difference of shares is in points: from 2 % to 3 % is one point, not one percent."""
     return text.replace(" %", " points")

@@ -1,4 +1,4 @@
-"""Says in a sentence what a model found: the effect, its interval, and whether it can be told from none."""
+"""Effects of a model in sentences: the effect, its interval, and whether it differs from zero."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GOOD_ERROR = 30.0
 
 @dataclass(frozen=True)
 class Effect:
-    """One effect in words: its term, the sentence, and whether the interval excludes zero."""
+    """One effect in words: its term, its sentence, and whether its interval excludes zero."""
 
     term: str
     sentence: str
@@ -33,20 +33,20 @@ class Effect:
 
 
 def p_value(p: float) -> str:
-    """Write a p-value; below 2.2e-16 doubles cannot tell it from zero (as R prints it)."""
+    """Write a p-value. Below 2.2e-16, doubles can't distinguish it from zero; R prints it in the same way."""
     smallest = 2.2e-16
     return "< 2.2e-16" if p < smallest else f"{p:.3g}"
 
 
 def preferred(result: ModelResult) -> tuple[Sequence[Coefficient], str]:
-    """Return the coefficients to read and their kind: a remedy's where an assumption failed."""
+    """Return the coefficients to read and their kind; those of a remedy if an assumption failed."""
     return result.coefficients, result.inference.kind
 
 
 def effects(result: ModelResult) -> tuple[Effect, ...]:
     """Put every effect of a model in words, in the order of the formula.
 
-    A factor that stands in one term is told from its coefficients, one in several terms by its contrasts.
+    A factor of one term is described by its coefficients, a factor of several terms by its contrasts.
     """
     coefficients, _ = preferred(result)
     tangled = entangled(result.fit.design)
@@ -86,7 +86,7 @@ def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
 
 
 def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
-    """Return the change a coefficient is asked about, and what its estimate is multiplied by for it."""
+    """Return the change to describe a coefficient by, and the factor from its estimate to that change."""
     design = result.fit.design
     if level := _LEVEL.match(name):
         factor = level.group(1)
@@ -108,7 +108,7 @@ def _place(factors: FactorTable, factor: str, level: object) -> str:
 
 
 def measured_range(factors: FactorTable, factor: str, low: float, high: float) -> str:
-    """Write the range of a numeric factor, with all digits where three would write its ends alike."""
+    """Write the range of a numeric factor; with all digits if its ends are equal to three digits."""
     ends = (factors.measured_at(factor, low), factors.measured_at(factor, high))
     return f"{low:.15g} to {high:.15g}" if ends[0] == ends[1] else " to ".join(ends)
 
@@ -142,7 +142,7 @@ def change_share(result: ModelResult, low: float, high: float, base: float | Non
 
 
 def _not_shown(result: ModelResult, target: str, largest: float | None) -> str:
-    """Word an interval that holds zero: nothing is known, or the change is smaller than the margin asked about.
+    """Word an interval that contains zero: the effect is unknown, or smaller than the margin that was asked for.
 
     The whole interval within the margin is the test of equivalence by two one-sided tests (Schuirmann 1987) at half of
     1 - level each.
@@ -161,7 +161,7 @@ def _share_of_mean(result: ModelResult, change: float, base: float | None) -> st
 
 
 def headline(result: ModelResult) -> str:
-    """Say how much the model explains and how well it predicts what it has not seen."""
+    """Say how much the model explains, and how well it predicts rows that it has not seen."""
     errors, unseen = result.errors, result.cross_validation.errors
     target, base = undo_log(result.fit.response)
     text = _explained(result, result.fit.response if base is not None else target)
@@ -190,7 +190,7 @@ def _explained(result: ModelResult, noun: str) -> str:
 
 
 def statistics(result: ModelResult) -> str:
-    """Write the numbers of the model whose coefficients are shown: those of least squares only where it is read."""
+    """Write the statistics of the model whose coefficients are shown; those of least squares only if it is that one."""
     s, remedy = result.fit.summary, result.remedy
     if remedy is None:
         return (
@@ -210,7 +210,7 @@ def statistics(result: ModelResult) -> str:
 
 
 def doubts(result: ModelResult) -> tuple[str, ...]:
-    """List what a careful reader asks about: failed assumptions, weak prediction, odd rows."""
+    """List the warnings: failed assumptions, weak prediction, rows that stand out."""
     sentences = [_remedy_text(result, i) for i in range(len(result.remedies))]
     unseen = result.cross_validation.errors.mape
     if unseen is not None and unseen > _GOOD_ERROR:

@@ -1,1 +1,1 @@
-"""Which configuration to choose, and how surely."""
+"""Recommendations: which configuration to choose, and how sure that is."""

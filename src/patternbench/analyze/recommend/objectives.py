@@ -1,4 +1,4 @@
-"""What a recommendation optimises, and the limits that a configuration must keep, as texts and as values."""
+"""Objectives of a recommendation, and limits that a configuration must keep, as texts and as values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIMIT = re.compile(r"^\s*`?([^`<>=]+?)`?\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*(%
 
 @dataclass(frozen=True)
 class Objective:
-    """What to optimise: a response, and whether less of it is better."""
+    """An objective: a response, and whether less of it is better."""
 
     response: str
     minimise: bool
@@ -27,7 +27,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a configuration must keep: `response` at most (or at least) `bound`, in its own unit."""
+    """A limit: `response` must be at most (or at least) `bound`, in its own unit."""
 
     text: str
     response: str
@@ -40,7 +40,7 @@ def parse_objective(text: str) -> Objective:
     match = _OBJECTIVE.match(text)
     if match is None:
         raise DataError(
-            DataProblem(f"'{text}' is no objective.", "--objective", "Write 'minimise p95' or 'maximise goodput'.")
+            DataProblem(f"'{text}' isn't an objective.", "--objective", "Write 'minimise p95' or 'maximise goodput'.")
         )
     return Objective(match.group(2), match.group(1).lower().startswith("min"))
 
@@ -50,12 +50,12 @@ def parse_limit(text: str) -> Constraint:
     match = _LIMIT.match(text)
     if match is None:
         raise DataError(
-            DataProblem(f"'{text}' is no limit.", "--subject-to", "Write 'failure_rate <= 1%' or 'p99 <= 200ms'.")
+            DataProblem(f"'{text}' isn't a limit.", "--subject-to", "Write 'failure_rate <= 1%' or 'p99 <= 200ms'.")
         )
     response, sign, amount, unit = match.groups()
     if response in SECONDS and unit not in UNITS:
         remedy = f"Write '{response} {sign} {amount}ms' or '{amount}s'."
         raise DataError(DataProblem(f"'{text}': {response} is a time and needs a unit.", "--subject-to", remedy))
     if response not in SECONDS and unit in UNITS:
-        raise DataError(DataProblem(f"'{text}': {response} is not a time.", "--subject-to", f"Leave out {unit}."))
+        raise DataError(DataProblem(f"'{text}': {response} isn't a time.", "--subject-to", f"Leave out {unit}."))
     return Constraint(text, response, sign.startswith("<"), float(amount) * UNITS.get(unit or "", 1.0))

@@ -25,7 +25,7 @@ from patternbench.analyze.rounds import ScenarioRounds
 
 @dataclass(frozen=True)
 class Ranking:
-    """The configurations of one place in order: the `order` of those that keep the limits, the best first.
+    """The configurations under one condition in order: `order` lists those that keep the limits, the best first.
 
     `centres` gives each response's middle per configuration, `in_percent` which responses are told as ratios.
     `p[i]` doubts that the first really beats configuration i (corrected), or of the first itself that it keeps the
@@ -47,7 +47,7 @@ class Ranking:
 def rank(
     group: Sequence[ScenarioRounds], objective: Objective, limits: Sequence[Constraint], prefer: Sequence[bool] = ()
 ) -> Ranking:
-    """Order the scenarios of one place by the objective; of equal ones those that are to be preferred come first."""
+    """Order the scenarios under one condition by the objective. Of equal ones, preferred ones come first."""
     names = dict.fromkeys([objective.response, *(one.response for one in limits)])
     in_percent = {name: is_relative(name, *(s.values[name] for s in group)) for name in names}
     centres = {name: np.array([middle(s.values[name], in_percent[name]) for s in group]) for name in names}
@@ -91,7 +91,7 @@ def _doubts(
 
 
 def holm(p: Floats) -> Floats:
-    """Correct p-values so that any false rejection among them is as rare as the level says (Holm 1979)."""
+    """Correct p-values so that the chance of any false rejection among them is at most the level (Holm 1979)."""
     order = np.argsort(p)
     corrected = np.empty(len(p))
     corrected[order] = np.maximum.accumulate(np.minimum(1.0, p[order] * np.arange(len(p), 0, -1)))
@@ -99,19 +99,19 @@ def holm(p: Floats) -> Floats:
 
 
 def _worse(first: ScenarioRounds, other: ScenarioRounds, objective: Objective, in_percent: Mapping[str, bool]) -> float:
-    """The p that the other is worse than the first; 1 where it is better."""
+    """The p of the claim that the other is worse than the first; 1 if it is better."""
     change = against(first, other, objective.response, in_percent[objective.response])
     sign = 1 if objective.minimise else -1
     return _p(change) if sign * change.value > 0 else 1.0
 
 
 def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> float:
-    """The p that some limit is broken, corrected for how many there are."""
+    """The p of the claim that some limit is broken, corrected for the number of limits."""
     return min(1.0, len(limits) * min((_side(scenario, one, in_percent, kept=False) for one in limits), default=1.0))
 
 
 def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool], kept: bool) -> float:
-    """The p that a limit is kept (or broken); 1 where the rounds lie on the other side."""
+    """The p of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
     values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
     if in_percent[limit.response] and limit.bound > 0:
         values, bound = np.log(values), np.log(bound)

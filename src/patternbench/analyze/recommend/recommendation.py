@@ -80,7 +80,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Against:
-    """The choice against the baseline on one response: the change, with intervals; `means` of baseline and choice."""
+    """The choice against the baseline in one response: the change with its interval, and `means` of both."""
 
     response: str
     baseline: str
@@ -92,7 +92,7 @@ class Against:
 
     @property
     def words(self) -> str:
-        """Write the change with its interval; of shares in points, with both ends."""
+        """Write the change with its interval; for shares, in points and with both ends."""
         if self.relative is not None:
             low, high = self.relative_interval.low, self.relative_interval.high
             tail = "" if low is None or high is None else f" ({signed(low)} to {signed(high)} %)"
@@ -126,7 +126,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Flip:
-    """Between two neighbouring levels of a given factor (all others equal) the choice changes."""
+    """A change of the choice between two neighbouring levels of a condition's factor, all others equal."""
 
     factor: str
     between: tuple[object, object]
@@ -137,7 +137,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A choice for every set of given conditions, where it flips, and what was assumed."""
+    """The choice under each condition, where it flips, and what was assumed."""
 
     objectives: tuple[Objective, ...]
     limits: tuple[Constraint, ...]
@@ -173,7 +173,7 @@ class Wish:
 
 
 def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
-    """Choose a configuration of `table` (one row a round) for every set of given conditions.
+    """Choose a configuration of `table` (one row per round) under each condition.
 
     Raises `DataError` for malformed wishes, unknown columns, and scenarios without any value.
     """
@@ -190,16 +190,16 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
 
 
 def _unknown_notes(columns: ColumnRoles, wish: Wish) -> list[Note]:
-    """What was assumed of a table of which nothing says what is chosen and what is given."""
+    """The assumption for a table that doesn't say which factors are choices and which are conditions."""
     if columns.factor_table or wish.conditions is not None or len(columns.factors) <= 1:
         return []
     names = ", ".join(columns.factors)
-    text = f"Nothing says which of {names} are given, so all were chosen: name the given ones, --given."
+    text = f"It isn't known which of {names} are conditions, so all were taken as choices. --given names conditions."
     return [Note("all_chosen", text)]
 
 
 def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
-    """Read what is wished for; raises one `DataError` with all that cannot be read."""
+    """Read a wish. Raises one `DataError` with everything that can't be read."""
     objectives: list[Objective] = []
     limits: list[Constraint] = []
     baseline: list[tuple[str, object]] = []
@@ -230,7 +230,7 @@ def _roles(
 
 
 def _is_measured(table: pd.DataFrame, name: str) -> bool:
-    """Tell a measured column from a factor in a table that is no run: numbers that hardly ever repeat."""
+    """Whether a column of a table without a run is measured: numbers that hardly ever repeat, unlike a factor's."""
     column = table[name]
     return bool(pd.api.types.is_float_dtype(column) and column.nunique() > len(column) / 2)
 
@@ -260,7 +260,7 @@ def _usable(every: Sequence[ScenarioRounds]) -> tuple[list[ScenarioRounds], list
         notes.append(
             Note(
                 "one_round",
-                f"{plural(single, 'scenario')} of one round: how sure a choice is cannot be known there.",
+                f"{plural(single, 'scenario')} with only one round: there it cannot be told how sure the choice is.",
             )
         )
     return usable, notes
@@ -279,7 +279,7 @@ def _places(
 def _in_order(
     places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], conditions: Sequence[str]
 ) -> list[tuple[dict[str, object], list[ScenarioRounds]]]:
-    """The given conditions by rising levels, the configurations by name, whatever the order they were measured in."""
+    """Order conditions by rising levels and configurations by name, independently of the order of measurement."""
     ordered = [(where, sorted(group, key=lambda s: s.name)) for where, group in places]
     return sorted(ordered, key=lambda condition: [_order(condition[0].get(name, "")) for name in conditions])
 
@@ -344,7 +344,7 @@ class _Chooser:
         return values if falls else -values
 
     def _wins(self, draws: Mapping[str, Floats], feasible: npt.NDArray[np.bool_]) -> Floats:
-        """The share of resamples in which each comes first; those that are equal share it."""
+        """The share of resamples in which each comes first. Equal ones share it."""
         first = self.objectives[0].response
         cost = np.where(feasible, self._costs(first, draws[first]), np.inf)
         least = cost.min(axis=1, keepdims=True)
@@ -391,7 +391,7 @@ class _Chooser:
         if choice.verdict == "tie":
             return f"{where}{self._tie(choice, name)}"
         if choice.verdict == "unsure":
-            return f"{where}no clear choice: {name} comes first, but which ones keep {limits} cannot be told."
+            return f"{where}no clear choice: {name} comes first, but it cannot be told which ones keep {limits}."
         if len(choice.candidates) == 1:
             return f"{where}{name}, the only one measured."
         return f"{where}clearly {name}{self._lead(choice)}."
@@ -399,11 +399,11 @@ class _Chooser:
     def _tie(self, choice: Choice, name: str) -> str:
         told = listed([configuration(c.scenario, self.conditions) for c in choice.ties])
         gain = f"the {'lowest' if self.objectives[0].minimise else 'highest'} {self.objectives[0].response}"
-        why = f"has {gain}" if choice.chosen is choice.ties[0] else "is preferred, since nothing shows a gain over it"
-        return f"a tie of {told}: these rounds cannot tell them apart. {name} {why}."
+        why = f"has {gain}" if choice.chosen is choice.ties[0] else "is preferred, as no other shows a gain over it"
+        return f"a tie of {told}: these rounds can't tell them apart. {name} {why}."
 
     def _lead(self, choice: Choice) -> str:
-        """How far the choice is from the next that keeps the limits."""
+        """The difference between the choice and the next configuration that keeps the limits."""
         if choice.chosen is None or choice.runner_up is None:
             return f", the only one that keeps {' and '.join(one.text for one in self.limits)}" if self.limits else ""
         rival = choice.runner_up.scenario
@@ -433,9 +433,9 @@ def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, lev
 
 
 def shown_below(doubts: Sequence[float], doubt: float) -> float:
-    """Return the p up to which claims are shown, so that of those shown at most `doubt` are expected to be wrong.
+    """Return the p up to which claims count, so that at most a share of `doubt` of those that count is wrong.
 
-    Benjamini and Hochberg (1995): the greatest k / m * doubt that k of the m claims keep; doubt / m when none does.
+    Benjamini and Hochberg (1995): the greatest k / m * doubt that k of the m claims keep; doubt / m if none does.
     """
     ordered = np.sort(doubts)
     bars = doubt * np.arange(1, len(ordered) + 1) / len(ordered)
@@ -448,20 +448,20 @@ def _in_percent(group: Sequence[ScenarioRounds], response: str) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Name the first few, and count the rest: `a, b, c and 2 more`."""
+    """Name the first ones, and count the rest: `a, b, c and 2 more`."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
 def configuration(scenario: ScenarioRounds, conditions: Sequence[str]) -> str:
-    """Name what was chosen: the levels that are not given."""
+    """Name a choice by its levels, without those of the condition."""
     return label({name: value for name, value in scenario.levels.items() if name not in conditions})
 
 
 def resampled_centres(
     groups: Sequence[Floats], in_percent: bool, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats:
-    """Return the middles of resampled rounds: resamples x groups; groups of one size share the blocks drawn."""
+    """Return the means of resampled rounds: resamples x groups. Groups of one size share the drawn blocks."""
     drawn: dict[int, npt.NDArray[np.int64]] = {}
     for size in sorted({len(values) for values in groups}):
         drawn[size] = rng.integers(0, size, (resamples, size))
@@ -519,19 +519,19 @@ def _flip(factor: str, a: Choice, b: Choice, conditions: Sequence[str]) -> Flip:
 
 
 def _is_sure(choice: Choice) -> bool:
-    """Whether the choice is clear; of nothing, whether every configuration surely breaks a limit."""
+    """Whether the choice is clear; if nothing is chosen, whether every configuration surely breaks a limit."""
     return choice.sure and choice.verdict in ("clear", "nothing")
 
 
 def flips_in_words(flips: Sequence[Flip]) -> list[str]:
-    """Say where choices flip: each place of which both sides are sure, and how many others there are."""
+    """Say where choices flip: each flip with a sure choice on both sides, and the number of others."""
     sure = [flip_words(flip) for flip in flips if flip.sure]
     if len(sure) == len(flips):
         return sure
     places = plural(len(flips) - len(sure), "more place" if sure else "place")
     return [
         *sure,
-        f"In {places} the choice differs too, but not surely on both sides: there the measurements do not tell.",
+        f"In {places} the choice differs too, but isn't sure on both sides.",
     ]
 
 
