@@ -102,7 +102,9 @@ class WrittenSystem(Settable):
             for name in (*entry.when, *entry.unless):
                 if name not in self.settings:
                     context = {"kind": kind, "name": name, "allowed": ", ".join(self.settings)}
-                    raise PydanticCustomError("no_setting", "{kind} depends on `{name}`, which is no setting", context)
+                    raise PydanticCustomError(
+                        "no_setting", "{kind} depends on `{name}`, which isn't a setting", context
+                    )
         return self
 
     def endpoints(self, settings: Mapping[str, object]) -> list[str]:

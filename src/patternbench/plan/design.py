@@ -1,6 +1,7 @@
 """Which combinations of levels are run.
 
-``exclude`` leaves some out, ``zip`` moves levels together, ``faults`` lets one of them act at a time, a part samples.
+``exclude`` leaves combinations out, ``zip`` moves levels together, ``faults`` lets one fault act at a time, and a
+fraction or a Latin hypercube samples combinations.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SMALLEST_ZIP = 2
 
 
 def select(scenarios: list[Scenario], factors: Factors, design: Design, seed: int = 1) -> list[Scenario]:
-    """The scenarios that the design keeps, in their order; raises InputError listing what is wrong with it."""
+    """The scenarios that the design keeps, in their order. Raises InputError listing the design's problems."""
     problems = [
         *fraction.problems(design),
         *_zip_problems(design.zip, factors),
@@ -60,9 +61,9 @@ def _levels(value: object) -> list[Level]:
 
 
 def _canonical(level: object) -> Level:
-    """A duration in one writing, as levels hold it; anything else as it is."""
+    """A duration in its normal form, as in levels; any other value unchanged."""
     if not isinstance(level, str):
-        return cast(Level, level)  # what no level can be equals none, and is told with those that do not exist
+        return cast(Level, level)  # it can't be a level, equals none, and is reported as unknown
     try:
         return str(Duration.parse(level))
     except ValueError:
@@ -99,11 +100,11 @@ def _exclude_problems(rules: list[dict[str, object]], factors: Factors) -> list[
             wrong = [level for level in _levels(value) if name in factors and level not in factors[name].levels]
             if wrong:
                 allowed = ", ".join(str(level) for level in factors[name].levels)
-                problems.append(Problem("is no level of it", path=f"{path}.{name}", value=wrong[0], allowed=allowed))
+                problems.append(Problem("isn't a level of it", path=f"{path}.{name}", value=wrong[0], allowed=allowed))
     return problems
 
 
 def _unknown(names: list[str], factors: Factors, path: str) -> list[Problem]:
     allowed = ", ".join(factors)
     wrong = [name for name in names if name not in factors]
-    return [Problem(f"`{n}` is no factor", path=path, allowed=allowed, hint=did_you_mean(n, factors)) for n in wrong]
+    return [Problem(f"`{n}` isn't a factor", path=path, allowed=allowed, hint=did_you_mean(n, factors)) for n in wrong]

@@ -11,15 +11,15 @@ from patternbench.study.models import Strategy
 from patternbench.study.workloads import Closed
 
 ATTEMPT_S = 0.02
-"""What an attempt takes when nobody waits: a guess for a small service on one machine."""
+"""Duration of an attempt without queueing: a guess for a small service on one machine."""
 CAPACITY_PER_S = 600.0
-"""What such a service answers per second at most: a guess too."""
+"""Attempts that such a service answers per second at most: also a guess."""
 OVERHEAD_S = 0.1
-"""What lies between two rounds on a system that stays up."""
+"""Time between two rounds on a system that stays up."""
 CHANGEOVER_S = 1.0
-"""What lies in addition between two rounds before which components are started, side by side: a guess too."""
+"""Additional time before a round for which components are started, all at once: also a guess."""
 UNKNOWN_S = 30.0
-"""What a schedule lasts whose length only its file knows: a guess."""
+"""Duration of a schedule whose length is only in its file: a guess."""
 LARGEST_FAULT = 0.99
 
 

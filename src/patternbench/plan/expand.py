@@ -40,14 +40,14 @@ from patternbench.study.tree import Path, count, fields, plain, variants
 
 MOST_SCENARIOS = 100_000
 ALWAYS = ("client", "strategy")
-"""What is a factor of every study, however few levels it has."""
+"""Fields that are factors of every study, even with a single level."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study asks for: its factors by name, and its scenarios in the paper's order.
+    """The plan of a study: its factors by name, and its scenarios in the paper's order.
 
-    ``left_out`` says which combinations the system cannot have, so that they are no scenarios.
+    ``left_out`` names the combinations that the system can't have, and that are therefore not scenarios.
     """
 
     factors: Factors
@@ -67,9 +67,9 @@ class Plan:
 
 
 def expand(study: Study, system: Settable = NOTHING_DECLARED) -> Plan:
-    """All scenarios of a study in declared order; raises InputError for a test space that makes no sense.
+    """All scenarios of a study in declared order. Raises InputError for an invalid test space.
 
-    ``system`` is what the system that the study names says of its settings.
+    ``system`` describes the settings of the study's system.
     """
     _check_size(study)
     _check_faults(study)

@@ -1,4 +1,4 @@
-"""The factors of a plan: what a study varies, what each is to the experiment, and what its levels are measured in."""
+"""The factors of a plan: the fields that a study varies, their roles, and the units of their levels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS = ("system", "settings")
 SAMPLE = "traces.sample"
 """The share of requests that is traced: how a round is observed, and a circumstance of whatever is chosen."""
 BASELINE = "baseline"
-"""The strategy that is no pattern."""
+"""The strategy without a pattern."""
 NOTHING_DECLARED = Settable()
 
 
@@ -36,23 +36,23 @@ class StoredFactor(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def path(self) -> Sequence[str]:
-        """Where it stands in a configuration."""
+        """Its path in a configuration."""
 
     @property
     def role(self) -> Role | None:
-        """What it is to the experiment."""
+        """Its role in the experiment."""
 
     @property
     def unit(self) -> Unit | None:
-        """What its levels are measured in."""
+        """The unit of its levels."""
 
     @property
     def none(self) -> Level:
-        """The level at which a pattern is none."""
+        """The level without the pattern."""
 
     @property
     def levels(self) -> Sequence[Level]:
@@ -120,7 +120,7 @@ class Declared(Protocol):
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a field before its levels are: where it stands, its role and unit, when it is no pattern."""
+    """A field before its levels are known: its path, its role and unit, its level without the pattern."""
 
     path: Path
     meaning: Meaning
@@ -155,7 +155,7 @@ def factor_of(name: str, levels: Iterable[Level], field: Known) -> Factor:
 
 
 def with_levels(factors: Factors, levels: Mapping[str, Sequence[Level]]) -> dict[str, Factor]:
-    """The factors with those of their levels that are left; a factor without any is none."""
+    """The factors with their remaining levels. A factor without any is left out."""
     remaining = {}
     for name, factor in factors.items():
         kept = tuple(level for level in factor.levels if level in levels[name])
@@ -165,9 +165,9 @@ def with_levels(factors: Factors, levels: Mapping[str, Sequence[Level]]) -> dict
 
 
 def is_baseline(levels: Mapping[str, Level], factors: Factors) -> bool:
-    """Whether every pattern that can be none is so: strategy baseline, no limiter, bundles of one.
+    """Whether every pattern is at its level without the pattern: strategy baseline, no limiter, bundles of one.
 
-    False where no factor has a level at which it is none.
+    False if no factor has a level without its pattern.
     """
     nones = {name: factor.none for name, factor in factors.items() if factor.none is not None}
     return bool(nones) and all(levels.get(name, none) == none for name, none in nones.items())
@@ -195,7 +195,7 @@ def _fields(parts: Declared, strategies: Iterable[Strategy]) -> Iterator[tuple[P
 
 
 def _as_written(levels: Sequence[Level]) -> Unit:
-    """The unit of levels that no type says: no bare number is a time, and ``20ms`` is nothing else."""
+    """The unit of levels without a declared one: ``20ms`` is a time, and a bare number never is."""
     present = [level for level in levels if level is not None]
     if present and all(is_duration(level) for level in present):
         return Unit.DURATION

@@ -1,7 +1,7 @@
-"""Cheaper designs than every combination: a balanced fraction, or a Latin hypercube, and what they mix up.
+"""Designs with fewer than all combinations: a balanced fraction or a Latin hypercube, and what they confound.
 
-Both are taken of each strategy by itself, over the factors that vary for it; what is no pattern is kept whole, so that
-every scenario still meets the one it is compared with.
+Both are drawn per strategy, over the factors that vary for it. Strategies without a pattern are kept whole, so that
+every scenario can be compared with its baseline.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ WHO = ("client", "strategy")
 FEWEST_FACTORS = 2
 TOLD_APART = 0.01
 ALIASED = 0.999
-"""Shares of a factor's variation that an interaction explains: below the first none, from the second on all."""
+"""Shares of a factor's variation that an interaction explains: below the first it counts as 0, from the second as 1."""
 
 
 def problems(design: Design) -> list[Problem]:
-    """What cannot stand together in a design."""
+    """Keys of a design that exclude each other."""
     asked = [name for name in ("fraction", "latin_hypercube") if getattr(design, name) is not None]
     conflicts = []
     if len(asked) == FEWEST_FACTORS:
@@ -89,7 +89,7 @@ def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: D
     smallest = max(len(one) for one in levels)
     if part > smallest:
         text = ", ".join(f"{name} has {len(one)}" for name, one in zip(names, levels, strict=True))
-        message = f"is too small a part for so few levels ({text})"
+        message = f"is too small a fraction for these numbers of levels ({text})"
         raise InputError(
             Problem(message, path="design.fraction", value=design.fraction, allowed=f"1/2 to 1/{smallest}")
         )
@@ -100,7 +100,7 @@ def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: D
 def _hypercube(levels: Sequence[Sequence[Level]], design: Design, seed: int) -> Rows:
     wanted, full = int(design.latin_hypercube or 0), int(np.prod([len(one) for one in levels]))
     if wanted >= full:
-        message = f"is no less than all {full} combinations of a strategy"
+        message = f"isn't less than all {full} combinations of a strategy"
         raise InputError(Problem(message, path="design.latin_hypercube", value=wanted, allowed=f"1 to {full - 1}"))
     points = pydoe.lhs(len(levels), samples=wanted, seed=seed)
     rows: Rows = np.floor(points * [len(one) for one in levels])
@@ -108,10 +108,10 @@ def _hypercube(levels: Sequence[Sequence[Level]], design: Design, seed: int) -> 
 
 
 def aliasing(every: Sequence[Levels]) -> list[str]:
-    """Say for each strategy which factors' effects the design mixes with an interaction of two others.
+    """List for each strategy the factors whose effects the design confounds with an interaction of two others.
 
     The measure is the largest squared canonical correlation between a factor's contrasts and the interaction's, after
-    the interaction's own two factors are taken out: 1 means that the two cannot be told apart.
+    the interaction's own two factors are taken out. With 1 the two can't be distinguished.
     """
     sentences = []
     for members in grouped(every).values():
@@ -142,7 +142,7 @@ def _mixed(every: Sequence[Levels], names: Sequence[str]) -> list[str]:
 
 def _sentence(name: str, other: str, shared: float) -> str:
     if shared >= ALIASED:
-        return f"the effect of {name} cannot be told apart from that of {other}."
+        return f"the effect of {name} can't be distinguished from that of {other}."
     return f"the effect of {name} shares up to {shared:.0%} of its variation with {other}."
 
 

@@ -1,4 +1,4 @@
-"""A scenario: one combination of levels, named by what it is."""
+"""A scenario: one combination of levels, named by its content."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Scenario:
 
     @property
     def sample(self) -> str | None:
-        """The portion of requests that is traced; None where that is no factor."""
+        """The portion of traced requests; None if it isn't a factor."""
         return self.sampling["sample"].level if self.sampling else None
 
     @cached_property
     def id(self) -> str:
-        """Twelve hex digits that any change of any level changes, and nothing else does."""
+        """Twelve hex digits, which change with any level and with nothing else."""
         return content_id(self.configuration)
 
     @property

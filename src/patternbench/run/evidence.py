@@ -107,4 +107,4 @@ def _unknown(names: Iterable[str], allowed: Collection[str], path: str, kind: st
     for name in names:
         if name not in allowed:
             hint = did_you_mean(name, allowed)
-            yield Problem(f"`{name}` is no {kind}", path=path, allowed=", ".join(allowed), hint=hint)
+            yield Problem(f"`{name}` isn't a {kind}", path=path, allowed=", ".join(allowed), hint=hint)

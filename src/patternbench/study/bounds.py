@@ -1,4 +1,4 @@
-"""What a YAML text may grow to before it is turned into values: aliases and nesting cost a sender nothing."""
+"""Bounds on a YAML text before it becomes values, because aliases and nesting make small texts large."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from ruamel.yaml.composer import Composer, ComposerError
 from ruamel.yaml.events import AliasEvent, Event, ScalarEvent
 
 LARGEST = 1_000_000
-"""Characters of a text, and of all its scalars once every alias stands for what it names."""
+"""Characters of a text at most, and of all its scalars with aliases expanded."""
 MOST_NODES = 100_000
 DEEPEST = 40
 TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")} | {"!"}
 
 
 class BoundsError(ComposerError):
-    """A text is YAML, but holds what no file of ours may hold."""
+    """A text is YAML, but exceeds the bounds of our files."""
 
 
 class BoundedComposer(Composer):
-    """Composes nodes and counts them as if every alias were written out; raises BoundsError beyond the bounds."""
+    """Composes nodes and counts them with aliases expanded. Raises BoundsError beyond the bounds."""
 
     def __init__(self, loader: object = None) -> None:
         super().__init__(loader)
@@ -35,7 +35,7 @@ class BoundedComposer(Composer):
         self._sizes.setdefault(id(node), (self._nodes - before[0], self._characters - before[1]))
         self._nested -= 1
         if self._nodes > MOST_NODES or self._characters > LARGEST:
-            self._refuse(event, f"holds too much, aliases written out; allowed: at most {MOST_NODES:,} values")
+            self._refuse(event, f"is too large with its aliases expanded; allowed: at most {MOST_NODES:,} values")
         return node
 
     def _look_at(self, event: Event) -> None:
@@ -48,7 +48,7 @@ class BoundedComposer(Composer):
     def _count(self, event: Event, node: object) -> None:
         if isinstance(event, AliasEvent):
             if id(node) not in self._sizes:
-                self._refuse(event, f"the alias *{event.anchor} stands for a value that holds itself")
+                self._refuse(event, f"the alias *{event.anchor} refers to a value that contains itself")
             nodes, characters = self._sizes[id(node)]
             self._nodes, self._characters = self._nodes + nodes, self._characters + characters
         else:

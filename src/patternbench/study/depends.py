@@ -1,4 +1,4 @@
-"""What in a workload depends on levels: of the system's settings, and of the workload's own parameters."""
+"""The parts of a workload that depend on levels: of the system's settings, and of the workload's own parameters."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from patternbench.study.system import System
 from patternbench.study.workloads import Workload
 
 SETTING = "setting."
-"""How places begin that stand for a setting of the system: ``${setting.bundle}``."""
+"""The prefix of placeholders for a setting of the system: ``${setting.bundle}``."""
 PARAMETER = "parameters."
-"""How conditions begin that are about a parameter."""
+"""The prefix of conditions on a parameter."""
 
 
 def texts(system: System, workload: Workload) -> dict[str, str]:
-    """What places stand for in a scenario: its parameters, and its settings as ``setting.NAME``."""
+    """The values of placeholders in a scenario: its parameters, and its settings as ``setting.NAME``."""
     parameters = {name: as_text(value.level) for name, value in (workload.parameters or {}).items()}
     return parameters | {SETTING + name: as_text(level) for name, level in system.setting_levels.items()}
 
@@ -36,7 +36,7 @@ def on_settings(workload: Workload) -> bool:
 
 
 def whole(value: object, values: Mapping[str, str]) -> object:
-    """The number that a value is or refers to; what is none is left as it is, for whoever checks it."""
+    """The number that a value is or refers to. Any other value is returned unchanged, for its own checks."""
     text = values.get(value.name, value) if isinstance(value, Reference) else value
     return int(text) if isinstance(text, str) and text.isdecimal() else text
 
@@ -44,7 +44,7 @@ def whole(value: object, values: Mapping[str, str]) -> object:
 def applies(when: When | None, values: Mapping[str, str]) -> bool:
     """Whether a step or a journey is part of a scenario in which places stand for ``values``.
 
-    A condition on what nobody knows, which is a problem of its own, leaves nothing out.
+    A condition on an unknown name leaves nothing out; it is reported as a problem of its own.
     """
     told = ((values.get(_place(name)), wanted) for name, wanted in (when or {}).items())
     return all(value is None or value in _levels(wanted) for value, wanted in told)
@@ -58,7 +58,7 @@ def remaining(journeys: Sequence[Journey], values: Mapping[str, str]) -> Iterato
 
 
 def problems(system: System, workload: Workload) -> Iterator[Problem]:
-    """What depends on a level that a scenario has not, or on one that is not a number where one is needed."""
+    """Parts that depend on a level that a scenario lacks, or on a level that isn't a number where one is needed."""
     values = texts(system, workload)
     for path, reference in parts_of(workload, "workload", Reference):
         if not isinstance(whole(reference, values), int):
@@ -82,14 +82,14 @@ def _nothing_left(workload: Workload, values: Mapping[str, str]) -> Iterator[Pro
 
 
 def never(workloads: Sequence[tuple[System, Workload]], declared: Workload) -> Iterator[Problem]:
-    """Conditions that hold in no scenario, and so leave their step or journey out for good."""
+    """Conditions that aren't true in any scenario, so that their step or journey never runs."""
     every = [texts(system, workload) for system, workload in workloads]
     for path, part in parts_of(declared, "workload", Conditional):
         understood = all(_place(name) in every[0] for name in part.when or ())
         if understood and not any(applies(part.when, values) for values in every):
             levels = {name: sorted({values[_place(name)] for values in every}) for name in part.when or ()}
             allowed = "; ".join(f"{name}: {', '.join(texts)}" for name, texts in levels.items())
-            yield Problem("holds in no scenario", f"{path}.when", allowed=allowed)
+            yield Problem("isn't true in any scenario", f"{path}.when", allowed=allowed)
 
 
 def _not_whole(path: str, reference: str, values: Mapping[str, str]) -> Problem:

@@ -1,4 +1,4 @@
-"""A YAML or JSON text as plain values that still know on which line they stand."""
+"""A YAML or JSON text as plain values, with the line of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Document:
 
     @property
     def fields(self) -> dict[str, object]:
-        """What it says by key; nothing where it holds no mapping."""
+        """Its values by key; nothing if it isn't a mapping."""
         return self.value if isinstance(self.value, dict) else {}
 
     def line(self, path: Path) -> int | None:
@@ -72,7 +72,7 @@ def parse(text: str, file: str) -> Document:
 def without_comments(text: str) -> str:
     """JSON text with //, /* */ and # comments blanked out, every line kept in its place.
 
-    What is never closed runs to the end of the text, so that no place in it is looked at twice.
+    A comment that is never closed runs to the end of the text, so that the scan stays linear.
     """
     token = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
     return token.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r"[^\n]", " ", m[0]), text)
@@ -94,7 +94,7 @@ def _plain(node: object, path: Path, document: Document) -> object:
 
 
 def _place(node: CommentedMap, key: object) -> tuple[int, int]:
-    """Where a key stands; one that came with a merge (``<<``) is placed where the map begins that it came to."""
+    """The line of a key. A key from a merge (``<<``) has the line on which the merging map begins."""
     own = node.lc.data is not None and key in node.lc.data
     line, column = node.lc.key(key) if own else (node.lc.line, node.lc.col)
     return int(line), int(column)

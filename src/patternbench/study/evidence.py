@@ -1,6 +1,6 @@
-"""What a study asks of its evidence: how many rounds, which models, what the recommendation is to optimise.
+"""What a study asks of its evidence: the number of rounds, models, and the recommendation's objectives.
 
-Formulas, objectives and responses are texts here; whoever analyzes them checks what they mean.
+Formulas, objectives and responses are only texts here. The analysis checks their meaning.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ WIDTH = r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$"
 
 
 def _width(value: object) -> str:
-    """A number or a text as the text of a width; refuses what is none, and nothing."""
+    """Normalise a half-width to text. Rejects text that isn't a half-width, and zero."""
     text = "" if isinstance(value, bool) else str(value).strip()
     readable = re.fullmatch(WIDTH, text) is not None
     if not readable or not re.search("[1-9]", text):
-        message = "must be wider than nothing" if readable else "is no width"
+        message = "must be greater than 0" if readable else "isn't a half-width"
         raise PydanticCustomError("width", message, {"allowed": "a share or an amount: `5%`, `20ms`, or `3` calls"})
     return text
 
@@ -39,14 +39,14 @@ HalfWidth = Annotated[str, BeforeValidator(_width, json_schema_input_type=str | 
 
 
 class Until(Model):
-    """What must be known before a scenario gets no further round: the mean of ``response``, within ``half_width``."""
+    """A scenario gets rounds until the mean of ``response`` is known to within ``half_width``."""
 
     response: Text
     half_width: HalfWidth
 
 
 class Rounds(Model):
-    """Rounds that stop by themselves: between ``min`` and ``max`` of each scenario."""
+    """Rounds that stop by themselves: between ``min`` and ``max`` per scenario."""
 
     until: Until
     min: Annotated[int, Field(ge=FEWEST, le=10_000)] = FEWEST
@@ -71,7 +71,7 @@ RoundsOrRule = Annotated[Annotated[Count, Tag("number")] | Annotated[Rounds, Tag
 
 
 class DeclaredWish(Model):
-    """What the report's recommendation optimises: the first objective decides, all span the Pareto front."""
+    """The report's recommendation: the first objective decides, all objectives span the Pareto front."""
 
     objectives: Annotated[list[Text], Field(min_length=1)]
     subject_to: list[Text] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The one way in which files that a user names are opened: regular files alone, and never more than a bound."""
+"""Opens all files that users name: only regular files, and only up to a size."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from patternbench.study.bounds import LARGEST
 from patternbench.study.problems import InputError, Problem, did_you_mean
 
 MOST_SIBLINGS = 1000
-"""How many names of a folder are searched for one that is nearly right."""
+"""How many names of a folder are searched for a similar one."""
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[IO[bytes]]:
-    """A regular file, open for reading; raises InputError naming it when it is none or cannot be read.
+    """A regular file, open for reading. Raises InputError if it can't be read or isn't a regular file.
 
-    A pipe or a device is refused before it is read: it may never end, or never begin.
+    A pipe or a device is refused before it is read, because it may never begin or never end.
     """
     try:
         with open(path, "rb", opener=_regular) as file:
@@ -37,7 +37,7 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def read_bytes(path: str | Path, largest: int = LARGEST) -> bytes:
-    """What a regular file holds; raises InputError when that is more than ``largest`` bytes."""
+    """The content of a regular file. Raises InputError if it has more than ``largest`` bytes."""
     with opened(path) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
@@ -46,7 +46,7 @@ def read_bytes(path: str | Path, largest: int = LARGEST) -> bytes:
 
 
 def read_text(path: str | Path, largest: int = 4 * LARGEST) -> str:
-    """The text of a regular file, or an InputError that says why there is none."""
+    """The text of a regular file. Raises InputError if it can't be read."""
     try:
         return read_bytes(path, largest).decode("utf-8")
     except UnicodeDecodeError:
@@ -54,7 +54,7 @@ def read_text(path: str | Path, largest: int = 4 * LARGEST) -> str:
 
 
 def problem_of(path: str | Path) -> Problem | None:
-    """Why a file that a program of ours is to read cannot be; None when it can."""
+    """Why one of our programs couldn't read a file; None if it can."""
     try:
         with opened(path):
             return None
@@ -63,7 +63,7 @@ def problem_of(path: str | Path) -> Problem | None:
 
 
 def _regular(path: str, flags: int) -> int:
-    """Open a file without waiting for a pipe's other end, and close it again when it is none."""
+    """Open a file without waiting for a pipe's other end, and close it if it isn't a regular file."""
     handle = os.open(path, flags | os.O_NONBLOCK)
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):

@@ -55,7 +55,7 @@ class Request(Model):
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
 
     def omits(self, name: str) -> bool:
-        """A query left open is no part of the configuration; everything else is, as it has been since version 1."""
+        """A query left open isn't part of the configuration. All other fields are, as in version 1."""
         return name == "query" and self.query is None
 
 
@@ -187,20 +187,20 @@ class Step(Conditional):
     @model_validator(mode="after")
     def _often_in_one_way(self) -> Step:
         if self.for_each is not None and self.repeat is not None:
-            raise misplaced("for_each", "repeat", "one of them: a step is taken often in one way")
+            raise misplaced("for_each", "repeat", "one of them: a step is repeated in one way")
         return self
 
     @model_validator(mode="after")
     def _one_end(self) -> Step:
         if self.poll is not None and self.until_expected is not None:
-            raise misplaced("until_expected", "poll", "one of them: a call goes on in one way")
+            raise misplaced("until_expected", "poll", "one of them: a call is repeated in one way")
         return self
 
     @model_validator(mode="after")
     def _one_body(self) -> Step:
         bodies = [name for name in ("body", "json", "form", "body_file") if _given(self, name)]
         if len(bodies) > 1:
-            message = f"{' and '.join(bodies)} stand together"
+            message = f"{' and '.join(bodies)} are given together"
             raise PydanticCustomError("one_of", message, {"allowed": "one of body, json, form, body_file"})
         return self
 

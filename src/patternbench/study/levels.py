@@ -14,7 +14,7 @@ Level = TypeVar("Level")
 
 
 class Levels(tuple[T_co, ...], Generic[T_co]):
-    """The levels of a field: one when a scalar was given, and then the field is no factor."""
+    """The levels of a field. A scalar is a single level, and then the field isn't a factor."""
 
     varied: bool
 

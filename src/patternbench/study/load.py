@@ -1,4 +1,4 @@
-"""From a file to a study, or to everything that is wrong with it at once."""
+"""Reads a file as a study, or reports all its problems at once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def parse_study(text: str, file: str) -> Document:
 
 @contextmanager
 def placed(text: str, file: str) -> Iterator[None]:
-    """Give problems that are found later, and know their path in the study alone, its file and their line."""
+    """Add file and line to problems that are found later and only have their path in the study."""
     try:
         yield
     except InputError as error:
@@ -96,7 +96,7 @@ def _as_written(path: str, paths: Collection[str]) -> str:
 def validated(model: type[BaseModel], document: Document) -> BaseModel:
     """The document as the model, or an InputError listing every problem with its line."""
     if not isinstance(document.value, dict):
-        raise InputError(Problem("is empty or no mapping", file=document.file, allowed="key: value lines"))
+        raise InputError(Problem("is empty, or isn't a mapping", file=document.file, allowed="key: value lines"))
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
@@ -134,7 +134,7 @@ def _allowed(kind: str, context: Mapping[str, object]) -> str:
 
 
 def _real_path(loc: tuple[str | int, ...], document: Document, model: type[BaseModel]) -> Path:
-    """The location without what pydantic adds: the index of a lone scalar, the name of a union's member."""
+    """The location without pydantic's additions: the index of a single scalar, the name of a union's member."""
     path: Path = ()
     for index, step in enumerate(loc):
         node = document.at(path)
@@ -171,7 +171,7 @@ def _members(models: list[type[BaseModel]], step: str | int) -> list[type[BaseMo
 
 
 def _below(models: list[type[BaseModel]], step: str | int) -> list[type[BaseModel]]:
-    """The models of a field; what is no field is something that pydantic adds to a location, and is passed over."""
+    """The models of a field. A step that isn't a field is pydantic's addition to a location, and is skipped."""
     fields = [(field.alias or name, field) for model in models for name, field in model.model_fields.items()]
     groups = [_models_in(field.annotation) for name, field in fields if name == step]
     return [model for group in groups for model in group] if groups else models
@@ -186,7 +186,7 @@ def _models_in(annotation: object) -> list[type[BaseModel]]:
 
 
 def _without_echoes(problems: list[Problem]) -> list[Problem]:
-    """One problem a path: a union reports the same value once per member; join what each allows."""
+    """One problem per path: a union reports the same value once per member, so their allowed values are joined."""
     merged: dict[str, Problem] = {}
     for problem in problems:
         first = merged.setdefault(problem.path, problem)

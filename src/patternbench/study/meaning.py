@@ -1,6 +1,6 @@
-"""What each field of a study means to an experiment: its role and its unit, as the fields' own annotations say.
+"""The role and the unit of each field of a study, from the fields' own annotations.
 
-A role is written at a field (``Annotated[..., Role.FAULT]``) and holds for all below it until another is. A unit is
+A role is written at a field (``Annotated[..., Role.FAULT]``) and holds for fields below it that have none. A unit is
 that of the field's type: ``Duration`` is one, ``Percentage`` and ``Rate`` carry theirs, other numbers are counts.
 """
 
@@ -22,7 +22,7 @@ from patternbench.study.units import Duration
 
 @dataclass(frozen=True)
 class Meaning:
-    """The role of a field and its unit; None where it may hold numbers and texts, so that only its levels tell."""
+    """The role of a field and its unit; None if it may hold numbers and texts, so that its levels decide."""
 
     role: Role
     unit: Unit | None

@@ -57,20 +57,20 @@ class Strategy(OneOf):
     @model_validator(mode="after")
     def _name_of_its_own(self) -> Strategy:
         if self.name is not None and self.stack is None:
-            raise misplaced("name", f"{self.kind}, which is known by that word", "name with stack")
+            raise misplaced("name", f"{self.kind}, which has that name itself", "name with stack")
         if self.name in (taken := [*self.choices(), *POLICIES]):
-            message = f"the name `{self.name}` is that of a pattern"
+            message = f"the name `{self.name}` is reserved for a pattern"
             raise PydanticCustomError("name", message, {"allowed": f"any other than {', '.join(taken)}"})
         return self
 
 
 def _no_pattern() -> list[Strategy]:
-    """Who calls where a study names no strategy: the client that is always there, without a pattern."""
+    """The strategy of a study without one: the client that is always available, without a pattern."""
     return [Strategy(client=Levels.one(ALWAYS_THERE), baseline=Baseline())]
 
 
 class ClientAt(OneOf):
-    """Where a client of the user's own is found: it already runs, or a command starts it."""
+    """A client of the user's own: it already runs, or a command starts it."""
 
     url: Annotated[str, Field(pattern=r"^http://[^\s/]+"), AfterValidator(reachable)] | None = None
     command: Annotated[list[str], Field(min_length=1)] | None = None
@@ -81,7 +81,7 @@ Order = Literal["shuffled", "fully_shuffled", "declared"]
 
 
 class WarmUp(Model):
-    """A warm-up that ends with so many answers, or once the service has settled, or after a time at the latest."""
+    """A warm-up that ends after a number of answers, once the service has settled, or at the latest after a time."""
 
     requests: Count | None = None
     until: Literal["settled"] | None = None
@@ -104,7 +104,7 @@ DeclaredWarmUp = Annotated[
 
 
 class ResponseObjective(Model):
-    """What counts as good: a successful call slower than this is throughput, but no goodput."""
+    """The objective: a successful call that is slower counts as throughput, but not as goodput."""
 
     response_time: PositiveDuration
 
@@ -154,12 +154,12 @@ class Study(Model):
 
     @property
     def watch(self) -> Watch:
-        """What observers are asked for in each round."""
+        """What observers record in each round."""
         return Watch(series=self.series, prometheus=self.prometheus or NOTHING_ASKED.prometheus, traces=self.traces)
 
     @property
     def sampling(self) -> dict[str, Levels[str]]:
-        """The share of requests that is traced where it is a factor; nothing else of tracing is one."""
+        """The share of traced requests, if it is a factor; nothing else of tracing can be one."""
         return {"sample": self.traces.sample} if self.traces and self.traces.sample.varied else {}
 
     @property
@@ -174,7 +174,7 @@ class Study(Model):
 
     @property
     def settles(self) -> bool:
-        """Whether the warm-up ends before once the service no longer gets faster."""
+        """Whether the warm-up ends earlier once the service no longer gets faster."""
         return isinstance(self.warm_up, WarmUp) and self.warm_up.until is not None
 
     @property

@@ -1,4 +1,4 @@
-"""What the models of a study file are made of: strictness, choices, and the types of common fields."""
+"""The base of the models of a study file: strictness, choices, and types of common fields."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def per_second(value: object) -> object:
-    """A rate as a number per second. What is no text is left to the field's own checks."""
+    """A rate as a number per second. Values other than text are left to the field's own checks."""
     return rate_of(value) if isinstance(value, str) else value
 
 
 def rate_of(text: str) -> float:
-    """The rate per second that a text with its unit writes, ``120/m`` is 2; raises a ValueError when it writes none."""
+    """The rate per second of a text with its unit: ``120/m`` is 2. Raises ValueError for any other text."""
     match = _RATE.fullmatch(text.strip())
     if match is None:
         raise PydanticCustomError("rate", "is not a rate", {"allowed": "a number per second, or `500/s`, `120/m`, ..."})
@@ -60,7 +60,7 @@ PositiveRate = Annotated[Number, Field(gt=0, le=FASTEST), BeforeValidator(per_se
 
 
 class FileName(str):
-    """The name of a file, found from the study's folder; a type of its own, so that a study's files can be listed."""
+    """The name of a file, relative to the study's folder. It is a type, so that a study's files can be listed."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     def omits(self, name: str) -> bool:
-        """Whether a field is no part of the configuration; an optional field left open is one (as null)."""
+        """Whether a field isn't part of the configuration. An optional field left open is part of it (as null)."""
         return False
 
 
@@ -86,7 +86,7 @@ class OneOf(Model):
     def _exactly_one(self) -> OneOf:
         chosen = [name for name in type(self).choices() if getattr(self, name) is not None]
         if len(chosen) != 1:
-            said = f"{' and '.join(chosen)} stand together" if chosen else "none is given"
+            said = f"{' and '.join(chosen)} are given together" if chosen else "none is given"
             allowed = "exactly one of " + ", ".join(map(written, type(self).choices()))
             raise PydanticCustomError("one_of", "{said}", {"said": said, "allowed": allowed})
         return self
@@ -107,12 +107,12 @@ class OneOf(Model):
         return getattr(self, self.kind)
 
     def omits(self, name: str) -> bool:
-        """A choice not taken is no part of a configuration."""
+        """A choice that isn't taken isn't part of a configuration."""
         return getattr(self, name) is None
 
 
 class Sparse(Model):
-    """A model whose fields are no part of a configuration when they are left open."""
+    """A model whose fields, if left open, aren't part of a configuration."""
 
     def omits(self, name: str) -> bool:
         """Whether the field is left open."""

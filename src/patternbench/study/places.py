@@ -1,4 +1,4 @@
-"""Places as ``${name}`` in texts of a study: what they may name there, whoever fills them in."""
+"""Placeholders such as ``${name}`` in texts of a study, and the names that they may have in each text."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ TYPED = re.compile(r"\$\{([^}|]*)\|(?:number|json)\}")
 MADE = re.compile(r"counter:.*|(?:random|cycle):(\d+)-(\d+)")
 """Names of values that the load engine makes."""
 UNREAD = "COLUMN"
-"""Stands for the columns of a feeder that cannot be read, which is a problem of its own."""
+"""Stands for the columns of a feeder that can't be read, which is reported as a problem of its own."""
 ITEM = "item"
-"""What stands for the present one of several values."""
+"""The placeholder of the current one of several values."""
 LITERAL = "$${"
 """What stands for the characters ``${`` themselves."""
 
 
 def expectation_problems(workload: Workload, settings: Iterable[str] = ()) -> Iterator[Problem]:
-    """Every place in an expectation that names no parameter: expectations hold for all calls of a round.
+    """Every placeholder in an expectation without a parameter's name. Expectations hold for all calls of a round.
 
     ``settings`` are the names under which places stand for settings of the system.
     """
@@ -41,7 +41,7 @@ def expectation_problems(workload: Workload, settings: Iterable[str] = ()) -> It
 
 
 def request_problems(workload: Workload, client: str, settings: Iterable[str] = ()) -> Iterator[Problem]:
-    """Every place in a request that names no parameter, where a library's client sends it as it stands."""
+    """Every placeholder without a parameter's name in a request that a library's client sends unchanged."""
     available = [*(workload.parameters or {}), *settings]
     for path, request in parts_of(workload, "workload", Request):
         for field, text in _texts(request, path):
@@ -54,7 +54,7 @@ def template_problems(
     columns: Mapping[str, Collection[str]],
     settings: Collection[str] = (),
 ) -> Iterator[Problem]:
-    """Every place in what the load engine sends that names nothing at that step.
+    """Every placeholder in the load engine's requests that isn't known at its step.
 
     ``headers`` are the system's; ``columns`` are those of each feeder's file, as far as it can be read; ``settings``
     are the names under which places stand for settings of the system.
@@ -98,7 +98,7 @@ def _unknown(text: str, path: str, available: Collection[str], what: str) -> Ite
             allowed = (
                 f"a parameter of the workload ({', '.join(available) or 'there are none'}), or {LITERAL} for ${{ itself"
             )
-            message = f"`${{{name}}}` names nothing that {what} can hold"
+            message = f"`${{{name}}}` isn't known in {what}"
             yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, available))
 
 
@@ -149,7 +149,7 @@ def _of_request(request: Request | Step | Poll, path: str, available: list[str])
 
 
 def _of_headers(headers: Mapping[str, str], path: str, available: list[str]) -> Iterator[Problem]:
-    """Headers alone may also name variables of the environment."""
+    """Only headers may also name variables of the environment."""
     for name, text in headers.items():
         references = [reference for reference in PLACE.findall(text) if not reference.startswith("env:")]
         yield from _unsendable(references, text, f"{path}.{name}", available)
@@ -159,7 +159,7 @@ def _unsendable(names: Iterable[str], text: str, path: str, available: list[str]
     for name in names:
         if not _is_known(name, available):
             allowed = f"{', '.join(available)}, random:1-100, cycle:1-100, counter:NAME, or {LITERAL} for ${{ itself"
-            message = f"`${{{name}}}` names nothing that is known here"
+            message = f"`${{{name}}}` isn't known here"
             yield Problem(message, path, value=text, allowed=allowed, hint=did_you_mean(name, available))
 
 

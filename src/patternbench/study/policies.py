@@ -75,7 +75,7 @@ class Retry(Model):
 
 
 class Window(OneOf):
-    """The results that a circuit breaker judges by: the last so many calls, or those of the last so long."""
+    """The results that decide a circuit breaker: those of the last calls, or those within a time."""
 
     calls: Levels[Million] | None = None
     time: Levels[PositiveDuration] | None = None
@@ -131,7 +131,7 @@ class RetryBudget(Model):
 
 
 class Bulkhead(Model):
-    """Let so many calls in at once; so many more may wait, first come, first in."""
+    """Admit a number of concurrent calls; further ones may wait, up to a number, first in, first out."""
 
     max_concurrent: Levels[Million]
     max_waiting: Levels[UpToAMillion] = Levels.one(0)
@@ -202,7 +202,7 @@ def check_stack(stack: list[Policy]) -> None:
         if kind == "retry_budget" and not any(before in REPEATING for before in kinds[:index]):
             raise _unfit(f"entry {index + 1}, retry_budget, guards no further attempts", "a retry or hedge before it")
         if kind == "deadline" and kind in kinds[:index]:
-            raise _unfit(f"entry {index + 1} is a second deadline", "one deadline; of two the shorter would decide")
+            raise _unfit(f"entry {index + 1} is a second deadline", "one deadline; the shorter of two would decide")
         if index and stack[index - 1] == stack[index]:
             raise _unfit(f"entry {index + 1} is the same as the one before it", "each policy once in a row")
     _check_attempts(stack)

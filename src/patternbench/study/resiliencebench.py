@@ -69,9 +69,9 @@ class _Reader:
             self.lines[new] = line
 
     def mapping(self, node: object, path: Path, keys: list[str]) -> Values | None:
-        """A node with these keys and no others; None, and a problem, where it is no mapping."""
+        """A node with these keys and no others; None, with a problem, if it isn't a mapping."""
         if not isinstance(node, dict):
-            self.problem(path, "is no mapping", value=node, allowed=", ".join(keys))
+            self.problem(path, "isn't a mapping", value=node, allowed=", ".join(keys))
             return None
         for key in node:
             if key not in keys:
@@ -112,7 +112,7 @@ def _slug(text: object) -> str:
 def _target(space: TestSpace, reader: _Reader) -> Values:
     url = urlsplit(str(space.target_url))
     if url.scheme not in ("http", "https") or not url.hostname:
-        reader.problem(("targetUrl",), "is no http URL", value=space.target_url, allowed="http://host:port/path")
+        reader.problem(("targetUrl",), "isn't an http URL", value=space.target_url, allowed="http://host:port/path")
     named = url.hostname in COMPOSE_HOSTS
     system = "httpbin" if named else {"url": f"{url.scheme}://{url.netloc}"}
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
@@ -138,7 +138,7 @@ def _faults(written: object, reader: _Reader) -> list[Values]:
 
 def _strategies(specs: object, reader: _Reader) -> list[Values]:
     if not isinstance(specs, list):
-        reader.problem(("clientSpecs",), "is no list", allowed="a list of clients")
+        reader.problem(("clientSpecs",), "isn't a list", allowed="a list of clients")
         return []
     strategies = [_strategy(spec, i, reader) for i, spec in enumerate(specs)]
     return [strategy for strategy in strategies if strategy]
@@ -258,7 +258,7 @@ def _plus_one(value: object) -> object:
 
 
 def _times(level: object, power: object) -> object:
-    """A number times another; times what is none, the product as text, which the study's own checks refuse."""
+    """A product. A factor that isn't a number gives the product as text, which the study's own checks refuse."""
     if not isinstance(level, (int, float)):
         return level
     return level * power if isinstance(power, (int, float)) else f"{level} * {power}"

@@ -32,7 +32,7 @@ class SettingSpec(Model):
     @model_validator(mode="after")
     def _none_of_a_pattern(self) -> SettingSpec:
         if self.none is not None and self.role is not Role.PATTERN:
-            message = "only a pattern has a level at which it is none"
+            message = "only a pattern can have a level `none`"
             raise PydanticCustomError("none", message, {"allowed": "role: pattern, or no `none`"})
         if self.none is not None and self.allowed and self.none not in self.allowed:
             context = {"level": str(self.none), "allowed": ", ".join(map(str, self.allowed))}
@@ -57,7 +57,7 @@ class Settable(Model):
     def _rules_on_settings(self) -> Settable:
         for name in (name for rule in self.exclude for name in rule if name not in self.settings):
             context = {"name": name, "allowed": ", ".join(self.settings)}
-            raise PydanticCustomError("no_setting", "exclude names `{name}`, which is no setting", context)
+            raise PydanticCustomError("no_setting", "exclude names `{name}`, which isn't a setting", context)
         return self
 
     def refused(self, settings: Mapping[str, object]) -> Rule | None:

@@ -74,7 +74,7 @@ strategies:
   - {client: native, baseline: {}}                  # no breaker: what the others are compared with
   - client: native
     circuit_breaker:
-      failure_rate: 50                              # opens when so many percent of the window fail
+      failure_rate: 50                              # opens when this percentage of the window failed
       window: {calls: 20}
       minimum_calls: 10
       open_for: [100ms, 1s]
@@ -107,7 +107,7 @@ LOAD = Goal(
     6,
     """\
 workload:
-  open: {rate: [5, 10, 20, 50, 100, 200], duration: {seconds}s}   # per second, whatever the answers take
+  open: {rate: [5, 10, 20, 50, 100, 200], duration: {seconds}s}   # per second, however long answers take
 {request}
 strategies:
   - {client: native, baseline: {}}
@@ -131,7 +131,7 @@ strategies:
     + """\
 {request}
 faults:
-  - freeze: {}                                      # it stands still; `crash` would kill it and start it again
+  - freeze: {}                                      # it is frozen; `crash` would kill it and start it again
     where: {name}
     when: {from: 500ms, for: [0ms, 200ms, 1s]}
 strategies:
@@ -174,11 +174,11 @@ class Budget:
     seconds: int
 
     def minutes(self, scenarios: int) -> float:
-        """What a run of so many scenarios takes."""
+        """How long a run of this many scenarios takes, in minutes."""
         return scenarios * self.rounds * (self.seconds + AROUND_S) / 60
 
     def words(self, scenarios: int) -> str:
-        """What a run of so many scenarios takes, in words."""
+        """How long a run of this many scenarios takes, in words."""
         minutes = max(1, round(self.minutes(scenarios)))
         return f"about {minutes} minutes" if minutes > 1 else "about a minute"
 

@@ -119,7 +119,7 @@ class System(Model):
 
     @property
     def without_settings(self) -> System:
-        """The same system whatever its settings: they are no part of the load that it is put under."""
+        """The same system without its settings, which aren't part of the load."""
         return self
 
     @property
@@ -159,7 +159,7 @@ class RunningSystem(System):
     server_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
 
     def omits(self, name: str) -> bool:
-        """What is left open is no part of a configuration."""
+        """Fields left open aren't part of a configuration."""
         return getattr(self, name) is None
 
     @property
@@ -209,7 +209,7 @@ class UrlSystem(OneUrlSystem):
     def _reached_alike(self) -> UrlSystem:
         """Deployments that are compared stand all behind the fault proxy, or none does."""
         if len({url.split(":")[0] for url in self.url}) > 1:
-            message = "the levels of `url` are not reached in the same way, so the way would be compared as well"
+            message = "the levels of `url` use different kinds of connections, which would be compared as well"
             raise PydanticCustomError("mixed_urls", message, {"allowed": "all http://, all https://, or all sockets"})
         return self
 
@@ -269,7 +269,7 @@ class UrlsSystem(RunningSystem):
     @model_validator(mode="after")
     def _somebody_is_asked(self) -> UrlsSystem:
         if all(max(entry.weight) == 0 for entry in self.urls):
-            message = "every URL has the weight 0, so none is ever asked"
+            message = "every URL has the weight 0, so none gets a request"
             raise PydanticCustomError("weights", message, {"allowed": "a weight above 0 for at least one URL"})
         return self
 
@@ -311,7 +311,7 @@ def _written(value: object) -> object:
 
 def _one_choice(keys: list[str]) -> None:
     if len(keys) != 1:
-        said = f"{' and '.join(keys)} stand together" if keys else "none is given"
+        said = f"{' and '.join(keys)} are given together" if keys else "none is given"
         allowed = f"exactly one of {', '.join(CHOICES)}"
         raise PydanticCustomError("one_of", "{said}", {"said": said, "allowed": allowed})
 

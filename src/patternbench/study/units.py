@@ -79,7 +79,7 @@ def _validate_duration(value: object) -> Duration:
 
 def _positive(duration: Duration) -> Duration:
     if duration.us == 0:
-        raise PydanticCustomError("duration_zero", "must be longer than nothing", {"allowed": "1us to 24h"})
+        raise PydanticCustomError("duration_zero", "must be longer than 0", {"allowed": "1us to 24h"})
     return duration
 
 

@@ -146,7 +146,7 @@ class Schedule(OneOf):
 
 
 class Arrivals(OneOf):
-    """Arrivals on a schedule, whoever waits; above ``in_flight`` they are dropped and counted."""
+    """Arrivals on a schedule that doesn't wait for answers. Above ``in_flight`` they are dropped and counted."""
 
     rate: Levels[PositiveRate] | None = None
     schedule: Schedule | None = None
@@ -163,7 +163,7 @@ class Arrivals(OneOf):
     def _spacing_once(self) -> Arrivals:
         said = self.schedule and (self.schedule.poisson or self.schedule.trace)
         if said and self.spacing is not None:
-            raise misplaced("spacing", f"{self.schedule.kind}, which says it itself")  # type: ignore[union-attr]
+            raise misplaced("spacing", f"{self.schedule.kind}, which has its own spacing")  # type: ignore[union-attr]
         return self
 
 
@@ -200,7 +200,7 @@ class Population(Sparse):
         ways = [name for name in ("request", "journey", "journeys") if getattr(self, name) is not None]
         if len(ways) > 1:
             allowed = "one of request, journey, journeys"
-            raise PydanticCustomError("one_of", f"{' and '.join(ways)} stand together", {"allowed": allowed})
+            raise PydanticCustomError("one_of", f"{' and '.join(ways)} are given together", {"allowed": allowed})
         return self
 
     @model_validator(mode="after")
@@ -208,7 +208,7 @@ class Population(Sparse):
         if self.journeys and all(max(journey.weight) == 0 for journey in self.journeys):
             allowed = "a weight above 0 for at least one journey"
             raise PydanticCustomError(
-                "weights", "every journey has the weight 0, so none is ever taken", {"allowed": allowed}
+                "weights", "every journey has the weight 0, so none is ever run", {"allowed": allowed}
             )
         return self
 
@@ -230,7 +230,7 @@ class Group(Population):
     @model_validator(mode="after")
     def _so_many(self) -> Group:
         if sum(amount is not None for amount in (self.users, self.share, self.open)) != 1:
-            allowed = "`users`, or a `share` in percent of the workload's `users`, or `open`: arrivals, whoever waits"
+            allowed = "`users`, or a `share` in percent of the workload's `users`, or `open`: arrivals on a schedule"
             raise PydanticCustomError("one_of", "needs either users, share or open", {"allowed": allowed})
         return self
 
@@ -313,7 +313,7 @@ class Workload(OneOf, Population):
             if getattr(self, name) is not None and self.groups is None:
                 raise misplaced(name, f"{self.kind}, which has one of its own", f"{self.kind}.{name}")
         if self.groups is not None and self.duration is None:
-            raise PydanticCustomError("endless", "groups never end", {"allowed": "a `duration` beside `groups`"})
+            raise PydanticCustomError("endless", "groups never end", {"allowed": "a `duration` next to `groups`"})
         return self
 
     @model_validator(mode="after")
@@ -326,10 +326,10 @@ class Workload(OneOf, Population):
         shares = [group.share for group in groups if group.share is not None]
         waiting = [group for group in groups if group.open is None]
         if shares and (self.users is None or sum(shares) != ALL_SHARES or len(shares) != len(waiting)):
-            allowed = "`users` beside `groups`, and a share for every group of users; they add up to 100"
+            allowed = "`users` next to `groups`, and a share for every group of users; they add up to 100"
             raise PydanticCustomError("shares", f"the shares add up to {sum(shares):g}", {"allowed": allowed})
         if self.users is not None and not shares:
-            raise misplaced("users", "groups that say their own users", "a share for every group")
+            raise misplaced("users", "groups with users of their own", "a share for every group")
         return self
 
     @property
@@ -359,7 +359,7 @@ class Workload(OneOf, Population):
     @model_validator(mode="after")
     def _no_attempts_on_journeys(self) -> Workload:
         if self.closed and self.closed.max_attempts and self.request is None:
-            raise misplaced("closed.max_attempts", "a journey", "closed with successes, requests or duration alone")
+            raise misplaced("closed.max_attempts", "a journey", "closed with only successes, requests or duration")
         return self
 
 

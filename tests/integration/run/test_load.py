@@ -362,7 +362,7 @@ def test_everything_wrong_with_a_load_is_listed_with_its_line_before_the_start(t
         "    - {path: '/${nobody}'}\n    - path: /\n      body_file: nowhere.json\n"
     )
     said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
-    assert "study.yaml:12: workload.journey[0].path: `${nobody}` names nothing" in said
+    assert "study.yaml:12: workload.journey[0].path: `${nobody}` isn't known" in said
     assert "study.yaml:14: workload.journey[1].body_file" in said
     assert not (tmp_path / "run").exists()
 

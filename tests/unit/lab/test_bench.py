@@ -16,7 +16,7 @@ SHOP = systems.load("shop-behind-two-balancers")
 @pytest.mark.parametrize(
     ("given", "path", "words"),
     [
-        ({"window": "0s"}, "system.settings.window", "must be longer than nothing"),
+        ({"window": "0s"}, "system.settings.window", "must be longer than 0"),
         ({"window": 6}, "system.settings.window", "a duration needs a unit"),
         ({"limit": 0}, "system.settings.limit", "allowed: at least 1"),
         ({"sub_windows": 99}, "system.settings.sub_windows", "allowed: at most 60"),

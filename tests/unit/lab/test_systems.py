@@ -153,7 +153,7 @@ def test_the_paths_of_a_system_count_from_the_folder_of_its_file(tmp_path: Path)
 
 
 def test_a_condition_on_something_that_is_no_setting_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="redis depends on `shelf`, which is no setting"):
+    with pytest.raises(InputError, match="redis depends on `shelf`, which isn't a setting"):
         system(tmp_path, FILE.replace("when: {store: redis}", "when: {shelf: redis}"))
 
 
@@ -177,7 +177,7 @@ def test_a_setting_without_a_role_is_a_circumstance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("{default: memory, none: memory, about: x}", "only a pattern has a level at which it is none"),
+        ("{default: memory, none: memory, about: x}", "only a pattern can have a level `none`"),
         ("{default: a, role: pattern, none: b, allowed: [a], about: x}", "none: b is not one of the values allowed"),
         ("{default: 3, unit: duration, about: x}", "the default 3 is not a duration"),
         ("{default: 3, unit: metres, about: x}", "duration"),
@@ -195,7 +195,7 @@ def test_a_condition_that_maps_no_setting_to_a_level_is_refused_where_it_stands(
 
 
 def test_a_rule_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="exclude names `shop`, which is no setting"):
+    with pytest.raises(InputError, match="exclude names `shop`, which isn't a setting"):
         system(tmp_path, FILE.replace("components:", "exclude: [{store: memory, shop: big}]\ncomponents:"))
 
 
@@ -239,7 +239,7 @@ first_request:
 
 
 def test_a_first_request_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="first_request depends on `stor`, which is no setting"):
+    with pytest.raises(InputError, match="first_request depends on `stor`, which isn't a setting"):
         system(tmp_path, FILE + "first_request: [{when: {stor: redis}, text: curl}]\n")
 
 

@@ -177,7 +177,7 @@ def test_exclude_leaves_combinations_out_and_their_levels_with_them() -> None:
         ("{zip: [[users, usrs]]}", "did you mean `users`"),
         ("{zip: [[users, client], [client, users]]}", "zipped twice"),
         ("{exclude: [{}]}", "is empty"),
-        ("{exclude: [{users: 51}]}", "is no level of it"),
+        ("{exclude: [{users: 51}]}", "isn't a level of it"),
         ("{exclude: [{user: 50}]}", "did you mean `users`"),
         ("{exclude: [{client: resilience4j}]}", "leaves no scenario"),
     ],

@@ -53,9 +53,9 @@ def test_the_textbook_half_of_two_cubed_aliases_each_factor_with_the_other_two()
     # defining relation I = ABC (Montgomery, Design and Analysis of Experiments, section 8.2)
     half = [dict(zip("abc", row, strict=True)) for row in product((-1, 1), repeat=3) if row[0] * row[1] * row[2] == 1]
     assert [text.split(": ")[1] for text in aliasing(half)] == [
-        "the effect of a cannot be told apart from that of b x c.",
-        "the effect of b cannot be told apart from that of a x c.",
-        "the effect of c cannot be told apart from that of a x b.",
+        "the effect of a can't be distinguished from that of b x c.",
+        "the effect of b can't be distinguished from that of a x c.",
+        "the effect of c can't be distinguished from that of a x b.",
     ]
 
 
@@ -64,8 +64,8 @@ def test_the_textbook_half_of_two_cubed_aliases_each_factor_with_the_other_two()
     [
         ("{fraction: 1/2, latin_hypercube: 5}", "design.latin_hypercube: does not go with `fraction`"),
         ("{fraction: 1/2, zip: [[users, retry.backoff.exponential.initial]]}", "design.zip: does not go with"),
-        ("{fraction: 1/9}", "design.fraction: is too small a part for so few levels"),
-        ("{latin_hypercube: 45}", "design.latin_hypercube: is no less than all 45 combinations"),
+        ("{fraction: 1/9}", "design.fraction: is too small a fraction for these numbers of levels"),
+        ("{latin_hypercube: 45}", "design.latin_hypercube: isn't less than all 45 combinations"),
     ],
 )
 def test_designs_that_cannot_be_made_are_refused(design: str, said: str) -> None:

@@ -63,7 +63,7 @@ def test_a_misspelt_condition_of_the_only_step_is_told_once() -> None:
 
 def test_a_condition_that_holds_in_no_scenario_is_told_with_the_levels_there_are() -> None:
     (found,) = problems("{path: /}, {path: /b, when: {architecture: [mesh], size: 3}}")
-    assert (found.message, found.path) == ("holds in no scenario", "workload.journey.steps[1].when")
+    assert (found.message, found.path) == ("isn't true in any scenario", "workload.journey.steps[1].when")
     assert "architecture: gateway, messaging" in found.allowed
 
 

@@ -108,7 +108,7 @@ def test_one_kind_twice_at_one_place_needs_windows_that_do_not_overlap() -> None
         ("- {slow: {bandwidth: 100}}\n", "bytes per second with their unit"),
         ("- {slow: {bandwidth: 0B/s}}\n", "is not a bandwidth"),
         ("- {crash: {}, where: shop, when: {from: 2}}\n", "a duration needs a unit"),
-        ("- {crash: {}, freeze: {}, where: shop}\n", "stand together"),
+        ("- {crash: {}, freeze: {}, where: shop}\n", "are given together"),
         ("- {explode: {}}\n", "unknown key"),
         ("- {cpu: {percentage: 100}, where: shop}\n", "at most 99"),
     ],

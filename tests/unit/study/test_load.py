@@ -88,7 +88,7 @@ def test_a_level_given_twice_is_refused() -> None:
 
 
 def test_two_strategies_in_one_entry_are_refused() -> None:
-    assert "baseline and retry stand together" in only(
+    assert "baseline and retry are given together" in only(
         edited("baseline: {}", "baseline: {}, retry: {max_attempts: 2, backoff: {fixed: {delay: 1ms}}}")
     )
 
@@ -109,7 +109,7 @@ def test_a_key_given_twice_is_broken_yaml() -> None:
 
 @pytest.mark.parametrize("text", ["", "just words", "- a\n- b\n", "42", "null"])
 def test_what_is_no_mapping_is_refused(text: str) -> None:
-    assert "no mapping" in only(text)
+    assert "isn't a mapping" in only(text)
 
 
 def test_a_missing_file_names_the_nearest_one(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -127,7 +127,7 @@ def test_what_is_not_text_is_refused(tmp_path) -> None:  # type: ignore[no-untyp
 def test_a_system_is_named_or_has_a_url() -> None:
     read = study(changed(system='{url: "http://localhost:8080", ready: /health, headers: {A: "${env:TOKEN}"}}'))
     assert read.system.addresses == ["http://localhost:8080"]
-    assert "name and url stand together" in only(changed(system='{name: x, url: "http://localhost:1"}'))
+    assert "name and url are given together" in only(changed(system='{name: x, url: "http://localhost:1"}'))
     assert "settings does not go with" in only(changed(system='{url: "http://localhost:1", settings: {a: 1}}'))
 
 

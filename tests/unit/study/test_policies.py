@@ -122,7 +122,7 @@ def test_a_stack_that_makes_no_sense_is_refused_with_its_place(stack: str, path:
 
 def test_a_name_goes_with_a_stack_alone_and_is_no_patterns() -> None:
     assert "name with stack" in problem(f"name: x, {RETRY}").allowed
-    assert "that of a pattern" in problem("name: retry, stack: [{timeout: 1s}]").message
+    assert "reserved for a pattern" in problem("name: retry, stack: [{timeout: 1s}]").message
 
 
 def test_two_stacks_that_no_word_tells_apart_need_names() -> None:

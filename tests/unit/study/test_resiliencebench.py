@@ -81,12 +81,12 @@ def test_a_bad_level_is_reported_on_its_line_of_the_original() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("fault", "abort", "x.json:1: fault: is no mapping (got 'abort')"),
-        ("clientSpecs", ["java"], "x.json:1: clientSpecs[0]: is no mapping (got 'java')"),
+        ("fault", "abort", "x.json:1: fault: isn't a mapping (got 'abort')"),
+        ("clientSpecs", ["java"], "x.json:1: clientSpecs[0]: isn't a mapping (got 'java')"),
         (
             "clientSpecs",
             [{"platform": "java", "strategy": "retry", "patternConfig": 3}],
-            "x.json:1: clientSpecs[0].patternConfig: is no mapping (got 3)",
+            "x.json:1: clientSpecs[0].patternConfig: isn't a mapping (got 3)",
         ),
     ],
 )

@@ -129,7 +129,7 @@ def test_counted_calls_may_explain_a_response_where_traces_are_asked_for() -> No
     asked = study(models=models, derived=derived, traces="{counting_pass: true}")
     evidence.check(asked, expand(asked))
     without = study(models='["AverageSuccessTime ~ database_calls"]')
-    with pytest.raises(InputError, match="`database_calls` is no factor or covariate of this study"):
+    with pytest.raises(InputError, match="`database_calls` isn't a factor or covariate of this study"):
         evidence.check(without, expand(without))
 
 

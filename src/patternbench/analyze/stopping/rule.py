@@ -96,7 +96,7 @@ def _rule_problems(response: str, text: str, match: re.Match[str] | None, fewest
     if not response:
         problems.append(DataProblem("no response is named.", "rounds.until.response", "Write response: p95."))
     if match is None or float(match.group(1)) == 0:
-        problems.append(DataProblem(f"'{text}' is no width.", "rounds.until.half_width", "Write 5% or 20ms."))
+        problems.append(DataProblem(f"'{text}' isn't a half-width.", "rounds.until.half_width", "Write 5% or 20ms."))
     elif response in SECONDS and match.group(2) is None:
         problems.append(
             DataProblem(f"{response} is a time, so {text} needs a unit.", "rounds.until.half_width", "Write 20ms.")

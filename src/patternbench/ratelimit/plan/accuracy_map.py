@@ -109,7 +109,7 @@ class Map:
             ("lease-expires", self.lease.expires),
         ):
             if length.us == 0:
-                yield Problem("must be longer than nothing", f"--{name}", value=str(length))
+                yield Problem("must be longer than 0", f"--{name}", value=str(length))
         if self.requests > MOST_REQUESTS:
             hint = "give fewer clients, lower rates or a shorter --duration"
             allowed, requests = f"at most {MOST_REQUESTS:,} in a scenario", f"{self.requests:,}"

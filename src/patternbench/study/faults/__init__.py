@@ -24,7 +24,7 @@ _PLACE = re.compile(rf"\s*({_NAME})\s*(?:->\s*({_NAME})\s*)?")
 
 
 def _named(kind: str) -> type[Kind]:
-    """The class of a kind: the only one of that name in its file, whatever its capitals."""
+    """The class of a kind: the one in its file with the kind's name, in any capitals."""
     module = import_module(f"{kinds.__name__}.{kind}")
     # The names of a module are untyped for mypy; every kind is built from its example in tests.
     return next(member for name, member in vars(module).items() if name.lower() == kind)  # type: ignore[no-any-return]
@@ -54,7 +54,7 @@ class FaultEntry(OneOf):
         return list(KINDS)
 
     def omits(self, name: str) -> bool:
-        """What is left at its default is no part of a configuration, so that older scenarios keep their ids."""
+        """Fields at their defaults aren't part of a configuration, so that older scenarios keep their ids."""
         return self._is_default(name) if name in FaultEntry.model_fields else super().omits(name)
 
     def _is_default(self, name: str) -> bool:
@@ -85,7 +85,7 @@ class FaultEntry(OneOf):
 
     @property
     def bounds(self) -> dict[str, object]:
-        """Where and when it acts, as far as a study says so; a window alone stands for itself."""
+        """Where and when it acts, if the study says so. A single window isn't a list."""
         when: object = self.when[0] if len(self.when) == 1 else self.when
         said = {"where": self.where, "when": when}
         return {name: value for name, value in said.items() if not self.omits(name)}

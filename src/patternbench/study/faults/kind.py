@@ -1,4 +1,4 @@
-"""What every kind of fault is to a study: its settings, where it can act, and what of it can be foreseen."""
+"""The base of every kind of fault in a study: its settings, where it can act, and its foreseeable effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Kind(Sparse):
 
     spot: ClassVar[Spot] = Spot.WAY
     both_ways: ClassVar[bool] = False
-    """Whether it acts on the way back too, where the service also calls the caller."""
+    """Whether it also acts on calls in the other direction, if the service calls its caller."""
 
     @property
     def acts(self) -> bool:
@@ -31,16 +31,16 @@ class Kind(Sparse):
 
     @property
     def failing(self) -> float:
-        """The share of requests that surely fail by it, in percent: for an estimate of a run's length."""
+        """The share of requests that it surely makes fail, in percent, to estimate a run's length."""
         return 0.0
 
 
 class ShareKind(Kind):
-    """Base of kinds that fall on a share of the requests; 0 is the level without the fault."""
+    """Base of kinds that affect a share of the requests; 0 is the level without the fault."""
 
     percentage: Levels[Percentage]
 
     @property
     def acts(self) -> bool:
-        """Whether it falls on any request."""
+        """Whether it affects any request."""
         return self.percentage.level > 0
