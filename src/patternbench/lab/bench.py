@@ -27,7 +27,7 @@ class Bench:
         self.host = host or LocalHost(folder)
         self.targets: list[str] = []
         self.ways: tuple[Way, ...] = ()
-        """The ways on which a fault proxy stands."""
+        """The ways that have a fault proxy."""
         self.groups: Mapping[str, Sequence[str]] = {}
         """The components of each entry of the system file."""
         self._down: set[str] = set()
@@ -37,8 +37,8 @@ class Bench:
     def change(self, topology: Topology, ways: Sequence[Way] = (), tracing: Tracing | None = None) -> None:
         """Have this system up for the next round, with a fault proxy on some ways, and what runs that fits kept up.
 
-        With ``tracing`` a receiver of spans is beside it, and its components are told of it. Raises StartError when a
-        component fails: that one is down then, and is started by the next change.
+        With ``tracing`` a receiver of spans runs next to it, and its components get its address. Raises StartError if a
+        component fails. That component is then down, and the next change starts it.
         """
         self.ways, self.groups = tuple(ways), topology.groups
         topology = traced(topologies.proxied(topology, ways), tracing)
@@ -66,7 +66,7 @@ class Bench:
 
     @property
     def running(self) -> Mapping[str, Running]:
-        """What is up, by name."""
+        """The running components, by name."""
         return self.host.running
 
     @property
@@ -100,14 +100,14 @@ class Bench:
             for proxy in proxies:
                 envoy.inject(self._http, proxy, faults)
         except httpx.HTTPError as error:
-            raise StartError(f"envoy did not take the faults: {error or type(error).__name__}") from None
+            raise StartError(f"envoy didn't accept the faults: {error or type(error).__name__}") from None
 
     def own_answers(self) -> int:
         """How many requests the fault proxy has answered itself so far, because it did not reach the service."""
         try:
             return sum(envoy.own_answers(self._http, proxy) for proxy in self.fault_admins(envoy.RUNTIME_PROTOCOL))
         except httpx.HTTPError as error:
-            raise StartError(f"envoy does not say what it answered: {error or type(error).__name__}") from None
+            raise StartError(f"envoy doesn't report its answers: {error or type(error).__name__}") from None
 
     def finished_logs(self) -> dict[str, list[Path]]:
         """The files of each component's log, whole; the components that write them are ended by this."""
@@ -130,7 +130,7 @@ class Bench:
         return self.host.refused_limits()
 
     def dead(self) -> list[str]:
-        """What is known of each component that is no longer running, and of what keeps the system from being used."""
+        """Each component that stopped running, with its last words, and what else makes the system unusable."""
         return [*self.host.dead(self._down), *self._spoilt]
 
     def expect_down(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What the bundling filter is told: which single requests it collects, how many, and how long the first one waits.
+"""The rules of the bundling filter: which single requests it collects, how many, and how long the first one waits.
 
 Held equal to contracts/bundle/rules.schema.json by a test.
 """
@@ -26,7 +26,7 @@ def _within(longest: Duration) -> AfterValidator:
     def check(length: Duration) -> Duration:
         if not SHORTEST.us <= length.us <= longest.us:
             allowed = {"allowed": f"{SHORTEST} to {longest}"}
-            raise PydanticCustomError("duration", "is outside what the filter takes", allowed)
+            raise PydanticCustomError("duration", "is outside the filter's range", allowed)
         return length
 
     return AfterValidator(check)

@@ -22,7 +22,7 @@ from patternbench.lab import java
 from patternbench.lab.launch import Preparation
 
 SAVE = ("sh", "-c", 'mkdir -p "${1%/*}" && cp "$0" "$1.$$" && mv -f "$1.$$" "$1"')
-"""Puts a file in its place at once, so that nobody ever sees half of it."""
+"""Puts a file in its place atomically, so that nobody reads an incomplete one."""
 SAVE_FOLDER = ("sh", "-c", 'mkdir -p "${1%/*}" && cp -a "$0" "$1.$$" && { mv -T "$1.$$" "$1" || rm -r "$1.$$"; }')
 """Does so with a folder, unless another start has done it in the meantime."""
 WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")
@@ -34,7 +34,7 @@ FRESH, FRESHLY_APART = "${self.folder}/classes.jsa", "${self.folder}/apart"
 
 @dataclass(frozen=True)
 class ArchivedStart:
-    """How a jar is started with an archive: which jar, what Java is told, and what must have been done before."""
+    """How a jar is started with an archive: the jar, Java's options, and the commands to run before."""
 
     jar: str
     options: tuple[str, ...]
@@ -59,7 +59,7 @@ def _apart(jar: str) -> str:
 
 
 def _archive(jar: str, apart: str, program: str, machine: Sequence[str]) -> str:
-    """Where the archive of a jar is: beside its parts, or in a place for the very file that it is made with."""
+    """The path of a jar's archive: next to its parts, or in a folder for the file that it is made with."""
     made_with = (program, java.version(program), list(machine))
     if apart:
         return f"{apart}/{caches.short_hash(json.dumps(made_with).encode())}.jsa"

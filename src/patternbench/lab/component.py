@@ -1,6 +1,6 @@
 """What every kind of component is to the lab: settings that can say what they need and describe a launch.
 
-There is one file per kind in ``lab/components/``; all of them look alike.
+There is one file per kind in ``lab/components/``, all with the same structure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Neighbours:
     def urls(self, name_or_url: str, path: str) -> list[str]:
         """A reference to the URL of each component of a group, of a single component, or the URL itself.
 
-        Raises InputError, at the path of the setting, when it is none of these.
+        Raises InputError, at the path of the setting, if it is neither.
         """
         if "://" in name_or_url:
             return [name_or_url]
@@ -56,7 +56,7 @@ class Neighbours:
         """A reference to a component's URL; raises InputError, at the path of the setting, when it is not in use."""
         members = self._members(name, path)
         if len(members) > 1:
-            message = f"names {len(members)} components, and one is needed here"
+            message = f"names {len(members)} components, but one is needed here"
             raise InputError(Problem(message, path, value=name, allowed=", ".join(members)))
         return reference(members[0])
 
@@ -96,7 +96,7 @@ def _absolute(folder: Path, file: str) -> Path:
 
 
 def _alike(path: Path) -> str:
-    """The question whether a file beside a path was meant that has a name like it."""
+    """A question that suggests a file with a similar name in the same folder."""
     return did_you_mean(path.name, (sibling.name for sibling in path.parent.glob("*")))
 
 

@@ -1,6 +1,6 @@
 """Keeps a Compose project up: brings it up, says where its services are, follows its logs, takes it down with its data.
 
-A process of its own under the guard, so that the project goes down whatever happens to us. Everything about the
+A process of its own under the guard, so that the project goes down however patternbench ends. Everything about the
 project is asked of the engine itself: this file reads no Compose file.
 """
 
@@ -76,7 +76,7 @@ class ProjectFailed(Exception):  # noqa: N818 - named after what happened, as it
 
 
 class ProjectEnded(Exception):  # noqa: N818 - named after what happened, as its siblings are
-    """We are told to take the project down."""
+    """A signal asks us to take the project down."""
 
 
 class PrintedService(BaseModel):
@@ -133,7 +133,7 @@ class ComposeProject:
         try:
             return PrintedProject.model_validate(parse(text, self.file).value)
         except (InputError, ValidationError) as error:
-            raise ProjectFailed(f"what {self.engine.words[0]} prints of the project cannot be read: {error}") from None
+            raise ProjectFailed(f"the project that {self.engine.words[0]} prints can't be read: {error}") from None
 
     def _check(self, printed: PrintedProject) -> None:
         """Raise ProjectFailed naming what the project lacks of the services that are asked for."""

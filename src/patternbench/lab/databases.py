@@ -74,7 +74,7 @@ class DatabaseServer(Component, ABC):
             raise misplaced("database", "databases", "one of them")
         taken = [name for name in self._names() if name in TAKEN]
         if taken:
-            message, others = f"the name `{taken[0]}` is the server's own", ", ".join(TAKEN)
+            message, others = f"the name `{taken[0]}` is reserved by the server", ", ".join(TAKEN)
             raise PydanticCustomError("taken", message, {"allowed": f"any other than {others}"})
         return self
 
@@ -100,5 +100,5 @@ class DatabaseServer(Component, ABC):
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Names as a list of texts in SQL; the empty text stands for none, since SQL has no empty list."""
+    """Names as a list of texts in SQL. Without names it has an empty text, because SQL has no empty list."""
     return ", ".join(f"'{name}'" for name in names) or "''"

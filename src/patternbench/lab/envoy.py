@@ -35,7 +35,7 @@ RUNTIME = {
 
 
 def find() -> str | None:
-    """Envoy's binary beside this Python, or on PATH."""
+    """Envoy's binary next to this Python, or on PATH."""
     beside = Path(sys.executable).parent / "envoy"
     return str(beside) if beside.is_file() else shutil.which("envoy")
 
@@ -52,7 +52,7 @@ def command(config: str, workers: int = 1) -> tuple[str, ...]:
 
 
 def inject(http: httpx.Client, admin: str, faults: Sequence[Fault]) -> None:
-    """Set the faults of a running Envoy through its admin interface; what is not named is switched off."""
+    """Set the faults of a running Envoy through its admin interface. Faults that aren't named are switched off."""
     answer = http.post(f"{admin}/runtime_modify", params=runtime(faults))
     answer.raise_for_status()
 
@@ -64,7 +64,7 @@ def own_answers(http: httpx.Client, admin: str) -> int:
 
 
 def runtime(faults: Sequence[Fault]) -> dict[str, str]:
-    """The runtime values that stand for the faults; all keys are always present."""
+    """The runtime values of the faults; all keys are always present."""
     chosen = {fault.kind: fault.chosen for fault in faults}
     abort, delay = chosen.get("abort"), chosen.get("delay")
     values = {

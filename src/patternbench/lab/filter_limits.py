@@ -29,7 +29,7 @@ def lease_life(length: Duration) -> Duration:
     """How long a lease holds; raises a ValueError where the filter takes no such time."""
     least, most = limiter.SHORTEST_LEASE, limiter.LONGEST_LEASE
     if not least.us <= length.us <= most.us:
-        raise PydanticCustomError("lease_expires", "no lease lives so long", {"allowed": f"{least} to {most}"})
+        raise PydanticCustomError("lease_expires", "a lease can't last that long", {"allowed": f"{least} to {most}"})
     return length
 
 
@@ -43,14 +43,14 @@ def refuse_long_log(algorithm: str, limit: int) -> None:
 def refuse_lease(algorithm: str, way: str) -> None:
     """Raise a ValueError where an algorithm can lend nothing."""
     if way != PER_REQUEST and algorithm in limiter.WITHOUT_LEASE:
-        text = f"no lease goes with {algorithm}, which computes times: exclude them together, or use {PER_REQUEST}"
+        text = f"{algorithm} computes times, so it can't use leases: exclude the combination, or use {PER_REQUEST}"
         raise PydanticCustomError("lease", "{text}", {"text": text, "allowed": PER_REQUEST})
 
 
 def _algorithm(name: str) -> str:
     if name not in (NO_LIMITER, *limiter.ALGORITHMS):
         allowed = ", ".join((NO_LIMITER, *limiter.ALGORITHMS))
-        raise PydanticCustomError("algorithm", "is no algorithm of the filter", {"allowed": allowed})
+        raise PydanticCustomError("algorithm", "isn't an algorithm of the filter", {"allowed": allowed})
     return name
 
 
@@ -113,7 +113,7 @@ class LimitTier(BaseModel):
 class LeaseSettings(BaseModel):
     """Quota that a balancer takes in batches: a ``share`` of what remains, at most ``most`` units.
 
-    With ``size: dynamic`` it takes no more than the client's recent rate needs. ``mode: per_request`` is no lease.
+    With ``size: dynamic`` it takes no more than the client's recent rate needs. ``mode: per_request`` means no lease.
     ``holder`` is each worker of a balancer, or all its workers together.
     """
 
@@ -157,7 +157,7 @@ class FilterLimit(BaseModel):
         if unknown:
             context = {"allowed": ", ".join(self.tiers or {}) or "none, as there are no `tiers`"}
             context |= {"names": ", ".join(unknown)}
-            raise PydanticCustomError("tiers", "gives clients tiers that are none: {names}", context)
+            raise PydanticCustomError("tiers", "gives clients unknown tiers: {names}", context)
         refuse_long_log(self.algorithm, self.limit)
         refuse_lease(self.algorithm, self.lease.mode if self.lease else PER_REQUEST)
         return self
@@ -168,9 +168,9 @@ class FilterLimit(BaseModel):
         return self.algorithm != NO_LIMITER
 
     def rule(self, balancers: int, folder: Path) -> dict[str, object]:
-        """The limit as one balancer is told it; paths count from ``folder``.
+        """The limit in the configuration of one balancer; paths are relative to ``folder``.
 
-        What is in its own memory nobody else counts, so it enforces its part there.
+        A balancer with its state in its own memory enforces only its part of the limit.
         """
         rule = {name: value for name, value in _written(self, folder).items() if name not in ("burst", "lease")}
         parts = 1 if self.store != MEMORY else balancers

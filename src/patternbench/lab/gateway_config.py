@@ -53,7 +53,7 @@ BALANCERS = {
     "least_request": "LEAST_REQUEST",
 }
 LIMITED = {"header": {"key": "x-envoy-ratelimited", "value": "true"}}
-"""Tells the answers of a limit from a 429 of the service; ``envoy-ratelimited`` retries go by it."""
+"""Distinguishes the answers of a limit from a 429 of the service. ``envoy-ratelimited`` retries use it."""
 CHANGE = reference("self", "change")
 NOW_AND_ALWAYS = {"default_value": {"numerator": 100, "denominator": "HUNDRED"}}
 
@@ -72,9 +72,9 @@ def bootstrap(
 ) -> dict[str, object]:
     """The part that does not change while it runs; ``names`` are those of its clusters.
 
-    They stand in it so that a gateway with other clusters is started anew: routes and clusters are read one after the
-    other, and a route to a cluster that is not there yet would fail requests. Limits come before the adaptive bound,
-    so that it sees only what goes on to a service.
+    They are in it so that a gateway with other clusters is started anew: routes and clusters are read one after the
+    other, and a route to a cluster that is not there yet would fail requests. Limits come before the adaptive
+    bound, so that it sees only what goes on to a service.
     """
     filters = [http_filter(LIMIT_FILTER, LIMIT, stat_prefix="off"), *_adapting(adaptive), router()]
     routes = {"route_config_name": ROUTE_CONFIG, "config_source": _watched(f"{folder}/{ROUTES}")}
@@ -128,7 +128,7 @@ def _watched(path: str) -> dict[str, object]:
 
 
 def _discovered(kind: str, resources: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """A file that Envoy watches. The change stands in each resource: one that is as before keeps its state."""
+    """A file that Envoy watches. Each resource has the change's number; an unchanged resource keeps its state."""
     metadata = {"filter_metadata": {"patternbench": {"change": CHANGE}}}
     typed = [{"@type": f"{TYPES}.config.{kind}", "metadata": metadata, **resource} for resource in resources]
     return {"version_info": CHANGE, "resources": typed}
@@ -159,7 +159,7 @@ def _cluster(name: str, upstreams: Upstreams) -> dict[str, object]:
 
 
 def _weights(upstreams: Upstreams) -> Sequence[int]:
-    """The weight of each host; one host alone gets everything, whatever its weight."""
+    """The weight of each host. A single host gets everything, with any weight."""
     weighted = upstreams.cluster.balancing == "weighted" and len(upstreams.urls) > 1
     return upstreams.cluster.weights if weighted else [1] * len(upstreams.urls)
 

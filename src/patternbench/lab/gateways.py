@@ -1,6 +1,6 @@
-"""What a gateway is told: its clusters of upstreams, its routes, its limits. Each setting has its Envoy meaning.
+"""The settings of a gateway: its clusters of upstreams, its routes, its limits. Each has its meaning in Envoy.
 
-Whatever is not said is off; the word ``none`` says so too, as a level of a setting.
+Anything that isn't given is off. As a level of a setting, ``none`` also means off.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ Names = Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)]
 
 
 class TokenBucket(BaseModel):
-    """How many requests are let through: so many at once, and so many more per interval, evenly spread over it.
+    """A token bucket: how many requests it admits at once, and how many more per interval, evenly spread over it.
 
-    Without ``max_tokens`` there is no limit. ``tokens_per_fill`` is ``max_tokens`` where it is not said.
+    Without ``max_tokens`` there is no limit. ``tokens_per_fill`` is by default ``max_tokens``.
     """
 
     model_config = CLOSED
@@ -80,7 +80,7 @@ class TokenBucket(BaseModel):
 
 
 class LocalLimit(TokenBucket):
-    """A limit that the gateway enforces by itself, whatever other gateways admit.
+    """A limit that the gateway enforces by itself, independently of other gateways.
 
     With ``per``, each value of that header has a bucket of its own, and requests without the header share one; of
     these the last ``max_descriptors`` are kept. ``values`` gives buckets of their own to some values.
@@ -93,8 +93,8 @@ class LocalLimit(TokenBucket):
     @model_validator(mode="after")
     def _values_of_a_header(self) -> LocalLimit:
         if self.values and not self.per:
-            allowed = "`per` with the header's name beside them"
-            raise PydanticCustomError("values", "has values of no header", {"allowed": allowed})
+            allowed = "`per` with the header's name next to them"
+            raise PydanticCustomError("values", "has values without a header", {"allowed": allowed})
         return self
 
 
@@ -126,7 +126,7 @@ class Retries(BaseModel):
     def _in_order(self) -> Retries:
         if self.max_interval < self.base_interval:
             allowed = {"allowed": f"`max_interval` of at least `base_interval`, {self.base_interval}"}
-            raise PydanticCustomError("interval", "waits no longer than at first", allowed)
+            raise PydanticCustomError("interval", "is less than the first wait", allowed)
         return self
 
 
@@ -141,7 +141,7 @@ class CircuitBreakers(BaseModel):
 
 
 class OutlierDetection(BaseModel):
-    """Which hosts are left out for a while: those with so many failed answers in a row.
+    """Outlier detection: hosts with a number of failed answers in a row are left out for a while.
 
     Connections that fail count as failures too. A host is left out for ``base_ejection_time``, times how often it was,
     and never more than ``max_ejection_percent`` of the hosts.
@@ -202,13 +202,13 @@ class Cluster(UpstreamTls):
     @classmethod
     def _some_weight(cls, weights: list[int]) -> list[int]:
         if weights and not any(weights):
-            raise PydanticCustomError("weights", "has nothing but zeros", {"allowed": "one weight above 0"})
+            raise PydanticCustomError("weights", "has only zeros", {"allowed": "one weight above 0"})
         return weights
 
     @model_validator(mode="after")
     def _weighted(self) -> Cluster:
         if self.balancing == "weighted" and not self.weights:
-            raise PydanticCustomError("weights", "has no weights to go by", {"allowed": "`weights`, such as 80:20"})
+            raise PydanticCustomError("weights", "has no weights", {"allowed": "`weights`, such as 80:20"})
         return self
 
 

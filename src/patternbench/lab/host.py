@@ -38,7 +38,7 @@ class Host(Protocol):
 
     @property
     def running(self) -> Mapping[str, Running]:
-        """What is up, by name, each after those that it needs."""
+        """The running components by name, each after those that it needs."""
 
     def launch(self, launches: Sequence[Launch]) -> None:
         """Bring components up, and return when all are ready; raise StartError, with nothing left, when one fails."""
@@ -133,11 +133,11 @@ class LocalHost:
         return self._ordered[1]
 
     def _ended(self) -> dict[str, str]:
-        """What is known of each component that has ended."""
+        """The last words of each component that has ended."""
         return {name: running.process.why_not() for name, running in self.running.items() if not running.process.alive}
 
     def _bring(self, order: Sequence[Launch], bring: Callable[[Launch, Needed], Running], workers: Executor) -> None:
-        """Bring each component as soon as what it needs is there; when one fails, what is not there yet is ended."""
+        """Start each component as soon as those that it needs are up. If one fails, those not yet up are ended."""
         begun: dict[str, Future[Running]] = {}
         try:
             with workers:
@@ -240,7 +240,7 @@ class LocalHost:
         launcher, launch = self._launcher, running.launch
         if part.acts and not launcher.acts(part.acts, launch, running.process, running.account):
             tail = running.process.tail() or "it wrote nothing"
-            raise StartError(f"{launch.name} did not act on its new {part.path} within {launch.within}: {tail}")
+            raise StartError(f"{launch.name} didn't load its new {part.path} within {launch.within}: {tail}")
 
     def _tell(self, running: Running, producing: Mapping[str, Running]) -> None:
         """Make those live calls of a component that it has not taken with this content."""
@@ -252,7 +252,7 @@ class LocalHost:
         try:
             calls.make(call, self._http)
         except StartError as error:
-            raise StartError(f"{running.launch.name} did not take its live setting `{name}`: {error}") from None
+            raise StartError(f"{running.launch.name} didn't accept its live setting `{name}`: {error}") from None
         running.calls[name] = call
 
     def reset(self, but: Collection[str]) -> list[str]:
@@ -287,7 +287,7 @@ class LocalHost:
         running, stop = self.running[name], self.running[name].launch.stop
         running.process.signal(stop.signal)
         if not running.process.ended(stop.grace.seconds):
-            raise StartError(f"{name} did not end within {stop.grace}, so what it has written may not be whole")
+            raise StartError(f"{name} did not end within {stop.grace}, so its files may be incomplete")
 
     def restart(self, name: str) -> None:
         """Start a component again that has ended, at the same addresses and with its files; return when it is ready."""
@@ -345,7 +345,7 @@ def _naming(launch: Launch) -> Iterator[None]:
 
 
 def _refuse_lacking(launches: Iterable[Launch]) -> None:
-    """Raise StartError naming what is not installed here."""
+    """Raise StartError naming what isn't installed here."""
     lacking = {need.name: need for launch in launches for need in launch.needs if not need.met}
     if lacking:
         raise StartError("; ".join(f"{need.name} is not installed: {need.how}" for need in lacking.values()))

@@ -66,7 +66,7 @@ class FaultAdmin:
 class LiveFile:
     """One of the component's files that may change while it runs: it is replaced by rename, then the signal is sent.
 
-    A component that watches its files needs no signal. ``acts`` tells when the new content acts; without it, that is
+    A component that watches its files needs no signal. ``acts`` says when the new content acts; without it, that is
     at once. ``${self.change}`` counts the changes from 0: it lets ``acts`` ask for the very content that was written.
     """
 

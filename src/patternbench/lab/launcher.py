@@ -119,7 +119,7 @@ class Launcher:
         """A process of a component, which ``close`` knows from the first moment."""
         with self._lock:
             if self._closing.is_set():
-                raise StartError(f"{launch.name} was not started, since everything is being taken down")
+                raise StartError(f"{launch.name} was not started, because everything is being taken down")
             cwd = Path(launch.cwd) if launch.cwd else self._folder / launch.name
             stop = launch.stop
             with bound_to(launch.limits.cpus, launch.name):

@@ -17,11 +17,11 @@ BUSY_LOAD = 0.5
 """Load per core before a run above which other work disturbs it."""
 FEW_FILES = 4096
 ENOUGH_CORES = 4
-"""From so many cores on the system under test can do without one."""
+"""From this number of cores on, the system under test can do without one."""
 NICENESS_RANGE = 40
 CAP_SYS_NICE = 1 << 23
 PROC = Path("/proc")
-"""Where the kernel tells of processes."""
+"""Where the kernel lists processes."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def cpu_model() -> str:
 
 
 def governor() -> str | None:
-    """The frequency governor of the first core, where the kernel tells."""
+    """The frequency governor of the first core, if the kernel reports it."""
     path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return path.read_text().strip() if path.exists() else None
 

@@ -29,7 +29,7 @@ LOCATION = re.compile(r"^    location / \{$.*?^    \}$\n", re.MULTILINE | re.DOT
 
 @dataclass(frozen=True)
 class Behind:
-    """What stands behind a prefix: the URLs of its servers, or references to them, and what they are trusted by."""
+    """The upstream of a prefix: the URLs of its servers, or references to them, and how to trust them."""
 
     prefix: str
     urls: Sequence[str]

@@ -30,8 +30,8 @@ def chosen(
 ) -> dict[str, dict[str, int]]:
     """The ports of several components, by component and name: those that they ask for, and free ones for each 0.
 
-    All of them are held until the last is found, so that none is given twice. Free ones are none that outgoing
-    connections get: a component that starts minutes later, after others that it needs, still finds its own free.
+    All of them are held until the last is found, so that none is given twice. They are outside the range of outgoing
+    connections, so that a component that starts minutes later, after others that it needs, still finds its own free.
     Raises PortTaken.
     """
     among = _never_outgoing(outgoing)
@@ -61,7 +61,7 @@ def _hold(port: int, owner: str, held: ExitStack) -> None:
     try:
         listener.bind((LOOPBACK, port))
     except OSError as error:
-        raise PortTaken(f"{owner} cannot have port {port}: {error.strerror}") from None
+        raise PortTaken(f"{owner} cannot use port {port}: {error.strerror}") from None
 
 
 def _free(held: ExitStack, draw: Draw, among: range) -> int:

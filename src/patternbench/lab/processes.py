@@ -1,4 +1,4 @@
-"""Processes that never outlive us, whatever happens to us.
+"""Processes that never outlive patternbench, however it ends.
 
 Each runs under the engine's guard, which ends the whole family of a process when our end of a pipe closes. So
 Ctrl-C, an exception and even SIGKILL of this process leave nothing behind.
@@ -32,7 +32,7 @@ AFTER_GRACE_S = 3.0
 
 
 def absolute(path: str | Path) -> str:
-    """A path that a user gave, as a process of ours must be told it: each runs in a folder of its own."""
+    """A user's path in absolute form for our processes, each of which runs in a folder of its own."""
     return str(Path(path).absolute())
 
 
@@ -119,7 +119,7 @@ class Process:
     def lines(self, silence: float | None = None) -> Iterator[bytes]:
         """What it writes to its standard output, line by line, to the end.
 
-        Raises Silence when nothing comes for so many seconds; None waits for as long as it runs.
+        Raises Silence if nothing comes for this many seconds. None waits for as long as it runs.
         """
         assert self._guard.stdout is not None
         handle, rest = self._guard.stdout.fileno(), b""
@@ -134,7 +134,7 @@ class Process:
                 return
 
     def ask_to_end(self) -> None:
-        """Have it told to end; returns at once."""
+        """Ask it to end; returns immediately."""
         if self._stop == TERMINATE:
             self._let_go()
         elif not self._asked:
@@ -142,13 +142,13 @@ class Process:
         self._asked = True
 
     def _let_go(self) -> None:
-        """Have the guard end the whole family: by SIGTERM, and by SIGKILL what is there after the grace."""
+        """Let the guard end the whole family: by SIGTERM, and after the grace by SIGKILL."""
         if self._guard.stdin:
             with contextlib.suppress(OSError):
                 self._guard.stdin.close()
 
     def why_not(self) -> str:
-        """What is known of a process that did not come up or that went away."""
+        """Why a process didn't come up or went away, as far as known."""
         state = "did not come up" if self.alive else f"ended with code {self._guard.returncode}"
         return f"{self.name} {state}: {self.tail() or 'it wrote nothing'}"
 
@@ -189,7 +189,7 @@ class Process:
 
 @contextlib.contextmanager
 def bound_to(cpus: tuple[int, ...], name: str) -> Iterator[None]:
-    """Have what is started meanwhile, by this thread, run on these CPUs alone; on any where none are said.
+    """Run what this thread starts meanwhile only on these CPUs; on any if none are given.
 
     Raises StartError where this machine does not have them all for us.
     """

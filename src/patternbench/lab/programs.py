@@ -41,7 +41,7 @@ def _words(value: object) -> object:
 
 
 def plain_text(value: object) -> object:
-    """A number or a truth value as a program is told it; anything else as it stands."""
+    """A number or a truth value as text for a program; any other value unchanged."""
     return json.dumps(value) if isinstance(value, (bool, int, float)) else value
 
 
@@ -49,13 +49,13 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise PydanticCustomError("pattern", "is no regular expression: {why}", {"why": str(error)}) from None
+        raise PydanticCustomError("pattern", "isn't a regular expression: {why}", {"why": str(error)}) from None
     return text
 
 
 def _signal(name: str) -> str:
     if name not in signal.Signals.__members__:
-        raise PydanticCustomError("signal", "is no signal", {"allowed": "SIGTERM, SIGINT, SIGQUIT, SIGHUP, ..."})
+        raise PydanticCustomError("signal", "isn't a signal", {"allowed": "SIGTERM, SIGINT, SIGQUIT, SIGHUP, ..."})
     return name
 
 
@@ -82,7 +82,7 @@ def _size(value: object) -> int:
     """A size in bytes, which is written with its unit."""
     match = SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None or float(match[1]) == 0:
-        allowed = f"more than nothing, with its unit: `512MB`, `2GiB` ({', '.join(BYTES)})"
+        allowed = f"more than 0, with its unit: `512MB`, `2GiB` ({', '.join(BYTES)})"
         raise PydanticCustomError("size", "is not a size", {"allowed": allowed})
     return round(float(match[1]) * BYTES[match[2]])
 
@@ -124,9 +124,9 @@ class ReadySettings(BaseModel):
     @model_validator(mode="after")
     def _one_way(self) -> ReadySettings:
         if self.path is None and self.status is not None:
-            raise misplaced("status", "ready without a path", "a `path` beside it")
+            raise misplaced("status", "ready without a path", "a `path` next to it")
         if (self.path is None and self.port is None) == (self.log is None):
-            message = "says not exactly one way to know that it is ready"
+            message = "needs exactly one way to know that it is ready"
             raise PydanticCustomError("ready", message, {"allowed": "a path (with status and port), a log, or a port"})
         return self
 
@@ -140,7 +140,7 @@ class ReadySettings(BaseModel):
             return LogLine(self.log)
         port = self.port or next(iter(ports), "")
         if port not in ports:
-            hint = did_you_mean(port, ports) or "say `ready: {log: PATTERN}`, or which `ports` it has"
+            hint = did_you_mean(port, ports) or "give `ready: {log: PATTERN}`, or its `ports`"
             message = "names none of its ports"
             raise InputError(Problem(message, f"{path}.port", value=port, allowed=", ".join(ports), hint=hint))
         return Port(port) if self.path is None else Http(port, self.path, status=self.status or 0)
@@ -165,7 +165,7 @@ class LiveSettings(BaseModel):
     @model_validator(mode="after")
     def _one_of_them(self) -> LiveSettings:
         if (self.call is None) == (self.file is None):
-            raise PydanticCustomError("live", "says not exactly one of them", {"allowed": "`call`, or `file`"})
+            raise PydanticCustomError("live", "needs exactly one of them", {"allowed": "`call`, or `file`"})
         if self.call and self.signal:
             raise misplaced("signal", "a call", "a `file`")
         return self
@@ -176,7 +176,7 @@ class LiveSettings(BaseModel):
 
 
 class Program(Component):
-    """Settings of any program: what it is told, and how one knows that it is ready.
+    """Settings of any program: its command and environment, and how to know that it is ready.
 
     ``folder`` counts from the system file's own. ``env`` is added to the environment of patternbench, and ``PORT`` is
     the first of ``ports`` where it does not say otherwise. ``files`` are written below ``${self.folder}``: texts, or
@@ -201,7 +201,7 @@ class Program(Component):
     user: str = ""
 
     def launch(self, name: str, neighbours: Neighbours, command: tuple[str, ...]) -> Launch:
-        """How a host runs a command with these settings; raises InputError naming what is not there."""
+        """How a host runs a command with these settings. Raises InputError naming what is missing."""
         return Launch(
             kind=self.kind,
             name=name,
@@ -246,7 +246,7 @@ class Program(Component):
         path = self.file(name, field, word, neighbours) if "/" in word else shutil.which(word)
         if path is None:
             hint = "install it, or name it by its path (a path with a slash counts from `folder`)"
-            raise InputError(Problem("is no program on PATH", f"{name}.{field}", value=word, hint=hint))
+            raise InputError(Problem("isn't a program on PATH", f"{name}.{field}", value=word, hint=hint))
         if not os.access(path, os.X_OK):
             hint = f"type `chmod +x {path}`, or put the program before it that reads it, such as sh or node"
             raise InputError(Problem("cannot be executed", f"{name}.{field}", value=word, hint=hint))
@@ -256,8 +256,10 @@ class Program(Component):
         for name, settings in self.live.items():
             if settings.file is not None and settings.file not in self.files:
                 path, hint = f"{component}.live.{name}.file", did_you_mean(settings.file, self.files)
-                allowed = ", ".join(self.files) or "none, as it has no files"
-                raise InputError(Problem("is none of its files", path, value=settings.file, allowed=allowed, hint=hint))
+                allowed = ", ".join(self.files) or "none, because it has no files"
+                raise InputError(
+                    Problem("isn't one of its files", path, value=settings.file, allowed=allowed, hint=hint)
+                )
             yield settings.part(name)
 
     def _port_variable(self) -> dict[str, str]:

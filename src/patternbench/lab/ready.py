@@ -143,7 +143,7 @@ def _answers_well(url: str) -> bool:
 
 
 def _answer(host: str, port: int, path: str, most: int) -> tuple[int, str] | None:
-    """The status and so many bytes of the body that a server answers to a GET; None when it does not answer."""
+    """The status and the first bytes of the body of a server's answer to a GET; None without an answer."""
     connection = http.client.HTTPConnection(host, port, timeout=ANSWER_S)
     try:
         connection.request("GET", path)

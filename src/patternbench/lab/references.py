@@ -18,7 +18,7 @@ from patternbench.lab.launch import Launch
 
 SELF = "self"
 URL = "url"
-"""What the address of a component goes by that is none of its endpoints."""
+"""The name of a component's address that isn't one of its endpoints."""
 REFERENCE = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.([\w.-]+)\}")
 PARTS: Mapping[str, Callable[[SplitResult], str | None]] = {
     "scheme": lambda url: url.scheme,
@@ -46,7 +46,7 @@ def reference(name: str, what: str = URL) -> str:
 def behind(name: str, port: str, endpoint: str = URL) -> str:
     """The URL of a proxy in front of a component: that component's, but for the address, which is the proxy's port.
 
-    ``endpoint`` is the one of its addresses that the proxy stands in front of.
+    ``endpoint`` is the address that the proxy is in front of.
     """
     scheme, login, path = (reference(name, f"{endpoint}.{part}") for part in ("scheme", "login", "path"))
     return f"{scheme}://{login}127.0.0.1:{reference(SELF, f'port.{port}')}{path}"
@@ -71,7 +71,7 @@ def address_of(name: str, endpoint: str) -> str:
 def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
     """Whom a launch asks, and for what, when it refers to something of a component.
 
-    That is the component itself, or the URL of what stands on the way to that one of its addresses.
+    That is the component itself, or the URL of the proxy on the way to that address.
     """
     endpoint, dot, part = what.partition(".")
     proxy = launch.via.get(address_of(name, endpoint))

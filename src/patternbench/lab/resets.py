@@ -1,4 +1,4 @@
-"""What a system file says of how a component is reset between rounds, whatever its kind."""
+"""How a system file says that a component is reset between rounds, for any kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A component that is up, and what its references and live parts stand for."""
+"""A running component, with the values of its references and live parts."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Running:
     calls: dict[str, Call] = field(default_factory=dict)
 
     def address(self, what: str) -> str | None:
-        """What a reference to it stands for: ``url``, an endpoint's name, or a part of either."""
+        """The value of a reference to it: ``url``, an endpoint's name, or a part of either."""
         name, _, part = what.partition(".")
         url = self.url if name == "url" else self.endpoints[name]
         return part_of(url, part) if part else url
 
     def value(self, producing: Mapping[str, Running]) -> Value:
-        """What its own references stand for now."""
+        """The current values of its own references."""
         return value_of(self.declared, self._own, producing)
 
     def _own(self, what: str) -> str | None:
@@ -79,7 +79,7 @@ class Running:
 
 
 def value_of(launch: Launch, own: Callable[[str], str | None], producing: Mapping[str, Running]) -> Value:
-    """What the references of a launch stand for, from what is known of itself and of those that it needs."""
+    """The values of a launch's references, from itself and from the components that it needs."""
 
     def value(name: str, what: str) -> str | None:
         try:
@@ -88,6 +88,6 @@ def value_of(launch: Launch, own: Callable[[str], str | None], producing: Mappin
             producer, asked = reached(launch, name, what)
             return producing[producer].address(asked)
         except KeyError:
-            raise StartError(f"{launch.name} refers to {reference(name, what)}, which there is not") from None
+            raise StartError(f"{launch.name} refers to {reference(name, what)}, which doesn't exist") from None
 
     return value

@@ -22,7 +22,7 @@ LIMITS = ("memory", "cpu")
 
 def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = None) -> list[Need]:
     """What the components of a system need on this machine: all, or those that some of the levels call for."""
-    # Kinds that do not exist are told of with their settings.
+    # Unknown kinds are reported with their settings.
     kinds = (KINDS[kind] for kind in dict.fromkeys(system.kinds(levels)) if kind in KINDS)
     by_kind = [need for kind in kinds for need in kind.needs()]
     own = [need for settings in _one_by_one(levels or {}) for need in _own_needs(system, settings)]
@@ -37,7 +37,7 @@ def _one_by_one(levels: Mapping[str, Sequence[object]]) -> Iterator[dict[str, ob
 
 
 def _own_needs(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Need]:
-    """What components need by their own settings; those that cannot be described are told of as problems."""
+    """The needs of components by their own settings. Those that can't be described are reported as problems."""
     with suppress(InputError):
         entries = system.with_settings(settings)
         neighbours = topologies.neighbours_of(system, settings, entries)
@@ -65,14 +65,14 @@ def limits_problems(system: SystemFile, levels: Mapping[str, Collection[object]]
 
 
 def _without_effect(setting: str, field: str, component: str, why: str) -> Problem:
-    message = f"its levels would be no different: {field} of {component} cannot be limited, as {why}"
+    message = f"its levels would have no effect: {field} of {component} cannot be limited, because {why}"
     return Problem(message, f"system.settings.{setting}", hint="give it one level, or measure on another machine")
 
 
 def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
     """What the components of a system would refuse of these settings.
 
-    Each is told at the setting that it comes from, else at its line in the system file.
+    Each is reported at the setting that it comes from, or else at its line in the system file.
     """
     problems: list[Problem] = []
     with gathered(problems):

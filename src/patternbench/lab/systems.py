@@ -80,7 +80,7 @@ class SystemEntry(OnLevels):
 
 
 class Origin(Model):
-    """Where a system file lies (absolute), and on which line each of its parts stands, by its path."""
+    """The absolute path of a system file, and the line of each of its parts by the part's path."""
 
     file: str
     lines: dict[str, int]
@@ -123,7 +123,7 @@ class WrittenSystem(Settable):
     def with_settings(self, settings: Mapping[str, object]) -> list[tuple[str, str, dict[str, object]]]:
         """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level.
 
-        An entry with several replicas is as many components. Raises InputError where their number is none.
+        An entry with several replicas is as many components. Raises InputError for an invalid number of replicas.
         """
         values, groups = self._values(settings), self.groups(settings)
         return [
@@ -140,7 +140,7 @@ class WrittenSystem(Settable):
         return {name: entry.components(name, values) for name, entry in names.items()}
 
     def settings_of(self, component: str, field: str) -> list[str]:
-        """Which settings a field of a component is made of; none when the system file says it itself."""
+        """The settings in a field of a component; none if the system file gives its value itself."""
         number = self._number_of(component)
         if number is None:
             return []
@@ -183,8 +183,8 @@ class WrittenSystem(Settable):
             for field, value in (*entry.own.items(), ("replicas", entry.replicas)):
                 for name in sorted({*_mentioned(value)} - self.settings.keys() - {REPLICA}):
                     path, hint = f"components[{number}].{kind}.{field}", did_you_mean(name, self.settings)
-                    allowed = ", ".join(self.settings) or "none, as there are no settings"
-                    yield Problem(f"`${{{name}}}` names no setting", path, allowed=allowed, hint=hint)
+                    allowed = ", ".join(self.settings) or "none, because there are no settings"
+                    yield Problem(f"`${{{name}}}` isn't a setting", path, allowed=allowed, hint=hint)
 
     def check(self, levels: Iterable[Mapping[str, object]]) -> None:
         """Raise InputError listing what is wrong with the settings given in any of the dicts."""
@@ -242,7 +242,7 @@ class SystemFile(WrittenSystem):
 
 
 def load(name: str, beside: Path | None = None) -> SystemFile:
-    """The system of that name: beside the study first (``systems/NAME.yaml``), then among ours."""
+    """The system of that name: first next to the study (``systems/NAME.yaml``), then among the shipped ones."""
     files = [folder / f"{name}.yaml" for folder in _folders(beside)]
     path = next((file for file in files if file.is_file()), None)
     if path is None:
@@ -254,7 +254,7 @@ def load(name: str, beside: Path | None = None) -> SystemFile:
 
 
 def _located(document: Document) -> SystemFile:
-    """The system that a document holds; raises InputError listing what is wrong with it."""
+    """The system in a document. Raises InputError listing its problems."""
     written = cast(WrittenSystem, validated(WrittenSystem, document))
     lines = {dotted(path): line for path, line in document.lines.items() if path[:1] in LOCATED}
     origin = Origin(file=str(Path(document.file).absolute()), lines=lines)
@@ -277,7 +277,7 @@ def own_file(system: System, beside: Path) -> str | None:
 
 
 def names(beside: Path | None = None) -> list[str]:
-    """The names of our own systems, and of those beside a study."""
+    """The names of the shipped systems, and of those next to a study."""
     return sorted({path.stem for folder in _folders(beside) for path in folder.glob("*.yaml")})
 
 

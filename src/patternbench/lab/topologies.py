@@ -21,7 +21,7 @@ from patternbench.study.problems import InputError, Problem
 Entry = tuple[str, str, dict[str, object]]
 """A component as a system file names it: its name, its kind, its settings."""
 RESET = "reset"
-"""The field of an entry that says how the component is reset, whatever its kind."""
+"""The field of an entry that says how the component is reset, for any kind."""
 
 
 def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
@@ -55,7 +55,7 @@ def of_entries(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: N
 
 
 def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
-    """A system with a fault proxy on some of its ways; raises InputError for one that is none of its."""
+    """A system with a fault proxy on some of its ways. Raises InputError for a way that it doesn't have."""
     for way in ways:
         neighbours = Neighbours([launch.name for launch in topology.launches])
         proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), neighbours)

@@ -1,4 +1,4 @@
-"""The components of a system and the ways between them, as plain data: in which order they start, what is on a way."""
+"""The components of a system and the ways between them, as plain data: the order of starting, the proxies on ways."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Topology:
         return replace(self, launches=(*launches, proxy), endpoints=tuple(endpoints))
 
     def problems(self) -> Iterator[Problem]:
-        """What is wrong with the names in it: given twice, of nobody, or in a circle."""
+        """Problems of its names: given twice, unknown, or in a circle."""
         names = [launch.name for launch in self.launches]
         for name in self.endpoints:
             if name not in names:
@@ -77,7 +77,7 @@ def in_order(launches: Sequence[Launch]) -> list[Launch]:
 
 
 def problems_of(launches: Sequence[Launch]) -> Iterator[Problem]:
-    """What is wrong with the names in launches: given twice, of nobody, or in a circle."""
+    """Problems of the names in launches: given twice, unknown, or in a circle."""
     names = [launch.name for launch in launches]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Problem(f"two components are called `{name}`", path=name, hint="give each a `name`")

@@ -1,4 +1,4 @@
-"""A system that is traced: the receiver beside it, and who is told of it by the standard environment variables.
+"""A traced system: the receiver next to it, and the environment variables that announce it to components.
 
 https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
 """
@@ -23,7 +23,7 @@ RECEIVER = "otlp-receiver"
 SCHEDULE_DELAY_MS = 200
 """How long an exporter holds spans back at most, so that all have come soon after the load is over."""
 QUEUE = 20_000
-"""Spans that an exporter holds at most; what is beyond it drops without a word."""
+"""Spans that an exporter holds at most. It drops further ones silently."""
 JVM = "jvm_app"
 
 
@@ -61,7 +61,7 @@ def needs(counting: bool = True) -> list[Need]:
 
 
 def traced(topology: Topology, tracing: Tracing | None) -> Topology:
-    """The system with a receiver, of which every component that can send spans is told; as it is without tracing."""
+    """The system with a receiver, announced to every component that can send spans; unchanged without tracing."""
     if tracing is None:
         return topology
     receiver = OtlpReceiver(port=tracing.port).describe(RECEIVER, Neighbours())

@@ -150,7 +150,7 @@ def test_a_file_that_does_not_act_in_time_is_told_and_the_component_is_started_a
     never = replace(configured("one", within=Duration.parse("500ms")), live=(deaf := LiveFile("config.json"),))
     host.change([never])
     deaf = replace(deaf, acts=Answers("http", "/", '"change": "1"'))
-    with pytest.raises(StartError, match=r"^shop did not act on its new config.json within 500ms: "):
+    with pytest.raises(StartError, match=r"^shop didn't load its new config.json within 500ms: "):
         host.change([replace(configured("two", within=Duration.parse("500ms")), live=(deaf,))])
     assert "shop" not in host.running
     host.change([configured("two")])
@@ -228,7 +228,7 @@ def test_a_live_call_that_is_refused_is_the_cause_and_the_others_stay_up(host: L
     host.change([limited(5), service("other")])
     before = state(host, "other")["pid"]
     state(host, path="/refuse")
-    told = r"^shop did not take its live setting `limit`: PUT http://127.0.0.1:\d+/limit was answered with 500 \("
+    told = r"^shop didn't accept its live setting `limit`: PUT http://127.0.0.1:\d+/limit was answered with 500 \("
     with pytest.raises(StartError, match=told):
         host.change([limited(6), service("other")])
     assert list(host.running) == ["other"]

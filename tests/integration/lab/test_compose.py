@@ -163,7 +163,7 @@ def test_a_project_goes_down_when_we_are_killed(install: Callable[[str], Install
     [
         ({"fails": "up"}, r"`docker-compose up` ended with code 1", 2),
         ({"fails": "config"}, r"no space left for config \| `docker-compose config` ended with code 1", 1),
-        ({"printed": "[1, 2]"}, r"what docker-compose prints of the project cannot be read", 1),
+        ({"printed": "[1, 2]"}, r"the project that docker-compose prints can't be read", 1),
         ({"printed": "services: {db: {}}"}, r"there is no service `web`; there are db", 1),
         (
             {"printed": "services: {web: {ports: ['80:8080']}}"},

@@ -119,7 +119,7 @@ def test_a_port_that_another_process_has_is_refused_instead_of_taking_its_answer
 ) -> None:
     host.launch([server("shop")])
     taken = host.running["shop"].launch.ports["http"]
-    with pytest.raises(StartError, match=f"second cannot have port {taken}: Address already in use"):
+    with pytest.raises(StartError, match=f"second cannot use port {taken}: Address already in use"):
         LocalHost(tmp_path / "other").launch([server("second", ports={"http": taken})])
 
 
@@ -133,7 +133,7 @@ def test_what_components_need_and_this_machine_lacks_is_told_before_any_is_start
 def test_a_reference_that_leads_nowhere_is_refused_before_any_is_started(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="refers to `shpo`"):
         LocalHost(tmp_path / "host").launch([server("shop"), server("one", env={"SHOP": "${shpo.url}"})])
-    with pytest.raises(StartError, match=r"one refers to \$\{shop\.gossip\}, which there is not"):
+    with pytest.raises(StartError, match=r"one refers to \$\{shop\.gossip\}, which doesn't exist"):
         LocalHost(tmp_path / "host").launch([server("shop"), server("one", env={"SHOP": "${shop.gossip}"})])
     assert left_behind(str(tmp_path)) == []
 
@@ -287,7 +287,7 @@ def test_a_grace_of_whole_minutes_is_one_for_the_guard_too(host: LocalHost) -> N
 def test_one_that_does_not_finish_in_its_time_is_told(host: LocalHost) -> None:
     stop = Stop("SIGURG", Duration.parse("200ms"))
     host.launch([python("one", f"print('up'); {FOREVER}", ready=LogLine("up"), stop=stop)])
-    with pytest.raises(StartError, match="one did not end within 200ms, so what it has written may not be whole"):
+    with pytest.raises(StartError, match="one did not end within 200ms, so its files may be incomplete"):
         host.finish("one")
 
 

@@ -131,7 +131,7 @@ def test_a_port_that_is_taken_is_told_with_the_line_of_the_component(tmp_path: P
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         told = failing(tmp_path, "command: node shop.js", f"ports: {{http: {port}}}")
-    assert told.endswith(f"shop cannot have port {port}: Address already in use")
+    assert told.endswith(f"shop cannot use port {port}: Address already in use")
 
 
 def test_a_command_that_dies_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_port_that_is_taken_is_told_with_the_line_of_the_program(
         taken = other.getsockname()[1]
         topology = topologies.of_file(system, {"port": taken})
         (launch,) = [launch for launch in topology.launches if launch.name == name]
-        with pytest.raises(StartError, match=f"^{line}: {name} cannot have port {taken}: Address already in use$"):
+        with pytest.raises(StartError, match=f"^{line}: {name} cannot use port {taken}: Address already in use$"):
             Bench(tmp_path).host.launch([launch])
 
 

@@ -130,5 +130,5 @@ def test_a_log_that_the_filter_cannot_keep_is_refused_before_anything_starts(sho
 
 
 def test_a_lease_that_no_algorithm_takes_is_refused_before_anything_starts(shop: Up) -> None:
-    with pytest.raises(InputError, match="no lease goes with gcra"):
+    with pytest.raises(InputError, match="gcra computes times, so it can't use leases"):
         shop(algorithm="gcra", synchronisation="lazy")

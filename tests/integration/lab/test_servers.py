@@ -176,7 +176,7 @@ def test_a_port_that_is_taken_is_told_and_nothing_is_left(name: str, host: Local
     port, taken = next(iter(host.running[name].launch.ports.items()))
     launch = SERVERS[name].describe(name, Neighbours(list(SERVERS)))
     alone = replace(launch, files=(), ports={port: taken}, after=())
-    with pytest.raises(StartError, match=f"{name} cannot have port {taken}: Address already in use"):
+    with pytest.raises(StartError, match=f"{name} cannot use port {taken}: Address already in use"):
         LocalHost(tmp_path).launch([alone])
     assert left_behind(str(tmp_path)) == []
     assert answers(host.running[name])

@@ -143,7 +143,7 @@ def test_what_components_refuse_together_is_told_at_its_line_before_anything_sta
     (tmp_path / "leased.yaml").write_text(study.replace("burst: 5", "lease_expires: 2m"))
     told = refused("run", str(tmp_path / "leased.yaml"), "--out", str(tmp_path / "run"))
     assert "leased.yaml:23: system.settings.window: must be longer than 0" in told
-    assert "leased.yaml:24: system.settings.lease_expires: no lease lives so long" in told
+    assert "leased.yaml:24: system.settings.lease_expires: a lease can't last that long" in told
     assert not (tmp_path / "run").exists()
 
 

@@ -185,7 +185,7 @@ def test_a_setting_that_is_refused_fails_its_round_with_its_cause_and_no_other(t
     assert [entry["status"] for entry in (first, refused, last)] == ["done", "failed", "done"]
     line = 1 + SYSTEM.splitlines().index("  - process:")
     assert refused["cause"].startswith(
-        f"{tmp_path}/systems/own.yaml:{line}: breaker did not take its live setting `threshold`: PUT http://127.0.0.1:"
+        f"{tmp_path}/systems/own.yaml:{line}: breaker didn't accept its live setting `threshold`: PUT http://127.0.0.1:"
     )
     assert "/breaker was answered with 500; expected a status from 200 to 299" in refused["cause"]
     assert starts(tmp_path / "run")[2:] == [(2, "breaker", "it was not up")]

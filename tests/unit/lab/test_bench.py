@@ -23,9 +23,9 @@ SHOP = systems.load("shop-behind-two-balancers")
         (
             {"algorithm": "gcra", "synchronisation": "lazy"},
             "system.settings.synchronisation",
-            "no lease goes with gcra",
+            "gcra computes times, so it can't use leases",
         ),
-        ({"lease_expires": "2m"}, "system.settings.lease_expires", "no lease lives so long"),
+        ({"lease_expires": "2m"}, "system.settings.lease_expires", "a lease can't last that long"),
         ({"store_delay": "far"}, "system.settings.store_delay", "duration"),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_fault_of_processes_that_run_in_containers_is_refused(tmp_path: Path, 
     settings = {"percentage": 50} if kind == "cpu" else {}
     fault = Fault.model_validate({kind: settings, "where": "shop", "when": {"for": "1s"}})
     (problem,) = ways.problems([fault], topologies.of_file(shop(tmp_path), {}))
-    assert problem.message == f"{kind} acts on processes of ours, and those of shop run in containers"
+    assert problem.message == f"{kind} acts on processes of this machine, but those of shop run in containers"
     assert problem.allowed == "a fault on a way: front -> shop"
 
 

@@ -49,8 +49,8 @@ def test_each_of_several_databases_is_an_endpoint_with_its_own_user_and_password
     ("settings", "said"),
     [
         ({"database": "one", "databases": {"core": {}}}, "database does not go with databases"),
-        ({"databases": {"root": {}}}, "the name `root` is the server's own"),
-        ({"databases": {"core": {"user": "postgres"}}}, "the name `postgres` is the server's own"),
+        ({"databases": {"root": {}}}, "the name `root` is reserved by the server"),
+        ({"databases": {"core": {"user": "postgres"}}}, "the name `postgres` is reserved by the server"),
         ({"databases": {"core; DROP": {}}}, "pattern"),
         ({"databases": {"core": {"password": "x"}}}, "Extra inputs are not permitted"),
         ({"keep": ["a'b"]}, "pattern"),

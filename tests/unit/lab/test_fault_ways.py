@@ -136,7 +136,7 @@ def test_a_fault_on_a_way_of_gossip_is_refused_since_datagrams_pass_by_its_proxy
     fault = {"stall": {"percentage": 5}, "where": "sidecar-2 -> sidecar-1"}
     crdt = topologies.of_file(systems.load(SHOP), {"store": "crdt"})
     (problem,) = problems(faults(fault), crdt)
-    assert problem.message == "on this way members gossip by datagrams too, which no fault proxy holds"
+    assert problem.message == "on this way members also gossip by datagrams, which no fault proxy handles"
 
 
 def test_a_proxy_at_the_edge_is_where_load_goes() -> None:
@@ -149,7 +149,7 @@ def test_a_proxy_at_the_edge_is_where_load_goes() -> None:
     [
         ({"freeze": {}, "where": "shp"}, "faults[0].where: there is no such component in the system (got 'shp')"),
         ({"stall": {"percentage": 5}, "where": "balancer-1 -> shp"}, "did you mean `balancer-1 -> shop`?"),
-        ({"abort": {"percentage": 5}, "where": "balancer-1 -> redis"}, "in HTTP alone"),
+        ({"abort": {"percentage": 5}, "where": "balancer-1 -> redis"}, "only possible with HTTP"),
     ],
 )
 def test_a_fault_that_would_act_nowhere_is_refused_at_its_place(fault: dict[str, Any], words: str) -> None:

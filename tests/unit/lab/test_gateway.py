@@ -107,7 +107,7 @@ def test_a_gateway_stays_up_when_anything_but_its_clusters_and_workers_changes()
         ({"routes": [{"to": "http://a.test/base"}]}, "edge.routes[0].to: has a path"),
         (
             {"routes": [{"to": "shop"}, {"prefix": "/a", "to": "shop"}]},
-            "edge.routes[1].prefix: no request gets here, as the route before it to `/` takes it (got '/a'); "
+            "edge.routes[1].prefix: no request gets here, because the earlier route to `/` takes it (got '/a'); "
             "put the longer prefix first",
         ),
         ({"clusters": {"shop": {"to": ["stock", "https://a.test"]}}}, "edge.clusters.shop.to: mixes http and https"),
@@ -128,12 +128,12 @@ def test_what_does_not_go_together_is_refused_with_its_place(settings: dict[str,
     ("settings", "told"),
     [
         ({"limit": {"fill_interval": "20ms"}}, "is too short for Envoy"),
-        ({"limit": {"values": {"gold": {}}}}, "has values of no header"),
+        ({"limit": {"values": {"gold": {}}}}, "has values without a header"),
         ({"retries": {"retry_on": "5xx,always"}}, "Envoy does not retry on always"),
         ({"adaptive_concurrency": {"min_rtt_interval": "500us"}}, "is too short for Envoy"),
-        ({"retries": {"base_interval": "1s"}}, "waits no longer than at first"),
-        ({"clusters": {"shop": {"to": "shop", "balancing": "weighted"}}}, "has no weights to go by"),
-        ({"clusters": {"shop": {"to": "shop", "weights": "0:0"}}}, "has nothing but zeros"),
+        ({"retries": {"base_interval": "1s"}}, "is less than the first wait"),
+        ({"clusters": {"shop": {"to": "shop", "balancing": "weighted"}}}, "has no weights"),
+        ({"clusters": {"shop": {"to": "shop", "weights": "0:0"}}}, "has only zeros"),
         ({"clusters": {"shop": {"to": "shop", "balance": "random"}}}, "edge.clusters.shop.balance: unknown key"),
         ({"routes": []}, "edge.routes"),
     ],

@@ -231,15 +231,15 @@ def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> Non
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"upstream": ""}, "says not exactly once what is behind `/`"),
-        ({"routes": [{"to": "shop"}]}, "says not exactly once what is behind `/`"),
+        ({"upstream": ""}, "needs exactly one upstream for `/`"),
+        ({"routes": [{"to": "shop"}]}, "needs exactly one upstream for `/`"),
         ({"routes": [{"prefix": "/a", "to": "stok"}]}, "one.routes[0].to: is not among the components in use"),
         ({"routes": [{"prefix": "/a b", "to": "shop"}]}, "one.routes[0].prefix"),
         ({"algorithm": "gcra", "limits": LIMITS}, "limits does not go with algorithm"),
-        ({"algorithm": "gcr"}, "one.algorithm: is no algorithm of the filter"),
+        ({"algorithm": "gcr"}, "one.algorithm: isn't an algorithm of the filter"),
         ({"algorithm": "sliding_window_log", "limit": 200_000}, "has a log of more requests than the filter keeps"),
-        ({"limits": [{**LIMITS[0], "clients": {"bob": "silver"}}]}, "gives clients tiers that are none: silver"),
-        ({"limits": [{**LIMITS[0], "algorithm": "gcra"}]}, "no lease goes with gcra"),
+        ({"limits": [{**LIMITS[0], "clients": {"bob": "silver"}}]}, "gives clients unknown tiers: silver"),
+        ({"limits": [{**LIMITS[0], "algorithm": "gcra"}]}, "gcra computes times, so it can't use leases"),
         ({"limits": [{**LIMITS[0], "key": {"from": "header"}}]}, "one.limits[0].key[0]: has no name"),
     ],
 )

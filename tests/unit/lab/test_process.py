@@ -110,7 +110,7 @@ def test_what_must_be_answered_before_it_is_ready_is_started_before_it(tmp_path:
 @pytest.mark.parametrize(
     ("lines", "line", "path", "words"),
     [
-        (("command: nodee shop.js",), 7, "shop.command", "is no program on PATH (got 'nodee'); install it"),
+        (("command: nodee shop.js",), 7, "shop.command", "isn't a program on PATH (got 'nodee'); install it"),
         (("command: ./shop.sh",), 7, "shop.command", "there is no such file"),
         (("command: ./plain.sh",), 7, "shop.command", "cannot be executed (got './plain.sh'); type `chmod +x"),
         (("command: sh 'a",), 7, "shop.command", "cannot be split into words: No closing quotation"),
@@ -119,21 +119,21 @@ def test_what_must_be_answered_before_it_is_ready_is_started_before_it(tmp_path:
         (("command: sh", "comand: sh"), 8, "shop.comand", "unknown key"),
         (("command: sh", "folder: nowhere"), 8, "shop.folder", "there is no such folder"),
         (("command: sh", "ready: {status: 200}"), 8, "shop.ready", "status does not go with ready without a path"),
-        (("command: sh", "ready: {log: up, path: /}"), 8, "shop.ready", "says not exactly one way"),
-        (("command: sh", "ready: {then: ['http://127.0.0.1:9']}"), 8, "shop.ready", "says not exactly one way"),
+        (("command: sh", "ready: {log: up, path: /}"), 8, "shop.ready", "needs exactly one way"),
+        (("command: sh", "ready: {then: ['http://127.0.0.1:9']}"), 8, "shop.ready", "needs exactly one way"),
         (("command: sh", "ready: {log: up, then: [up]}"), 8, "shop.ready.then[0]", "is not allowed here (got 'up')"),
-        (("command: sh", "ready: {log: '('}"), 8, "shop.ready.log", "is no regular expression"),
+        (("command: sh", "ready: {log: '('}"), 8, "shop.ready.log", "isn't a regular expression"),
         (("command: sh", "ready: {port: htp}"), 8, "shop.ready.port", "did you mean `http`?"),
         (("command: sh", "ports: {}"), 5, "shop.ready.port", "names none of its ports"),
         (("command: sh", "ports: {http: 70000}"), 8, "shop.ports.http", "at most 65535"),
         (("command: sh", "within: 20"), 8, "shop.within", "a duration needs a unit"),
-        (("command: sh", "stop: {signal: SIGNALS}"), 8, "shop.stop.signal", "is no signal"),
-        (("command: sh", "memory: 512"), 8, "shop.memory", "is not a size (got 512); allowed: more than nothing, with"),
+        (("command: sh", "stop: {signal: SIGNALS}"), 8, "shop.stop.signal", "isn't a signal"),
+        (("command: sh", "memory: 512"), 8, "shop.memory", "is not a size (got 512); allowed: more than 0, with"),
         (("command: sh", "memory: 0MB"), 8, "shop.memory", "is not a size"),
         (("command: sh", "cpu: 0"), 8, "shop.cpu", "more than 0"),
         (("command: sh", "cpus: 1-"), 8, "shop.cpus", "names no CPUs (got '1-'); allowed: numbers and spans"),
-        (("command: sh", "live: {plan: {file: a}}"), 8, "shop.live.plan.file", "is none of its files (got 'a')"),
-        (("command: sh", "live: {plan: {}}"), 8, "shop.live.plan", "says not exactly one of them"),
+        (("command: sh", "live: {plan: {file: a}}"), 8, "shop.live.plan.file", "isn't one of its files (got 'a')"),
+        (("command: sh", "live: {plan: {}}"), 8, "shop.live.plan", "needs exactly one of them"),
         (("command: sh", "files: {../up: x}"), 8, "shop.files.../up", "leads out of the component's folder"),
         (("command: sh", "env: {A: '${stok.url}'}"), 5, "shop", "it refers to `stok`"),
     ],
@@ -176,7 +176,7 @@ def test_limits_that_are_compared_are_refused_where_they_cannot_act(
     monkeypatch.setattr(cgroups, "refusal", lambda limits: "there are none")
     (told,) = startable.limits_problems(system, {"heap": ["1GB", "2GB"]})
     assert told.path == "system.settings.heap"
-    assert "its levels would be no different: memory of shop cannot be limited, as there are none" in told.message
+    assert "its levels would have no effect: memory of shop cannot be limited, because there are none" in told.message
     assert startable.limits_problems(system, {"heap": ["1GB"]}) == []
     monkeypatch.setattr(cgroups, "refusal", lambda limits: "")
     assert startable.limits_problems(system, {"heap": ["1GB", "2GB"]}) == []

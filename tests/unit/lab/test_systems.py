@@ -136,7 +136,7 @@ def test_one_component_is_not_taken_for_several_and_the_line_is_named(tmp_path: 
     (problem,) = startable.settings_problems(pair, {"replicas": 2})
     assert problem.file == str(tmp_path / "systems" / "pair.yaml")
     assert (problem.line, problem.path) == (9, "far.to")
-    assert problem.message == "names 2 components, and one is needed here"
+    assert problem.message == "names 2 components, but one is needed here"
     assert problem.allowed == "shop-1, shop-2"
 
 

@@ -63,7 +63,7 @@ class Bundler(Component):
         )
 
     def config(self, name: str, neighbours: Neighbours) -> str:
-        """The filter's own template, filled; raises InputError when what stands behind is not there."""
+        """The filter's own template, filled in. Raises InputError if its upstream is missing."""
         urls = neighbours.urls(self.upstream, f"{name}.upstream")
         behind = Behind("/", urls, neighbours.absolute(self.ca), self.verify)
         values = {

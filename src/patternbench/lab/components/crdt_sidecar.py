@@ -1,4 +1,4 @@
-"""The CRDT sidecar: rate-limit state beside one load balancer, shared with the others by gossip."""
+"""The CRDT sidecar: rate-limit state next to one load balancer, shared with the others by gossip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A delaying TCP proxy in front of another component, which stands for the distance to it."""
+"""A delaying TCP proxy in front of another component, which simulates the distance to it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ ADMIN = reference("self", "port.admin")
 
 
 class Envoy(UpstreamTls, Component):
-    """Settings of the proxy: which component, or which URL, stands behind it, and whom it trusts there.
+    """Settings of the proxy: its upstream (a component or a URL), and the authorities that it trusts.
 
     ``ca`` is a PEM file of certificates to trust instead of the operating system's, ``server_name`` the name to ask
     for and to verify when it is not the URL's host. ``cpus`` is the set of CPUs that it runs on, which it may share

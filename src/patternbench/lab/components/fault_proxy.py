@@ -1,4 +1,4 @@
-"""A proxy on the way to another component that injects faults there, as it is told while it runs."""
+"""A proxy on the way to another component, which injects faults there on orders that it gets while it runs."""
 
 from __future__ import annotations
 

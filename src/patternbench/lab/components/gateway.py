@@ -99,7 +99,7 @@ class Gateway(Component):
     def _hidden(self, name: str) -> Iterator[Problem]:
         for number, before in hidden(self.routes):
             taken, path = self.routes[before].prefix, f"{name}.routes[{number}].prefix"
-            message = f"no request gets here, as the route before it to `{taken}` takes it"
+            message = f"no request gets here, because the earlier route to `{taken}` takes it"
             yield Problem(message, path, value=self.routes[number].prefix, hint="put the longer prefix first")
 
 
@@ -123,5 +123,5 @@ def _refuse_paths(urls: Iterable[str], path: str) -> None:
     """Raise InputError where an upstream is a URL with a path, which Envoy would not ask for."""
     for url in urls:
         if part(url, "path").startswith("/"):
-            hint = "leave the path out, and say it as `rewrite` of the route"
+            hint = "leave the path out, and give it as `rewrite` of the route"
             raise InputError(Problem("has a path", path, value=url, hint=hint))

@@ -38,7 +38,7 @@ class JvmApp(Program):
     """Settings of a jar: ``heap`` is both the first and the last size of it (bytes), so that it never grows in a round.
 
     ``class_data_sharing``: the classes that its start loads come from an archive, which is made once per jar by a
-    start before the first. ``agents`` are jars, each with what it is told after a ``=``. ``options`` are the virtual
+    start before the first. ``agents`` are jars, each with its options after a ``=``. ``options`` are the virtual
     machine's own, ``args`` the application's. Calls between classes of its own ``packages`` are counted in counting
     passes.
     """
@@ -77,7 +77,7 @@ class JvmApp(Program):
         return replace(need, obtainable=not (ours and shipped.from_wheel()))
 
     def _agent(self, name: str, agent: str, neighbours: Neighbours) -> tuple[str, Need]:
-        """What Java is told of an agent, and the need of its jar."""
+        """Java's option for an agent, and the need of its jar."""
         path, equals, told = agent.partition("=")
         jar = self._built(name, path, neighbours)
         return f"-javaagent:{jar.name}{equals}{told}", jar
@@ -96,7 +96,7 @@ class JvmApp(Program):
         return java.find() or "java"
 
     def _machine(self) -> tuple[str, ...]:
-        """What the virtual machine is told."""
+        """The options of the virtual machine."""
         heap = (f"-Xms{self.heap}", f"-Xmx{self.heap}") if self.heap else ()
         collector = (COLLECTORS[self.collector],) if self.collector else ()
         return (*heap, *collector, *self.options)

@@ -26,7 +26,7 @@ FLUSH PRIVILEGES;
 It is said at every start: our own users, who are there when MariaDB starts again after a crash, stay as they are.
 """
 OWNER = "UPDATE mysql.proc SET definer = 'root@localhost' WHERE db = '{}';\n"
-"""What is made while MariaDB is set up belongs to nobody, and what belongs to nobody cannot be called."""
+"""Procedures created during MariaDB's set-up have no definer, and can't be called without one."""
 USER = "CREATE OR REPLACE USER '{user}'@'%' IDENTIFIED BY '${{self.secret.{user}}}';\n"
 GRANT = "GRANT {what} ON {database}.* TO '{user}'@'%';\n"
 RESET_LOGIN = f"""\

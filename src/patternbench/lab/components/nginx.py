@@ -43,7 +43,7 @@ DECISIONS = "decisions"
 
 
 class PathRoute(BaseModel):
-    """What stands behind paths that begin with ``prefix``; of several that fit, the longest is taken."""
+    """The upstream of paths that begin with ``prefix``. If several fit, the longest is taken."""
 
     model_config = CLOSED
     prefix: Annotated[str, Field(pattern=r"^/[A-Za-z0-9/_.~%-]*$")] = "/"
@@ -51,7 +51,7 @@ class PathRoute(BaseModel):
 
 
 class Nginx(Component):
-    """Settings of a load balancer: what stands behind it, and its limits.
+    """Settings of a load balancer: its upstreams and its limits.
 
     ``upstream`` is everything behind, ``routes`` what is behind each prefix. The settings from ``algorithm`` to
     ``lease_holder`` say one limit, which holds for each value of the header ``key``; ``limits`` says any, with all that
@@ -101,7 +101,7 @@ class Nginx(Component):
         prefixes = [route.prefix for route in self.routes]
         if bool(self.upstream) == ("/" in prefixes):
             allowed = {"allowed": "`upstream`, or one of `routes` with that prefix"}
-            raise PydanticCustomError("upstream", "says not exactly once what is behind `/`", allowed)
+            raise PydanticCustomError("upstream", "needs exactly one upstream for `/`", allowed)
         if len({*prefixes}) < len(prefixes):
             raise PydanticCustomError("routes", "has two routes to one prefix", {"allowed": "each prefix once"})
         if self.limits and self.algorithm != NO_LIMITER:
@@ -140,7 +140,7 @@ class Nginx(Component):
         return [limit for limit in self.limits or self._limit() if limit.acts]
 
     def config(self, name: str, neighbours: Neighbours) -> str:
-        """The filter's own template, filled; raises InputError listing what is not there."""
+        """The filter's own template, filled in. Raises InputError listing what is missing."""
         values = {
             "MODULES": nginx_config.MODULES,
             "LUA": FILTER / "lua",

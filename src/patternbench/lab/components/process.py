@@ -1,4 +1,4 @@
-"""Any command as a component: a service in whatever language, started as one would by hand."""
+"""Any command as a component: a service in any language, started as by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from patternbench.lab.programs import CommandLine, Program
 
 
 class AnyCommand(Program):
-    """Settings of a command: what is run, and before it to its end; ``url`` is by default its first port, by HTTP."""
+    """Settings of a command, with commands to run before it. ``url`` is by default its first port, over HTTP."""
 
     kind: ClassVar[str] = "process"
     command: CommandLine
@@ -23,7 +23,7 @@ class AnyCommand(Program):
 
     @staticmethod
     def needs() -> list[Need]:
-        """Nothing of its kind: whether the program is there is told where it is described."""
+        """Nothing by its kind; a missing program is reported when the component is described."""
         return []
 
     def describe(self, name: str, neighbours: Neighbours) -> Launch:

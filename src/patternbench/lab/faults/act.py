@@ -38,7 +38,7 @@ class Site:
     bench: Bench
     clock: Callable[[], int]
     by_envoy: list[Fault] = field(default_factory=list)
-    """What Envoy acts at this moment: it is told of all of it at once."""
+    """The faults that Envoy injects at the moment; it gets all of them at once."""
     _admins: dict[str, Admin] = field(default_factory=dict)
 
     def proxies(self, fault: Fault) -> list[Admin]:

@@ -54,7 +54,7 @@ class Admin:
         try:
             self._socket = socket.create_connection((where.hostname, where.port), ANSWERS_WITHIN_S)
         except OSError as error:
-            raise StartError(f"the fault proxy {name} does not answer: {error}") from None
+            raise StartError(f"the fault proxy {name} doesn't answer: {error}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._answers = self._socket.makefile("rb")
 
@@ -72,7 +72,7 @@ class Admin:
             self._socket.sendall(json.dumps(order).encode() + b"\n")
             answer = json.loads(self._answers.readline())
         except (OSError, ValueError) as error:
-            raise StartError(f"the fault proxy {self.name} did not answer: {error or type(error).__name__}") from None
+            raise StartError(f"the fault proxy {self.name} didn't answer: {error or type(error).__name__}") from None
         try:
             return kind.model_validate(answer)
         except ValidationError:

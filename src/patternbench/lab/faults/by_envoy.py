@@ -1,4 +1,4 @@
-"""Aborts and delays at the edge, acted by the Envoy that stands there."""
+"""Aborts and delays at the edge, injected by the Envoy there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from patternbench.study.faults import Fault
 
 @dataclass(frozen=True)
 class ByEnvoy:
-    """A fault that Envoy acts, together with the others that it was told of."""
+    """A fault that Envoy injects, together with the others that act."""
 
     fault: Fault
     site: Site

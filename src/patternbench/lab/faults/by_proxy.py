@@ -1,4 +1,4 @@
-"""Faults on a way, acted by the fault proxies that stand on it."""
+"""Faults on a way, injected by its fault proxies."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class ByProxy:
 
 
 def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
-    """A fault on a way, with its settings as the proxy knows them; raises StartError where no proxy stands."""
+    """A fault on a way, with its settings in the proxy's form. Raises StartError if the way has no proxy."""
     admins = site.proxies(fault)
     if not admins:
-        raise StartError(f"no fault proxy stands at {fault.where}, so {fault.kind} cannot be injected there")
+        raise StartError(f"there is no fault proxy at {fault.where}, so {fault.kind} cannot be injected there")
     return ByProxy(name, {fault.kind: settings}, admins)
 
 

@@ -29,7 +29,7 @@ def wake(process: Process) -> None:
 
 
 def stop(process: Process) -> None:
-    """Stop every process of a component and return when all stand still; raise StartError when some do not."""
+    """Stop every process of a component and return when all are stopped. Raises StartError if some aren't."""
     deadline = time.monotonic() + STANDS_WITHIN_S
     while not _stopped(process):
         if time.monotonic() > deadline:
@@ -39,7 +39,7 @@ def stop(process: Process) -> None:
 
 
 def _stopped(process: Process) -> bool:
-    """Tell every process to stop; whether all stand, those born while the others were told among them."""
+    """Signal every process to stop. True if all have stopped, also those that started in the meantime."""
     for member in process.family():
         with suppress(psutil.NoSuchProcess):
             member.suspend()

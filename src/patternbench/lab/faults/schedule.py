@@ -19,7 +19,7 @@ S_IN_NS = 1_000_000_000
 
 @dataclass(frozen=True, order=True)
 class Moment:
-    """When something happens to a fault, in microseconds from the beginning of what is measured; ends go first."""
+    """When a fault begins or ends, in microseconds from the start of measuring; ends come first."""
 
     at_us: int
     begins: bool

@@ -21,7 +21,7 @@ from patternbench.study.system import System, UrlSystem
 BY_ENVOY = ("abort", "delay")
 """The kinds that Envoy acts at the edge, where it can act their levels exactly."""
 NOT_TCP = ("gossip",)
-"""What is not spoken by TCP alone."""
+"""Protocols that don't use only TCP."""
 ONLY_HTTP = ("abort",)
 """The kinds that answer in the service's place, and so have to speak its protocol."""
 
@@ -55,7 +55,7 @@ def topology_of(system: System, file: SystemFile | None) -> Topology | None:
 
 
 def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:
-    """The ways that need a fault proxy, for all levels of a study's faults alike, so that each has the same path."""
+    """The ways that need a fault proxy, the same for all levels of a study's faults, so that each has the same path."""
     edge = _edge_needs_proxies(faults, topology)
     located = [one for fault in faults for one in at_each(fault, topology.groups)]
     asking = [fault for fault in located if edge or not fault.at_the_edge]
@@ -112,7 +112,7 @@ def _unknown(fault: Fault, there: list[str], what: str, path: str) -> Iterator[P
 def _out_of_reach(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
     contained = [launch.name for launch in topology.launches if launch.contained]
     if fault.where in contained:
-        message = f"{fault.kind} acts on processes of ours, and those of {fault.where} run in containers"
+        message = f"{fault.kind} acts on processes of this machine, but those of {fault.where} run in containers"
         ways = dict.fromkeys(str(way) for way in topology.ways() if way.producer == fault.where)
         yield Problem(message, path, value=fault.where, allowed=f"a fault on a way: {', '.join(ways) or 'none'}")
 
@@ -120,19 +120,19 @@ def _out_of_reach(fault: Fault, topology: Topology, path: str) -> Iterator[Probl
 def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
     others = [way for way in ways_of(fault, topology.ways()) if _scheme(way, topology) != "http"]
     if fault.kind in ONLY_HTTP and others:
-        message = f"{fault.kind} answers in place of {others[0].producer}, and can do so in HTTP alone"
+        message = f"{fault.kind} answers in place of {others[0].producer}, which is only possible with HTTP"
         yield Problem(message, path, value=fault.where, allowed="delay, reset, stall, refuse, slow, partition")
 
 
 def _not_tcp(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
     """A proxy passes streams on: members that gossip also send each other datagrams, past it."""
     if any(_scheme(way, topology) in NOT_TCP for way in ways_of(fault, topology.ways())):
-        message = "on this way members gossip by datagrams too, which no fault proxy holds"
+        message = "on this way members also gossip by datagrams, which no fault proxy handles"
         yield Problem(message, path, value=fault.where, allowed="a fault of a component: crash, freeze, cpu")
 
 
 def _scheme(way: Way, topology: Topology) -> str:
-    """What is spoken on a way; a proxy is reached as what is behind it. Nothing where that is not known."""
+    """The protocol of a way, which is that of the component behind its proxy; nothing if it isn't known."""
     launch = next((launch for launch in topology.launches if launch.name == way.producer), None)
     if launch is None:
         return ""

@@ -12,7 +12,7 @@ from patternbench.study.faults import Fault
 
 @dataclass(frozen=True)
 class Freezing:
-    """A component that stands still. Whoever takes it down wakes it first (the guard)."""
+    """A stopped component. The guard wakes it before it takes it down."""
 
     process: Process
     site: Site
