@@ -1,1 +1,1 @@
-"""The contract's own tests, run against any client: rules, a scripted target, what is expected of each."""
+"""The contract's own tests, which run against any client: rules, a scripted target, expectations."""

@@ -28,7 +28,7 @@ FIXED_10MS: Json = {"fixed": {"delay_us": 10_000}}
 
 
 class RuleBrokenError(Exception):
-    """The client does not do what the rule says; the message tells what was seen."""
+    """The client breaks a rule. The message says what was seen."""
 
 
 class TooLateError(RuleBrokenError):
@@ -191,7 +191,7 @@ def problems_of(response: httpx.Response) -> list[StatedProblem]:
     try:
         refusal = StatedProblems.model_validate(json_of(response))
     except ValidationError:
-        raise RuleBrokenError(f'answer {response.text[:200]} is no {{"problems": [...]}}') from None
+        raise RuleBrokenError(f'answer {response.text[:200]} isn\'t {{"problems": [...]}}') from None
     return [_problem(problem) for problem in refusal.problems]
 
 

@@ -65,7 +65,7 @@ class SlowCalls(ContractPart):
 
 
 class BreakerWindow(ContractPart):
-    """The results that a breaker judges by: the last so many, or those of the last so long."""
+    """The results that decide a breaker: the last ones, or those within a time."""
 
     calls: int | None = None
     time_us: int | None = None

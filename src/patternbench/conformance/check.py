@@ -47,8 +47,8 @@ def check_client(
     """Run every rule of the contract against the client at a URL, and say what became of each.
 
     It takes about half a minute and sends a few thousand requests, all to a target on loopback that it starts
-    itself. `on_finding` is told of each finding as it comes. `only` names the rules to check beside the
-    description. Raises `ClientUnreachableError`.
+    itself. `on_finding` gets each finding as it comes. `only` names the rules to check in addition to the description.
+    Raises `ClientUnreachableError`.
     """
     with ScriptedTarget() as target, httpx.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
         _require_answer(client, url)

@@ -1,4 +1,4 @@
-"""A small HTTP server that answers, hangs or hangs up as it is told, and remembers what reached it.
+"""A small HTTP server that answers, hangs or hangs up by a script, and remembers its requests.
 
 It is the other side of the contract's tests: what a client says of
 its attempts is held against what arrived here.

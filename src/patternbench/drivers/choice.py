@@ -13,7 +13,7 @@ NATIVE = "native"
 
 
 def by_engine(study: Study, client: str) -> bool:
-    """Whether a client's rounds are jobs of the load engine: all of a study's, so that all are recorded alike."""
+    """Whether a client's rounds are jobs of the load engine: all of a study or none, so that records are comparable."""
     return client == NATIVE and study.engine_only
 
 
@@ -35,7 +35,7 @@ def problems(treatment: Treatment) -> list[Problem]:
     if treatment.client == NATIVE or not needs_engine(treatment):
         return []
     why = kind(treatment)
-    message = f"client {treatment.client} cannot drive {why}: a library's client has users who wait for one"
+    message = f"client {treatment.client} cannot drive {why}: a library's client only has closed workloads of one"
     path = "system" if treatment.system.direct else "workload"
     return [Problem(f"{message} request", path=path, allowed=f"client {NATIVE}, or one URL and closed with request")]
 

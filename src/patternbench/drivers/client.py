@@ -31,7 +31,7 @@ SAID = "http://${self.said.listening}"
 
 
 class ClientProblem(BaseModel):
-    """What a client's library cannot express of a round: a path in the round, its value, what is allowed."""
+    """A part of a round that a client's library can't express: its path in the round, its value, what is allowed."""
 
     path: str = ""
     message: str = "cannot express this"
@@ -70,7 +70,7 @@ class Delivery:
 
 
 class Client:
-    """A client that is up; the command of a study's own runs ``beside`` the study, so that its paths are found."""
+    """A running client. The command of a study's own client runs in the study's folder (``beside``)."""
 
     def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None = None) -> None:
         self.name = spec.name

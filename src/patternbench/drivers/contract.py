@@ -129,7 +129,7 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         *lines, rest = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
         yield from lines
         if len(rest) > LONGEST_LINE:
-            raise ContractViolation(number + 1, "the line", rest, f"at most {LONGEST_LINE} bytes a line")
+            raise ContractViolation(number + 1, "the line", rest, f"at most {LONGEST_LINE} bytes per line")
     if rest:
         yield rest
 
@@ -190,7 +190,7 @@ def _lists(number: int, columns: Mapping[str, object]) -> dict[str, list[object]
         if len(column) != rows:
             raise ContractViolation(number, f"batch.{name}", f"{len(column)} long", f"{rows} long, as batch.user is")
     if rows > BATCH_ROWS:
-        raise ContractViolation(number, "batch", f"{rows} rows long", f"at most {BATCH_ROWS} rows a batch")
+        raise ContractViolation(number, "batch", f"{rows} rows long", f"at most {BATCH_ROWS} rows per batch")
     return lists
 
 
@@ -269,7 +269,7 @@ class _LastRows:
 
 @dataclass(frozen=True)
 class _Sorted:
-    """The rows of a batch, user after user, each beside the row before it of the same user."""
+    """The rows of a batch, user by user, each with the row before it of the same user."""
 
     position: Ints
     user: Ints

@@ -1,7 +1,7 @@
 """The seam between a run and what drives its load: a scenario's round in, its attempts on disk out.
 
-Two drivers stand beside this file: ``library`` (a resilience-library client, by the client contract) and ``engine``
-(the native load engine, by the load contract).
+There are two drivers: ``library`` (a resilience-library client, by the client contract) and ``engine`` (the native load
+engine, by the load contract).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from patternbench.study.units import Duration
 from patternbench.study.workloads import Workload
 
 GRACE = Duration.parse("2s")
-"""How long a round goes on after its time limit for what it has begun, whatever timeout that has."""
+"""How long a round continues after its time limit for calls under way, independently of their timeouts."""
 
 
 class DriverError(Exception):
@@ -95,7 +95,7 @@ class Task:
 class DrivenRound:
     """What a driver delivered: rows on disk, CPU seconds of the generator, and why the round cannot count, if so.
 
-    ``doubts`` is None for a driver that does not judge itself; it says how many calls it made and how many were good.
+    ``doubts`` is None for a driver that doesn't judge itself. Such a driver reports its calls and how many succeeded.
     ``began_ns`` is the round's start, from which the times of its attempts count, and ``measured_from_ns`` the end of
     its warm-up, both on the machine's monotonic clock.
     """
@@ -111,7 +111,7 @@ class DrivenRound:
 
 
 class Driver(Protocol):
-    """Whatever puts the load of a round on a system."""
+    """Puts the load of a round on a system."""
 
     def drive(self, task: Task, into: Path) -> DrivenRound:
         """Drive one round and write its attempts to a Parquet file; raises DriverError, or OSError when it can't."""

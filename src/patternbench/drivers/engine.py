@@ -128,7 +128,7 @@ def _lines(process: Process) -> Iterator[EngineLine]:
     try:
         yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
     except Silence:
-        raise DriverError(f"the load engine hung: it said nothing for {SILENCE_S:.0f} s") from None
+        raise DriverError(f"the load engine hung: it printed nothing for {SILENCE_S:.0f} s") from None
     except ValueError as error:
         raise DriverError(f"the load engine broke its contract: {error}") from None
 
@@ -223,7 +223,7 @@ _IN_STUDY = {
     "max_in_flight": "`in_flight`",
     "raise warm_up_us, or lower warm_up_requests": "raise `warm_up.at_most`, or lower `warm_up.requests`",
     "raise warm_up_us": "raise `warm_up.at_most`",
-    "raise drain_us above the timeout of the steps": "look why calls took so long, or raise `time_limit`",
+    "raise drain_us above the timeout of the steps": "find out why calls took this long, or raise `time_limit`",
     "max_redirects": "`redirects`",
     "add that server to the targets": "add that server to `urls`",
     "tls.ca_file": "`system.ca`",

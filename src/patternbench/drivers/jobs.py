@@ -1,6 +1,6 @@
 """From a scenario to the job that the load engine is given (contracts/load): the same configuration in its units.
 
-Every field says where the study has it (``drivers.origins``), so that a problem of the job is told as one of the study.
+Every field has its place in the study (``drivers.origins``), so that a problem of the job is reported there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SET_UP = "set-up"
 UNTRACED = {"traceparent": f"00-{1:032x}-{1:016x}-00"}
 """Tells services that its sender is not traced (W3C Trace Context), so that they count no calls of it."""
 MOST_TOLD = 10_000
-"""How many attempts of a journey the engine tells one by one, at most."""
+"""Attempts of a journey that the engine reports one by one, at most."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def job(task: Task) -> TracedJob:
 
 
 def once(task: Task) -> Iterator[tuple[str, Job]]:
-    """A job for each journey with its group's name: one user goes through it once, and every attempt is told.
+    """A job per journey, with its group's name: one user goes through it once, and every attempt is reported.
 
     Nothing is done about slow or failing calls. The time limit ends a journey that takes too long.
     """
@@ -76,7 +76,7 @@ def once(task: Task) -> Iterator[tuple[str, Job]]:
 
 
 def set_up(task: Task) -> TracedJob | None:
-    """A job in which one user takes the set-up once, and every attempt is told; None where there is none."""
+    """A job in which one user goes through the set-up once, and every attempt is reported; None without a set-up."""
     workload = task.treatment.workload
     if workload.set_up is None or not any(depends.applies(s.when, _texts_of(task)) for s in workload.set_up.steps):
         return None
@@ -92,12 +92,12 @@ def _walk(journey: Job, origin: str) -> Job:
 
 
 def _alone(task: Task) -> Job:
-    """What a job says whose attempts are told one by one."""
+    """The fields of a job whose attempts are reported one by one."""
     return {"warm_up_us": 0, "duration_us": task.time_limit.us, "log_attempts": False, "trace": MOST_TOLD}
 
 
 def _around(task: Task) -> Job:
-    """What a job says of the round, whoever's calls it makes."""
+    """The fields of a job that every round has."""
     return {
         "contract": CONTRACT,
         "seed": From(task.seed, "seed"),
@@ -130,7 +130,7 @@ def _captured(task: Task) -> Job:
 
 
 def _lists(task: Task) -> Job:
-    """The lists of entries that places stand for."""
+    """The lists of entries that placeholders refer to."""
     lists, values = task.treatment.workload.lists or {}, _texts_of(task)
     made = {name: _entries(entries, f"{WORKLOAD}.lists.{name}", values) for name, entries in lists.items()}
     return {"lists": From(made, f"{WORKLOAD}.lists")} if made else {}
@@ -144,7 +144,7 @@ def _entries(entries: Entries, origin: str, values: Mapping[str, str]) -> From:
 
 
 def _texts_of(task: Task) -> dict[str, str]:
-    """What places stand for in the scenario of a round."""
+    """The values of placeholders in the scenario of a round."""
     return depends.texts(task.treatment.system, task.treatment.workload)
 
 
@@ -160,7 +160,7 @@ def _lasting(workload: Workload) -> str:
 
 
 def _generator(task: Task) -> Job:
-    """How late the generator may be, and where it runs; what is not said is the engine's default."""
+    """How late the generator may be, and where it runs. Fields that are left out have the engine's defaults."""
     lateness, core = task.lateness, task.core
     made: Job = {"core": core} if core is not None else {}
     if lateness:

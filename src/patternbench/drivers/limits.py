@@ -1,6 +1,6 @@
 """What a client's library cannot express, as its ``client.yaml`` says: known without starting the client.
 
-The client itself has the last word (``POST /check``); what stands here is what a plan can be told already.
+The client itself decides (``POST /check``). The limits here are those that a plan can check before it is started.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A job of the load engine together with where each of its fields was written.
 
-Whoever makes a job writes ``From(value, origin)`` where a value comes from the user; ``traced`` takes the job and its
-origins apart again. So a problem that the engine finds at a path of its job is told at the place that the user knows.
+Code that makes a job writes ``From(value, origin)`` for a value from the user. ``traced`` separates the job and its
+origins again. A problem that the engine finds in its job is then reported at the place that the user knows.
 """
 
 from __future__ import annotations

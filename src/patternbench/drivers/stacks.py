@@ -1,4 +1,4 @@
-"""Stacks of policies as the contracts write them: of clients and of the load engine alike."""
+"""Stacks of policies in the form of the contracts, the same for clients and for the load engine."""
 
 from __future__ import annotations
 

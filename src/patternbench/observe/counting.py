@@ -29,12 +29,12 @@ Counts = TypeVar("Counts", bound=Counted)
 class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
     """Asks at the moments when the load begins and ends; such a component stays up between rounds, and counts on.
 
-    What is kept of a round is one file: what each component counted in it, by the component's name.
+    The record of a round is one file with each component's counts, by the component's name.
     """
 
     name: ClassVar[str]
     endpoint: ClassVar[str]
-    """The endpoint of a component that tells its counts."""
+    """The endpoint of a component with its counts."""
 
     @property
     @abstractmethod
@@ -67,7 +67,7 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
         try:
             return {name: self.counts(url, endpoints, http) for name, url in urls.items()}
         except (httpx.HTTPError, ValueError) as error:
-            what = f"one of the {self.name} does not say what it counted: {error or type(error).__name__}"
+            what = f"one of the {self.name} doesn't report its counts: {error or type(error).__name__}"
             raise ObservationError(what) from None
 
     def read(self, kept: Kept) -> RootModel[dict[str, Counts]] | None:

@@ -1,4 +1,4 @@
-"""How a response is spoken of, whoever measures it."""
+"""The title, kind and meaning of a response, from any source."""
 
 from __future__ import annotations
 

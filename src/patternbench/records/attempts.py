@@ -98,7 +98,7 @@ def damage(path: Path, rows: int, sha256: str | None) -> str:
     """
     try:
         if sha256 is not None:
-            return "" if digest(path) == sha256 else "is not what the round wrote"
+            return "" if digest(path) == sha256 else "is not the file that the round wrote"
         return "" if _readable(path) == rows else f"does not hold the round's {rows} attempts"
     except FileNotFoundError:
         return "is missing"

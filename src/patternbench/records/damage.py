@@ -1,6 +1,6 @@
 """Which rounds of a run can still be read: a damaged file costs its own round, and nothing else.
 
-What is damaged stays as it is. Its round counts as ``damaged``, is told with its cause, and can be run again.
+Damaged files are left unchanged. Their round counts as ``damaged``, is reported with its cause, and can be run again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
         told.append(f"{words} left out; the first: {damaged[0].cause}; {_again(run, ' --retry-damaged')}")
     if lines:
         numbers = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > len(lines[:10]) else "")
-        told.append(f"{run.journal} is damaged at line {numbers}; {_again(run, '')}, which runs the rounds it told of")
+        told.append(
+            f"{run.journal} is damaged at line {numbers}; {_again(run, '')}, which runs the rounds of these lines"
+        )
     return told
 
 

@@ -53,7 +53,7 @@ class RunFolder:
         """Make an empty run folder, the caller's alone if ``private``; raises InputError when it is not empty."""
         if self.path.is_file() or (self.path.is_dir() and not self._holds_nothing_yet()):
             what = "holds another run" if self.plan.exists() else "is not empty"
-            hint = f"name another with --out, or type `patternbench resume {_short(self.path)}` to go on with it"
+            hint = f"name another with --out, or type `patternbench resume {_short(self.path)}` to continue it"
             raise InputError(Problem(f"the output folder {what}", file=str(self.path), hint=hint))
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -81,14 +81,14 @@ class RunFolder:
         return {entry.name for entry in self.path.iterdir()} <= ours
 
     def check(self) -> None:
-        """Raise InputError when this is no run's folder, or one whose making was interrupted."""
+        """Raise InputError if this isn't a run's folder, or one whose creation was interrupted."""
         if self.plan.is_file() and self.study.is_file():
             return
         if self.attempts.is_dir() and self._holds_nothing_yet():
-            hint = f"delete it, or type `patternbench run STUDY --out {_short(self.path)}` to begin anew in it"
-            message = "is a run's folder whose making was interrupted; nothing was measured yet"
+            hint = f"delete it, or type `patternbench run STUDY --out {_short(self.path)}` to begin again in it"
+            message = "is a run's folder whose creation was interrupted; nothing was measured yet"
             raise InputError(Problem(message, file=str(self.path), hint=hint))
-        raise InputError(Problem("is no run's folder: it has no study and plan", file=str(self.path)))
+        raise InputError(Problem("isn't a run's folder: it has no study and plan", file=str(self.path)))
 
     def lock(self) -> None:
         """Keep every other process from writing here; raises InputError when one already does."""

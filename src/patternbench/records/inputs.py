@@ -1,6 +1,6 @@
-"""The files that a study names: found beside it at first, and once its run has begun kept in the run's folder.
+"""The files that a study names: first next to the study, and once its run has begun as copies in the run's folder.
 
-A round reads the copies alone, so that what was measured stays what the manifest says, whatever becomes of the
+A round reads only the copies, so that the measured files stay those of the manifest, whatever happens to the
 originals.
 """
 
@@ -21,7 +21,7 @@ SHORT = 12
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where files are: copies by the name that the study gives them, all else beside the study."""
+    """Where files are: copies by the name that the study gives them, all others next to the study."""
 
     beside: Path
     copies: Mapping[str, Path] = field(default_factory=dict)

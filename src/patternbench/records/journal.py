@@ -1,4 +1,4 @@
-"""The journal: one line a round, written after the round's attempts are on disk. What it holds is done."""
+"""The journal: one line per round, written after the round's attempts are on disk. Its rounds are done."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Entry:
     journals of before have no hash, and no faults. ``cpu_seconds`` are the generator's, ``system_cpu_seconds`` those of
     everything else that the run had started, warm-up included; None where nobody looked. ``starts`` are the components
     that were started for it, ``reset_seconds`` is how long the resets took that left components up: both happen before
-    the round, and are no part of ``seconds``.
+    the round, and aren't part of ``seconds``.
     """
 
     round: int
@@ -155,7 +155,7 @@ def read(path: Path) -> Iterator[Entry]:
 def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
     """The lines of a journal file with their numbers; None for one that is damaged.
 
-    A last line that is not whole is none: its round had not ended.
+    An incomplete last line is ignored: its round had not ended.
     """
     if not path.exists():
         return

@@ -1,6 +1,7 @@
 """What the load engine says of its load (contracts/load): while it runs, at its end, and of single attempts.
 
-The summary of each round that it drove is kept beside the attempts. Times are in milliseconds unless a name says else.
+The summary of each round that it drove is kept next to the attempts. Times are in milliseconds unless a name has
+another unit.
 """
 
 from __future__ import annotations

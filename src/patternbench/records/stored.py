@@ -1,4 +1,4 @@
-"""The files in which a run says what is run and what it was measured with: ``plan.json`` and ``manifest.json``.
+"""The files of a run with its rounds and its circumstances: ``plan.json`` and ``manifest.json``.
 
 Each is one model here, and its schema in ``contracts/records`` is made from it. Files of earlier versions lack some
 fields and are read all the same; fields of other versions stay in a file that is written anew.
@@ -18,7 +18,7 @@ from patternbench.study.load import dotted
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.roles import Role, Unit
 
-HINT = "put it back from a copy of the run; its raw records (attempts, journal.jsonl) are as they were"
+HINT = "restore it from a copy of the run; its raw records (attempts, journal.jsonl) are unchanged"
 VERSION: Literal[1] = 1
 """Of the manifest."""
 
@@ -149,12 +149,12 @@ class Manifest(StoredPart):
 
 
 def plan(run: RunFolder) -> RunPlan:
-    """The plan of a run; raises InputError when the file is no whole plan."""
+    """The plan of a run. Raises InputError if the file isn't a complete plan."""
     return _checked(RunPlan, read_json(run.plan), str(run.plan))
 
 
 def manifest(run: RunFolder) -> Manifest:
-    """The manifest of a run; raises InputError when the file is none of this version."""
+    """The manifest of a run. Raises InputError if the file isn't a manifest of this version."""
     tree = read_json(run.manifest)
     version = tree.get("manifest") if isinstance(tree, dict) else None
     if isinstance(version, int) and version != VERSION:

@@ -1,4 +1,4 @@
-"""What lies between two rounds: which scenarios' systems become one another while they run, and what is started else.
+"""The changes between two rounds: which systems change while they run, and which components are started.
 
 All of it is known from descriptions alone; nothing is started here.
 """

@@ -25,7 +25,7 @@ NOTHING_SUCCEEDED = "nothing_succeeded"
 LATE_FAULT_US = 50_000
 """How much later than a study says a fault may begin before that is worth a word."""
 INEXACT_SHARE, INEXACT_US = 0.1, 100
-"""How much longer than its level a delay may be in the mean: a tenth, or a moment of the scheduler."""
+"""How much longer than its level a delay may be on average: a tenth, or a delay of the scheduler."""
 
 
 def of_generator(cpu: float, cores: int) -> list[Doubt]:
@@ -40,20 +40,23 @@ def of_calls(calls: int, successes: int) -> list[Doubt]:
     """The doubts about a round of a driver that does not judge itself, from its calls."""
     doubts = []
     if 0 < calls < FEW_CALLS:
-        text = f"the round had {calls} calls, so that its 99th percentile is the slowest of them"
+        text = f"the round had only {calls} calls, so its 99th percentile is the slowest of them"
         doubts.append(Doubt("few_calls", text, "make rounds longer, or look at the median"))
     if calls and not successes:
-        remedy = "look at the statuses: whether path, headers and expectations are right, and whether the system works"
+        remedy = "look at the statuses, and check path, headers, expectations and the system"
         doubts.append(Doubt(NOTHING_SUCCEEDED, f"not one of {calls:,} calls succeeded", remedy))
     return doubts
 
 
 def of_proxy(own: int, rows: int) -> list[Doubt]:
-    """The doubt about answers that the fault proxy gave itself, because it found no service behind it or lost it."""
+    """The warning about answers of the fault proxy itself, which didn't reach the service or lost its connection."""
     if not own:
         return []
-    text = f"{own:,} of {rows:,} attempts were answered by the fault proxy, which did not reach the service or lost it"
-    return [Doubt("answered_by_proxy", text, "see whether the service was up, and whether it closes connections early")]
+    why = "because it didn't reach the service or lost the connection to it"
+    text = f"{own:,} of {rows:,} attempts were answered by the fault proxy, {why}"
+    return [
+        Doubt("answered_by_proxy", text, "check that the service was up, and that it doesn't close connections early")
+    ]
 
 
 def of_faults(faults: Mapping[str, Fault], acted: Sequence[Acted], measured_from_us: int) -> list[Doubt]:
@@ -70,11 +73,9 @@ def of_faults(faults: Mapping[str, Fault], acted: Sequence[Acted], measured_from
 
 
 def _missing(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
-    """A window that lay beyond the round's end: the level that is printed is none that acted."""
+    """A window beyond the round's end: then the printed level isn't the one that acted."""
     if fault.acts and len(acted) < len(fault.windows):
-        text = (
-            f"fault {name} was to begin {len(fault.windows)} times and began {len(acted)} times before the round ended"
-        )
+        text = f"fault {name} began {len(acted)} times before the round ended, not {len(fault.windows)} times"
         yield Doubt("fault_never_began", text, "make rounds longer, or let it begin earlier", invalidates=True)
 
 
@@ -83,22 +84,22 @@ def _late(name: str, fault: Fault, acted: Sequence[Acted], measured_from_us: int
     late_us = max((act.began_us - measured_from_us - window.begins_us for act, window in pairs), default=0)
     if late_us > LATE_FAULT_US:
         text = f"fault {name} began {late_us / 1000:.0f} ms late"
-        yield Doubt("fault_late", text, "end what else runs, or let it begin later in the round")
+        yield Doubt("fault_late", text, "end other programs, or let it begin later in the round")
 
 
 def _inexact(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
     """A delay of another length than its level, because the fault proxy was woken late."""
     late_us = max((act.deeds.get("late_mean_us", 0.0) for act in acted), default=0.0)
     if fault.kind == "delay" and late_us > max(INEXACT_SHARE * fault.chosen.duration.level.us, INEXACT_US):
-        text = f"fault {name} held requests back {late_us:,.0f} us longer than its level, in the mean"
-        yield Doubt("fault_inexact", text, "end what else runs, or use longer delays")
+        text = f"fault {name} held requests back {late_us:,.0f} us longer than its level, on average"
+        yield Doubt("fault_inexact", text, "end other programs, or use longer delays")
 
 
 def of_warmth(drift: Drift | None, warm_up: Duration, requests: int | None = None) -> list[Doubt]:
-    """The doubt about a round whose first part was slower, with a warm-up as long as it was or by so many requests."""
+    """The warning about a round whose first part was slower, with the warm-up that would have been long enough."""
     if drift is None:
         return []
-    text = f"attempts of the round's first quarter took {drift.ratio:.2f} times as long as those of its second half"
+    text = f"attempts in the round's first quarter took {drift.ratio:.2f} times as long as in its second half"
     longer = math.ceil(warm_up.seconds + drift.seconds)
     wanted = f"{{requests: {requests + drift.attempts}}}" if requests else f"{longer}s"
     return [Doubt("warm_up_drift", text, f"the service was not warm yet: set `warm_up: {wanted}`")]
@@ -109,7 +110,7 @@ def of_absence(why: str | None) -> list[Doubt]:
     if why is None:
         return []
     remedy = "start it again, then type `patternbench resume DIR --retry-invalid --retry-failed`"
-    return [Doubt(TARGET_GONE, f"after the round the system was gone: {why}", remedy, invalidates=True)]
+    return [Doubt(TARGET_GONE, f"the system was gone after the round: {why}", remedy, invalidates=True)]
 
 
 def of_trust(system: System) -> list[Doubt]:
@@ -122,7 +123,7 @@ def of_trust(system: System) -> list[Doubt]:
 
 def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
     """The doubts about components that ran without the limits that their system file gives them."""
-    remedy = "measure where control groups of version 2 can be written to, or leave the limit out"
+    remedy = "measure on a machine with writable control groups (version 2), or leave the limit out"
     return [
         Doubt("limit_not_enforced", f"the limits of {name} did not act: {why}", remedy) for name, why in refused.items()
     ]
@@ -130,8 +131,8 @@ def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
 
 def of_carried_over(stores: Mapping[str, Sequence[str]]) -> list[Doubt]:
     """The doubts about stores that began a round with what the one before left, with the resets that each offers."""
-    text = "{} began the round with what the rounds before had left in it"
-    remedy = "say `reset: {}` at its entry in the system file, or `reset: none` where that does not matter"
+    text = "{} began the round with data of earlier rounds"
+    remedy = "write `reset: {}` in its entry of the system file, or `reset: none` if that doesn't matter"
     return [Doubt("carried_over", text.format(name), remedy.format(words[0])) for name, words in stores.items()]
 
 
@@ -142,14 +143,14 @@ def of_machine(use: Use) -> list[Doubt]:
         doubts.append(_neighbours(use) if use.others > NEIGHBOURS else _held_up(use))
     if use.stolen > STOLEN:
         text = f"{use.stolen:.0%} of the CPU time went to other machines on this host"
-        doubts.append(Doubt("cpu_stolen", text, "use a machine of your own, or more rounds"))
+        doubts.append(Doubt("cpu_stolen", text, "use a dedicated machine, or more rounds"))
     return doubts
 
 
 def _held_up(use: Use) -> Doubt:
     text = (
         f"the machine was {use.busy:.0%} busy, {use.own:.0%} with this run's own processes, "
-        "so generator and system may have held each other up"
+        "so generator and system may have slowed each other down"
     )
     return Doubt("machine_saturated", text, "use fewer users, or run the system on another machine")
 
@@ -157,6 +158,6 @@ def _held_up(use: Use) -> Doubt:
 def _neighbours(use: Use) -> Doubt:
     text = (
         f"the machine was {use.busy:.0%} busy, {use.others:.0%} with processes that this run did not start, "
-        f"{use.own:.0%} with its own, so others may have held up generator and system"
+        f"{use.own:.0%} with its own, so others may have slowed down generator and system"
     )
-    return Doubt("machine_shared", text, "end what else runs (`top` names it), then measure again")
+    return Doubt("machine_shared", text, "end other programs (`top` names them), then measure again")

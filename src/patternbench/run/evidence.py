@@ -19,7 +19,7 @@ from patternbench.study.problems import InputError, Problem, did_you_mean
 
 KNOWN = "response or factor of this study"
 BESIDES = ("block", "round")
-"""Columns beside factors and responses that a formula may name: the order of the rounds is an explanation too."""
+"""Columns that a formula may name in addition to factors and responses: the order of rounds may explain something."""
 
 
 def rule_of(study: Study) -> StoppingRule | None:

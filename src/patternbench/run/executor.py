@@ -72,7 +72,7 @@ class LocalExecutor:
         return (self._result(order) for order in orders)
 
     def _result(self, order: RoundOrder) -> RoundResult:
-        """Run a round; what fails is told in its entry."""
+        """Run a round. A failure is recorded in its entry."""
         blank = Entry(order.index, order.block, order.treatment.id, FAILED, order.file, time.time(), 0.0)
         try:
             stage = self._stage_of(order)
@@ -129,7 +129,7 @@ class _OneRound:
         """What the journal is to say of clients that had to be started."""
 
     def run(self, blank: Entry) -> Entry:
-        """Run it; what fails is told as the cause."""
+        """Run it. A failure becomes the entry's cause."""
         entry = self._measured_or_failed(blank)
         started = [Started(start.component, start.why, start.seconds) for start in self._stage.started]
         entry = replace(entry, starts=started, reset_seconds=self._stage.reset_seconds)
@@ -145,7 +145,7 @@ class _OneRound:
             self._stage.drop_client(self._scenario.client)
             return _failed(blank, " ".join([str(error), *self._stage.dead()]))
         except ObservationError as error:
-            return _failed(blank, f"what was observed cannot be used: {error}")
+            return _failed(blank, f"the records of an observer can't be used: {error}")
         except OSError as error:
             return _failed(blank, f"the attempts could not be written: {error.strerror or error}")
 
@@ -197,7 +197,7 @@ class _OneRound:
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
     def _load_doubts(self, measured: DrivenRound, use: Use, seconds: float) -> list[Doubt]:
-        """What is doubtful of the load: as its driver judges itself, else as it is judged here; and of the machine."""
+        """The warnings about the load and the machine. A driver may judge its load itself; else it is judged here."""
         load_doubts = doubts.of_machine(use) + doubts.of_trust(self._scenario.system)
         if measured.doubts is not None:
             return [*measured.doubts, *load_doubts]
@@ -205,7 +205,7 @@ class _OneRound:
         return load_doubts + doubts.of_calls(measured.calls, measured.successes)
 
     def _fault_doubts(self, acted: list[Acted], measured: DrivenRound, own: int) -> list[Doubt]:
-        """What is doubtful of faults, and of answers in the service's place where no fault explains them."""
+        """The warnings about faults, and about answers of a fault proxy that no fault explains."""
         measured_from_us = (measured.measured_from_ns - measured.began_ns) // NS_PER_US
         fault_doubts = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
         behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)

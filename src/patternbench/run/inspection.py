@@ -23,7 +23,7 @@ LARGEST = 1_000_000_000
 
 
 def file_problems(plan: Plan, inputs: Inputs) -> list[Problem]:
-    """What is wrong with the files that a study names: missing, no regular file, too large."""
+    """Problems of the files that a study names: missing, not a regular file, too large."""
     paths: dict[str, str] = {}
     for scenario in plan.scenarios:
         for path, leaf in scenario.leaves():
@@ -84,8 +84,8 @@ def refuse_commands(study: Study) -> None:
 def warnings_of(document: Document) -> list[str]:
     """What a user should know of secrets in a study, one sentence per place."""
     return [
-        f"{document.file}:{document.line(path)}: {dotted(path)} holds a secret as it is, which a run keeps in the "
-        "study and plan.json of its folder, for your account alone; write ${env:NAME}, and `export NAME=...`"
+        f"{document.file}:{document.line(path)}: {dotted(path)} contains a secret, which a run keeps in the "
+        "study and plan.json of its folder, readable only by your account; write ${env:NAME}, and `export NAME=...`"
         for path in secrets.literal(document)
     ]
 

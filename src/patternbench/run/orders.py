@@ -34,7 +34,7 @@ class RoundOrder:
     ``scenario`` is a scenario as a plan's file holds it. ``file`` names the round's records, ``warm_up_file`` those
     of the warm-up of a client that has to be started for it. ``inputs`` are the SHA-256 of the files that the study
     names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
-    command runs in the folder ``beside``. On ``ways`` stands a fault proxy. ``watch`` is what observers are asked for.
+    command runs in the folder ``beside``. Each of the ``ways`` has a fault proxy. ``watch`` is what observers record.
     """
 
     index: int

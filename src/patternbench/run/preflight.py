@@ -280,7 +280,7 @@ def _answer_problems(url: str, path: str, headers: dict[str, str], system: Syste
     try:
         status = _asked(url, headers, system, inputs)
     except (OSError, httpx.HTTPError, httpx.InvalidURL) as error:
-        hint = f"start it first, or mend `{path.removeprefix('system.')}`"
+        hint = f"start it first, or correct `{path.removeprefix('system.')}`"
         return [Problem(f"does not answer: {error}", path=path, value=url, hint=hint)]
     allowed = "a status below 500"
     return [Problem(f"answers {status}", "system.ready", value=url, allowed=allowed)] if status >= SERVER_ERROR else []
@@ -323,7 +323,7 @@ def inexpressible(
         with gathered(problems), scratch_stage(inputs) as stage:
             check_expressible(stage, drivable, study)
     except (StartError, ClientError):
-        if not told:  # else what was told may be why a driver does not come up
+        if not told:  # else a problem reported before may be the reason why a driver doesn't come up
             raise
     told_at = {_shortened(problem.path) for problem in told}
     return [problem for problem in problems if _shortened(problem.path) not in told_at]
@@ -394,7 +394,7 @@ def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
     lasting = only(workload.lasting)
     if warm_up.us >= task.time_limit.us:
         allowed = f"less than time_limit ({task.time_limit})"
-        return [Problem("leaves nothing of the round", path="warm_up", value=str(warm_up), allowed=allowed)]
+        return [Problem("is longer than the round", path="warm_up", value=str(warm_up), allowed=allowed)]
     if lasting is None or lasting.us + warm_up.us <= task.time_limit.us:
         return []
     message = f"with its warm-up of {warm_up} the round is longer than time_limit ({task.time_limit})"

@@ -130,8 +130,10 @@ def reopen(out: Path) -> PreparedRun:
     kept_plan = stored.plan(folder)
     rounds = [Round(one.index, one.block, one.scenario) for one in kept_plan.rounds]
     if [scenario.id for scenario in kept_plan.scenarios] != [scenario.id for scenario in plan.scenarios]:
-        hint = "go on with the version of patternbench that began it"
-        raise InputError(Problem("its plan is not what its study expands to now", file=str(folder.plan), hint=hint))
+        hint = "continue it with the version of patternbench that began it"
+        raise InputError(
+            Problem("its plan differs from the current expansion of its study", file=str(folder.plan), hint=hint)
+        )
     return PreparedRun(study, plan, rounds, cast, folder, inputs)
 
 
@@ -140,8 +142,8 @@ def _check_system_file(study: Study, inputs: Inputs, noted: Manifest) -> None:
     name = systems.own_file(study.system, inputs.beside)
     kept_file = noted.files.get(name or "")
     if name and kept_file and files.digest(inputs.beside / name) != kept_file.sha256:
-        hint = f"put back what it was ({inputs.path(name)}), or begin a new run"
-        message = "was changed since the run began, so its rounds would be of another system"
+        hint = f"restore it ({inputs.path(name)}), or begin a new run"
+        message = "has changed since the run began, so further rounds would measure another system"
         raise InputError(Problem(message, file=str(inputs.beside / name), hint=hint))
 
 
@@ -151,7 +153,7 @@ def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
 
 
 def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:
-    """The plan and who takes part; raises InputError listing all that is wrong, whoever finds it."""
+    """The plan and the available clients. Raises InputError listing the problems of all checks."""
     plan, cast = preflight.expanded(study, inputs), Cast({}, {})
     problems = preflight.asked_problems(study, plan)
     with gathered(problems):

@@ -39,7 +39,7 @@ OF_THE_GENERATOR = ("generator_saturated", "late_schedule", "generator_held_up",
 
 @dataclass(frozen=True)
 class RateRound:
-    """One round of the search: what was missed, the median and p95 in seconds, and why it is no result, if so."""
+    """One round of the search: its missed share, median and p95 (s), and why it isn't a result, if so."""
 
     step: RateStep
     p50: float
@@ -62,7 +62,7 @@ class Rig:
     number: int = 0
 
     def measure(self, rate: float) -> RateRound:
-        """One round at so many calls per second; raises DriverError when it cannot be driven."""
+        """One round at this rate (calls per second). Raises DriverError if it can't be driven."""
         self.number += 1
         seed = self.study.seed * 1_000_003 + self.number
         limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.longest_warm_up
@@ -129,5 +129,5 @@ def _one_scenario(study: Study) -> Scenario:
         raise InputError(Problem(f"the study has {len(scenarios)} scenarios", path="workload", allowed=allowed))
     (scenario,) = scenarios
     if scenario.workload.open is None or scenario.client != "native":
-        raise InputError(Problem("has no rate to search for", path="workload", allowed="`open`, by client native"))
+        raise InputError(Problem("has no rate to search", path="workload", allowed="`open`, by client native"))
     return scenario

@@ -25,7 +25,7 @@ Note = Callable[[str, dict[str, object]], None]
 
 
 class Listener(Protocol):
-    """Who is told of a run's progress."""
+    """Receives a run's progress."""
 
     def round_started(self, scenario: Scenario) -> None:
         """A round begins."""
@@ -107,6 +107,6 @@ class Runner:
 
 
 def _named(round_: Round, tries: int) -> str:
-    """What the records of a round are called that was tried so often before."""
+    """The name of a round's records after this many earlier tries."""
     name = f"counting-{round_.scenario}" if round_.counting else f"{round_.index:05d}"
     return f"{name}-{tries + 1}" if tries else name

@@ -1,4 +1,4 @@
-"""What is kept up from round to round: the system, changed into that of the next scenario, and the clients."""
+"""The parts that stay up between rounds: the system, changed into that of the next scenario, and the clients."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Stage:
     ) -> Bench:
         """The system up with these settings, and reset: what was up before and fits stays up.
 
-        ``file`` describes a system by name; without it, that is looked up beside the study and among ours. A fault
-        proxy stands on each of the ``ways``; with ``tracing`` its components send their spans to a receiver.
+        ``file`` describes a system by name; without it, the system is looked up next to the study and among the shipped
+        ones. Each of the ``ways`` has a fault proxy. With ``tracing`` its components send their spans to a receiver.
         """
         self.reset_seconds = 0.0
         bench = self._usable()
@@ -97,7 +97,7 @@ class Stage:
         return self._bench.started if self._bench else []
 
     def dead(self) -> list[str]:
-        """What is known of components that have died."""
+        """The last words of components that have died."""
         return self._bench.dead() if self._bench else []
 
     def descriptions(self) -> Iterator[tuple[str, dict[str, object]]]:

@@ -1,7 +1,7 @@
 """Rounds that stop by themselves: whole blocks are added while a scenario's interval is still too wide.
 
-What has been added is written to the plan before it is run, so that a run that was killed goes on with the rounds
-it had decided on; whether a further block is needed follows from the records alone.
+Added rounds are written to the plan before they are run, so that a killed run continues with the rounds that it had
+decided on. Whether a further block is needed follows only from the records.
 """
 
 from __future__ import annotations

@@ -16,21 +16,21 @@ from patternbench.study.starters import RunningService, StartedService
 
 ANSWERS_WITHIN_S = 10.0
 SYSTEMS = "systems"
-"""The folder beside a study in which its system files stand."""
+"""The folder of system files, next to a study."""
 
 
 def running(url: str) -> RunningService:
     """A service at a URL; raises InputError where it does not answer well."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(Problem("is no URL", "--url", value=url, allowed="such as http://127.0.0.1:8080/items/7"))
+        raise InputError(Problem("isn't a URL", "--url", value=url, allowed="such as http://127.0.0.1:8080/items/7"))
     try:
         status = httpx.get(url, timeout=ANSWERS_WITHIN_S).status_code
     except httpx.HTTPError as error:
         message = f"does not answer: {error or type(error).__name__}"
         raise InputError(Problem(message, "--url", value=url, hint="start the service first")) from None
     if status >= httpx.codes.BAD_REQUEST:
-        hint = "name a path that it answers well; what needs headers or a body is written into the study afterwards"
+        hint = "name a path that it answers with success; add headers or a body to the study afterwards"
         raise InputError(Problem(f"answers {status}", "--url", value=url, hint=hint))
     path = parts.path or "/"
     return RunningService(f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path)
@@ -44,7 +44,7 @@ def started(command: str, path: str, port: int | None, out: Path) -> StartedServ
         raise InputError(Problem(f"cannot be split into words: {error}", "--command", value=command)) from None
     if not words or shutil.which(words[0]) is None:
         hint = "install it, or name it by its path, such as ./gradlew"
-        raise InputError(Problem("is no program that can be run", "--command", value=command, hint=hint))
+        raise InputError(Problem("isn't a program that can be run", "--command", value=command, hint=hint))
     settings: dict[str, object] = {"command": command, "folder": seen_from(out / SYSTEMS, Path.cwd())}
     ports = {"ports": {"http": port}} if port else {}
     return StartedService("process", {**settings, **ports, "ready": {"path": path, "status": 200}}, path)

@@ -1,4 +1,4 @@
-"""Tries a study out: one user takes each of its journeys once, and every request is told."""
+"""Tries a study: one user goes through each of its journeys once, and every request is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the rounds of a run are what its study asked for: what its exit code tells."""
+"""Whether the rounds of a run are those that its study asked for, which decides the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with what a study asks observers for, as far as that is known before its system is up."""
+"""Problems of a study's requests to observers, as far as they are known before its system is up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from patternbench.study.models import Study
 from patternbench.study.problems import InputError, Problem, did_you_mean, distinct
 from patternbench.study.watching import PrometheusAt
 
-HOW = "add a component `prometheus` to the system file, or name a Prometheus that already runs: `prometheus: URL`"
+HOW = "add a component `prometheus` to the system file, or name a running Prometheus: `prometheus: URL`"
 
 
 def described(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
@@ -29,7 +29,7 @@ def _without(prometheus: str, study: Study, plan: Plan, inputs: Inputs) -> Itera
     path = "prometheus" if study.prometheus else "series"
     for names in _components(study, plan, inputs):
         if prometheus not in names:
-            message = f"no component of the system is called `{prometheus}`, so nobody could answer for the series"
+            message = f"the system has no component `{prometheus}` to query for the series"
             hint = did_you_mean(prometheus, names) or HOW
             yield Problem(message, path, allowed=", ".join(names), hint=hint)
 

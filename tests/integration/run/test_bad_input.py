@@ -195,7 +195,7 @@ def test_all_that_is_wrong_is_said_at_once_whoever_finds_it(verb: str, tmp_path:
 
 def test_resume_and_report_refuse_what_is_no_run(tmp_path: Path) -> None:
     for verb in ("resume", "report"):
-        assert "no run's folder" in refused(verb, str(tmp_path))
+        assert "isn't a run's folder" in refused(verb, str(tmp_path))
 
 
 def test_export_writes_over_nothing(tmp_path: Path, tiny: Path) -> None:

@@ -61,4 +61,4 @@ def test_a_study_of_several_scenarios_or_without_a_rate_is_refused(tmp_path: Pat
     closed = patternbench("capacity", str(file), *FEW)
     assert (several.returncode, closed.returncode) == (2, 2)
     assert "the study has 2 scenarios" in several.stderr
-    assert "has no rate to search for" in closed.stderr
+    assert "has no rate to search" in closed.stderr

@@ -231,7 +231,7 @@ def test_a_run_that_was_killed_while_its_folder_was_made_is_explained_and_can_be
     (run / "logs").mkdir()
     (run / "study.yaml.tmp").write_text(study[:10])
     code, _, said = told(capsys, "resume", str(run))
-    assert (code, "whose making was interrupted; nothing was measured yet; delete it, or type" in said) == (2, True)
+    assert (code, "whose creation was interrupted; nothing was measured yet; delete it, or type" in said) == (2, True)
     (run.parent / "study.yaml").write_text(study)
     assert patternbench("run", str(run.parent / "study.yaml"), "--out", str(run), "--json").returncode == 0
 

@@ -46,7 +46,7 @@ def test_a_run_whose_study_holds_a_secret_is_for_its_owner_alone_and_says_where_
     (tmp_path / "tiny.yaml").write_text(text)
     done = patternbench("run", str(tmp_path / "tiny.yaml"), "--out", str(tmp_path / "run"), "--json")
     assert done.returncode == 0, done.stderr
-    assert "in the study and plan.json of its folder, for your account alone" in " ".join(done.stderr.split())
+    assert "in the study and plan.json of its folder, readable only by your account" in " ".join(done.stderr.split())
     run = tmp_path / "run"
     assert run.stat().st_mode & 0o777 == 0o700
     holds = {file.name: file.stat().st_mode & 0o777 for file in run.rglob("*") if file.is_file() and written_in(file)}

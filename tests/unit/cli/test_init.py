@@ -104,9 +104,9 @@ def test_files_that_are_there_stay_unless_one_says_so(service: str, folder: Path
     ("words", "told"),
     [
         ((), "nothing to measure is named, and there is no terminal to ask on; name one of --url URL"),
-        (("--url", "localhost:80"), "is no URL (got 'localhost:80')"),
+        (("--url", "localhost:80"), "isn't a URL (got 'localhost:80')"),
         (("--url", "http://127.0.0.1:1/"), "does not answer"),
-        (("--command", "nodee shop.js"), "is no program that can be run (got 'nodee shop.js'); install it"),
+        (("--command", "nodee shop.js"), "isn't a program that can be run (got 'nodee shop.js'); install it"),
         (("--command", "sh 'a"), "cannot be split into words"),
         (("--compose", "compose.yaml"), "there is no such file"),
         (("--command", "sh", "--compose", "a.yaml"), "names several things to measure (got 'compose command')"),

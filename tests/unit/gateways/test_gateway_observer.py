@@ -74,7 +74,7 @@ def test_a_round_counts_from_its_beginning_and_a_gateway_started_in_it_from_noth
 
 def test_a_gateway_that_does_not_answer_is_told_before_the_load(tmp_path: Path) -> None:
     watched = Watched({"system": "http://127.0.0.1:9", "edge.gateway_admin": "http://127.0.0.1:9"}, tmp_path / "kept")
-    with pytest.raises(ObservationError, match="does not say what it counted"), OBSERVER.watch(watched):
+    with pytest.raises(ObservationError, match="doesn't report its counts"), OBSERVER.watch(watched):
         raise AssertionError("load was put on")
 
 

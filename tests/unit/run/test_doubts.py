@@ -32,9 +32,9 @@ def test_a_machine_is_doubted_that_was_busy_for_more_than_97_percent(busy: float
     ("own", "kind", "words", "silent"),
     [
         (0.95, "machine_saturated", "95% with this run's own processes", "did not start"),
-        (0.89, "machine_saturated", "generator and system may have held each other up", "did not start"),
+        (0.89, "machine_saturated", "generator and system may have slowed each other down", "did not start"),
         (0.88, "machine_shared", "11% with processes that this run did not start", "each other"),
-        (0.04, "machine_shared", "4% with its own, so others may have held up", "each other"),
+        (0.04, "machine_shared", "4% with its own, so others may have slowed down", "each other"),
     ],
 )
 def test_what_held_up_a_round_is_told_from_whose_processes_kept_the_machine_busy(
@@ -171,7 +171,7 @@ def test_a_window_that_the_round_did_not_reach_makes_it_invalid() -> None:
     faults = by_name([Fault.model_validate(CRASH)])
     (doubt,) = doubts.of_faults(faults, [Acted("crash", "crash", "shop", 3_000_000, 4_000_000)], 2_000_000)
     assert (doubt.kind, doubt.invalidates) == ("fault_never_began", True)
-    assert "was to begin 2 times and began 1 times" in doubt.message
+    assert "began 1 times before the round ended, not 2 times" in doubt.message
 
 
 def test_a_level_that_does_nothing_is_not_missed() -> None:
@@ -188,7 +188,7 @@ def test_a_delay_of_another_length_than_its_level_is_told_of() -> None:
 
 def test_a_store_that_begins_with_what_was_left_in_it_is_doubted_with_its_own_reset_as_the_remedy() -> None:
     (doubt,) = doubts.of_carried_over({"db": ("truncate",)})
-    assert doubt.message == "db began the round with what the rounds before had left in it"
-    assert doubt.remedy.startswith("say `reset: truncate` at its entry in the system file, or `reset: none`")
+    assert doubt.message == "db began the round with data of earlier rounds"
+    assert doubt.remedy.startswith("write `reset: truncate` in its entry of the system file, or `reset: none`")
     assert not doubt.invalidates
     assert doubts.of_carried_over({}) == []

@@ -108,7 +108,7 @@ def test_secrets_that_are_written_out_are_told_with_their_lines_and_hidden() -> 
         "study.yaml:5: system.headers.Authorization",
         "study.yaml:11: workload.journey[0].form.password",
     ]
-    assert "in the study and plan.json of its folder, for your account alone" in told[0]
+    assert "in the study and plan.json of its folder, readable only by your account" in told[0]
     shown = secrets.blanked(SECRETS, document)
     assert "abc.def" not in shown
     assert "pa55" not in shown

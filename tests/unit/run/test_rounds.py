@@ -159,4 +159,4 @@ def test_what_an_observer_cannot_read_costs_the_round_that_it_watched(
     monkeypatch.setattr(observing.Observation, "keep", damaged)
     run, _, _ = rounds(tmp_path / "run", 2, LocalExecutor)
     causes = [(entry.status, entry.cause) for entry in read(run.journal)]
-    assert causes == [("failed", "what was observed cannot be used: decisions.tsv cannot be read")] * 2
+    assert causes == [("failed", "the records of an observer can't be used: decisions.tsv cannot be read")] * 2

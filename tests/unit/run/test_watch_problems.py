@@ -40,7 +40,7 @@ def told(inputs: Inputs, **changes: str) -> list[str]:
 
 def test_series_of_a_system_without_prometheus_are_refused_with_what_to_do(inputs: Inputs) -> None:
     (one,) = told(inputs, system="target")
-    assert one.startswith("series: no component of the system is called `prometheus`")
+    assert one.startswith("series: the system has no component `prometheus` to query for the series")
     assert "`prometheus: URL`" in one
     (url,) = told(inputs, system="{url: 'http://localhost:1'}")
     assert "allowed: envoy" in url
@@ -50,7 +50,7 @@ def test_a_component_that_only_some_scenarios_have_is_missed_in_the_others(input
     assert told(inputs, system="watched", prometheus="monitor") == []
     varied = "{name: watched, settings: {watch: [true, false]}}"
     (missed,) = told(inputs, system=varied, prometheus="monitor")
-    assert missed.startswith("prometheus: no component of the system is called `monitor`")
+    assert missed.startswith("prometheus: the system has no component `monitor` to query for the series")
     (misspelt,) = told(inputs, system="watched", prometheus="montior")
     assert "did you mean `monitor`?" in misspelt
 

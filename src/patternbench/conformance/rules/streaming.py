@@ -54,7 +54,7 @@ def flood(bench: ClientTrial) -> str:
     return f"{len(got.rows)} rows in {len(got.lines_at) - 1} batches"
 
 
-@rule("the next round at once", "whoever has read the last line can start a round: 20 of them, never a 409")
+@rule("the next round at once", "after the last line the next round can start: 20 rounds, never a 409")
 def next_round(bench: ClientTrial) -> str:
     """Run short rounds one right after the other."""
     for _ in range(20):
