@@ -7,7 +7,7 @@ pub enum Outcome {
     Answered,
     /// The answer did not come in time.
     Timeout,
-    /// The connection failed, or what came was no answer.
+    /// The connection failed, or the bytes weren't an answer.
     ConnectionError,
     /// A policy at the client did not let the call out.
     Rejected,

@@ -7,16 +7,16 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 /// A histogram of microseconds with three significant digits, which grows as far as it must.
 pub type Histogram = hdrhistogram::Histogram<u64>;
 
-/// The longest time that is told from longer ones: a year.
+/// Longer times than this (a year) count as this.
 const LONGEST_US: u64 = 366 * 24 * 3600 * 1_000_000;
 
 /// Sees every row and tick in the log's thread, in order; for live views.
 pub trait Observer: Send {
     /// A batch of rows has come.
     fn rows(&mut self, rows: &[Row]);
-    /// The caller's clock has ticked: so many microseconds since the start, so many calls in flight.
+    /// The caller's clock has ticked: microseconds since the start, calls in flight.
     fn tick(&mut self, elapsed_us: u64, in_flight: u64);
-    /// Measuring begins so many microseconds after the start; it may be told while the warm-up goes on.
+    /// Measuring begins this many microseconds after the start. This may be called while the warm-up lasts.
     fn measures_from(&mut self, _us: u64) {}
 }
 
@@ -173,7 +173,7 @@ impl Cell {
 }
 
 impl Tally {
-    /// A tally for so many groups and steps.
+    /// A tally for this many groups and steps.
     #[must_use]
     pub fn new(groups: usize, steps: usize) -> Self {
         let cells = std::iter::repeat_with(|| None).take(groups * steps).collect();

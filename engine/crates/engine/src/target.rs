@@ -85,7 +85,7 @@ fn factor(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(factor) if (1.0..=1e6).contains(&factor) => Ok(factor),
         _ => Err(format!(
-            "'{text}' is no factor: a number from 1 to 1000000, as in 50"
+            "'{text}' is not a factor: a number from 1 to 1000000, as in 50"
         )),
     }
 }

@@ -15,7 +15,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Sets the bandwidth; None is no limit.
+    /// Sets the bandwidth; `None` means unlimited.
     pub fn limit(&mut self, bytes_per_s: Option<f64>) {
         if self.bytes_per_s != bytes_per_s {
             (self.bytes_per_s, self.free_at) = (bytes_per_s, 0);
@@ -34,7 +34,7 @@ impl Bucket {
         }
     }
 
-    /// Takes note of bytes that have passed. What was slept through is made up for, but for no more than a sip.
+    /// Takes note of bytes that have passed. Time that was slept through is made up for, up to a sip.
     pub fn passed(&mut self, bytes: usize, now: Nanos) {
         if let Some(rate) = self.bytes_per_s {
             let taken = (bytes as f64 / rate * S as f64).round() as Nanos;
@@ -47,7 +47,7 @@ impl Bucket {
 mod tests {
     use super::*;
 
-    /// How long so many bytes take when whoever sends wakes `late` after every moment that it is told.
+    /// How long this many bytes take if the sender always wakes `late` after the moment that it was given.
     fn time_for(bytes: usize, rate: f64, late: Nanos) -> Nanos {
         let mut bucket = Bucket::default();
         bucket.limit(Some(rate));

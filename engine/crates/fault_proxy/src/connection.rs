@@ -241,7 +241,7 @@ impl Connection {
             Delivered::All | Delivered::Blocked => {}
             Delivered::Shut => self.service.shut(),
             Delivered::Reset => self.end_in_a_reset(),
-            // What it still has to say is heard all the same.
+            // Bytes that it still sends are read all the same.
             Delivered::Gone => self.there.clear(),
         }
         self.over |= self.is_done();
@@ -282,7 +282,7 @@ struct Socket {
     readable: bool,
     /// Whether it has said all that it had to.
     ended: bool,
-    /// Whether it was told that nothing more will come.
+    /// Whether its writing half was shut.
     is_shut: bool,
 }
 

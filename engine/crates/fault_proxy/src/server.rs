@@ -200,7 +200,7 @@ impl Server {
             if let Some(stream) = &self.admin.stream
                 && let Err(error) = self.poller.add(stream, ADMIN)
             {
-                eprintln!("an order was not heard: {error}");
+                eprintln!("an order couldn't be read: {error}");
             }
         }
     }

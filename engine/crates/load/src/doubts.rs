@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Above this share of one CPU the thread that drives the load has no room for what comes at once.
 const BUSY: f64 = 0.9;
-/// A round that went on for longer than this after its end has not been driven for as long: the generator stood still.
+/// A round that lasts longer than this after its end has a generator that was held up for that time.
 const OVERRUN: Duration = Duration::from_secs(1);
 /// With fewer calls than this the 99th percentile is the slowest of them.
 const FEW: u64 = 100;
@@ -98,7 +98,7 @@ pub fn cpu_share(finished: &Finished) -> f64 {
     cpu.as_secs_f64() / wall.as_secs_f64().max(1e-9)
 }
 
-/// A closed workload without pauses goes as fast as the generator can, which is no reason for doubt unless there is no limit but it.
+/// A closed workload without pauses goes as fast as the generator can. That is only doubtful if nothing else limits it.
 fn saturated(finished: &Finished, open: bool) -> Option<Doubt> {
     let value = cpu_share(finished);
     (value > BUSY).then(|| Doubt {
@@ -106,7 +106,7 @@ fn saturated(finished: &Finished, open: bool) -> Option<Doubt> {
         value,
         bound: BUSY,
         invalidates: open,
-        message: format!("the generator used {:.0} % of its CPU: times hold its own queueing", value * 100.0),
+        message: format!("the generator used {:.0} % of its CPU: times include its queueing", value * 100.0),
         remedy: "lower the rate or the users, or give the generator a core that the system under test doesn't use",
     })
 }
@@ -124,7 +124,7 @@ fn late(finished: &Finished, allowed: Lateness) -> Option<Doubt> {
         })
 }
 
-/// The highest of the percentiles 99, 90 and 50 that so many values tell from their maximum.
+/// The highest of the percentiles 99, 90 and 50 that this many values distinguish from their maximum.
 fn tail(values: u64) -> f64 {
     match values {
         FEW.. => 99.0,
@@ -148,7 +148,7 @@ fn too_late(percent: f64, value: u64, bound: u64) -> Doubt {
     }
 }
 
-/// Calls that were never begun have no lateness, so that a generator that stood still until after the end looks punctual.
+/// Calls that never began have no lateness, so a generator that was frozen until after the end looks punctual.
 fn held_up(finished: &Finished) -> Option<Doubt> {
     let value = finished.overrun.as_secs_f64();
     (finished.overrun > OVERRUN).then(|| Doubt {
@@ -156,12 +156,12 @@ fn held_up(finished: &Finished) -> Option<Doubt> {
         value,
         bound: OVERRUN.as_secs_f64(),
         invalidates: true,
-        message: format!("the round ended {value:.1} s late: the generator itself stood still"),
-        remedy: "look what else took the machine, or whether the generator was stopped, and run the round again",
+        message: format!("the round ended {value:.1} s late: the generator itself was held up"),
+        remedy: "find out what else used the machine or stopped the generator, and run the round again",
     })
 }
 
-/// That a system is slower than what is offered to it is a result; whether the generator was in time is told apart from it.
+/// A system that is slower than the offered load is a result. Whether the generator was in time is judged separately.
 fn dropped(counts: &Counts) -> Option<Doubt> {
     let dropped = counts.of(Outcome::Dropped);
     let value = dropped as f64 / (dropped + counts.sent()).max(1) as f64;
@@ -174,7 +174,7 @@ fn dropped(counts: &Counts) -> Option<Doubt> {
             "{dropped} arrivals ({:.2} %) were not sent because too many were in flight",
             value * 100.0
         ),
-        remedy: "the system is slower than the load that is offered: lower the rate, or raise max_in_flight to let more wait",
+        remedy: "the system is slower than the offered load: lower the rate, or raise max_in_flight to let more wait",
     })
 }
 
@@ -185,7 +185,7 @@ fn few_calls(counts: &Counts) -> Option<Doubt> {
         value: calls as f64,
         bound: FEW as f64,
         invalidates: false,
-        message: format!("the round had {calls} calls, so that its 99th percentile is the slowest of them"),
+        message: format!("the round had only {calls} calls, so its 99th percentile is the slowest of them"),
         remedy: "make rounds longer, or look at the median",
     })
 }
@@ -198,7 +198,7 @@ fn never_good(counts: &Counts) -> Option<Doubt> {
         bound: 0.0,
         invalidates: false,
         message: format!("not one of {} calls succeeded", counts.calls),
-        remedy: "look at the statuses: whether path, headers and expectations are right, and whether the system works",
+        remedy: "look at the statuses, and check path, headers, expectations and the system",
     })
 }
 
@@ -249,13 +249,13 @@ fn not_followed((refusal, count): &(Refusal, u64)) -> Doubt {
         ),
         Refusal::Foreign(origin) => (
             format!(
-                "{count} redirects led away from the job's targets, as to {origin}, and were not followed"
+                "{count} redirects led away from the job's targets, such as to {origin}, and were not followed"
             ),
             "add that server to the targets (weight 0 if it gets no other requests), or expect the redirect itself with max_redirects 0",
         ),
         Refusal::Unreadable(location) => (
-            format!("{count} redirects had a Location that is no URL, as {location:?}"),
-            "mend the server's Location header, or expect the redirect itself with max_redirects 0",
+            format!("{count} redirects had a Location that isn't a URL, such as {location:?}"),
+            "correct the server's Location header, or expect the redirect itself with max_redirects 0",
         ),
     };
     Doubt {
@@ -277,7 +277,7 @@ fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
         bound: 0.0,
         invalidates: false,
         message: format!("not one of {sent} attempts was answered{}", most_frequent(finished)),
-        remedy: "look whether the targets listen at their URLs, and whether http and https are as they should be",
+        remedy: "check that the targets listen at their URLs, and that http and https are right",
     })
 }
 
@@ -295,11 +295,11 @@ fn most_frequent(finished: &Finished) -> String {
         Failure::Reset => "were reset by the server",
         Failure::Closed => "were closed before the answer was complete",
         Failure::Malformed => "got something that is not HTTP/1",
-        Failure::Unasked => "got an answer before they had asked",
+        Failure::Unasked => "got an answer before the request was sent",
         Failure::TooLarge => "got more than the limits allow",
         Failure::Tls => "could not agree on TLS",
         Failure::Exhausted => "found no free port or descriptor here",
-        Failure::Other => "found no way to the target",
+        Failure::Other => "found no route to the target",
     };
     format!(": {count} {what}")
 }

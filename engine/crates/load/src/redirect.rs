@@ -15,7 +15,7 @@ pub enum Refusal {
     TooMany,
     /// It leads to a server that the job doesn't name.
     Foreign(String),
-    /// Its `Location` is none.
+    /// Its `Location` isn't a URL.
     Unreadable(String),
 }
 
@@ -56,7 +56,7 @@ pub fn location(status: u16, head: &[u8]) -> Option<String> {
 /// What a redirect makes of a request to `targets[from]`, and which target it goes to.
 ///
 /// # Errors
-/// When it leads to a server that is none of the targets, or nowhere.
+/// When it leads to a server that isn't one of the targets, or nowhere.
 pub fn redirected(
     request: &Filled,
     from: usize,

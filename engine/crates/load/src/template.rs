@@ -36,9 +36,9 @@ pub struct Listing {
 /// How many entries a list has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entries {
-    /// So many; `${item}` is the number of the entry, from 0.
+    /// This many; `${item}` is the number of the entry, from 0.
     Count(u64),
-    /// One for each value of a list that was captured under this name, but so many at most.
+    /// One per value of the list that was captured under this name, up to a number.
     Each(String, usize),
 }
 
@@ -98,15 +98,15 @@ impl Kind {
         })
     }
 
-    /// What is wrong with a text that is none.
+    /// What is wrong with any other text.
     #[must_use]
     pub fn misfit(self, text: &str) -> String {
         let what = match self {
-            Self::Number => "no number",
-            Self::Json => "no JSON",
-            Self::List => "no list",
+            Self::Number => "a number",
+            Self::Json => "JSON",
+            Self::List => "a list",
         };
-        format!("{text:?} is {what}")
+        format!("{text:?} is not {what}")
     }
 }
 
@@ -192,7 +192,7 @@ impl Template {
     /// Parses a text; `$${` stands for `${` itself.
     ///
     /// # Errors
-    /// What is wrong, in a sentence: a name that names nothing, a place without an end.
+    /// What is wrong, in a sentence: an unknown name, a place without an end.
     pub fn parse(text: &str, names: &mut Names) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -343,7 +343,7 @@ impl Filled {
     }
 }
 
-/// The first values of a list in JSON, texts as they are and others as JSON; none of what is no list.
+/// The first values of a list in JSON, texts unchanged and others as JSON; none if the text isn't a list.
 #[must_use]
 pub fn elements(list: &str, most: usize) -> Vec<String> {
     let values: Vec<serde_json::Value> = serde_json::from_str(list).unwrap_or_default();
@@ -471,7 +471,7 @@ fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
         return Ok(Piece::Text(value.clone()));
     }
     if let Some(range) = name.strip_prefix("random:") {
-        return range_of(range).ok_or_else(|| format!("${{{name}}} is no range: write ${{random:1-100}}"));
+        return range_of(range).ok_or_else(|| format!("${{{name}}} is not a range: write ${{random:1-100}}"));
     }
     if let Some(range) = name.strip_prefix("cycle:") {
         return match range_of(range) {
@@ -480,7 +480,7 @@ fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
                 low,
                 high - low + 1,
             )),
-            _ => Err(format!("${{{name}}} is no range: write ${{cycle:1-100}}")),
+            _ => Err(format!("${{{name}}} is not a range: write ${{cycle:1-100}}")),
         };
     }
     if let Some(list) = listing(name, names) {
@@ -504,7 +504,7 @@ fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
         Some(_) => format!(
             "${{{name}}}: a kind is number or json, and a place with a kind is all of a string in a JSON body"
         ),
-        None => format!("${{{name}}} names nothing; known here: {}", known(names)),
+        None => format!("${{{name}}} is not known here; known: {}", known(names)),
     })
 }
 
@@ -723,9 +723,9 @@ mod tests {
         let mut constants = names();
         constants.constants.push(("word".to_owned(), "three".to_owned()));
         let word = Template::json(&json!("${word|number}"), &mut constants).unwrap_err();
-        assert!(word.contains("\"three\" is no number"), "{word}");
+        assert!(word.contains("\"three\" is not a number"), "{word}");
         assert!(error("${uuid|number}").contains("no number"));
-        assert!(error("${usr|number}").contains("names nothing"));
+        assert!(error("${usr|number}").contains("is not known here"));
         for text in ["${id|numbr}", "${id|number} kg", "a ${id|json}"] {
             assert!(error(text).contains("a kind is number or json"), "{text}");
         }

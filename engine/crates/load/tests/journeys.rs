@@ -371,7 +371,7 @@ fn json_bodies_hold_numbers_where_they_are_asked_for() {
     assert_eq!(outcome.summary["successes"], 2);
     let body = server.seen.lock().unwrap()[1].body.clone();
     assert_eq!(body, r#"{"price":4.5,"count":0,"text":"4.5"}"#);
-    // What is captured for a number and is none was not found: the call that captures has failed, and no order is sent.
+    // A capture for a number that isn't one was not found: the call that captures has failed, and no order is sent.
     let outcome = run(&job(
         &server.url(),
         json!({"closed": {"users": 1, "until": {"calls": 1}}}),
@@ -398,7 +398,7 @@ fn a_feeder_without_the_numbers_that_a_body_wants_is_refused_with_its_line() {
     job["groups"][0]["feeder"] = json!({"file": file});
     let error = common::try_run(&job).err().unwrap().to_json().to_string();
     assert!(
-        error.contains("\\\"cheap\\\" is no number in line 3 of the feeder"),
+        error.contains("\\\"cheap\\\" is not a number in line 3 of the feeder"),
         "{error}"
     );
 }

@@ -37,9 +37,9 @@ pub struct SlowCall {
 /// The results that a closed breaker looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// The last so many.
+    /// This many of the last results.
     Calls(u32),
-    /// Those that ended within the last so many microseconds.
+    /// Those that ended within this many microseconds.
     TimeUs(u64),
 }
 

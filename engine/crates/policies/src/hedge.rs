@@ -1,4 +1,4 @@
-//! When to try a second time beside the first: the first good answer counts, the others are cancelled.
+//! When to send a second attempt while the first is under way. The first good answer counts, the others are cancelled.
 
 /// The configuration of hedging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 /// The configuration of a [`RateLimit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// So many; at least 1.
+    /// This many calls; at least 1.
     pub calls: u32,
-    /// Per so many microseconds; at least 1.
+    /// Per this many microseconds; at least 1.
     pub per_us: u64,
     /// How many may go out at once; at least 1.
     pub burst: u32,

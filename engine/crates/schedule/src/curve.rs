@@ -272,7 +272,7 @@ impl Curve {
         }
     }
 
-    /// The second at which the `n`th arrival is due, or `None` when there are never so many.
+    /// The second at which the `n`th arrival is due, or `None` when there are fewer arrivals.
     ///
     /// The inverse of [`Curve::arrivals_by`]; `n` need not be whole, so that a Poisson process can be placed on it.
     #[must_use]
@@ -313,7 +313,7 @@ fn any_rate(path: &str, rate: f64, problems: &mut Vec<Problem>) {
             path,
             rate,
             allowed,
-            "no rate of arrivals can be that",
+            "this can't be a rate of arrivals",
         ));
     }
 }
@@ -325,7 +325,7 @@ fn positive_rate(path: &str, rate: f64, problems: &mut Vec<Problem>) {
             path,
             rate,
             allowed,
-            "no rate of arrivals can be that",
+            "this can't be a rate of arrivals",
         ));
     }
 }

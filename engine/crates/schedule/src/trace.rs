@@ -162,7 +162,7 @@ fn unreadable(error: &csv::Error) -> Problem {
     Problem::new(
         format!("line {line}"),
         error,
-        "one value a column",
+        "one value per column",
         "this line is not CSV of the header's width",
     )
 }

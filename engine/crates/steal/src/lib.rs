@@ -1,7 +1,7 @@
 //! Steals CPU time from a family of processes: keeps them off the processors for a share of each period.
 //!
-//! The kernel does the same to the virtual machines of a busy host, and to a group that has used up its quota. What is
-//! stolen is time on the clock: a process that would have slept meanwhile loses nothing.
+//! The kernel does the same to the virtual machines of a busy host, and to a group that has used up its quota. It
+//! steals time on the clock: a process that would have slept meanwhile loses nothing.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ use patternbench_timing::{Nanos, now, sharpen, sleep_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often the family is looked up anew: a process that was born meanwhile is left alone for so long.
+/// How often the family is looked up anew; a process that starts in between keeps its time until then.
 const LOOK: Nanos = 100_000_000;
 
 /// What is stolen, and from whom.

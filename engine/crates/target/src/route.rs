@@ -10,7 +10,7 @@ const LONGEST_DELAY: Nanos = 60 * S;
 /// What the path of a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// So many seeded random bytes.
+    /// This many seeded random bytes.
     Bytes(usize),
     /// An empty answer with this status.
     Status(StatusCode),

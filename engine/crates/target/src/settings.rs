@@ -26,7 +26,7 @@ pub struct Settings {
     pub pathology: Pathology,
 }
 
-/// Misbehaviour on purpose. The default is none.
+/// Misbehaviour on purpose; by default there is no misbehaviour.
 #[derive(Debug, Clone, Default)]
 pub struct Pathology {
     /// Share of requests that take `slow_factor` times as long.
@@ -93,12 +93,12 @@ impl FromStr for ServiceTime {
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, rest) = text
             .split_once(':')
-            .ok_or_else(|| format!("'{text}' is no service time: {SERVICE_TIMES}"))?;
+            .ok_or_else(|| format!("'{text}' is not a service time: {SERVICE_TIMES}"))?;
         match kind {
             "fixed" => parse_duration(rest).map(Self::Fixed),
             "exponential" => parse_duration(rest).map(Self::Exponential),
             "lognormal" => log_normal(rest),
-            _ => Err(format!("'{kind}' is no distribution: {SERVICE_TIMES}")),
+            _ => Err(format!("'{kind}' is not a distribution: {SERVICE_TIMES}")),
         }
     }
 }
@@ -110,7 +110,7 @@ fn log_normal(text: &str) -> Result<ServiceTime, String> {
     let sigma: f64 = sigma
         .trim()
         .parse()
-        .map_err(|_| format!("sigma '{sigma}' is no number: write lognormal:5ms,0.5"))?;
+        .map_err(|_| format!("sigma '{sigma}' is not a number: write lognormal:5ms,0.5"))?;
     if !(0.0..=5.0).contains(&sigma) {
         return Err(format!("sigma {sigma} is out of range: from 0 to 5"));
     }
@@ -138,7 +138,7 @@ impl FromStr for QueueLimit {
         }
         text.parse()
             .map(Self::AtMost)
-            .map_err(|_| format!("'{text}' is no queue: write a number, or unbounded"))
+            .map_err(|_| format!("'{text}' is not a queue: write a number, or unbounded"))
     }
 }
 
@@ -163,7 +163,7 @@ impl FromStr for Share {
         let percent: f64 = number
             .trim()
             .parse()
-            .map_err(|_| format!("'{text}' is no share: write 1%"))?;
+            .map_err(|_| format!("'{text}' is not a share: write 1%"))?;
         if !(0.0..=100.0).contains(&percent) {
             return Err(format!("'{text}' is out of range: from 0% to 100%"));
         }
@@ -194,10 +194,10 @@ mod tests {
     #[test]
     fn a_mistake_in_a_distribution_says_what_to_write() {
         let wrong = |text: &str| text.parse::<ServiceTime>().unwrap_err();
-        assert_eq!(wrong("5ms"), format!("'5ms' is no service time: {SERVICE_TIMES}"));
+        assert_eq!(wrong("5ms"), format!("'5ms' is not a service time: {SERVICE_TIMES}"));
         assert_eq!(
             wrong("uniform:5ms"),
-            format!("'uniform' is no distribution: {SERVICE_TIMES}")
+            format!("'uniform' is not a distribution: {SERVICE_TIMES}")
         );
         assert_eq!(wrong("fixed:5"), "'5' has no unit: write 5ms or 5s");
         assert_eq!(

@@ -29,7 +29,7 @@ pub struct Expected {
     pub to_head_request: bool,
     /// Keep the head for [`AnswerParser::head`].
     pub keep_head: bool,
-    /// Keep so many bytes of the body for [`AnswerParser::body`].
+    /// Keep this many bytes of the body for [`AnswerParser::body`].
     pub keep_body: usize,
 }
 
@@ -225,7 +225,7 @@ impl AnswerParser {
         Ok(())
     }
 
-    /// Nobody asked to switch protocols, so 101 is no answer; other informational heads precede the real one.
+    /// No request asks to switch protocols, so 101 isn't an answer. Other informational heads precede the real one.
     fn skip_informational(&mut self, head: Head) -> Result<(), Failure> {
         if head.status == 101 {
             return Err(Failure::Malformed);

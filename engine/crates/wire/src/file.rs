@@ -6,7 +6,7 @@ use std::io::{Error, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What a regular file holds, when that is at most so many bytes.
+/// The content of a regular file of at most `most` bytes.
 ///
 /// # Errors
 /// When it can't be read, is larger, or is a folder, a pipe, a socket or a device: those may never end, or never begin.

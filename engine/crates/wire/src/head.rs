@@ -9,7 +9,7 @@ const HEADERS: usize = 128;
 /// How the end of a body is found (RFC 9112, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// So many bytes, possibly none.
+    /// This many bytes, possibly none.
     Length(u64),
     /// Chunks, until the empty one.
     Chunked,
@@ -126,7 +126,7 @@ impl Lines {
         }
     }
 
-    /// A length beside a transfer coding may be an attempt to smuggle: such a connection isn't used again.
+    /// A length with a transfer coding may be an attempt to smuggle: such a connection isn't used again.
     fn keeps_alive(&self, version_1_1: bool) -> bool {
         !self.close && (version_1_1 || self.keep_alive) && !(self.coded && self.length.is_some())
     }

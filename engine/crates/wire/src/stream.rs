@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// What became of an attempt to move bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
-    /// So many bytes were moved.
+    /// This many bytes were moved.
     Bytes(usize),
     /// Nothing can be moved now.
     Blocked,

@@ -211,7 +211,7 @@ fn tls_for(
 ) -> Result<(Arc<rustls::ClientConfig>, rustls_pki_types::ServerName<'static>), TargetError> {
     let named = settings.server_name.as_deref().unwrap_or(host).to_owned();
     let name = rustls_pki_types::ServerName::try_from(named)
-        .map_err(|_| wrong("the host is no name that TLS can verify"))?;
+        .map_err(|_| wrong("the host isn't a name that TLS can verify"))?;
     let config = settings.config().map_err(|TlsError(message)| TargetError {
         allowed: "a PEM file with at least one certificate".to_owned(),
         message,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The most rows of a batch that the contract allows.
 pub const MOST_ROWS: usize = 10_000;
-/// Statuses that are answers; what comes with any other is none.
+/// Statuses of answers. An answer with any other status doesn't count as one.
 const STATUSES: std::ops::RangeInclusive<u16> = 100..=599;
 
 /// A line of the stream with these rows.

@@ -18,7 +18,7 @@ const OUT_OF_SOCKETS: &str = "the client has no file descriptors or local ports 
 
 /// Whoever reads the lines of a stream. Its clones are the same audience.
 pub trait Audience: Clone + Send + 'static {
-    /// Hands over a line with so many rows, and does not wait until it is read.
+    /// Hands over a line with its number of rows, and does not wait until it is read.
     fn send(&self, line: String, rows: usize);
     /// How many rows wait to be read.
     fn waiting(&self) -> usize;

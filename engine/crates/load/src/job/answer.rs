@@ -198,7 +198,7 @@ impl JsonExpectation {
         let path = &self.text;
         if let Some(count) = self.count {
             let times = self.path.query(body).len();
-            return Some(format!("{path} is there {times} times, not {count}"));
+            return Some(format!("{path} occurs {times} times, not {count}"));
         }
         Some(match (self.path.query(body).first(), &self.equals) {
             (Some(found), Some(wanted)) => format!("{path} is {found}, not {wanted}"),
@@ -317,7 +317,7 @@ pub fn expectation(node: &Node<'_>) -> Option<Expectation> {
 fn json_expectation(node: &Node<'_>) -> Option<JsonExpectation> {
     let object = node.object(&["path", "equals", "count"])?;
     if let (Some(node), Some(_)) = (object.get("count"), object.get("equals")) {
-        node.wrong("either equals or count", "one thing is expected of a path");
+        node.wrong("either equals or count", "a path has one expectation");
     }
     let count = object.maybe("count", |node| node.whole(0..=1_000_000));
     let node = object.require("path")?;
@@ -423,7 +423,7 @@ fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
         || names.lists.iter().any(|(known, _)| known == name);
     if name.is_empty() || !name.bytes().all(plain) || taken {
         node.wrong(
-            "letters, digits and _, and no name that means something else",
+            "letters, digits and _, but not a reserved name",
             format!("{name} can't be the name of a captured value"),
         );
         return None;

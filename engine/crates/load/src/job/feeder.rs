@@ -41,7 +41,7 @@ pub fn feeder(node: &Node<'_>, context: &Context<'_>) -> Option<Feeder> {
             None
         }
         Err(error) => {
-            file.wrong("CSV with a header and one value a column", error.to_string());
+            file.wrong("CSV with a header and one value per column", error.to_string());
             None
         }
     }

@@ -211,7 +211,7 @@ impl<'a> Node<'a> {
             .and_then(|text| known.iter().find(|(name, _)| *name == text));
         if found.is_none() {
             let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-            self.wrong(names.join(", "), "is none of them");
+            self.wrong(names.join(", "), "is not one of them");
         }
         found.map(|(_, meaning)| meaning.clone())
     }

@@ -59,7 +59,7 @@ pub struct Step {
     pub until_expected: Option<Repeat>,
     /// The captured list for each of whose values it is taken; once where there is none.
     pub each: Option<Each>,
-    /// What it carries, where that is told of.
+    /// The items that it carries, if the study says so.
     pub items: Option<Items>,
     /// The pause before it, after the step before.
     pub pause: Nanos,
@@ -99,7 +99,7 @@ pub struct Repeat {
 pub struct Each {
     /// The place.
     pub list: usize,
-    /// So many at most.
+    /// At most this many.
     pub at_most: usize,
 }
 
@@ -126,7 +126,7 @@ pub fn journeys(node: &Node<'_>, context: &mut Context<'_>, feeder: &Feeder) -> 
     if journeys.iter().all(|journey| journey.weight == 0) {
         node.wrong(
             "at least one journey with a weight above zero",
-            "no journey is ever taken",
+            "no journey is ever run",
         );
         return None;
     }
@@ -239,7 +239,7 @@ fn step(
     let expect = object.or("expect", Expectation::default(), expectation);
     let each = object.maybe("for_each", |node| each(node, names));
     if let (Some(node), Some(_)) = (object.get("for_each"), object.get("repeat")) {
-        node.wrong("either for_each or repeat", "a step is taken often in one way");
+        node.wrong("either for_each or repeat", "a step is repeated in one way");
     }
     let items = object.maybe("items", items);
     names.item = matches!(each, Some(Some(_)));
@@ -249,7 +249,7 @@ fn step(
     names.item = false;
     let until_expected = object.maybe("until_expected", until_expected);
     if let (Some(node), Some(_)) = (object.get("until_expected"), object.get("poll")) {
-        node.wrong("either until_expected or poll", "a call goes on in one way");
+        node.wrong("either until_expected or poll", "a call is repeated in one way");
     }
     let (request, expect, captures, max_redirects) = (request?, expect?, captures?, max_redirects?);
     let items = items?;

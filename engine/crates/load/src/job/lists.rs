@@ -26,7 +26,7 @@ fn list(node: &Node<'_>) -> Option<Listing> {
         _ => {
             node.wrong(
                 "either count, or for_each: the name of a captured list",
-                "how many entries there are is said in one way",
+                "the number of entries is given in one way",
             );
             return None;
         }

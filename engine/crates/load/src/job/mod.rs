@@ -32,7 +32,7 @@ const MOST_TRACED: u64 = 10_000;
 /// What ends a warm-up before its time does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarmUpEnd {
-    /// So many answers.
+    /// This many answers.
     Answers(u64),
     /// The service no longer gets faster.
     Settled,
@@ -101,7 +101,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// What is allowed where the service time is so long, in microseconds.
+    /// The lateness that is allowed at this service time, in microseconds.
     #[must_use]
     pub fn bound_us(&self, service_us: u64) -> u64 {
         self.floor_us
@@ -354,7 +354,7 @@ fn groups(node: &Node<'_>, context: &mut Context<'_>) -> Option<Vec<Group>> {
         if groups[..index].iter().any(|before| before.name == group.name) {
             nodes[index].wrong(
                 "a name of its own for every group",
-                format!("{} is there twice", group.name),
+                format!("{} is given twice", group.name),
             );
         }
     }
@@ -400,7 +400,7 @@ fn nothing_beside_turns(node: &Node<'_>, workload: &Workload, journeys: &[Journe
     if workload.turns() && steps.any(|step| step.pause > 0 || polls(step)) {
         node.wrong(
             "steps without pause_us and poll, or a pace per journey",
-            "a request that waits for its turn can't pause besides",
+            "a request that waits for its turn can't also pause",
         );
     }
 }

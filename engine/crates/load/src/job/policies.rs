@@ -35,7 +35,7 @@ pub fn policies(node: &Node<'_>) -> Option<Vec<Policy>> {
     if most_attempts(&policies) > MOST_ATTEMPTS {
         node.wrong(
             format!("max_attempts whose product is at most {MOST_ATTEMPTS}"),
-            format!("one call may come to {} attempts", most_attempts(&policies)),
+            format!("one call could make {} attempts", most_attempts(&policies)),
         );
     }
     Some(policies)
@@ -169,7 +169,7 @@ fn jitter(node: &Node<'_>) -> Option<Jitter> {
         .as_str()
         .and_then(|text| known.iter().find(|(name, _)| *name == text));
     if found.is_none() {
-        node.wrong("none, full, equal, or a share from 0 to 1", "is none of them");
+        node.wrong("none, full, equal, or a share from 0 to 1", "is not one of them");
     }
     found.map(|(_, jitter)| *jitter)
 }
@@ -194,7 +194,7 @@ fn failures(node: &Node<'_>) -> Option<Failures> {
                     wrong = true;
                     entry.wrong(
                         "timeout, connection_error, expectation_failed, a status, or a range as 500-599",
-                        "is none of them",
+                        "is not one of them",
                     );
                 }
             },
@@ -217,7 +217,7 @@ fn retry_budget(node: &Node<'_>) -> Option<Policy> {
     Some(Policy::RetryBudget(scope?, config))
 }
 
-/// What a breaker is told, and what else one in a stack is.
+/// The fields of a breaker, followed by those that only a breaker in a stack has.
 const BREAKER: [&str; 7] = [
     "failure_rate",
     "slow_call",

@@ -62,15 +62,15 @@ pub enum Late {
 /// What ends a closed workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// So many calls of all users together.
+    /// This many calls of all users together.
     Calls(u64),
-    /// So many calls of each user.
+    /// This many calls per user.
     CallsPerUser(u64),
-    /// So many good calls of each user.
+    /// This many successful calls per user.
     SuccessesPerUser(u64),
-    /// So many journeys of each user.
+    /// This many journeys per user.
     JourneysPerUser(u64),
-    /// So many attempts of each user, looked at before each call.
+    /// This many attempts per user, checked before each call.
     AttemptsPerUser(u64),
 }
 
@@ -322,7 +322,7 @@ fn known_step(name: &str, file: &Node<'_>, context: &Context<'_>) -> Option<u16>
     if found.is_none() {
         file.wrong(
             context.step_names.join(", "),
-            format!("the trace sends {name}, which is no step of a journey"),
+            format!("the trace sends {name}, which is not a step of a journey"),
         );
     }
     found.and_then(|index| u16::try_from(index).ok())

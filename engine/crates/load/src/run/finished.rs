@@ -56,7 +56,7 @@ pub struct Finished {
     pub refused: Vec<(Refusal, u64)>,
     /// Why TLS failed for the first time, when it did.
     pub tls_reason: Option<String>,
-    /// What is told of the first attempts, where the job asks for that.
+    /// The report of the first attempts, if the job asks for it.
     pub told: Option<Vec<serde_json::Value>>,
     /// How often each policy acted, outermost first.
     pub acted: Vec<(&'static str, u64)>,

@@ -129,7 +129,7 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Counts a redirect that is not followed; its answer is none that anybody wanted.
+    /// Counts a redirect that is not followed. Its answer fails the call.
     pub(super) fn refuse(&mut self, refusal: Refusal) -> Verdict {
         let known = self
             .refused

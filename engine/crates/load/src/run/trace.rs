@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// How many bytes of every body are kept, so that an answer that was not as expected can be shown.
 const SHOWN_BODY: usize = 1 << 10;
 
-/// What is told of the first attempts of a round.
+/// The report of the first attempts of a round.
 pub struct Trace {
     most: usize,
     /// Method and URL of what each session sent last.
@@ -18,7 +18,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Tells at most so many attempts; `None` where none are asked for.
+    /// Reports at most this many attempts; `None` if none are asked for.
     pub fn new(most: usize) -> Option<Box<Self>> {
         let trace = || Self {
             most,
@@ -34,7 +34,7 @@ impl Trace {
         self.sent.insert(session, (request.method.name(), url));
     }
 
-    /// What is told, in the order in which attempts ended.
+    /// The reports, in the order in which attempts ended.
     pub fn into_told(self) -> Vec<Value> {
         self.told
     }
@@ -55,7 +55,7 @@ impl Trace {
     }
 }
 
-/// What is kept of an answer whose attempt is told.
+/// The parts to keep of an answer whose attempt is reported.
 pub fn keeping(expected: Expected) -> Expected {
     Expected {
         keep_head: true,
@@ -64,7 +64,7 @@ pub fn keeping(expected: Expected) -> Expected {
     }
 }
 
-/// What came back over the wire, as far as it is told.
+/// The reported parts of an answer.
 #[derive(Default)]
 pub struct Heard {
     pub status: Option<u16>,

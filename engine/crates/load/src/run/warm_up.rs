@@ -1,4 +1,4 @@
-//! When a warm-up is over: after its time, after so many answers, or once the service is no longer getting faster.
+//! When a warm-up is over: after its time, after a number of answers, or once the service no longer gets faster.
 
 use crate::job::WarmUpEnd;
 use crate::units::Nanos;
@@ -15,7 +15,7 @@ const STILL_FASTER: f64 = 1.1;
 pub enum WarmUp {
     /// Its time alone ends it.
     Time,
-    /// So many answers are missing.
+    /// This many answers are missing.
     Answers(u64),
     /// The service is getting faster.
     Settling(Settling),
@@ -37,7 +37,7 @@ impl WarmUp {
         matches!(self, Self::Answers(_) | Self::Settling(_))
     }
 
-    /// Counts an answer that took so long; true when nothing more has to come.
+    /// Counts an answer with its duration. True if no further one is needed.
     pub fn answered(&mut self, took: Nanos) -> bool {
         match self {
             Self::Time | Self::Over => false,

@@ -152,7 +152,7 @@ impl Call {
         self.ends(turn, Some(id), Outcome::failed(Kind::Timeout));
     }
 
-    /// Sends the next one beside those that are on their way.
+    /// Sends a further attempt while others are under way.
     fn hedge<R: Rng>(&mut self, turn: &mut Turn<'_, R>, place: usize) {
         let frame = &mut self.frames[place];
         if let (State::Hedge { sent, going, .. }, Layer::Hedge(config)) =

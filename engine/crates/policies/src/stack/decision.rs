@@ -1,4 +1,4 @@
-//! What a call is told, and what it decides.
+//! The events of a call, and its decisions.
 
 use super::layers::Stack;
 use crate::outcome::Outcome;

@@ -18,7 +18,7 @@ pub enum Policy {
     Retry(retry::Config),
     /// See [`budget`].
     RetryBudget(Scope, budget::Config),
-    /// See [`breaker`]; what is none of the failures that it counts is a success to it.
+    /// See [`breaker`]; results other than the failures that it counts are successes.
     CircuitBreaker(Scope, breaker::Config, Failures),
     /// See [`bulkhead`].
     Bulkhead(Scope, bulkhead::Config),
