@@ -77,7 +77,7 @@ def _allowed(part: ast.expr) -> bool:
 
 
 def _dotted(part: ast.expr) -> str:
-    """A name as it is written, dots and all; nothing for what is none."""
+    """A name as it is written, with its dots; nothing for any other expression."""
     if isinstance(part, ast.Name):
         return part.id
     above = _dotted(part.value) if isinstance(part, ast.Attribute) else ""

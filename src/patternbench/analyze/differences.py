@@ -5,9 +5,9 @@ blocks, and the interval and the p are those of one t statistic over blocks, so 
 when p falls below the doubt that its confidence leaves, at three blocks as at thirty. Without shared blocks (two runs)
 the statistic is Welch's.
 
-- Of positive responses the ratio is told: the mean over blocks of log(y / x). Times and rates are skewed and blocks
-  act by factors; on the log scale both are symmetric, and the t interval covers as often as it claims.
-- Of shares, which live near zero, and of anything that can be zero, the difference is told, in the response's unit.
+- Positive responses are compared by their ratio: the mean over blocks of log(y / x). Times and rates are skewed, and
+  blocks act by factors. On the log scale both are symmetric, and the t interval has its nominal coverage.
+- Shares, which are near zero, and responses that can be zero are compared by their difference, in the response's unit.
 - Over several conditions: the mean over conditions, with the degrees of freedom of Welch and Satterthwaite. Source:
   Welch, The generalization of "Student's" problem, Biometrika 34 (1947).
 """
@@ -96,7 +96,7 @@ def over(parts: Sequence[Estimate]) -> Estimate:
 
 
 def is_relative(response: str, *sides: npt.ArrayLike) -> bool:
-    """Say whether a difference of a response is told as a ratio: of positive values that are no shares."""
+    """Whether a response is compared by its ratio: if its values are positive, and aren't shares."""
     return response not in SHARES and all(bool((np.asarray(side) > 0).all()) for side in sides)
 
 

@@ -23,7 +23,7 @@ NO_UNITS: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Trait:
-    """One factor: its role, its unit, and the level at which a pattern is none (None: it has no such level)."""
+    """One factor: its role, its unit, and its level without the pattern (None if there is no such level)."""
 
     role: str
     unit: str
@@ -41,7 +41,7 @@ class FactorRow(BaseModel):
 
 @dataclass(frozen=True)
 class FactorTable:
-    """What is known of factors by their names, in the order of variation; empty for a table that is no run's."""
+    """Factors by their names, in the order of variation; empty for a table that isn't a run's."""
 
     traits: Mapping[str, Trait] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class FactorTable:
 
     @property
     def nones(self) -> dict[str, object]:
-        """The level of each pattern at which it is none, for those that have one."""
+        """The level without the pattern, of each pattern that has one."""
         return {name: self.traits[name].none for name in self.patterns if self.traits[name].none is not None}
 
     def unit(self, response: str) -> str:

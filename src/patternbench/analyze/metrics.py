@@ -24,8 +24,8 @@ rules:
 
 A call is successful when its last attempt was. A rejected or dropped call costs no attempt: it is an
 unsuccessful call, counts in `TotalCalls` and `failure_rate`, and has no response time. A call with any
-attempt in the warm-up is left out whole. What is undefined is NaN, never 0: the average time of no errors is
-unknown, though their total time is 0.
+attempt in the warm-up is left out whole. Undefined values are NaN, never 0: without errors their average time is
+unknown, although their total time is 0.
 """
 
 from collections.abc import Mapping
@@ -178,7 +178,7 @@ def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
 
     One row a user: `user`, `group` (when given), the fourteen metrics of Table 2 of that user alone (times in
     seconds; `Throughput` per second of the user's own execution), and `start_us` and `end_us`, the user's
-    first intended start and last end in microseconds from the round's start. What is undefined is NaN. Raises
+    first intended start and last end in microseconds from the round's start. Undefined values are NaN. Raises
     ValueError when a column is missing.
     """
     users, calls, wire, names = _parts(attempts)

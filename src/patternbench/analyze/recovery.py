@@ -2,9 +2,9 @@
 
 An operation is as before when it was good and took at most three times what 95 of 100 good ones took before the
 disturbance; a second of the round is as before when four of five of the operations that began in it were, or all but
-one. So single slow operations are no disturbance: of rounds in which nothing happens at most 2 in 100 have a second
-that counts as disturbed (simulated in tests for exponential and log-normal times, at 10 operations per second and
-more).
+one. Single slow operations are therefore not a disturbance: of rounds in which nothing happens at most 2 in 100 have a
+second that counts as disturbed (simulated in tests for exponential and log-normal times, at 10 operations per second
+and more).
 """
 
 from __future__ import annotations

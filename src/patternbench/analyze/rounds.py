@@ -48,8 +48,8 @@ def roles(
 ) -> ColumnRoles:
     """Tell factors from responses: by a run's `factor_table`, else by the names of responses, or as `by` says.
 
-    Raises `DataError` when a name is no column, a response is not numeric or too large to compute with, or nothing
-    tells the scenarios apart.
+    Raises `DataError` if a name isn't a column, if a response isn't numeric or is too large to compute with, or if
+    nothing distinguishes the scenarios.
     """
     columns = [str(name) for name in table.columns]
     raise_if_any(_unknown(columns, "--by", by) + _unknown(columns, "--response", responses))
@@ -59,7 +59,7 @@ def roles(
         raise DataError(DataProblem("no response is known in this table.", "", "Name one: --response p95."))
     if not factors and "scenario" not in columns:
         raise DataError(
-            DataProblem("nothing tells scenarios apart.", "", "Name the factor columns: --by users,strategy.")
+            DataProblem("nothing distinguishes scenarios.", "", "Name the factor columns: --by users,strategy.")
         )
     raise_if_any(_not_numeric(table, chosen))
     raise_if_any(problem for name in chosen for problem in out_of_scale(finite(table[name])[:, None], [name]))
@@ -180,7 +180,7 @@ def level_of(text: str, table: pd.DataFrame, option: str, factors: FactorTable =
     name, value = name.strip(), value.strip()
     if not sign or name not in table.columns:
         remedy = did_you_mean(name, table.columns) if sign else "Write factor=level, such as strategy=baseline."
-        raise DataError(DataProblem(f"'{text}' names no level.", option, remedy))
+        raise DataError(DataProblem(f"'{text}' isn't a level.", option, remedy))
     levels = [_plain(v) for v in table[name].dropna().unique()]
     for one in levels:
         if value in (factors.text(name, one), str(one)) or _same_number(name, one, value, factors):

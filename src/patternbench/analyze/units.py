@@ -1,6 +1,6 @@
 """The units of a run's columns, by their names: times in seconds, shares in percent, rates a second.
 
-A table that is no run but names a column like a run's response is taken to use the same unit.
+A table without a run, with a column named like a run's response, is assumed to use the same unit.
 """
 
 from __future__ import annotations

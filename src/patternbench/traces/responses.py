@@ -69,10 +69,10 @@ WAYS = {
     "bad_id": "without a valid id",
     "bad_time": "with times that cannot be",
     "never_ended": "that had not ended",
-    "bad_body": "with a body that is no OTLP",
+    "bad_body": "with a body that isn't OTLP",
     "too_large": "with too large a body",
     "content_type": "of another type than protobuf or JSON",
-    "encoding": "packed otherwise than by gzip",
+    "encoding": "compressed other than by gzip",
     "broken_off": "that broke off",
     "too_slow": "that took too long to come",
     "bad_method": "by another method than POST",
@@ -86,18 +86,18 @@ def doubts(traced: TracedRound) -> Iterator[Doubt]:
     refused = {why: number for why, number in own.counts.refused.items() if why != OTHER_SIGNAL}
     if refused:
         text = f"{_listed(refused)} sent to the receiver of traces and refused"
-        yield Doubt("spans_refused", f"requests {text}", "see what sends them, and which exporter it is told to use")
+        yield Doubt("spans_refused", f"requests {text}", "find out what sends them, and which exporter it uses")
     left_out = {why: number for why, number in own.counts.left_out.items() if why not in HARMLESS}
     if left_out:
-        remedy = "trace a smaller share, or mend the service that sends them"
+        remedy = "trace a smaller share, or correct the service that sends them"
         yield Doubt("spans_left_out", f"spans {_listed(left_out)} were left out", remedy)
     if own.forest.torn:
         text = f"{own.forest.torn:,} traces lack spans, so nothing is counted of them"
         yield Doubt("traces_torn", text, "trace a smaller share, so that no exporter has to drop spans")
     skew = float(own.requests["skew"].median()) if len(own.requests) else 0.0
     if skew > SKEW_S:
-        text = f"clocks of services differ by {1000 * skew:,.0f} ms (median of the requests), which was set right"
-        yield Doubt("clock_skew", text, "times between services are estimates; let the machines keep one time")
+        text = f"clocks of services differ by {1000 * skew:,.0f} ms (median of the requests), which was corrected"
+        yield Doubt("clock_skew", text, "times between services are estimates; synchronise the clocks of the machines")
 
 
 def _missing(own: SpanRecords, succeeded: int) -> Iterator[Doubt]:
@@ -107,7 +107,7 @@ def _missing(own: SpanRecords, succeeded: int) -> Iterator[Doubt]:
     came = len(own.requests) + own.forest.torn
     if expected < FEWEST_EXPECTED or came >= expected - tolerated:
         return
-    text = f"{came:,} requests were traced, where about {expected:,.0f} were to be"
+    text = f"{came:,} requests were traced instead of about {expected:,.0f}"
     none = (
         "no component sends spans"
         if not came

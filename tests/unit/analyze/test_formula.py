@@ -204,7 +204,7 @@ def test_a_name_with_a_dot_needs_no_backticks_in_a_function() -> None:
         ("y ~ I((9**20)**20*x)", "is a power of numbers alone"),
         ("y ~ " + "(" * 1500 + "x" + ")" * 1500, "cannot be read"),
         ("y ~ " + "x + " * 4000 + "x", "has 16,005 characters"),
-        ("y ~ .", "holds a dot for all other columns. Name the columns"),
+        ("y ~ .", "uses a dot for all other columns. Name the columns"),
         ("y ~ 1e400*x", "is a number, not a term"),
         ("C(y) ~ x", "cannot stand on the left"),
         ("y ~ log(C(method))", "stands in no other function"),

@@ -112,7 +112,7 @@ def test_text_that_is_no_point_says_what_to_type() -> None:
 
 
 def test_a_file_that_is_no_model_is_refused() -> None:
-    with pytest.raises(DataError, match="no saved model"):
+    with pytest.raises(DataError, match="isn't a saved model"):
         read_models({"format": "something/else"})
 
 

@@ -41,12 +41,12 @@ class Difference:
     """One response of one scenario, B against A.
 
     `difference` is mean(B) - mean(A) with its interval in the response's unit. `relative` is the ratio of geometric
-    means in percent, None where a value is not positive. `in_percent` says which of both is told: of shares, which live
-    near zero, the difference. `p` is that of the told interval; `p_adjusted` is after Benjamini and Hochberg over all
-    differences of the comparison, and `verdict` (higher, lower or undecided) rests on it. `centres` are the middles of
-    both sides between which the told change lies. `delta` is Cliff's (-1 to 1). `detectable` is the smallest change, in
-    percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is the noise floor
-    of side A in the same unit. `unit` is that of a response that an observer measures, empty for any other.
+    means in percent, None if a value isn't positive. `in_percent` says which of both is reported: for shares, which are
+    near zero, the difference. `p` belongs to the reported interval. `p_adjusted` is corrected for all differences of
+    the comparison (Benjamini and Hochberg), and decides `verdict` (higher, lower or undecided). `centres` are the means
+    of both sides, between which the reported change lies. `delta` is Cliff's (-1 to 1). `detectable` is the smallest
+    change, in percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is the
+    noise floor of side A in the same unit. `unit` is that of a response that an observer measures, empty for any other.
     """
 
     scenario: str
@@ -117,10 +117,10 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Co
 def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how: How | None = None) -> Comparison:
     """Compare every scenario of one table with its baseline, the one at the given levels, paired by block.
 
-    Without levels the baseline is that of a run: every pattern at the level at which it is none.
+    Without levels the baseline is that of a run: every pattern at its level without the pattern.
 
-    Rounds of one block ran close together, so what disturbed one disturbed its partner too: differences are taken
-    within blocks. Without a column `block` the sides are compared as independent.
+    Rounds of one block ran close together, so a disturbance affects both sides of a pair. Differences are therefore
+    taken within blocks. Without a column `block` the sides are compared as independent.
 
     The partner of a scenario is the baseline scenario with the same levels of all other factors that apply to it; of
     patterns, which differ by intention, the one with the most levels in common.

@@ -24,7 +24,7 @@ _FEWEST_LEVELS = 4
 _KNEE_LEVELS = 6
 _SIMULATIONS = 1000
 _ALPHA = 0.05
-#: How a status begins that is no failure; "good" is what journeys have instead of one.
+#: Prefixes of statuses that aren't failures; journeys have "good" instead of a status.
 _WELL = ("2", "3", "good")
 
 

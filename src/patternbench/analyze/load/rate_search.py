@@ -84,7 +84,9 @@ def parse_objective(text: str) -> RateObjective:
     """The objective that a text such as ``p95 <= 100ms`` writes; raises DataError saying how one is written."""
     match = _OBJECTIVE.match(text)
     if match is None or float(match[2]) == 0:
-        raise DataError(DataProblem(f"{text!r} is no objective.", "--objective", "Write for example 'p95 <= 100ms'."))
+        raise DataError(
+            DataProblem(f"{text!r} isn't an objective.", "--objective", "Write for example 'p95 <= 100ms'.")
+        )
     share = float(f"0.{match[1]}")
     return RateObjective(text.strip(), 1 - share, float(match[2]) * _UNITS[match[3]])
 
@@ -170,7 +172,7 @@ def _line(x: Floats, y: Floats) -> _Line:
 
 
 def _fieller(line: _Line, t: float) -> tuple[float, float] | None:
-    """The ends of the set of x with ``(a + b x)^2 <= t^2 s^2 (1/n + x^2/S)``; None where it is no finite interval."""
+    """The ends of the set of x with ``(a + b x)^2 <= t^2 s^2 (1/n + x^2/S)``; None if it isn't a finite interval."""
     scaled = t**2 * line.residual
     a = line.slope**2 - scaled / line.sum_of_squares
     b = line.at_zero * line.slope

@@ -237,12 +237,12 @@ def histogram(residuals: Floats) -> Histogram:
 
 
 def normal_quantiles(standardized: Floats) -> QuantilePoints:
-    """Lay the ordered standardized residuals beside normal quantiles at (i - 0.5) / n."""
+    """Pair the ordered standardized residuals with normal quantiles at (i - 0.5) / n."""
     return _quantile_points(standardized, stats.norm.ppf)
 
 
 def chi_square_quantiles(residuals: Floats) -> QuantilePoints:
-    """Lay the squared distances of `residuals` (n x q) beside chi-square quantiles (q degrees)."""
+    """Pair the squared distances of `residuals` (n x q) with chi-square quantiles (q degrees)."""
     q = residuals.shape[1]
     return _quantile_points(mahalanobis_squared(residuals), lambda share: stats.chi2.ppf(share, q))
 

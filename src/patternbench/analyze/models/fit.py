@@ -232,7 +232,7 @@ def _inflation_notes(design: DesignMatrix) -> list[Note]:
         return []
     text = f"{', '.join(strong)} carry much of the same information (VIF above 10): their single effects are uncertain."
     if len(strong) == 1:
-        text = f"Much of what {strong[0]} carries stands in the other factors (VIF above 10): its effect is uncertain."
+        text = f"The other factors carry much of what {strong[0]} carries (VIF above 10): its effect is uncertain."
     return [Note("collinear", text)]
 
 

@@ -223,7 +223,7 @@ def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]
 
 
 def _as_categories(parsed: Parsed, frame: pd.DataFrame, factors: FactorTable) -> pd.DataFrame:
-    """Categories in order, the level first at which a pattern is none: the reference of the others."""
+    """Categories in order. The level without the pattern comes first, as the reference of the others."""
     frame, nones = frame.copy(), factors.nones
     for name in parsed.right:
         if name in parsed.categorical or not _is_number(frame[name]):
@@ -321,7 +321,8 @@ def independent_columns(x: Floats, columns: Sequence[str]) -> tuple[list[int], l
 
     This is R's rule for `lm`: in the order of the formula, a column whose own share of its length is below
     1e-7 is dropped. A column is looked at around its mean where the design has an intercept, so that a clock's
-    time (1.7e9 s and some seconds) is no constant. All work happens on the triangle of one QR decomposition.
+    time (1.7e9 s and some seconds) isn't taken for a constant. All work happens on the triangle of one QR
+    decomposition.
     """
     means = centres(x, columns)
     triangle: Floats = np.asarray(np.linalg.qr(x - means, mode="r"))

@@ -158,7 +158,7 @@ def _replaced(token: re.Match[str], stand_ins: dict[str, str], problems: list[Da
 
 
 def _shown(text: str, names: Mapping[str, str]) -> str:
-    """Put the names back: plain where one stands alone, in backticks inside a function if it is no identifier."""
+    """Put the names back: plain on their own, in backticks inside a function unless they are identifiers."""
     alone = _ALONE.sub(lambda m: names.get(m[1], m[1]), text)
     return _STAND_IN.sub(lambda m: ticked(names.get(m[0], m[0])), alone)
 
@@ -172,7 +172,7 @@ def _written(fixed: str, names: Mapping[str, str], random: Random | None) -> str
 
 
 def ticked(name: str) -> str:
-    """Write the name of a column as a formula does: in backticks where it is no identifier."""
+    """Write the name of a column as in a formula: in backticks unless it is an identifier."""
     return name if name.isidentifier() else f"`{name}`"
 
 
@@ -215,7 +215,7 @@ def _side_problems(fixed: str, text: str) -> Iterator[DataProblem]:
     if len(sides) != 2 or not all(side.strip() for side in sides):  # noqa: PLR2004 - left and right
         yield DataProblem("needs exactly one ~ with names on both sides.", at(text), "Write 'response ~ factor'.")
     elif re.search(r"(?<![\w.)])\.(?![\w.])", sides[1]):
-        yield DataProblem("holds a dot for all other columns.", at(text), "Name the columns: 'y ~ a + b'.")
+        yield DataProblem("uses a dot for all other columns.", at(text), "Name the columns: 'y ~ a + b'.")
 
 
 def _not_allowed(fixed: str, names: Mapping[str, str], text: str) -> Iterator[DataProblem]:

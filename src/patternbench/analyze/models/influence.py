@@ -97,7 +97,7 @@ def suspicious_rows(
     """Return the rows to look at, most influential first (at most `NAMED`), and how many were flagged in all.
 
     A row is flagged as an outlier (studentized residual) or as influential (Cook's distance); high leverage
-    alone is no fault, and is mentioned only beside one of these. `table` is the one that was fitted.
+    by itself isn't a fault, and is only mentioned together with one of these. `table` is the fitted one.
     """
     limits = thresholds(fit)
     outlier = np.abs(row_influence.studentized) > limits["studentized"]
@@ -140,7 +140,7 @@ def _identity(telling: pd.DataFrame, row: int) -> dict[str, object]:
 
 
 def repeats(fit: LinearFit) -> list[Note]:
-    """Note rows whose response is the same to the last digit, where so many repeats are not expected by chance."""
+    """Note rows whose response is the same to the last digit, if chance doesn't explain that many repeats."""
     values = pd.Series(fit.y)
     shared = values[values.duplicated(keep=False)]
     expected = _chance_repeats(fit.y)

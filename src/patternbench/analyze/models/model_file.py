@@ -109,7 +109,7 @@ def stored_models(saved: object) -> list[StoredModel]:
     """Return the models of a parsed file; raises `DataError` with every problem when it is something else."""
     if not isinstance(saved, dict) or saved.get("format") != FORMAT:
         format_ = saved.get("format") if isinstance(saved, dict) else type(saved).__name__
-        what = f"this is no saved model (format {format_}, need {FORMAT})."
+        what = f"this isn't a saved model (format {format_}, need {FORMAT})."
         raise DataError(DataProblem(what, "", "Make one: patternbench fit ... --json FILE."))
     models = saved.get("models")
     if not isinstance(models, list) or not models:

@@ -159,7 +159,7 @@ class Wish:
 
     `conditions` names the factors that are given. Without it a run's patterns are chosen and all other factors are
     given; of a table whose `factors` nothing is known everything is chosen. Without `baseline` it is a run's own:
-    every pattern at the level at which it is none.
+    every pattern at its level without the pattern.
     """
 
     objectives: tuple[str, ...]

@@ -46,8 +46,8 @@ def order_p(scenarios: Sequence[Floats], seed: int = 1) -> float:
     """Return the p that rounds resemble their neighbours no more than in any other order of the blocks.
 
     The statistic is von Neumann's ratio (Annals of Mathematical Statistics 12, 1941), squared steps over squared
-    deviations, added up over scenarios. Blocks are put in another order as wholes, so that what a block did to all
-    scenarios alike is no dependence. 1 where no scenario has `ORDER_FROM` rounds that differ.
+    deviations, added up over scenarios. Whole blocks are reordered, so that an effect of a block on all scenarios
+    doesn't count as dependence. 1 if no scenario has `ORDER_FROM` rounds that differ.
     """
     usable = [v for v in scenarios if len(v) >= ORDER_FROM and np.ptp(v) > 0]
     if not usable:

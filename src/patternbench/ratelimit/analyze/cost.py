@@ -165,7 +165,7 @@ class Noise:
     freedom: int
 
     def reach(self, rounds: int) -> float:
-        """How far a difference of two means, of so many rounds each, may lie from the truth (Student's, 95 %)."""
+        """How far a difference of two means, of this many rounds each, may be from the truth (Student's, 95 %)."""
         if not self.freedom:
             return np.inf
         t = stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)

@@ -37,7 +37,7 @@ class ClientGroup:
 
     @classmethod
     def parse(cls, text: str) -> ClientGroup:
-        """Read `75x30`: 75 clients of 30 requests a minute each; raises ValueError when it is not that."""
+        """Read `75x30`: 75 clients with 30 requests per minute each. Raises ValueError for any other text."""
         clients, cross, rate = text.partition("x")
         if not cross or not clients.strip().isdigit() or int(clients) < 1 or not 0 < float(rate) <= MOST_PER_MINUTE:
             raise ValueError(text)
@@ -121,7 +121,7 @@ class Map:
 
     @property
     def requests(self) -> int:
-        """How many requests a scenario has, in the mean."""
+        """How many requests a scenario has on average."""
         return round(sum(group.clients * group.per_minute for group in self.clients) * self.duration.seconds / 60)
 
 
@@ -158,9 +158,9 @@ def left_out(limit_map: Map) -> list[str]:
     if buckets and leases:
         notes.append(f"{', '.join(buckets)} with {', '.join(leases)}: they compute times and can't be leased")
     if "share" in limit_map.synchronisations and set(limit_map.staleness) != {AT_ONCE}:
-        notes.append("share with a staleness: its balancers tell each other nothing")
+        notes.append("share with a staleness: its balancers exchange nothing")
     if 1 in limit_map.balancers and set(limit_map.staleness) != {AT_ONCE}:
-        notes.append("one balancer with a staleness: nobody else is there to be late")
+        notes.append("one balancer with a staleness: there is no other copy to be late")
     return notes
 
 

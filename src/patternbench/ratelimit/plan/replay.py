@@ -1,4 +1,4 @@
-"""Which simulations stand beside a measured run: each round with its own requests, and a map of other limiters.
+"""The simulations of a measured run: each round with its own requests, and a map of other limiters.
 
 Pure: the enforced limit of a round (contracts/ratelimit/plan.schema.json) and where its requests are recorded in,
 scenarios for the simulator of limits (`filters/simulator`) out.
@@ -16,7 +16,7 @@ from patternbench.study.limiter import GOSSIP
 from patternbench.study.units import Duration
 
 NO_LEASE = LeaseTerms(mode="")
-"""What the simulator is told of a lease where there is none."""
+"""The lease terms for the simulator if there is no lease."""
 #: How many windows of a round's requests a map is made of, and what it varies.
 WINDOWS = 10
 BALANCERS = (1, 2, 4, 8, 16, 32, 64)
@@ -62,7 +62,7 @@ def map_scenarios(
 ) -> tuple[list[SimulatorScenario], list[str]]:
     """Every algorithm and way of sharing on the requests of a round, and on bursts at its clients' mean rates.
 
-    `rates` has each client's requests a minute, `length` how long they lasted. Gives the scenarios, those on the
+    `rates` has each client's requests per minute, `length` how long they lasted. Gives the scenarios, those on the
     recorded requests first, and what was left out in words.
     """
     declared = _declared(limit, rates, length)

@@ -1,1 +1,1 @@
-"""What is kept of rate limiting: the decisions of a round, and what was simulated beside a run."""
+"""The records of rate limiting: the decisions of rounds, and the simulations of a run."""

@@ -65,7 +65,7 @@ class BalancerRules(BaseModel):
 class Decisions:
     """One row a decision of any balancer in a round (`client`, `time_us`, `allowed`, `cost`, `decided_by`,
     `worker` of the balancer from 0, `balancer`), and the one limit of the rules (contracts/ratelimit/plan.schema.json)
-    that each of so many balancers enforced."""
+    that each balancer enforced, with their number."""
 
     table: pd.DataFrame
     limit: EnforcedLimit

@@ -1,6 +1,6 @@
-"""What the simulator of limits said of a run's requests: beside each round, and as a map of other limiters.
+"""The simulator's decisions on a run's requests: for each round, and as a map of other limiters.
 
-Made anew with every report from the recorded decisions (simulate/rerun.py), so it is no raw record.
+Computed again for every report from the recorded decisions (simulate/rerun.py), so it isn't a raw record.
 """
 
 from __future__ import annotations
@@ -98,5 +98,5 @@ def read(run: RunFolder) -> Simulated | None:
     try:
         return _SIMULATED.validate_python(folder.read_json(path))
     except ValidationError:
-        hint = f"delete it: `patternbench report {run.path}` makes it anew"
+        hint = f"delete it: `patternbench report {run.path}` makes it again"
         raise InputError(Problem("is damaged", file=str(path), hint=hint)) from None

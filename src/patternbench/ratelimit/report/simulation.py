@@ -111,7 +111,7 @@ def _way(row: pd.Series) -> str:
     return WAYS["request"] if row["synchronisation"] == PER_REQUEST else row["synchronisation"]
 
 
-# --- measured beside simulated
+# --- measured and simulated
 
 
 def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
@@ -332,7 +332,7 @@ def _heatmap(cells: pd.DataFrame) -> Spec:
             tooltip=[*tips("algorithm", "way", "balancers", "staleness"), *measures],
         )
         .properties(width=150, height=64)
-        # In alphabetical order: with an order of its own, Vega-Lite puts wrong headings beside a grid that has gaps.
+        # In alphabetical order: with another order, Vega-Lite puts wrong headings next to a grid that has gaps.
         .facet(
             row=alt.Row("algorithm:N", title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
             column=alt.Column("way:N", title=None),

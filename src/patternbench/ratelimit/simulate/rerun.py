@@ -41,7 +41,7 @@ class LimitedRound:
 def refresh(path: Path) -> None:
     """Simulate every round of a run in which load balancers kept their decisions; do nothing for other runs.
 
-    What can't be simulated is noted in the records and shown in the report: it is no failure of the run.
+    Rounds that can't be simulated are noted in the records and shown in the report. The run doesn't fail by them.
     """
     run = RunFolder(path)
     rounds = _rounds(run)

@@ -74,7 +74,7 @@ class Worker:
 
 
 def simulate(scenarios: Sequence[SimulatorScenario], workers: int = 1) -> list[SimulatorAnswer]:
-    """Run scenarios by so many processes; return their answers in the scenarios' order."""
+    """Run scenarios in this many processes, and return their answers in the scenarios' order."""
     workers = max(1, min(workers, len(scenarios)))
     size = -(-len(scenarios) // workers)  # neighbours share arrivals, and so the ends of the judge's scale
     shares = [scenarios[start : start + size] for start in range(0, len(scenarios), size)]

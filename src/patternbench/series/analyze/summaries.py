@@ -11,8 +11,8 @@ KEYS = ["series", "labels"]
 def summaries(samples: pd.DataFrame, measured_from_s: float) -> pd.DataFrame:
     """A row for each series and label set: ``series``, ``labels``, ``mean``, ``max``, ``last``.
 
-    ``samples`` has ``series``, ``labels``, ``second`` (from the round's start) and ``value``. What came before
-    ``measured_from_s`` is warm-up; what is no finite number (a division by zero of the query) counts nowhere.
+    ``samples`` has ``series``, ``labels``, ``second`` (from the round's start) and ``value``. Samples before
+    ``measured_from_s`` are warm-up. Values that aren't finite (a division by zero of the query) don't count.
     """
     counts = (samples["second"] >= measured_from_s) & np.isfinite(samples["value"])
     measured = samples[counts].sort_values("second", kind="stable")

@@ -2,9 +2,9 @@
 
 - A *database* call is the span of a client that names a database (`db.system`, `db.system.name`).
 - A *distributed* call is any other span of a client (HTTP, RPC) or of a producer of messages.
-- What a client tells a broker besides (`basic.ack`, a wait for confirmations) is no call: a message is counted once,
+- Other exchanges with a broker (`basic.ack`, a wait for confirmations) aren't calls: a message is counted once,
   at its producer. Its time is distributed time.
-- Of a call within a call of the same service the outer one alone counts: a search by HTTP is one database call.
+- Of a call within a call of the same service only the outer one counts: a search by HTTP is one database call.
 - *In-memory* calls are what the services say (`patternbench.calls.in_memory` at the span with which each begins to
   handle something); where one does not say it, they are not known.
 

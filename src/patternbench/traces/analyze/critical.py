@@ -1,8 +1,9 @@
 """The critical path of a request: what its time waited for, moment by moment.
 
-From the end of the root backwards, the span that ended last before a moment is what was waited for; before it began,
-the one that had ended last by then, and so on. A shorter span on the path makes the request shorter, one beside it does
-not. Zhang et al. (2022), CRISP: Critical Path Analysis of Large-Scale Microservice Architectures.
+From the end of the root backwards, the request waited for the span that ended last before a moment; before that span
+began, for the one that had ended last by then, and so on. A shorter span on the path makes the request shorter. A
+shorter span outside it doesn't. Zhang et al. (2022), CRISP: Critical Path Analysis of Large-Scale Microservice
+Architectures.
 """
 
 from __future__ import annotations

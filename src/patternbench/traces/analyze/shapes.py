@@ -12,11 +12,11 @@ from patternbench.traces.analyze.calls import NS_PER_S, target_of
 from patternbench.traces.analyze.trees import SpanNode, TracedRequest, pattern_of
 
 MANY = 5
-"""So often, in the median request, the same is asked before it is called a repetition (N+1)."""
+"""Equal calls in the median request from which on they are called a repetition (N+1)."""
 
 
 class Repetition(NamedTuple):
-    """What an operation asks again and again: so many ``times`` per request, at most ``at_once`` of them together.
+    """An operation's repeated call: ``times`` per request, at most ``at_once`` of them together.
 
     ``seconds`` are those of all of them per request, ``share`` is their part of the request's time.
     """

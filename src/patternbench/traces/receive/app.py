@@ -1,8 +1,8 @@
 """The receiver as an ASGI application: ``POST /v1/traces`` takes OTLP, ``/round`` is for whoever measures.
 
 ``POST /round`` begins a round, ``DELETE /round`` ends it, ``GET /round`` tells what came, ``GET /round/spans`` gives
-the file. Spans that began before ``POST /round?since_ns=`` are none of the round. A body is read to a limit, packed or
-not, in a bounded time, and few of them at once: who sends more waits.
+the file. Spans that began before ``POST /round?since_ns=`` aren't part of the round. A body is read up to a limit,
+compressed or not, in a bounded time, and only a few at once: further senders wait.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from patternbench.traces.receive.spool import Spool
 
 
 class Scope(TypedDict):
-    """What is known of a connection before anything is read from it: the fields of ASGI that are used here."""
+    """A connection before its body is read: the fields of ASGI that are used here."""
 
     type: str
     method: str
@@ -122,7 +122,7 @@ def _since_ns(query: bytes) -> int:
 
 
 def _check(method: str, path: str, content_type: str) -> None:
-    """Raise RefusedError for what is no export of traces."""
+    """Raise RefusedError for a request that isn't an export of traces."""
     if path != "/v1/traces":
         raise RefusedError(NOT_FOUND, "other_signal", f"{path} is not received here; spans are, at /v1/traces")
     if method != "POST":

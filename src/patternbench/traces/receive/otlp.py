@@ -66,7 +66,7 @@ class SpanRow(NamedTuple):
 
 @dataclass
 class SpanBatch:
-    """The spans of one request, and how many of it are no spans that can be kept, by reason."""
+    """The spans of one request, and how many of its spans can't be kept, by reason."""
 
     rows: list[SpanRow] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
@@ -81,11 +81,11 @@ def decoded(body: bytes, content_type: str) -> ExportTraceServiceRequest:
         _take_hex(tree)
         return ParseDict(tree, ExportTraceServiceRequest(), ignore_unknown_fields=True)
     except (DecodeError, ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise BodyError(f"is no OTLP request: {str(error)[:LONGEST_TEXT]}") from None
+        raise BodyError(f"isn't an OTLP request: {str(error)[:LONGEST_TEXT]}") from None
 
 
 def answered(rejected: int, why: str, content_type: str) -> bytes:
-    """The body that answers a request of which so many spans were not kept."""
+    """The answer to a request, with the number of spans that weren't kept."""
     answer = ExportTraceServiceResponse()
     if rejected:
         answer.partial_success.rejected_spans = rejected
@@ -220,7 +220,7 @@ def _peer(attributes: Attributes) -> str:
 
 
 def _parts(url: str) -> tuple[str, str]:
-    """Address and path of a URL; nothing of one that is none."""
+    """Address and path of a URL; nothing for an invalid one."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -239,7 +239,7 @@ LONGEST_STATEMENT = 10_000
 
 
 def _statement(attributes: Attributes, database: str) -> str:
-    """What a database was asked, every literal replaced; of what is no SQL the operation alone."""
+    """The statement for a database, with every literal replaced; for anything but SQL only the operation."""
     if not database:
         return ""
     raw = next((attributes[name] for name in ("db.query.text", "db.statement") if name in attributes), "")

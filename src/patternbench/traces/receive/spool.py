@@ -57,7 +57,7 @@ class Spool:
         return self._writer is not None
 
     def begin(self, since_ns: int = 0) -> None:
-        """Begin a round: what is here of an earlier one is gone, and what began before ``since_ns`` is none of it.
+        """Begin a round: spans of an earlier one are dropped, and spans from before ``since_ns`` aren't part of it.
 
         Exporters hold spans back, so those of probes of readiness may come when a round has begun; and a service may go
         on with a probe whose answer has been read.

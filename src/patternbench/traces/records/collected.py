@@ -78,7 +78,7 @@ class TracedRound:
 NOTHING = SpanRecords(
     SCHEMA.empty_table().to_pandas(), SpanCounts(share=0, requests=0, spans=0, kept=0, refused={}, left_out={})
 )
-"""What is known of a round of which no request is traced."""
+"""A round without a traced request."""
 
 
 def read(kept: Kept) -> TracedRound | None:
