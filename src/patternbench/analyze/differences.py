@@ -101,7 +101,7 @@ def is_relative(response: str, *sides: npt.ArrayLike) -> bool:
 
 
 def middle(values: Floats, in_percent: bool) -> float:
-    """Return the middle of rounds: the geometric mean where differences are told in percent, else the mean.
+    """Return the middle of rounds: the geometric mean if differences are in percent, else the mean.
 
     NaN without rounds.
     """

@@ -29,7 +29,7 @@ _FEWEST_FOR_A_TREND = 3
 class Floor:
     """The noise floors of a response's scenarios: of the middle one (`typical`) and of the noisiest (`floor`).
 
-    In percent, or in the response's unit where differences are not told in percent. NaN when no scenario has two
+    In percent, or in the response's unit if differences aren't in percent. NaN if no scenario has two
     rounds; `scenarios` says how many have, `rounds` the fewest that one of them has.
     """
 

@@ -24,7 +24,7 @@ BOOKKEEPING = (
 CHOSEN = (PREFIX, "series.")
 #: What is compared when nobody says what to compare: what callers get, and how fast those are who get it.
 USUAL = ("success_rate", "goodput", "time_to_success", "call_success_p50", "call_success_p95", "call_success_p99")
-#: What stands in for them in tables that know no successful calls.
+#: Their substitutes in tables without successful calls.
 _ELSE = ("failure_rate", "goodput", "p50", "p95", "p99", "TotalExecutionTime")
 
 
@@ -170,7 +170,7 @@ def _short_name(name: str, levels: Mapping[str, object]) -> str:
 
 
 def key(levels: Mapping[str, object]) -> Key:
-    """Return what two scenarios share exactly when their levels are the same, whatever their order and type."""
+    """Return a key that two scenarios share exactly if their levels are the same, in any order and of any type."""
     return tuple(sorted((name, f"{v:g}" if isinstance(v, float) else str(v)) for name, v in levels.items()))
 
 

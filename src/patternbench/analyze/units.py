@@ -19,7 +19,7 @@ SECONDS = frozenset(
         ),
     ]
 )
-#: Responses in percent of calls, journeys or items. They live near zero or a hundred: differences are told in points.
+#: Responses in percent of calls, journeys or items. They are near zero or a hundred, so differences are in points.
 SHARES = frozenset(
     [
         *("failure_rate", "success_rate", "rejected_rate", "journey_failure_rate", "item_failure_rate"),

@@ -3,7 +3,7 @@
 The service times of good attempts, in the order in which they were sent and against the median of their own step, are
 cut into 16 batches of equal number. The medians of the first four are held against those of the last eight by a t-test
 of their logarithms, one-sided at 0.001, and the first must be slower by a tenth at least. Batch medians of a queue are
-correlated: with at least 500 attempts 2 in 100 steady rounds or fewer are told as drifting, up to 90 % utilisation of
+correlated: with at least 500 attempts at most 2 in 100 steady rounds count as drifting, up to 90 % utilisation of
 an M/M/1 queue (simulated in ``tests/unit/analyze/test_warmth.py``).
 """
 

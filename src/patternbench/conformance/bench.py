@@ -46,7 +46,7 @@ def expect(holds: bool, seen: object) -> None:
 
 
 class Row(NamedTuple):
-    """One row of a stream; `outcome` as it stands there."""
+    """One row of a stream, with `outcome` unchanged."""
 
     user: int
     call: int

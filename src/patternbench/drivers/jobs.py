@@ -37,7 +37,7 @@ MOST_TOLD = 10_000
 class Crowd:
     """A group of users or arrivals as the engine knows it: a workload without groups is one that is called ``all``.
 
-    ``origin`` is where it stands in the study.
+    ``origin`` is its place in the study.
     """
 
     name: str
@@ -149,7 +149,7 @@ def _texts_of(task: Task) -> dict[str, str]:
 
 
 def _origin_of(name: str) -> str:
-    """Where a study says what a place stands for."""
+    """The place in the study of a placeholder's value."""
     setting = name.removeprefix(depends.SETTING)
     return f"{WORKLOAD}.parameters.{name}" if setting == name else f"system.settings.{setting}"
 
@@ -260,7 +260,7 @@ def _taken(crowd: Crowd, workload: Workload, task: Task) -> Job:
 
 
 def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]:
-    """The journeys of a group, its own or those of all groups, each with where it stands."""
+    """The journeys of a group, its own or those of all groups, each with its place in the study."""
     group = crowd.group
     headers = {**task.treatment.system.sent_headers, **((group.headers if group else None) or {})}
     sends, origin = (group, crowd.origin) if group and group.sends else (workload, WORKLOAD)
@@ -470,7 +470,7 @@ def _longest_wait(task: Task) -> int:
 
 
 def _steps(sends: Population, values: Mapping[str, str]) -> Iterator[Step | Request]:
-    """What is sent in a scenario in which places stand for ``values``."""
+    """The request of a scenario with these ``values`` of placeholders."""
     if sends.request:
         yield sends.request
     several = [journey for _, journey in depends.remaining(sends.journeys or [], values)]

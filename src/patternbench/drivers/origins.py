@@ -29,13 +29,13 @@ class From:
 
 @dataclass(frozen=True)
 class TracedJob:
-    """A job as plain data, and for paths in it where the user wrote what stands there."""
+    """A job as plain data, and for its paths the places where the user wrote the values."""
 
     job: Job
     origins: Mapping[str, str]
 
     def origin(self, path: str) -> str:
-        """Where a path of the job was written; a part without an origin stands below the nearest one around it."""
+        """The place where a path of the job was written; for a part without an origin, below the nearest one."""
         around = path
         while around and around not in self.origins:
             around = around[: max(around.rfind("."), around.rfind("["), 0)]
@@ -43,7 +43,7 @@ class TracedJob:
 
 
 def traced(tree: Mapping[str, object]) -> TracedJob:
-    """The job that a tree of values with their origins stands for."""
+    """The job of a tree of values with their origins."""
     return TracedJob(plain_fields(tree), dict(_origins(tree, "")))
 
 

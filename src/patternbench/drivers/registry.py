@@ -93,7 +93,7 @@ def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
 
 
 def required(name: str, declared: ClientAt | None) -> ClientSpec:
-    """The client of that name, declared by the study or one of ours; raises InputError when it cannot be had here."""
+    """The client of that name, declared by the study or shipped. Raises InputError if it isn't available here."""
     client = find(name, {name: declared} if declared else {})
     problems = [client] if isinstance(client, Problem) else missing(client)
     if isinstance(client, Problem) or problems:
@@ -102,7 +102,7 @@ def required(name: str, declared: ClientAt | None) -> ClientSpec:
 
 
 def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[LibraryLimit, ...]:
-    """What is known of a library's limits without starting its client; nothing for a client that cannot be had."""
+    """A library's limits, as far as known without starting its client; nothing for an unavailable client."""
     client = find(name, declared)
     return () if isinstance(client, Problem) else client.limits
 
@@ -172,7 +172,7 @@ def _how(file: ClientFile, can_be_installed: bool) -> str:
 
 
 def marks_of(name: str) -> dict[str, str]:
-    """What the marks in a ``client.yaml`` stand for."""
+    """The values of the marks in a ``client.yaml``."""
     programs = {"${engine}": str(engine.find() or ""), "${python}": sys.executable}
     return {"${here}": str(FOLDER / name), "${clients}": str(FOLDER), **programs}
 

@@ -10,7 +10,7 @@ from patternbench.study.policies import Policy
 
 
 def stacked(stack: Sequence[Policy], origin: str) -> list[From]:
-    """Policies as a stack, every parameter said; ``origin`` is the list that they stand in."""
+    """Policies as a stack, with every parameter. ``origin`` is their list in the study."""
     return [policy(entry, f"{origin}[{number}]") for number, entry in enumerate(stack)]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Account:
-    """A user, and the words that stand before a command to carry it out as this user."""
+    """A user, and the words to put before a command to run it as this user."""
 
     user: str
     words: tuple[str, ...] = ()

@@ -134,7 +134,7 @@ class Bench:
         return [*self.host.dead(self._down), *self._spoilt]
 
     def expect_down(self, name: str) -> None:
-        """Take note that a component is about to end because it is told to."""
+        """Take note that a component is about to end on purpose."""
         self._down.add(name)
 
     def restart(self, name: str) -> None:

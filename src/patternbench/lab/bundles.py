@@ -41,8 +41,8 @@ class BundledRoute(BaseModel):
     """Single requests that are bundled: ``single`` is the path of one thing, ``bundle`` that of several.
 
     At most ``size`` different things are in a bundle, and its first request waits no longer than ``wait``. ``per``
-    names headers by which the service tells callers apart, besides those that always count (Authorization, Cookie,
-    Host, Accept, Accept-Language).
+    names headers by which the service distinguishes callers, in addition to those that always count (Authorization,
+    Cookie, Host, Accept, Accept-Language).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -43,7 +43,7 @@ def starts(up: Mapping[str, Launch], order: Sequence[Launch], anew: Mapping[str,
     """Which components are to be started so that what is ``up`` becomes what is wanted, and why.
 
     ``order`` holds what is wanted, each after those that it needs. ``anew`` says of components that are up why they
-    are started all the same. Whoever refers to one that is started is started too, unless it does so in live parts.
+    are started all the same. A component that refers to a started one is started, too, unless only live parts refer.
     """
     reasons: dict[str, str] = {}
     for launch in order:

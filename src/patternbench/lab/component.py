@@ -37,7 +37,7 @@ class Neighbours:
         return None if path is None else str((self.folder / path).absolute())
 
     def url(self, name_or_url: str, path: str) -> str:
-        """A reference to a component's URL, or the URL itself that stands in its place.
+        """A reference to a component's URL, or a URL given instead.
 
         Raises InputError, at the path of the setting, when it is neither.
         """

@@ -32,7 +32,7 @@ from patternbench.study.problems import InputError
 
 PLUGIN = "docker-compose"
 PLUGINS = ("/usr/local/lib", "/usr/local/libexec", "/usr/lib", "/usr/libexec")
-"""Where Docker looks for its plugins, besides the user's own folder."""
+"""Where Docker looks for its plugins, in addition to the user's own folder."""
 READY = "ready"
 """The key under which it is announced that all services are up."""
 STOP_S = 10
@@ -182,7 +182,7 @@ def answers(url: str) -> bool:
 
 
 def keep(project: ComposeProject, path: str, within_s: int) -> None:
-    """Keep a project up until we are told to end, or all its containers have ended."""
+    """Keep a project up until a signal to end, or until all its containers have ended."""
     addresses = project.up(within_s)
     first = next(iter(addresses.values()))
     while path and not answers(f"http://{first}{path}"):

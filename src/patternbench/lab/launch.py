@@ -139,7 +139,7 @@ class Launch:
     ``ports`` are wanted by name, 0 for any that is free; ``secrets`` are made by the host. ``url`` is where others
     reach it, ``endpoints`` are further addresses by name. ``needs`` must be installed; the bench adds those of its
     kind. ``after`` names components that must be ready first, in addition to those that it refers to. ``via`` says
-    which component stands for another one in its references: so a proxy is put on the way between two. ``user`` is
+    which component replaces another one in its references, to put a proxy on the way between two. ``user`` is
     the system user to run as, where root starts it. ``log`` is a folder, below its own, of what it writes in a round.
     It must be ready ``within`` a time. ``faults`` says where its faults are begun and ended, ``live`` what may change
     while it runs. ``reset`` is carried out between rounds, in its order: an empty one says that there is nothing to

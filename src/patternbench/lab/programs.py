@@ -181,7 +181,7 @@ class Program(Component):
     ``folder`` counts from the system file's own. ``env`` is added to the environment of patternbench, and ``PORT`` is
     the first of ``ports`` where it does not say otherwise. ``files`` are written below ``${self.folder}``: texts, or
     trees that become JSON. ``ports`` are wanted by name, 0 for any that is free; ``secrets`` are passwords, by name,
-    that the host makes; ``endpoints`` are what others may name of it besides its URL. ``cpus`` is the set of CPUs that
+    that the host makes; ``endpoints`` are further addresses that others may name. ``cpus`` is the set of CPUs that
     it runs on, ``memory`` (bytes) and ``cpu`` (CPU seconds per second) what it may take of them.
     """
 

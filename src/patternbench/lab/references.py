@@ -34,7 +34,7 @@ PARTS: Mapping[str, Callable[[SplitResult], str | None]] = {
 """Parts of a URL by name; ``login`` is ``user:password@``, or nothing."""
 
 Value = Callable[[str, str], str | None]
-"""What a reference stands for, given whom it is about and what is asked; None for a part that a URL lacks."""
+"""The value of a reference, by component and part; None for a part that a URL lacks."""
 Node = TypeVar("Node")
 
 
@@ -64,7 +64,7 @@ def part_of(url: str, name: str) -> str | None:
 
 
 def address_of(name: str, endpoint: str) -> str:
-    """What a component's address goes by: the component's name, or ``shop.admin`` for one of its endpoints."""
+    """The name of a component's address: the component's name, or ``shop.admin`` for one of its endpoints."""
     return name if endpoint == URL else f"{name}.{endpoint}"
 
 

@@ -1,4 +1,4 @@
-"""The seam of observers: what watches a round besides its attempts, and what it contributes.
+"""The seam of observers, which record more of a round than its attempts, and contribute responses and sections.
 
 Decisions of a limiter, spans of a trace, series of a monitoring system: each is one folder of the package with a file
 ``observer.py`` (observe/registry.py). The rooms loop over all observers and know none by name:
@@ -43,7 +43,7 @@ class ObservationError(Exception):
 
 @dataclass
 class LoadTimes:
-    """When the load of a round was, in seconds of Unix time; told once it is over, before the watch ends.
+    """Start and end of a round's load, in seconds of Unix time; set after the load, before the watch ends.
 
     ``began`` is the round's start, from which the times of its attempts count; ``measured_from`` the end of its
     warm-up.
@@ -96,7 +96,7 @@ class Aim:
 
 
 class Observer(ABC, Generic[Seen]):
-    """What watches a round besides its attempts. Only its name and ``read`` are needed; it overrides what it can."""
+    """Records more of a round than its attempts. Only its name and ``read`` are required."""
 
     name: ClassVar[str]
     """Its folder within what is kept with a round: letters, digits and hyphens."""

@@ -33,7 +33,7 @@ class Drawing:
     """A picture of a section that is drawn by itself: its title, one SVG element, how to read it.
 
     It takes its colours from the page (``var(--text, #1c2430)``), so that it fits the light theme and the dark one, and
-    has its own where it stands alone.
+    has its own if it is drawn by itself.
     """
 
     title: str

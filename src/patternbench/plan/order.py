@@ -18,7 +18,7 @@ Group = Callable[[Scenario], str]
 
 
 def by_system(scenario: Scenario) -> str:
-    """The group of all scenarios of one system with the same settings, traced alike."""
+    """The group of all scenarios of one system with the same settings and the same tracing."""
     return content_id([plain(scenario.system), scenario.sample])
 
 

@@ -100,6 +100,6 @@ class Scenario:
 
 
 def content_id(configuration: object) -> str:
-    """Twelve hex digits of the content of plain data, whatever the order of its keys."""
+    """Twelve hex digits of the content of plain data, independent of the order of its keys."""
     text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -59,7 +59,7 @@ OF_JOURNEYS = (
     Column("items", "uint32", "how many items its call carries, where the study says so", nullable=True),
     Column("failed_items", "uint32", "how many of them have failed, as the answer tells", nullable=True),
 )
-"""What attempts have besides in rounds of journeys; the file of another round has none of these columns."""
+"""Further columns of attempts in rounds of journeys; files of other rounds lack them."""
 
 IDENTITY = (
     Column("round", "int64", "place in the order of execution, from 0"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 QUANTITY = re.compile(r"[+-]?\d[\d.,]*(e[+-]?\d+)? ?(%|us|ms|s|m|h|/s)?$")
-"""A number with its unit, whatever its sign."""
+"""A number with its unit, with any sign."""
 STARTS = ("=", "+", "-", "@", "\t", "\r")
 """How a text begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
 

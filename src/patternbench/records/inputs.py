@@ -72,7 +72,7 @@ def by_hash(run: RunFolder, hashes: Mapping[str, str], beside: Path) -> Inputs:
 
 
 def _copy_of(run: RunFolder, sha256: str) -> str:
-    """The name of the copy with a hash, whatever the original was called."""
+    """The name of the copy with a hash, independent of the original's name."""
     copies = sorted(run.inputs.glob(f"{sha256[:SHORT]}-*"))
     return str(copies[0].relative_to(run.path)) if copies else str(Path(run.inputs.name) / sha256[:SHORT])
 

@@ -149,7 +149,7 @@ def _fault(faults: tuple[Fault, ...]) -> dict[str, Any]:
 
 
 def _configuration(strategy: Strategy) -> dict[str, Any]:
-    """The parameters of a strategy; those of a stack go by their policies: ``retry.max_attempts``."""
+    """The parameters of a strategy; those of a stack have their policy's name: ``retry.max_attempts``."""
     within = STACK if strategy.stack else ()
     return {factor_name(path): _plain(value) for path, value in leaves(strategy.chosen, within)}
 

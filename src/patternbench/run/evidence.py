@@ -60,7 +60,7 @@ def _measured(study: Study) -> list[str]:
 
 
 def _covariates(study: Study) -> list[str]:
-    """What explains a response besides factors: what observers measured, such as counted calls, and what is derived."""
+    """Explanations of a response other than factors: responses of observers, such as counted calls, or derived ones."""
     observed = [response.name for response in responses_of(study.watch)]
     return [*observed, *(derived.PREFIX + name for name in study.derived)]
 

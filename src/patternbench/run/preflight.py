@@ -99,7 +99,7 @@ def lacking(study: Study, inputs: Inputs) -> list[Problem]:
 
 
 def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """What is wrong with a study's files and settings, whatever this machine has; nothing is started."""
+    """Problems of a study's files and settings, independent of this machine. Nothing is started."""
     problems = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
     problems += _template_problems(study, plan, inputs)
     if isinstance(study.system, NamedSystem):
@@ -132,7 +132,7 @@ def _faults_by_system(study: Study, plan: Plan) -> list[tuple[System, set[int]]]
 
 def _misplaced_faults(study: Study, system: System, numbers: set[int], file: SystemFile | None) -> list[Problem]:
     """What is wrong with the places of those faults of a study in a system."""
-    with suppress(InputError):  # settings that no component takes are told of by themselves
+    with suppress(InputError):  # settings that no component takes are reported separately
         topology = ways.topology_of(system, file)
         return list(ways.problems(study.faults, topology, numbers)) if topology else []
     return []
@@ -158,7 +158,7 @@ def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
 
 
 def _setting_places(study: Study) -> list[str]:
-    """The names under which places stand for the settings that a study gives levels."""
+    """The names of placeholders for the settings that a study gives levels."""
     settings = study.system.settings if isinstance(study.system, NamedSystem) else {}
     return [depends.SETTING + name for name in settings]
 
@@ -214,13 +214,13 @@ def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
     """The most endpoints that a system has at some level of its settings: entries may have replicas."""
     most = 1
     for settings in ({}, *({name: level} for name, levels in declared.settings.items() for level in levels)):
-        with suppress(InputError):  # settings that no component takes are told of by themselves
+        with suppress(InputError):  # settings that no component takes are reported separately
             most = max(most, len(system.endpoints(settings)))
     return most
 
 
 def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
-    """The clients of a plan; raises InputError naming each that cannot be had, unless they may be skipped."""
+    """The clients of a plan. Raises InputError naming each unavailable one, unless they may be skipped."""
     clients: dict[str, ClientSpec] = {}
     problems: dict[str, list[Problem]] = {}
     for name in dict.fromkeys(scenario.client for scenario in plan.scenarios):
@@ -316,7 +316,7 @@ def scratch_stage(inputs: Inputs) -> Iterator[Stage]:
 def inexpressible(
     study: Study, scenarios: Iterable[Scenario], inputs: Inputs, told: Collection[Problem]
 ) -> list[Problem]:
-    """What their drivers say of scenarios, without what has been told of the same place already."""
+    """The drivers' problems with scenarios, without those already reported at the same place."""
     problems: list[Problem] = []
     drivable = [scenario for scenario in scenarios if not choice.problems(scenario)]
     try:
@@ -353,7 +353,7 @@ def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study)
 
 
 def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> Iterator[tuple[Task, Scenario]]:
-    """One scenario for each load that the engine drives, whatever the faults; each scenario of a library's client."""
+    """One scenario per load that the engine drives, with any faults; each scenario of a library's client."""
     seen = set()
     for scenario in scenarios:
         kind = _kind(scenario)

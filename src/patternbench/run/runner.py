@@ -102,7 +102,7 @@ class Runner:
         """The name of a round's records: those of an earlier try of it are kept."""
         tries = self._tries[round_.index, round_.scenario]
         while self._lost_lines and self._folder.attempts_of(_named(round_, tries)).exists():
-            tries += 1  # a line of the journal that is damaged may have told of them
+            tries += 1  # they may have been on a damaged line of the journal
         return _named(round_, tries)
 
 

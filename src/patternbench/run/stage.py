@@ -111,7 +111,7 @@ class Stage:
             self._bench = None
 
     def close(self) -> None:
-        """Take everything down, whatever state it is in."""
+        """Take everything down, in any state."""
         for name in list(self._clients):
             with suppress(Exception):
                 self.drop_client(name)

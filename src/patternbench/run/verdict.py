@@ -11,7 +11,7 @@ from patternbench.run.prepared_run import PreparedRun
 
 
 def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
-    """What a run lacks besides failed rounds, in sentences; nothing when it is what the study asked for."""
+    """What a run lacks apart from failed rounds, in sentences; nothing if it is what the study asked for."""
     scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
     return [*_stopped(prepared, entries), *_without_valid(scenarios, entries), *_nothing_good(scenarios, entries)]
 

@@ -38,6 +38,6 @@ def _components(study: Study, plan: Plan, inputs: Inputs) -> Iterator[list[str]]
     """The names of the components of each different system."""
     file = systems.file_of(study.system, inputs.beside)
     for system in {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}.values():
-        with suppress(InputError):  # settings that no component takes are told of by themselves
+        with suppress(InputError):  # settings that no component takes are reported separately
             topology = ways.topology_of(system, file)
             yield [launch.name for launch in topology.launches] if topology else []

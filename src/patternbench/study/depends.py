@@ -42,7 +42,7 @@ def whole(value: object, values: Mapping[str, str]) -> object:
 
 
 def applies(when: When | None, values: Mapping[str, str]) -> bool:
-    """Whether a step or a journey is part of a scenario in which places stand for ``values``.
+    """Whether a step or a journey is part of a scenario with these ``values`` of placeholders.
 
     A condition on an unknown name leaves nothing out; it is reported as a problem of its own.
     """
@@ -110,7 +110,7 @@ def _unknown(path: str, name: str, values: Mapping[str, str]) -> Problem:
 
 
 def _place(name: str) -> str:
-    """The place that stands for what a condition names."""
+    """The placeholder of a condition's name."""
     return name.removeprefix(PARAMETER) if name.startswith(PARAMETER) else SETTING + name
 
 

@@ -78,7 +78,7 @@ class DeclaredWish(Model):
 
 
 def fewest(rounds: int | Rounds) -> int:
-    """The rounds that every scenario gets whatever they show."""
+    """The rounds that every scenario gets in any case."""
     return rounds.min if isinstance(rounds, Rounds) else rounds
 
 

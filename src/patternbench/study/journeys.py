@@ -14,7 +14,7 @@ from patternbench.study.units import Duration, PositiveDuration
 Text = str | int | float | bool
 """A value in a query, a form: written as text; ``${...}`` in it is filled in for every call."""
 Parameter = int | float | bool | Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]+$", max_length=200)]
-"""A level that ``${NAME}`` stands for: a number, or a text that means the same in a path, a query and a body."""
+"""A level for ``${NAME}``: a number, or a text that means the same in a path, a query and a body."""
 Weight = Annotated[int, Field(ge=0, le=1_000_000)]
 PathText = Annotated[str, Field(pattern=r"^(/|\$\{)\S*$", max_length=8000)]
 Statuses = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9]\d\d-[1-9]\d\d$")]
@@ -22,7 +22,7 @@ TIMEOUT = Duration.parse("10s")
 
 
 class Reference(str):
-    """A number that a place stands for, such as ``${size}``; a type of its own, so that a study's can be listed."""
+    """A number given by a placeholder, such as ``${size}``. It is a type, so that a study's can be listed."""
 
     __slots__ = ()
 
@@ -116,7 +116,7 @@ class Items(Sparse):
 
 
 class Entries(Sparse):
-    """A list that places stand for: its entries are filled in one by one."""
+    """A list for placeholders, whose entries are filled in one by one."""
 
     count: Levels[Often | Reference] | None = None
     for_each: CapturedName | None = None

@@ -1,6 +1,6 @@
 """The study file, version 1: what a user declares, as pydantic models.
 
-Any scalar typed ``Levels[...]`` may hold a list; it is then a factor. Fields stand in the order of expansion
+Any scalar typed ``Levels[...]`` may hold a list; it is then a factor. Fields are in the order of expansion
 (the first varies slowest): system, faults, workload, strategies, as in Algorithm 1 of Aderaldo et al. (2024).
 """
 

@@ -26,13 +26,13 @@ UNREAD = "COLUMN"
 ITEM = "item"
 """The placeholder of the current one of several values."""
 LITERAL = "$${"
-"""What stands for the characters ``${`` themselves."""
+"""The escape of the characters ``${`` themselves."""
 
 
 def expectation_problems(workload: Workload, settings: Iterable[str] = ()) -> Iterator[Problem]:
     """Every placeholder in an expectation without a parameter's name. Expectations hold for all calls of a round.
 
-    ``settings`` are the names under which places stand for settings of the system.
+    ``settings`` are the names of placeholders for settings of the system.
     """
     available = [*(workload.parameters or {}), *settings]
     for path, expect in parts_of(workload, "workload", Expect):
@@ -57,7 +57,7 @@ def template_problems(
     """Every placeholder in the load engine's requests that isn't known at its step.
 
     ``headers`` are the system's; ``columns`` are those of each feeder's file, as far as it can be read; ``settings``
-    are the names under which places stand for settings of the system.
+    are the names of placeholders for settings of the system.
     """
     everywhere = [*(workload.parameters or {}), *(workload.lists or {}), *settings, *FILLED_IN]
     if workload.set_up:

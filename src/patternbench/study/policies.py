@@ -1,6 +1,6 @@
 """Patterns and their configurations: those of every client, and the policies that the load engine stacks.
 
-A stack is a list, outermost first: a policy guards all that stand after it. A timeout before a retry bounds all
+A stack is a list, outermost first: a policy guards all that come after it. A timeout before a retry bounds all
 attempts together, after it each of them.
 """
 

@@ -16,7 +16,7 @@ LOGIN = re.compile(r"://[^/@\s]*@")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where it stands, what was found, what is allowed, what to type."""
+    """One problem: its place, the value, what is allowed, what to type."""
 
     message: str
     path: str = ""
@@ -38,7 +38,7 @@ class Problem:
         return f"{text}; {self.hint}" if self.hint else text
 
     def below(self, path: str) -> Problem:
-        """The same problem, of a part of something else that stands at a path."""
+        """The same problem as one of a larger document, in which this part is at a path."""
         return replace(self, path=f"{path}.{self.path}" if self.path else path)
 
     def as_json(self) -> dict[str, object]:
@@ -66,7 +66,7 @@ class InputError(Exception):
 
 @contextmanager
 def gathered(problems: list[Problem]) -> Iterator[None]:
-    """Add what is found wrong to a list, so that what else is wrong can be told with it."""
+    """Add problems to a list, so that they can be reported together with others."""
     try:
         yield
     except InputError as error:
@@ -74,12 +74,12 @@ def gathered(problems: list[Problem]) -> Iterator[None]:
 
 
 def distinct(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems in their order, those that read alike once."""
+    """Problems in their order, equal ones once."""
     return list({str(problem): problem for problem in problems}.values())
 
 
 def reason(error: OSError) -> str:
-    """The operating system's word for what went wrong, whoever else words it too."""
+    """The operating system's message for an error, also if a library put words around it."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 

@@ -25,7 +25,7 @@ SHORTHANDS: dict[str, dict[str, object]] = {
     "Items": {"anyOf": [NUMBER, NUMBERS], "description": "how many it carries, or several as levels"},
     "Feeder": {"type": "string", "description": "its file"},
 }
-"""What may stand for a whole model."""
+"""Short forms that are allowed instead of a whole model."""
 
 
 class _AsWritten(GenerateJsonSchema):
@@ -39,7 +39,7 @@ class _AsWritten(GenerateJsonSchema):
         return str(dft) if isinstance(dft, Duration) else super().encode_default(dft)
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> dict[str, object]:
-        """A union of which a text may fit several members, whatever tells them apart here."""
+        """A union of which a text may fit several members, which only code here distinguishes."""
         made = super().tagged_union_schema(schema)
         return {"anyOf" if key == "oneOf" else key: value for key, value in made.items() if key != "discriminator"}
 

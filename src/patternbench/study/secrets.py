@@ -1,4 +1,4 @@
-"""Secrets that stand in a study as they are: what carries them, and how they are kept out of what others read."""
+"""Secrets in the text of a study: where they can be, and how they are kept out of files that others read."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LENGTHS_S = (5, 4, 3, 2)
 GOOD = 6
 """Rounds that are worth a shorter measuring time of each."""
 AROUND_S = 1.2
-"""What a round takes besides measuring: the warm-up, and what lies between two rounds."""
+"""Seconds of a round in addition to measuring: the warm-up, and the time between two rounds."""
 USERS = 10
 
 

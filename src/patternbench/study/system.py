@@ -85,7 +85,7 @@ class System(Model):
         return False
 
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """Where load goes straight to it; nothing where a fault proxy stands before it."""
+        """Where load goes directly to it; nothing if a fault proxy is in front of it."""
         return ()
 
     def paths(self) -> list[str]:
@@ -203,11 +203,11 @@ class OneUrlSystem(RunningSystem):
 
 
 class UrlSystem(OneUrlSystem):
-    """A system that a fault proxy stands before."""
+    """A system behind a fault proxy."""
 
     @model_validator(mode="after")
     def _reached_alike(self) -> UrlSystem:
-        """Deployments that are compared stand all behind the fault proxy, or none does."""
+        """Deployments that are compared are either all behind the fault proxy, or none is."""
         if len({url.split(":")[0] for url in self.url}) > 1:
             message = "the levels of `url` use different kinds of connections, which would be compared as well"
             raise PydanticCustomError("mixed_urls", message, {"allowed": "all http://, all https://, or all sockets"})
@@ -215,7 +215,7 @@ class UrlSystem(OneUrlSystem):
 
 
 class SocketSystem(OneUrlSystem):
-    """A system at a Unix socket, which no fault proxy stands before."""
+    """A system at a Unix socket, without a fault proxy."""
 
     about = "a Unix socket"
 

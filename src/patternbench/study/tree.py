@@ -93,7 +93,7 @@ def _combinations(parts: dict[str, object]) -> Iterator[dict[str, object]]:
 
 
 def names_of(entries: Sequence[object]) -> list[str]:
-    """What the entries of a list go by: their kinds, their own names when each has one of its own, or their places."""
+    """The names of a list's entries: their kinds, their own names if each has one, or their positions."""
     kinds = [_kind(entry) for entry in entries]
     if all(kinds):
         return [_numbered(kinds, index) for index in range(len(kinds))]

@@ -1,4 +1,4 @@
-"""What a study asks observers for, besides the attempts of each round: series of Prometheus, and traces."""
+"""What a study asks observers to record in addition to attempts: series of Prometheus, and traces."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Series(Model):
 
 
 class PrometheusAt(Model):
-    """A Prometheus that already runs, or whatever else speaks its HTTP API, and what to send with each query."""
+    """A running Prometheus, or another server with its HTTP API, and the headers to send with each query."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=2000), AfterValidator(reachable)]
     headers: dict[str, str] = Field(default_factory=dict)

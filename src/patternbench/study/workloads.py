@@ -304,7 +304,7 @@ class Workload(OneOf, Population):
 
     @property
     def set_up_names(self) -> list[str]:
-        """What its set-up captures, which places stand for in every call of the round."""
+        """The names that its set-up captures, which are known in every call of the round."""
         return [name for step in (self.set_up.steps if self.set_up else []) for name in step.capture or ()]
 
     @model_validator(mode="after")

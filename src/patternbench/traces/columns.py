@@ -1,7 +1,7 @@
 """The columns of a table of spans, for the receiver that writes it and for all that reads it.
 
 Attributes are taken from the semantic conventions of OpenTelemetry, the stable names and those of before them.
-Whatever else a span carries is not kept: a table stays small, and holds no header, body or query of anybody.
+Other fields of a span aren't kept, so that a table stays small and has no headers, bodies or queries of users.
 """
 
 from __future__ import annotations

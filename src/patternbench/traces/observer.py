@@ -23,7 +23,7 @@ from patternbench.traces.records.collected import TracedRound, read
 
 
 class TraceObserver(Observer[TracedRound]):
-    """Watches a system that is traced: the bench has started a receiver, and told components of it."""
+    """Watches a traced system: the bench has started a receiver, and announced it to components."""
 
     name = "traces"
     responses = responses.RESPONSES

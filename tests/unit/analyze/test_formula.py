@@ -206,8 +206,8 @@ def test_a_name_with_a_dot_needs_no_backticks_in_a_function() -> None:
         ("y ~ " + "x + " * 4000 + "x", "has 16,005 characters"),
         ("y ~ .", "uses a dot for all other columns. Name the columns"),
         ("y ~ 1e400*x", "is a number, not a term"),
-        ("C(y) ~ x", "cannot stand on the left"),
-        ("y ~ log(C(method))", "stands in no other function"),
+        ("C(y) ~ x", "isn't allowed on the left"),
+        ("y ~ log(C(method))", "can't be within another function"),
         ("y ~ my col", "in backticks: `my column`"),
     ],
 )

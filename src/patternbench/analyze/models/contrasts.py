@@ -1,4 +1,4 @@
-"""Effects of factors that stand in several terms: what changing one does while the others are held somewhere.
+"""Effects of factors with several terms: the effect of changing one while the others are held.
 
 The coefficient of `users` in `users * strategy` speaks of the reference strategy alone, and that of `users` in
 `users + I(users**2)` of nothing that can be done. Here an effect is a difference of two rows of the design, d: its

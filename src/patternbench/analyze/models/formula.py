@@ -364,6 +364,4 @@ def _explained(triangle: Floats, keep: list[int], j: int) -> tuple[Floats, float
 def _alias_text(columns: Sequence[str], keep: list[int], weights: Floats, j: int) -> str:
     largest = max(np.abs(weights), default=0.0)
     parts = [f"{w:.4g} x {columns[k]}" for k, w in zip(keep, weights, strict=True) if abs(w) > _NEGLIGIBLE * largest]
-    return (
-        f"{columns[j]} left out: it is exactly {' + '.join(parts) or 'zero'}, so its own effect cannot be told apart."
-    )
+    return f"{columns[j]} left out: it is exactly {' + '.join(parts) or 'zero'}, so its own effect can't be separated."

@@ -62,7 +62,7 @@ class Parsed:
     right: tuple[str, ...]
     #: columns that the formula itself declares categorical with C(...)
     categorical: tuple[str, ...]
-    #: columns of the right side that stand inside a function other than C(...)
+    #: columns of the right side within a function other than C(...)
     arithmetic: tuple[str, ...]
     random: Random | None = None
 
@@ -227,7 +227,7 @@ def _not_allowed(fixed: str, names: Mapping[str, str], text: str) -> Iterator[Da
         yield from (_said(problem, names, text) for problem in _term_problems(tree))
         yield from _count_problems(tree, text)
     if "C(" in left.replace(" ", ""):
-        yield DataProblem("a response is a number, so C(...) cannot stand on the left.", at(text))
+        yield DataProblem("a response is a number, so C(...) isn't allowed on the left.", at(text))
 
 
 def _tree(side: str, names: Mapping[str, str], text: str) -> ast.expr:
@@ -253,7 +253,7 @@ def _said(problem: tuple[str, str], names: Mapping[str, str], text: str) -> Data
 
 
 def _term_problems(node: ast.expr) -> Iterator[tuple[str, str]]:
-    """Check the operators between terms; what stands in a function is checked as arithmetic."""
+    """Check the operators between terms. The argument of a function is checked as arithmetic."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         yield from _crossing_problems(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (*_SIGNS, ast.MatMult)):
@@ -288,7 +288,7 @@ def _call_problems(node: ast.Call, outermost: bool) -> Iterator[tuple[str, str]]
     elif len(node.args) != 1:
         yield f"{text}: a function takes one argument.", ""
     elif name == "C" and not (outermost and isinstance(node.args[0], ast.Name)):
-        yield f"{text}: C(...) holds the name of one column, and stands in no other function.", ""
+        yield f"{text}: C(...) takes the name of one column, and can't be within another function.", ""
     else:
         yield from _arithmetic_problems(node.args[0])
 

@@ -99,6 +99,6 @@ class Inference:
 
 
 def plain_inference(fit: LinearFit) -> Inference:
-    """Return the coefficients of least squares: rows that are independent and spread alike."""
+    """Return the coefficients of least squares, for independent rows with equal spread."""
     core = np.eye(len(fit.beta)) * fit.summary.sigma**2
     return Inference(LEAST_SQUARES, fit.beta, fit.basis.r_inverse, core, fit.summary.df_residual)

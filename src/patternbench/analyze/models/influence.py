@@ -41,7 +41,7 @@ class Influence:
 
 @dataclass(frozen=True)
 class SuspiciousRow:
-    """A row worth a look: where it is, what it holds, why it stands out, and the fit without it.
+    """A row that stands out: its number, its values, the reason, and the fit without it.
 
     `row` counts from 1 in the table as given. `identity` holds the columns of the table that tell the row
     apart from all others, as few as it takes. `moves` maps each coefficient that changes by more than its

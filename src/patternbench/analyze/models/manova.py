@@ -37,7 +37,7 @@ class TermTest:
 
     `kind` is `marginal` (the term given all others) or `sequential` (given the terms before it, which is
     what R's `summary(manova(...))` prints). The two agree when the terms are orthogonal. Of the four,
-    Pillai's trace stands violated assumptions best (Olson 1974), so it is the one to read when residuals
+    Pillai's trace is most robust against violated assumptions (Olson 1974), so it is the one to read when residuals
     are not normal.
     """
 

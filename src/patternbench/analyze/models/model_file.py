@@ -79,7 +79,7 @@ class StoredQuantiles(ModelFilePart):
 
 
 class StoredDesign(ModelFilePart):
-    """What a prediction needs besides the formula; without `inference` an earlier version wrote it."""
+    """The fields of a prediction in addition to the formula. An earlier version wrote files without `inference`."""
 
     columns: list[str]
     levels: dict[str, list[object]]

@@ -70,7 +70,7 @@ def nest(
 def decider(table: pd.DataFrame, column: str, among: Iterable[str], factors: FactorTable = NOTHING_KNOWN) -> str | None:
     """The column at some of whose levels `column` never has a value and at the others mostly has, or None.
 
-    Each level must stand in two rows on average, so that rows that happen to lack a value decide nothing.
+    Each level must be in two rows on average, so that rows that happen to lack a value don't decide.
     """
     present = table[column].notna()
     names = sorted((name for name in among if name != column), key=lambda name: name not in factors.patterns)

@@ -177,7 +177,7 @@ def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
 def leave_groups_out(fit: LinearFit, groups: pd.Series) -> Inference | None:
     """Return the coefficients of `fit` with a covariance from leaving out one group at a time, t with groups - 1.
 
-    (G - 1) / G sum (b_-g - b)(b_-g - b)' is right whatever the spread within a group and its correlations (Bell &
+    (G - 1) / G sum (b_-g - b)(b_-g - b)' is right for any spread within a group and its correlations (Bell &
     McCaffrey 2002, the jackknife CR3). None when a coefficient cannot be estimated without some group.
     """
     codes, names = pd.factorize(groups.to_numpy())

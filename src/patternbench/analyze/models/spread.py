@@ -1,4 +1,4 @@
-"""How far one new observation scatters around the mean: alike everywhere, by the factors, or with groups of its own.
+"""How far a new observation scatters around the mean: equally everywhere, by the factors, or by groups.
 
 Where the spread is unequal, its logarithm is regressed on the factors (Harvey 1976) or on the logarithm of the mean
 (the power of the mean, Carroll & Ruppert 1988, section 2.2), whichever has the smaller AIC.

@@ -27,7 +27,7 @@ from patternbench.analyze.rounds import ScenarioRounds
 class Ranking:
     """The configurations under one condition in order: `order` lists those that keep the limits, the best first.
 
-    `centres` gives each response's middle per configuration, `in_percent` which responses are told as ratios.
+    `centres` gives each response's middle per configuration, `in_percent` which responses are compared by ratios.
     `p[i]` doubts that the first really beats configuration i (corrected), or of the first itself that it keeps the
     limits; where none keeps them, that configuration i breaks them.
     """

@@ -63,7 +63,7 @@ _NAMED = 3
 class Candidate:
     """One configuration under one set of given conditions.
 
-    `means` per response (geometric where differences are told in percent); `feasible` whether they keep all limits;
+    `means` per response (geometric if differences are in percent); `feasible` whether they keep all limits;
     `p` doubts that the first in rank really beats this one (of the first, that it keeps the limits). `wins` is the
     share of resampled blocks in which it comes first, `feasible_share` in how many it keeps the limits: pictures of
     the spread, on which no word rests. `on_front`: no other is better on one response and no worse on the rest.

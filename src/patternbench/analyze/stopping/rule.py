@@ -3,7 +3,7 @@
 Stopping at the first look at which an ordinary interval is narrow enough favours rounds that happen to
 agree, so the interval covers less often than it claims (90 % instead of 95 % at worst, between 3 and 30
 rounds). The remedy is a stricter confidence at every look, calibrated to the looks that are planned so that
-the interval at the moment of stopping covers as claimed whatever the noise is. The mean of normal rounds is
+the interval at the moment of stopping has its nominal coverage with any noise. The mean of normal rounds is
 independent of their variances (Helmert), so given where the rule stops the mean is an honest one and
 coverage depends on a single number, the noise relative to the wanted width: the worst such noise is
 searched. The price is paid where the choice is made: the first look, at which quiet scenarios stop, and the

@@ -57,7 +57,7 @@ class Nginx(Component):
     ``lease_holder`` say one limit, which holds for each value of the header ``key``; ``limits`` says any, with all that
     the filter's rules know. ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which
     component that is. In ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided
-    by ``balancers``. ``link`` is a component that stands between when it is up. ``burst`` 0 means the limit.
+    by ``balancers``. ``link`` is a component in between, if it is up. ``burst`` 0 means the limit.
     ``lease_share`` is the part of the remaining quota that a lease takes, ``lease_expires`` how long it holds. A
     request without the header is limited by its address. ``ca`` and ``verify`` are for ``https`` upstreams.
     """

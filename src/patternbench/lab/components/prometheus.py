@@ -68,7 +68,7 @@ class Prometheus(Component):
 
 
 def _urls(target: str, neighbours: Neighbours, path: str) -> list[str]:
-    """A URL as it is written, or references to the URL or an endpoint of each component that a name stands for."""
+    """A URL as it is written, or references to the URL or an endpoint of each component of that name."""
     if "://" in target:
         return [target]
     name, _, endpoint = target.partition(".")

@@ -58,7 +58,7 @@ class Site:
 
 
 def act_of(fault: Fault, name: str, site: Site) -> Act:
-    """Who carries out a fault that goes by a name in its scenario, at each place that it names."""
+    """Injects the fault with a name of its scenario, at each place of its ``where``."""
     kind = import_module(f"{kinds.__name__}.{fault.kind}")
     acts: list[Act] = [kind.act(located, name, site) for located in at_each(fault, site.bench.groups)]
     return acts[0] if len(acts) == 1 else ActsTogether(acts)

@@ -9,7 +9,7 @@ from patternbench.study.faults import ARROW, Fault
 Groups = Mapping[str, Sequence[str]]
 """The components of each entry, by the name that the system file gives it."""
 FIRST = "-1"
-"""How the name of the first of several replicas ends; of a single one, which goes by the entry's own name, too."""
+"""The end of the name of the first of several replicas. A single replica also has the entry's own name."""
 
 
 def at_each(fault: Fault, groups: Groups) -> list[Fault]:

@@ -53,8 +53,8 @@ class FaultSchedule:
     """The faults of a scenario while a round runs. Use as a context around the load.
 
     Faults without windows act from entering to leaving. Those with windows follow in a thread of their own once
-    ``start`` has said when measuring begins. Leaving undoes whatever still acts, and raises StartError when a fault
-    could not begin or end. ``clock`` is monotonic, in nanoseconds; ``wait`` waits for seconds, or until the round is
+    ``start`` has said when measuring begins. Leaving ends all faults that still act, and raises StartError if a fault
+    couldn't begin or end. ``clock`` is monotonic, in nanoseconds; ``wait`` waits for seconds, or until the round is
     over, and says whether it is.
     """
 

@@ -147,7 +147,7 @@ def clear(apart: Sequence[MeanInterval]) -> list[bool]:
 def matched(
     first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], response: str
 ) -> tuple[MeanInterval, pd.DataFrame]:
-    """How much more a response is in `first` than in `second`, between rounds that are alike in `on` (and block).
+    """How much more a response is in `first` than in `second`, between rounds that are equal in `on` (and block).
 
     Each pair of rounds is one observation. Gives the mean difference with its interval, and the pairs.
     """
@@ -159,7 +159,7 @@ def matched(
 
 @dataclass(frozen=True)
 class Noise:
-    """How far single rounds that should be alike lie apart: a standard deviation and its degrees of freedom."""
+    """How much single rounds that should be equal differ: a standard deviation and its degrees of freedom."""
 
     deviation: float
     freedom: int

@@ -29,7 +29,7 @@ _KINDS = {
 
 _Read = TypeVar("_Read")
 Said = Annotated[bool, BeforeValidator(bool)]
-"""Whether rules say something, whatever it is."""
+"""Whether rules have any content."""
 
 
 class WrittenLimit(EnforcedLimit):

@@ -1,7 +1,7 @@
 """The report's section on rate limiting: cost and accuracy of each configuration.
 
 Its tables and figures follow Tables IV and V and Figures 4 to 7 of Kalyanasundaram et al. (2025); the ends of the
-scale, no limiter and an exact log, stand in every table. This file puts it together from one row a round and limit.
+scale, no limiter and an exact log, are in every table. This file makes it from one row per round and limit.
 """
 
 from __future__ import annotations

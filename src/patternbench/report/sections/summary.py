@@ -71,7 +71,7 @@ def _count(count: int, one: str, many: str = "", after: str = "") -> str:
 
 
 class _Standing(NamedTuple):
-    """Where a scenario stands, as columns of `Layout.scenarios`."""
+    """The position of a scenario: columns of `Layout.scenarios`."""
 
     scenario: str
     condition: str

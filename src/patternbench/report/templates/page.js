@@ -30,7 +30,7 @@ const page = (() => {
     element.dataset.drawn = theme;
     return result;
   }
-  // Where there is little room, legends stand under each other.
+  // With little room, legends are below each other.
   function themed(element) {
     const config = copy(data.themes[theme]);
     if (room(element) < NARROW) config.legend.layout = { top: { direction: "vertical", anchor: "start", margin: 4 } };

@@ -117,7 +117,7 @@ _FIELDS = TypeAdapter(dict[str, object])
 
 
 def by_name(faults: Sequence[Fault]) -> dict[str, Fault]:
-    """Faults by what they go by: their kinds; ``abort_2`` is the second abort."""
+    """Faults by their names, which are their kinds; ``abort_2`` is the second abort."""
     return dict(zip(names_of(faults), faults, strict=True))
 
 

@@ -45,7 +45,7 @@ def _listed(value: object) -> object:
 
 
 class _OneOrSeveral:
-    """Says in a schema that a window alone may stand for a list of one."""
+    """Says in a schema that a single window is allowed instead of a list of one."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         array = handler(schema)

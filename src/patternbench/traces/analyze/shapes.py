@@ -34,7 +34,7 @@ class Repetition(NamedTuple):
 class OperationShape(NamedTuple):
     """How an operation calls.
 
-    ``calls`` are those of services and databases per request, mean; ``depth`` is how many stand above the deepest one,
+    ``calls`` are those of services and databases per request, mean; ``depth`` is how many are above the deepest one,
     itself included. The widest fan is who makes the most calls for one request, how many, and how many at once.
     """
 
@@ -151,7 +151,7 @@ def _shape(operation: str, requests: Sequence[TracedRequest]) -> OperationShape:
 
 
 def _depth(root: SpanNode) -> int:
-    """How many calls stand above the deepest one, itself included."""
+    """How many calls are above the deepest one, itself included."""
     depths = {id(root): 0}
     for node in root.below():
         if node.parent is not None and node is not root:

@@ -22,7 +22,7 @@ OVERHANG, OVERHANG_NS = 0.1, 20_000_000
 """By how much the span of a server may end after that of its caller, whose answer it has sent by then: the greater of
 a part of its own duration and a time in ns (a busy machine lets it wait)."""
 DEEPEST = 300
-"""Spans that stand one below another in a request, at most."""
+"""Depth of a tree of spans at most."""
 IDENTIFIER = re.compile(r"^(\d+|[0-9a-fA-F-]{8,}|.*\d{3,}.*)$")
 
 

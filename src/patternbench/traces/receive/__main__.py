@@ -16,7 +16,7 @@ MOST_CONNECTIONS = 512
 
 
 def main() -> None:
-    """Serve on loopback until told to end."""
+    """Serve on loopback until a signal to end."""
     parser = argparse.ArgumentParser(prog="patternbench.traces.receive", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where the spans of a round are kept")

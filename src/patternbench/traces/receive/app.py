@@ -1,4 +1,4 @@
-"""The receiver as an ASGI application: ``POST /v1/traces`` takes OTLP, ``/round`` is for whoever measures.
+"""The receiver as an ASGI application: ``POST /v1/traces`` takes OTLP, ``/round`` is for the runner.
 
 ``POST /round`` begins a round, ``DELETE /round`` ends it, ``GET /round`` tells what came, ``GET /round/spans`` gives
 the file. Spans that began before ``POST /round?since_ns=`` aren't part of the round. A body is read up to a limit,

@@ -1,7 +1,7 @@
 """Keeps the spans of a round on disk: bounded in memory and in number, and every span that is not kept is counted.
 
-Whoever measures says when a round begins and ends. What comes outside of one (probes of readiness, what a component
-does by itself) is counted and not kept.
+The runner says when a round begins and ends. Spans outside of a round (probes of readiness, what a component
+does by itself) are counted, but not kept.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The kinds of fault, one file each: what a study says of it. Whatever file is here is a kind, found by listing."""
+"""The kinds of fault in a study, one file each. Every file here is a kind, found by listing."""

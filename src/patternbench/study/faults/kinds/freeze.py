@@ -1,4 +1,4 @@
-"""Freeze: a component stands still (SIGSTOP) and goes on where it was."""
+"""Freeze: a component is stopped (SIGSTOP) and continues where it was."""
 
 from __future__ import annotations
 
