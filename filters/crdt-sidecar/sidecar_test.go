@@ -193,7 +193,7 @@ func TestBadArgumentsAreNamed(t *testing.T) {
 func TestWhatIsNotTheProtocolIsToldAndCutOff(t *testing.T) {
 	sidecar := run(t)
 	for sent, expected := range map[string]string{
-		"GET / HTTP/1.1\r\n\r\n":     `-ERR protocol: "GET / HTTP/1.1" is not what begins with`,
+		"GET / HTTP/1.1\r\n\r\n":     `-ERR protocol: "GET / HTTP/1.1" doesn't begin with`,
 		"*1\r\n$10485760\r\n":        `-ERR protocol: a count of "10485760" after '$'; allowed: 0 to 65536`,
 		"*17\r\n":                    `-ERR protocol: a count of "17" after '*'; allowed: 1 to 16`,
 		"*1\r\n$-1\r\n":              `-ERR protocol: a count of "-1"`,

@@ -24,7 +24,7 @@ done
 
 version=$(sed -n 's/^const version = "\(.*\)"$/\1/p' "$filters/crdt-sidecar/settings.go")
 architecture=$(dpkg --print-architecture)
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$filters" log -1 --format=%ct)} || fail "set SOURCE_DATE_EPOCH: this is no checkout"
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$filters" log -1 --format=%ct)} || fail "set SOURCE_DATE_EPOCH: this isn't a checkout"
 export SOURCE_DATE_EPOCH
 mkdir -p "$1"
 out=$(cd "$1" && pwd)

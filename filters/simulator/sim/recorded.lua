@@ -7,7 +7,7 @@ local M = {}
 local function parse(path, number, line)
   local client, time, cost, holder = line:match("^([^\t]*)\t(%d+)\t(%d+)\t(%d+)$")
   if not client then
-    error(("%s:%d is no recorded request: write client TAB time_us TAB cost TAB holder"):format(path, number), 0)
+    error(("%s:%d isn't a recorded request: write client TAB time_us TAB cost TAB holder"):format(path, number), 0)
   end
   return client, tonumber(time), tonumber(cost), tonumber(holder)
 end

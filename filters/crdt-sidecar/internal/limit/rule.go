@@ -75,7 +75,7 @@ func NewRule(algorithm Algorithm, limit, windowMS, parameter int64) (Rule, error
 // checkBucket keeps the rounding of an emission to a nanosecond below a thousandth, and sums far from overflow.
 func checkBucket(rule Rule) error {
 	if most := MaxRate * rule.Window / millisecond; rule.Limit > most {
-		return fmt.Errorf("limit is %d in %d ms; allowed for a bucket: at most %d units a millisecond, here %d",
+		return fmt.Errorf("limit is %d in %d ms; allowed for a bucket: at most %d units per millisecond, here %d",
 			rule.Limit, rule.Window/millisecond, MaxRate, most)
 	}
 	if fill := mulDivUp(rule.Burst, rule.Window, rule.Limit); fill > MaxFill {

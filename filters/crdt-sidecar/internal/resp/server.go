@@ -175,7 +175,7 @@ func readCount(reader *bufio.Reader, kind byte, least, most int) (int, error) {
 		return 0, err
 	}
 	if len(line) == 0 || line[0] != kind {
-		return 0, ProtocolError(fmt.Sprintf("%q is not what begins with %q here; send arrays of bulk strings (RESP2)", line, kind))
+		return 0, ProtocolError(fmt.Sprintf("%q doesn't begin with %q; send arrays of bulk strings (RESP2)", line, kind))
 	}
 	count, err := strconv.Atoi(string(line[1:]))
 	if err != nil || count < least || count > most {

@@ -1,7 +1,7 @@
---- What each caller gets of the answer to a bundle: the status and the body of his item.
+--- Each caller's part of the answer to a bundle: the status and the body of the caller's item.
 --
--- Pure. A bundle that fails as a whole fails each with its status, unless it tells of each. What a good answer lacks is a 502 for
--- that one alone, and an answer that is no bundle's a 502 for all.
+-- Pure. A bundle that fails as a whole fails each item with its status, unless it reports each. An item that a good answer lacks
+-- gets a 502, and an answer that isn't a bundle's is a 502 for all.
 
 local items = require("bundle.items")
 

@@ -91,7 +91,7 @@ local function item(text, at, decoded)
   return type(id) == "string" and id, { status = decoded.status, body = body ~= "null" and body or "" }
 end
 
---- The items of an answer by their ids, of an id that is there twice the first; nil where the text is no bundle's answer.
+--- The items of an answer by their ids, the first of an id that occurs twice; nil if the text isn't a bundle's answer.
 function M.read(text)
   local decoded = json.decode(text)
   if type(decoded) ~= "table" or type(decoded.items) ~= "table" then

@@ -108,7 +108,7 @@ local rule_fields = { "version", "change", "routes", "timeout", "most_waiting" }
 function M.parse(text)
   local value, err = json.decode(text)
   if not is_object(value) then
-    return nil, { "the rules: must be a JSON object" .. (err and ", and is no JSON: " .. err or "") }
+    return nil, { "the rules: must be a JSON object" .. (err and ", and is not JSON: " .. err or "") }
   end
   local problems = {}
   refuse_unknown(value, rule_fields, "", problems)

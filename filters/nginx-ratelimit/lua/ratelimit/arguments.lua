@@ -21,7 +21,7 @@ local function unescape_query(text)
   return unescape(find(text, "+", 1, true) and gsub(text, "+", " ") or text)
 end
 
--- Quotes around a cookie's value are no part of it.
+-- Quotes around a cookie's value aren't part of it.
 local function unescape_cookie(text)
   return unescape(match(text, '^"(.*)"$') or text)
 end

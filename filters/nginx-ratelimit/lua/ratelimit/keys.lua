@@ -25,8 +25,8 @@ function M.harmless(value)
   return "h:" .. hex(crypto.sha256(value):sub(1, 20))
 end
 
---- A name for a client in safe characters: where its key comes from, and the key. Only the first `=` is no part of the key,
--- so what one source tells is never taken for what another does.
+--- A name for a client in safe characters: where its key comes from, and the key. Only the first `=` isn't part of the key,
+-- so values of different sources are never confused.
 function M.client(source, value)
   return source .. "=" .. M.harmless(value)
 end

@@ -1,7 +1,7 @@
---- What the sources of a key say about the current request.
+--- The values of a key's sources in the current request.
 --
--- nginx's own variables for headers, arguments and cookies tell the first of several values, in any case of the name and
--- undecoded; a server behind may read another. So a value is read from all that came, and one that is not clear is no value.
+-- nginx's own variables for headers, arguments and cookies have the first of several values, in any case of the name and
+-- undecoded; a server behind may read another one. So all values are read, and an ambiguous one counts as none.
 
 local arguments = require("ratelimit.arguments")
 local headers = require("ratelimit.headers")

@@ -46,7 +46,7 @@ function M.read(lines, limits, problem)
   for line in lines do
     number = number + 1
     if cut then
-      problem(cut, "is no line of a decision log")
+      problem(cut, "isn't a line of a decision log")
       cut = nil
     end
     if line ~= heading then

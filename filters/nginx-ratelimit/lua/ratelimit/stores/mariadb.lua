@@ -2,8 +2,8 @@
 --
 -- A query holds one transaction: every limit's row is locked in order of its key, so two requests can't wait for each other,
 -- and what one binding limit rejects is rolled back for all. Of one worker, one query at a time asks for a key, for all that wait
--- (see `lines`): a client with many connections holds up itself. A query that only waited for a row says that the key is busy,
--- which is no failure of the store.
+-- (see `lines`): a client with many connections holds up itself. A query that only waited for a row says that the key is busy.
+-- That isn't a failure of the store.
 
 local connection = require("ratelimit.wire.connection")
 local lines = require("ratelimit.stores.lines")

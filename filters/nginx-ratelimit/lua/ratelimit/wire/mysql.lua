@@ -116,7 +116,7 @@ local function tell_password(address, scramble)
   elseif address.public_key then
     return crypto.rsa_oaep(address.public_key, xor(text, sub(scramble, 1, 20)))
   end
-  return nil, "the server wants the password itself (caching_sha2_password, first log-in since its start); "
+  return nil, "the server needs the cleartext password (caching_sha2_password, first log-in since its start); "
     .. "reach it over a Unix socket or tls that verifies, or give its public_key_file"
 end
 
