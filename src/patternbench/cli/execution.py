@@ -1,4 +1,4 @@
-"""What ``run`` and ``resume`` share: the progress bar, the ending, the exit code."""
+"""Shared by ``run`` and ``resume``: the progress bar, the ending, the exit code."""
 
 from __future__ import annotations
 

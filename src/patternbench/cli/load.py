@@ -92,7 +92,7 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for."""
+    """The arguments and options of the command line."""
 
     urls: tuple[str, ...]
     rate: float | None

@@ -1,4 +1,4 @@
-"""What ``patternbench load`` does about slow and failing calls: a few flags, or a whole stack from a file."""
+"""The policies of ``patternbench load`` for slow and failing calls: a few options, or a whole stack from a file."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def ending(summary: LoadSummary) -> RenderableType:
-    """What is shown when load has ended."""
+    """The summary after the load."""
     return Group(_totals(summary), _times(summary), *_by_step(summary.steps))
 
 

@@ -1,4 +1,4 @@
-"""Who a server of the lab runs as: the system user that its package made, where root starts it; otherwise the caller.
+"""The user of a server: the system user of its package if root starts it, otherwise the caller.
 
 A server that many can reach is then no way to what root owns.
 """

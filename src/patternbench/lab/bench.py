@@ -48,7 +48,7 @@ class Bench:
 
     @property
     def started(self) -> Sequence[Start]:
-        """What the last change has started."""
+        """The components that the last change started."""
         return self.host.started
 
     def reset(self) -> list[str]:
@@ -118,7 +118,7 @@ class Bench:
         return {name: sorted(path for path in log.iterdir() if path.is_file()) for name, log in logs.items()}
 
     def accounts(self) -> dict[str, str]:
-        """Who each component runs as that has a user of its own."""
+        """The user of each component that has one of its own."""
         return {name: str(running.account) for name, running in self.running.items() if running.launch.user}
 
     def limits(self) -> dict[str, str]:

@@ -97,7 +97,7 @@ class Limiter:
         return group.command(*words)
 
     def cause(self, name: str) -> str:
-        """What is to be added when a component has ended: that it had no memory left, else nothing."""
+        """An addition to the message on an ended component: that it had no memory left; else nothing."""
         group = self._groups.get(name)
         return "; it ran out of the memory that it may take" if group and group.ran_out_of_memory() else ""
 

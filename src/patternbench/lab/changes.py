@@ -1,4 +1,4 @@
-"""What must be started for the next scenario, and why: decided from launches alone, so that a plan can count it too."""
+"""The components to start for the next scenario, and why. Only launches decide, so that a plan can count the starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of component is to the lab: settings that can say what they need and describe a launch.
+"""The base of every kind of component: settings that list their needs and describe a launch.
 
 There is one file per kind in ``lab/components/``, all with the same structure.
 """
@@ -109,7 +109,7 @@ class Component(BaseModel, ABC):
     @staticmethod
     @abstractmethod
     def needs() -> list[Need]:
-        """What must be installed for it."""
+        """The programs that must be installed for it."""
 
     @abstractmethod
     def describe(self, name: str, neighbours: Neighbours) -> Launch:

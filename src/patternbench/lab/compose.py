@@ -80,7 +80,7 @@ class ProjectEnded(Exception):  # noqa: N818 - named after what happened, as its
 
 
 class PrintedService(BaseModel):
-    """What an engine prints of a service: its ports, as texts or in parts."""
+    """A service as an engine prints it: its ports, as texts or in parts."""
 
     model_config = ConfigDict(extra="ignore")
     ports: list[str | int | dict[str, object]] = []
@@ -92,7 +92,7 @@ class PrintedService(BaseModel):
 
 
 class PrintedProject(BaseModel):
-    """What an engine prints of a project."""
+    """A project as an engine prints it."""
 
     model_config = ConfigDict(extra="ignore")
     services: dict[str, PrintedService]
@@ -154,7 +154,7 @@ class ComposeProject:
         return f"{LOOPBACK}:{number}"
 
     def _run(self, *words: str) -> str:
-        """What an order of the engine prints; raises ProjectFailed with its last lines when it fails."""
+        """The output of a command of the engine. Raises ProjectFailed with its last lines if it fails."""
         done = subprocess.run(self._words(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
         if done.returncode:
             raise ProjectFailed(f"`{' '.join((*self.engine.words, words[0]))}` ended with code {done.returncode}")

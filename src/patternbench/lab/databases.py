@@ -17,7 +17,7 @@ from patternbench.study.parts import misplaced
 OWN_USER = "patternbench"
 """Whose the only database is, where a system file names none."""
 RESET_USER = "patternbench_reset"
-"""Who empties the tables of every database between rounds."""
+"""The user that empties the tables of every database between rounds."""
 TAKEN = (OWN_USER, RESET_USER, "root", "mysql", "mariadb", "postgres", "public", "url")
 """Names that are the server's own or mean something else in a reference."""
 LOGBOOKS = (

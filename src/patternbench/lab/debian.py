@@ -1,4 +1,4 @@
-"""What Debian's packages bring: programs that are found on PATH or where only root looks."""
+"""Programs of Debian's packages, found on PATH or in the folders of root's PATH."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def binary() -> str:
 
 
 def version() -> str | None:
-    """What the engine says of its version, or None where it is not built."""
+    """The engine's version; None if it isn't built."""
     file = find()
     if file is None:
         return None

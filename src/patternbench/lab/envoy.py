@@ -46,7 +46,7 @@ def need() -> Need:
 
 
 def command(config: str, workers: int = 1) -> tuple[str, ...]:
-    """What starts Envoy with a configuration below its folder."""
+    """The command that starts Envoy with a configuration below its folder."""
     started = (find() or "envoy", "-c", f"${{self.folder}}/{config}", "--disable-hot-restart")
     return (*started, "--log-level", "warning", "--concurrency", str(workers))
 
@@ -98,7 +98,7 @@ def fraction(percentage: float) -> str:
 
 
 def version() -> str | None:
-    """What Envoy says of its version, or None where it is not installed."""
+    """Envoy's version; None if it isn't installed."""
     path = find()
     if path is None:
         return None

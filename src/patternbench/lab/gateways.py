@@ -18,9 +18,9 @@ from patternbench.study.units import Duration, PositiveDuration
 CLOSED = ConfigDict(extra="forbid", frozen=True)
 NO_TIME = Duration.parse("0ms")
 SHORTEST_FILL = Duration.parse("50ms")
-"""What Envoy takes as the shortest interval in which tokens come."""
+"""Envoy's shortest interval between tokens."""
 SHORTEST_MEASUREMENT = Duration.parse("1ms")
-"""What Envoy takes as the shortest time between two measurements of an idle service."""
+"""Envoy's shortest time between two measurements of an idle service."""
 RETRY_ON = (
     "5xx",
     "gateway-error",
@@ -131,7 +131,7 @@ class Retries(BaseModel):
 
 
 class CircuitBreakers(BaseModel):
-    """What may be open to a cluster at the same time; what exceeds it is answered 503 at once."""
+    """Limits of a cluster's concurrent connections and requests; requests beyond them get a 503 at once."""
 
     model_config = CLOSED
     max_connections: Threshold = None

@@ -45,7 +45,7 @@ class Host(Protocol):
 
     @property
     def started(self) -> Sequence[Start]:
-        """What the last change has started, in the order of being ready."""
+        """The components that the last change started, in the order in which they were ready."""
 
     def change(self, launches: Sequence[Launch], anew: Mapping[str, str]) -> None:
         """Have what runs become what is wanted: started where it must be, otherwise changed while it runs.
@@ -67,7 +67,7 @@ class Host(Protocol):
         """Start a component again that has ended, at the same addresses and with its files; return when it is ready."""
 
     def dead(self, but: Collection[str] = ()) -> list[str]:
-        """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
+        """The last words of each component that no longer runs, except those in ``but``, which are meant to be down."""
 
     def limits(self) -> dict[str, str]:
         """The limits of each component that has any, in words; of those that do not act, why."""
@@ -298,7 +298,7 @@ class LocalHost:
         self._tell(running, self.running)
 
     def dead(self, but: Collection[str] = ()) -> list[str]:
-        """What is known of each component that no longer runs, ``but`` for those that are meant to be down."""
+        """The last words of each component that no longer runs, except those in ``but``, which are meant to be down."""
         gone = (item for item in self.running.items() if item[0] not in but and not item[1].process.alive)
         return [running.process.why_not() + self._launcher.limiter.cause(name) for name, running in gone]
 

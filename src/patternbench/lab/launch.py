@@ -1,4 +1,4 @@
-"""What a component is to a host: plain data that says how to start it, to know that it is ready, and to stop it.
+"""A component as plain data for a host: how to start it, to know that it is ready, and to stop it.
 
 A component describes itself as a ``Launch``; a host (``lab/host.py``) is the only one who opens ports, writes files,
 starts processes, waits and cleans up. Any text of a launch may hold references, which only a host can resolve
@@ -100,7 +100,7 @@ class Renewal:
 
 
 Reset = Call | Preparation | Renewal | Restart
-"""What brings a component's state back to that of its start: a call, a command that is run to its end, a restart."""
+"""How a component's state gets back to that of its start: by a call, by a command, or by a restart."""
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ class Launcher:
 
 @dataclass(frozen=True)
 class _StartingProcess:
-    """What can be seen of a component that is starting (``ready.Starting``)."""
+    """A starting component, as checks of readiness see it (``ready.Starting``)."""
 
     ports: Mapping[str, int]
     written: Callable[[], str]

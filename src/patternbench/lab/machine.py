@@ -33,7 +33,7 @@ class Disturbance:
 
 
 def facts() -> dict[str, object]:
-    """What a reader needs to judge figures measured here."""
+    """The facts of this machine that a reader needs to judge its figures."""
     return {
         "system": platform.platform(),
         "kernel": platform.release(),
@@ -62,7 +62,7 @@ def governor() -> str | None:
 
 
 def disturbances() -> list[Disturbance]:
-    """What disturbs measurements here at this moment."""
+    """The current disturbances of measurements on this machine."""
     disturbing = []
     cores = os.cpu_count() or 1
     load = os.getloadavg()[0] / cores

@@ -1,4 +1,4 @@
-"""What a part needs on this machine, and how a user gets it."""
+"""Needs of a part on this machine, and how to install them."""
 
 from __future__ import annotations
 

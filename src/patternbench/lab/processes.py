@@ -117,7 +117,7 @@ class Process:
         return not self.alive
 
     def lines(self, silence: float | None = None) -> Iterator[bytes]:
-        """What it writes to its standard output, line by line, to the end.
+        """Its standard output, line by line, to the end.
 
         Raises Silence if nothing comes for this many seconds. None waits for as long as it runs.
         """
@@ -153,7 +153,7 @@ class Process:
         return f"{self.name} {state}: {self.tail() or 'it wrote nothing'}"
 
     def written(self) -> str:
-        """What it has written to its log since it was started."""
+        """Its log since it was started."""
         with contextlib.suppress(FileNotFoundError), self.log.open("rb") as log:
             log.seek(self._begun)
             return log.read().decode(errors="replace")

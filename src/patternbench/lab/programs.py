@@ -1,4 +1,4 @@
-"""What every kind of component has that runs a user's own program: its folder, its environment, when it is ready."""
+"""Settings of all kinds of components that run a user's own program: its folder, its environment, its readiness."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class ReadySettings(BaseModel):
         return self
 
     def within_ports(self, ports: Mapping[str, int], path: str) -> Ready:
-        """What a host looks at; raises InputError, at the path of the setting, where it names no port."""
+        """The check of a host. Raises InputError, at the path of the setting, if no port is named."""
         own = self._own_way(ports, path)
         return InTurn(own, tuple(self.then)) if self.then else own
 
@@ -155,7 +155,7 @@ class StopSettings(BaseModel):
 
 
 class LiveSettings(BaseModel):
-    """What may change while a program runs: a call that is made again, or a file that is replaced, with its signal."""
+    """A part that may change while a program runs: a call that is repeated, or a file that is replaced with a signal."""
 
     model_config = CLOSED
     call: Call | None = None
@@ -171,7 +171,7 @@ class LiveSettings(BaseModel):
         return self
 
     def part(self, name: str) -> Live:
-        """What a host changes."""
+        """The change of a host."""
         return LiveCall(name, self.call) if self.call else LiveFile(self.file or "", self.signal or "")
 
 

@@ -24,14 +24,14 @@ MOST_BYTES = 1 << 22
 
 
 class Starting(Protocol):
-    """What can be seen of a component that is starting."""
+    """A starting component, as checks of readiness see it."""
 
     @property
     def ports(self) -> Mapping[str, int]:
         """Its ports by name."""
 
     def written(self) -> str:
-        """What it has written to its log since it was started."""
+        """Its log since it was started."""
 
     def succeeds(self, command: tuple[str, ...], seconds: float) -> bool:
         """Whether a command ends well within a time."""
@@ -156,7 +156,7 @@ def _answer(host: str, port: int, path: str, most: int) -> tuple[int, str] | Non
 
 
 def announcements(text: str) -> dict[str, object]:
-    """What a program has said in lines of JSON objects, whole lines only; the first word under a key counts."""
+    """The values that a program printed in lines of JSON objects. Only whole lines count, and a key's first value."""
     said: dict[str, object] = {}
     for announcement in _objects(text):
         said = announcement | said

@@ -69,7 +69,7 @@ def address_of(name: str, endpoint: str) -> str:
 
 
 def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
-    """Whom a launch asks, and for what, when it refers to something of a component.
+    """The component and the part that a launch gets for a reference.
 
     That is the component itself, or the URL of the proxy on the way to that address.
     """
@@ -95,7 +95,7 @@ def producers(launch: Launch) -> list[str]:
 
 
 def _references(launch: Launch) -> Iterator[tuple[str, str]]:
-    """What a launch refers to of other components, in the order of mention."""
+    """The references of a launch to other components, in the order of mention."""
     for text in _texts(launch):
         yield from ((name, what) for name, what in REFERENCE.findall(text) if name != SELF)
 

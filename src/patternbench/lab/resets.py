@@ -26,7 +26,7 @@ class ResetByCall(BaseModel):
 
     @property
     def reset(self) -> Reset:
-        """What a host carries out."""
+        """The reset that a host carries out."""
         return self.call
 
 
@@ -38,7 +38,7 @@ class ResetByCommand(BaseModel):
 
     @property
     def reset(self) -> Reset:
-        """What a host carries out."""
+        """The reset that a host carries out."""
         return Preparation(self.command)
 
 

@@ -23,7 +23,7 @@ def from_wheel() -> bool:
 
 
 def how_to_build(target: str) -> str:
-    """What to type when something that make builds is missing; a wheel without it has to be replaced."""
+    """What to type if something that make builds is missing; a wheel without it must be replaced."""
     if from_wheel():
         return f"install patternbench again: its wheel must be built after `make {target}`"
     return f"type `make {target}`"

@@ -21,7 +21,7 @@ LIMITS = ("memory", "cpu")
 
 
 def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = None) -> list[Need]:
-    """What the components of a system need on this machine: all, or those that some of the levels call for."""
+    """The needs of a system's components on this machine: of all, or of those that some levels use."""
     # Unknown kinds are reported with their settings.
     kinds = (KINDS[kind] for kind in dict.fromkeys(system.kinds(levels)) if kind in KINDS)
     by_kind = [need for kind in kinds for need in kind.needs()]
@@ -47,7 +47,7 @@ def _own_needs(system: SystemFile, settings: Mapping[str, object]) -> Iterator[N
 
 
 def needs_problems(system: SystemFile, levels: Mapping[str, Sequence[object]]) -> list[Problem]:
-    """What a system needs that this machine lacks, for the components that these levels of its settings call for."""
+    """The needs that this machine lacks, of the components that these levels of a system's settings use."""
     message = "system `{}` cannot start: {} is missing"
     lacking = [need for need in needs(system, levels) if not need.met]
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
@@ -70,7 +70,7 @@ def _without_effect(setting: str, field: str, component: str, why: str) -> Probl
 
 
 def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
-    """What the components of a system would refuse of these settings.
+    """The problems of these settings for the components of a system.
 
     Each is reported at the setting that it comes from, or else at its line in the system file.
     """

@@ -34,7 +34,7 @@ ALL_URLS = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.urls\}")
 
 
 class OnLevels(BaseModel):
-    """What a system file says for some levels of its settings alone."""
+    """A part of a system file that holds only for some levels of its settings."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -55,7 +55,7 @@ class FirstRequest(OnLevels):
 
 
 class SystemEntry(OnLevels):
-    """What a system file says of a component: its name, when it is in use, and how many of it there are.
+    """A component's entry in a system file: its name, when it is in use, and its number of replicas.
 
     All the rest are its own settings.
     """
@@ -87,7 +87,7 @@ class Origin(Model):
 
 
 class WrittenSystem(Settable):
-    """What a system file holds, version 1."""
+    """A system file, version 1."""
 
     patternbench_system: Annotated[Literal[1], Field(alias="patternbench-system")]
     name: Name
@@ -116,7 +116,7 @@ class WrittenSystem(Settable):
         return [component for group in in_use for component in group] or entries
 
     def first_request_with(self, settings: Mapping[str, object]) -> str:
-        """What to try first with these settings; nothing where the file says nothing."""
+        """The first request to try with these settings; nothing if the file doesn't say."""
         levels = {name: [value] for name, value in self._values(settings).items()}
         return "\n".join(part.text.rstrip() for part in self._first_requests() if part.is_called_for(levels))
 
@@ -193,7 +193,7 @@ class WrittenSystem(Settable):
             raise InputError(distinct(problems))
 
     def problems(self, settings: Mapping[str, object]) -> list[Problem]:
-        """What is wrong with settings that a study or a command line gives."""
+        """Problems of the settings of a study or a command line."""
         return [problem for name, value in settings.items() for problem in self._setting_problems(name, value)]
 
     def _setting_problems(self, name: str, value: object) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""What a host is to launch for a system, as data: for one of a system file, for a service that already runs."""
+"""The topology to launch for a system, as data: of a system file, or for a running service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESET = "reset"
 
 
 def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
-    """What a host is to launch for a system of a system file."""
+    """The topology to launch for a system of a system file."""
     entries = system.with_settings(settings)
     topology = of_entries(entries, system.endpoints(settings), neighbours_of(system, settings, entries))
     launches = [replace(launch, origin=system.origin_of(launch.name)) for launch in topology.launches]
@@ -38,7 +38,7 @@ def neighbours_of(system: SystemFile, settings: Mapping[str, object], entries: S
 
 
 def of_url(url: str, trust: Mapping[str, object]) -> Topology:
-    """What a host is to launch for a service that already runs: Envoy in front of it."""
+    """The topology to launch for a running service: Envoy in front of it."""
     return of_entries([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
 
 
@@ -48,7 +48,7 @@ def direct(urls: Sequence[str]) -> Topology:
 
 
 def of_entries(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: Neighbours | None = None) -> Topology:
-    """What a host is to launch for components; raises InputError where one refuses its settings."""
+    """The launches of components. Raises InputError if one refuses its settings."""
     neighbours = neighbours or Neighbours([name for name, _, _ in entries])
     launches = [launch_of(entry, neighbours) for entry in entries]
     return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
@@ -70,7 +70,7 @@ def proxy_name(way: Way) -> str:
 
 
 def launch_of(entry: Entry, neighbours: Neighbours) -> Launch:
-    """What a host is to launch for one component, but for what its kind needs; raises InputError where it refuses."""
+    """The launch of one component, without checking its kind's needs. Raises InputError if it refuses its settings."""
     name, kind, fields = entry
     component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
     launch = component.describe(name, neighbours)

@@ -31,7 +31,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Topology:
-    """What a host is to launch, and the components, or the URLs of what already runs, that load goes to in turn.
+    """The launches of a host, and the components or URLs that load goes to in turn.
 
     ``groups`` has the components of each entry of the system file, by its name: several where it has replicas.
     """

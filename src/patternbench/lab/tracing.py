@@ -48,7 +48,7 @@ def tracing_of(watch: Watch, counting: bool = False) -> Tracing | None:
 
 
 def problems(kinds: Collection[str], traces: Traces | None) -> list[Problem]:
-    """What keeps components of these kinds from being traced on this machine, where that is asked for."""
+    """Why components of these kinds can't be traced on this machine, if tracing is asked for."""
     asked = traces is not None and (traces.counting_pass or any(share_of(level) for level in traces.sample))
     needed = needs(counting=traces is not None and traces.counting_pass) if asked and JVM in kinds else []
     message = f"a `{JVM}` cannot be traced: {{}} is missing"
@@ -56,7 +56,7 @@ def problems(kinds: Collection[str], traces: Traces | None) -> list[Problem]:
 
 
 def needs(counting: bool = True) -> list[Need]:
-    """What the traces of a JVM need, those of counting passes or others."""
+    """The needs of traces of a JVM, in counting passes or in rounds."""
     return [otel_agent.need(), *([jvm_calls.need()] if counting else [])]
 
 
@@ -79,7 +79,7 @@ def _told(launch: Launch, tracing: Tracing) -> Launch:
 
 
 def environment(tracing: Tracing) -> Mapping[str, str]:
-    """What the SDKs of every language read: where spans go and how many of them are made."""
+    """The variables that the SDKs of every language read: where spans go, and how many are made."""
     sampler = {"OTEL_TRACES_SAMPLER": "parentbased_always_on"}
     if tracing.share < 1:
         sampler = {

@@ -1,4 +1,4 @@
-"""Who carries out what a host has to do for each component: threads side by side, or the caller, one after another."""
+"""Runs a host's work for each component: in parallel threads, or one after another in the caller's."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) ->
 
 
 def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
-    """What makes each of ``TABLES``."""
+    """The functions that make ``TABLES``."""
     seen = {name: partial(_all_seen, observer, name) for observer in observers() for name in observer.tables}
     return {"rounds": rounds, "attempts": all_attempts, **seen}
 

@@ -28,7 +28,7 @@ Starts = Mapping[str, str]
 
 
 def topology_of(system: System, inputs: Inputs, file: SystemFile | None = None) -> Topology:
-    """What a host is to launch for a concrete system, which ``file`` describes where it is one by name."""
+    """The topology to launch for a concrete system. ``file`` describes a system by name."""
     if isinstance(system, NamedSystem):
         return topologies.of_file(file or systems.load(system.name, inputs.beside), system.setting_levels)
     if isinstance(system, UrlSystem):
@@ -37,7 +37,7 @@ def topology_of(system: System, inputs: Inputs, file: SystemFile | None = None) 
 
 
 def _trusted(trust: Trust, inputs: Inputs) -> dict[str, object]:
-    """Whom the fault proxy is to trust, as its settings."""
+    """The authorities that the fault proxy trusts, as its settings."""
     settings: dict[str, object] = {"ca": str(inputs.path(trust.ca)) if trust.ca else None}
     settings |= {"verify": trust.verify, "server_name": trust.server_name}
     return {name: value for name, value in settings.items() if value is not None}
@@ -45,7 +45,7 @@ def _trusted(trust: Trust, inputs: Inputs) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Setup:
-    """What is up for a scenario: its launches in the order of starting, and a key that those share which need no start.
+    """The components of a scenario: its launches in the order of starting, and a key that equal set-ups share.
 
     Where nothing of it can change while it runs, that are the scenarios of the very same system.
     """
@@ -55,7 +55,7 @@ class Setup:
 
 
 class Changeovers:
-    """What is started between the rounds of a study."""
+    """The starts between the rounds of a study."""
 
     def __init__(self, study: Study, inputs: Inputs) -> None:
         self._study, self._inputs = study, inputs
@@ -68,7 +68,7 @@ class Changeovers:
         return self._setup(scenario).key
 
     def starts(self, order: Iterable[Scenario]) -> list[Starts]:
-        """What is started before each round of an order, with all components up in the end as they should be."""
+        """The components to start before each round of an order, if nothing fails."""
         scenarios = list(order)
         first = [self._first(scenario) for scenario in scenarios[:1]]
         return [*first, *(self._starts(before, after) for before, after in pairwise(scenarios))]

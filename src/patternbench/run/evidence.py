@@ -95,7 +95,7 @@ def _wish_problems(study: Study) -> Iterator[Problem]:
 
 
 def _said(path: str, attempt: Callable[[], object]) -> Iterator[Problem]:
-    """What an analysis says against a text of the study, at the place in the study."""
+    """The problems that an analysis has with a text of the study, at the text's place in the study."""
     try:
         attempt()
     except analysis.DataError as error:

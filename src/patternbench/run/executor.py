@@ -42,7 +42,7 @@ from patternbench.study.units import NS_PER_US
 
 
 class Executor(Protocol):
-    """Who carries rounds out, wherever that is."""
+    """Carries rounds out, on this machine or elsewhere."""
 
     def map(self, orders: Iterable[RoundOrder]) -> Iterator[RoundResult]:
         """The result of each order; an order is asked for when it can be begun, so that more may be added."""
@@ -94,7 +94,7 @@ class LocalExecutor:
         return self._stage
 
     def _facts(self, stage: Stage) -> dict[str, dict[str, object]]:
-        """What the manifest is to say of where and by what rounds were run."""
+        """The machine and the programs of the rounds, for the manifest."""
         return {
             "machines": {content_id(self._machine): self._machine},
             "generator": {"core": self._core, "urgent": self._engine_only and machine.urgency_allowed()},
@@ -105,7 +105,7 @@ class LocalExecutor:
 
     @cached_property
     def _machine(self) -> dict[str, object]:
-        """What stays as it is of this machine while rounds run."""
+        """The facts of this machine that don't change while rounds run."""
         return {name: fact for name, fact in machine.facts().items() if name != "load_at_start"}
 
     def __enter__(self) -> LocalExecutor:
@@ -126,7 +126,7 @@ class _OneRound:
         self._core, self._told = core, told
         self._scenario = order.treatment
         self.warm_ups: list[Entry] = []
-        """What the journal is to say of clients that had to be started."""
+        """The clients that had to be started, for the journal."""
 
     def run(self, blank: Entry) -> Entry:
         """Run it. A failure becomes the entry's cause."""

@@ -1,4 +1,4 @@
-"""What can be said of a study's files, commands and secrets without starting anything."""
+"""Checks of a study's files, commands and secrets that start nothing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def refuse_commands(study: Study) -> None:
 
 
 def warnings_of(document: Document) -> list[str]:
-    """What a user should know of secrets in a study, one sentence per place."""
+    """Warnings about secrets in a study, one sentence per place."""
     return [
         f"{document.file}:{document.line(path)}: {dotted(path)} contains a secret, which a run keeps in the "
         "study and plan.json of its folder, readable only by your account; write ${env:NAME}, and `export NAME=...`"

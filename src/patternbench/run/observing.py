@@ -20,7 +20,7 @@ NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True)
 class Observation:
-    """What observers saw of a round that has been driven, not kept yet."""
+    """The observations of a driven round, which aren't stored yet."""
 
     run: RunFolder
     round_name: str

@@ -80,7 +80,7 @@ class RoundOrder:
 
 @dataclass(frozen=True)
 class RoundResult:
-    """What came of an order.
+    """The result of an order.
 
     ``entry`` is the round's line for the journal, ``warm_ups`` those of clients that were started for it. ``files``
     are its records, by their names in a run's folder. ``facts`` are for the manifest, by part: the machine, the

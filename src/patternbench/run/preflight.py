@@ -44,14 +44,14 @@ NOWHERE = Endpoint("http://127.0.0.1:1")
 
 @dataclass(frozen=True)
 class Cast:
-    """Who takes part: the clients that can be had, and why the others cannot."""
+    """The available clients, and why the others aren't available."""
 
     clients: dict[str, ClientSpec]
     left_out: dict[str, str]
 
 
 def asked_problems(study: Study, plan: Plan) -> list[Problem]:
-    """What is wrong with what a study asks of its rounds, and of clients that cannot drive its load."""
+    """Problems of a study's rounds, and of clients that can't drive its load."""
     problems: list[Problem] = []
     with gathered(problems):
         evidence.check(study, plan)
@@ -61,7 +61,7 @@ def asked_problems(study: Study, plan: Plan) -> list[Problem]:
 
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:
-    """What is known to be impossible from the study and the files that describe its parts; nothing is started."""
+    """Problems that the study and the files of its parts show. Nothing is started."""
     settings = _setting_places(study)
     problems = list(places.expectation_problems(study.workload, settings))
     for client in dict.fromkeys(scenario.client for scenario in plan.scenarios):
@@ -79,7 +79,7 @@ def declared_problems(study: Study, plan: Plan) -> list[Problem]:
 
 
 def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
-    """What is wrong with the system a study names, and what it needs on this machine."""
+    """Problems of the system that a study names, and of its needs on this machine."""
     declared = study.system
     if not isinstance(declared, NamedSystem):
         return _authority_problems(declared.trust, inputs)
@@ -89,7 +89,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
 
 
 def lacking(study: Study, inputs: Inputs) -> list[Problem]:
-    """What the system that a study names needs, and this machine lacks: a run is refused, a plan is not."""
+    """The needs of a study's system that this machine lacks. They refuse a run, but not a plan."""
     declared = study.system
     if not isinstance(declared, NamedSystem):
         return []
@@ -131,7 +131,7 @@ def _faults_by_system(study: Study, plan: Plan) -> list[tuple[System, set[int]]]
 
 
 def _misplaced_faults(study: Study, system: System, numbers: set[int], file: SystemFile | None) -> list[Problem]:
-    """What is wrong with the places of those faults of a study in a system."""
+    """Problems of the places of a study's faults in a system."""
     with suppress(InputError):  # settings that no component takes are reported separately
         topology = ways.topology_of(system, file)
         return list(ways.problems(study.faults, topology, numbers)) if topology else []
@@ -164,7 +164,7 @@ def _setting_places(study: Study) -> list[str]:
 
 
 def _dependence_problems(study: Study, plan: Plan) -> list[Problem]:
-    """What depends on a level that scenarios have not."""
+    """Parts that depend on a level that scenarios lack."""
     different = {_kind(scenario): (scenario.system, scenario.workload) for scenario in plan.scenarios}
     problems = [problem for system, workload in different.values() for problem in depends.problems(system, workload)]
     return problems + list(depends.never(list(different.values()), study.workload))
@@ -192,7 +192,7 @@ def _authority_problems(trust: Trust, inputs: Inputs) -> list[Problem]:
 
 
 def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
-    """What the components refuse of the settings of any scenario, alone or together."""
+    """The problems of components with the settings of any scenario, single or combined."""
     every = (scenario.system.setting_levels for scenario in plan.scenarios)
     different = {content_id(settings): settings for settings in every}
     problems = [problem for settings in different.values() for problem in startable.settings_problems(system, settings)]
@@ -266,7 +266,7 @@ def check_urls(study: Study, inputs: Inputs) -> None:
 
 
 def unready(system: System, inputs: Inputs, urls: Collection[str]) -> list[Problem]:
-    """What is wrong with those of the URLs of a system that already runs that do not answer."""
+    """Problems of the URLs of a running system that don't answer."""
     headers = {name: rounds.resolved(text) for name, text in system.sent_headers.items()}
     return [
         problem
@@ -335,7 +335,7 @@ def _shortened(path: str) -> str:
 
 
 def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, told: Collection[Problem]) -> list[Problem]:
-    """What the load engine says of the first rounds of each kind that it would drive; nothing where it is not built."""
+    """The load engine's problems with the first round of each kind that it would drive; nothing if it isn't built."""
     driven = (scenario for scenario in plan.scenarios if choice.by_engine(study, scenario.client))
     kinds = {_kind(scenario): scenario for scenario in driven}
     asked = list(islice(kinds.values(), MOST_ASKED)) if native.find() else []
@@ -365,7 +365,7 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
 
 
 def _kind(scenario: Scenario) -> str:
-    """What scenarios have in common that differ in their faults and in settings that their load is not about."""
+    """A key shared by scenarios that differ only in their faults and in settings that don't concern their load."""
     system = scenario.system if depends.on_settings(scenario.workload) else scenario.system.without_settings
     return replace(scenario, faults=(), system=system).id
 
@@ -402,7 +402,7 @@ def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
 
 
 def _inexpressible(scenario: Scenario, problem: ClientProblem) -> Problem:
-    """What a client says of a round, at the place of it in the study."""
+    """A client's problems with a round, at their places in the study."""
     path = rounds.round_origins(scenario).origin(problem.path)
     message = f"client {scenario.client}: {problem.message}"
     return Problem(message, path, value=problem.value, allowed=problem.allowed or "")

@@ -29,7 +29,7 @@ class Stage:
         self._bench: Bench | None = None
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
-        """Who each component ran as that has a user of its own."""
+        """The user of each component that has one of its own."""
         self.limits: dict[str, str] = {}
         """The limits of each component that has any, and why they do not act where they do not."""
         self.reset_seconds = 0.0
@@ -59,7 +59,7 @@ class Stage:
         return bench
 
     def _topology(self, system: System, file: SystemFile | None) -> Topology:
-        """What a host is to launch for a system: as for the round before, where that had the same system."""
+        """The topology to launch for a system; that of the round before, if it had the same system."""
         if self._described is None or self._described[:2] != (system, file):
             self._described = (system, file, topology_of(system, self.inputs, file))
         return self._described[2]
@@ -93,7 +93,7 @@ class Stage:
 
     @property
     def started(self) -> Sequence[Start]:
-        """What was started for the round."""
+        """The components that were started for the round."""
         return self._bench.started if self._bench else []
 
     def dead(self) -> list[str]:
@@ -101,7 +101,7 @@ class Stage:
         return self._bench.dead() if self._bench else []
 
     def descriptions(self) -> Iterator[tuple[str, dict[str, object]]]:
-        """What each client that is up says of itself."""
+        """The description of each running client."""
         for name, client in self._clients.items():
             yield name, client.description
 

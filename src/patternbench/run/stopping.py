@@ -55,7 +55,7 @@ class Growth:
         return cls(study, plan, folder, rounds, rule_of(study), group)
 
     def after(self, todo: Iterable[Round]) -> Iterator[Round]:
-        """What is to do, then block after block; a block is decided on when the one before has been run."""
+        """The remaining rounds, then block by block. A block is decided on after the one before it."""
         yield from todo
         while block := self._next():
             self._store(block)

@@ -1,4 +1,4 @@
-"""What a user wants to measure, looked at before a study of it is written."""
+"""The subject of a new study: checks of a URL, a command or a Compose file before the study is written."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Prometheus(Component):
         return {"scrape_interval": str(self.interval), "scrape_timeout": str(self.interval)}
 
     def _job(self, target: str, neighbours: Neighbours, path: str) -> dict[str, object]:
-        """What Prometheus is to scrape as one job: every replica, where a component has several."""
+        """The targets of one scrape job: every replica, if a component has several."""
         urls = _urls(target, neighbours, path)
         return {
             "job_name": target,

@@ -1,4 +1,4 @@
-"""What a fault is while a round runs: something that begins and ends, and says when it did."""
+"""A fault while a round runs: it begins and ends, and records when."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from patternbench.lab.processes import StartError
 from patternbench.study.faults import Fault
 
 Deeds = Mapping[str, float]
-"""What a fault did, as far as who acted can tell: numbers by name."""
+"""The effects of a fault, as far as its injector counts them: numbers by name."""
 LATE = "late_"
 """How the names of deeds begin that tell how much too late something happened."""
 

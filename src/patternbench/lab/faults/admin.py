@@ -28,7 +28,7 @@ class Delays(_Frozen):
 
 
 class ProxyDeeds(_Frozen):
-    """What a fault did at one proxy: to how many requests; ``late`` where it held some back."""
+    """The effects of a fault at one proxy: the number of requests, and ``late`` if it held some back."""
 
     requests: int
     late: Delays | None = None

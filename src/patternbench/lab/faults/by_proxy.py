@@ -39,7 +39,7 @@ def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
 
 
 def _together(all_deeds: Sequence[ProxyDeeds]) -> Deeds:
-    """What several proxies did: requests add up, and the latest release of a request held back counts."""
+    """The effects at several proxies: requests add up, and the latest release of a request counts."""
     late = [deeds.late for deeds in all_deeds if deeds.late]
     said: dict[str, float] = {"requests": sum(deeds.requests for deeds in all_deeds)}
     if late:

@@ -38,7 +38,7 @@ class Done:
 
 
 def moments(faults: Mapping[str, Fault]) -> list[Moment]:
-    """What happens in a round to faults that have windows, in order."""
+    """The begins and ends of faults with windows in a round, in order."""
     return sorted(moment for name, fault in faults.items() for moment in _of_fault(name, fault))
 
 
