@@ -1,4 +1,4 @@
-"""What the rules of the contract are tested with: rounds, a scripted target, and a client to run them."""
+"""The test bench of the contract's rules: rounds, a scripted target, and a client to run them."""
 
 from __future__ import annotations
 

@@ -13,19 +13,19 @@ StrategyName = Literal["baseline", "retry", "circuit_breaker", "stack"]
 
 
 class ContractPart(BaseModel):
-    """What holds its fields and no other, each of its own type."""
+    """A model with exactly its fields, each of its own type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Busy(ContractPart):
-    """What a client answers to a second round."""
+    """A client's answer to a second round."""
 
     error: str
 
 
 class StatedProblem(ContractPart):
-    """What a client cannot express of a round."""
+    """A part of a round that a client can't express."""
 
     path: str
     value: object
@@ -34,7 +34,7 @@ class StatedProblem(ContractPart):
 
 
 class StatedProblems(ContractPart):
-    """What a client answers when asked what it cannot express."""
+    """A client's answer with the parts that it can't express."""
 
     problems: list[object]
 
@@ -47,7 +47,7 @@ class Library(ContractPart):
 
 
 class ClientDescription(ContractPart):
-    """What ``GET /client`` answers."""
+    """The answer to ``GET /client``."""
 
     contract: Literal[1]
     name: str = Field(pattern="^[a-z][a-z0-9_-]*$")

@@ -33,7 +33,7 @@ class ClientUnreachableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What became of one rule: its name, the verdict, what was expected and what was seen."""
+    """The result of one rule: its name, the verdict, what was expected and what was seen."""
 
     rule: str
     status: Status

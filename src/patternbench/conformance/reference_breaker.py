@@ -14,7 +14,7 @@ from patternbench.conformance.cases import BreakerConfig
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a call that was let through; `at_us` is when it ended."""
+    """The result of a call that was let through; `at_us` is when it ended."""
 
     at_us: int
     duration_us: int

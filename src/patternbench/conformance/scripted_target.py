@@ -22,7 +22,7 @@ POLL_S = 0.01
 
 @dataclass(frozen=True)
 class ScriptedAnswer:
-    """What to do with one request: answer with a status, hang, or close the connection unanswered.
+    """The action for one request: answer with a status, hang, or close the connection unanswered.
 
     `delay_us` passes before the head of the answer, `body_delay_us` between head and body.
     """

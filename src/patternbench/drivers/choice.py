@@ -23,7 +23,7 @@ def needs_engine(treatment: Treatment) -> bool:
 
 
 def kind(treatment: Treatment) -> str:
-    """What about a scenario needs the engine, in words."""
+    """The parts of a scenario that need the engine, in words."""
     workload, system = treatment.workload, treatment.system
     if system.direct:
         return system.about

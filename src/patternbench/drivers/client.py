@@ -58,7 +58,7 @@ class ClientError(DriverError):
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a client delivered in a round: batches of attempts in their order, its closing line, when the round began.
+    """A client's records of a round: batches of attempts in their order, its closing line, when the round began.
 
     A client's clock is its own. The round began no later than its answer did, and than its length before its end, on
     the machine's monotonic clock (nanoseconds): what is later by the way of a message is not known better.
@@ -105,7 +105,7 @@ class Client:
         return not self._host.dead()
 
     def check(self, body: ClientRound) -> list[ClientProblem]:
-        """What the client's library cannot express of a round."""
+        """The parts of a round that the client's library can't express."""
         try:
             answer = self._http.post("/check", json=body.model_dump())
             return ClientRefusal.model_validate_json(answer.content).problems

@@ -53,7 +53,7 @@ class ClientGaveUp(Exception):  # noqa: N818 - not an error of ours
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What the last line says: rows in all batches; the round's duration and CPU time in microseconds."""
+    """The last line: the rows in all batches, and the round's duration and CPU time in microseconds."""
 
     rows: int
     duration_us: int

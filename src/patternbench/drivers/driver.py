@@ -35,7 +35,7 @@ class DriverError(Exception):
 
 
 class Treatment(Protocol):
-    """What a driver has to know of a scenario: its parts, each concrete."""
+    """A scenario for a driver: its parts, each concrete."""
 
     @property
     def system(self) -> System:
@@ -43,11 +43,11 @@ class Treatment(Protocol):
 
     @property
     def workload(self) -> Workload:
-        """Who calls when, and what each call sends."""
+        """The workload: the times of calls and their requests."""
 
     @property
     def client(self) -> str:
-        """Who calls."""
+        """The client."""
 
     @property
     def strategy(self) -> Strategy:
@@ -93,7 +93,7 @@ class Task:
 
 @dataclass(frozen=True)
 class DrivenRound:
-    """What a driver delivered: rows on disk, CPU seconds of the generator, and why the round cannot count, if so.
+    """A driver's result: rows on disk, CPU seconds of the generator, and why the round can't count, if so.
 
     ``doubts`` is None for a driver that doesn't judge itself. Such a driver reports its calls and how many succeeded.
     ``began_ns`` is the round's start, from which the times of its attempts count, and ``measured_from_ns`` the end of

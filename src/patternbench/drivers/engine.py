@@ -58,7 +58,7 @@ class Load:
         self.summary: LoadSummary | None = None
 
     def progress(self) -> Iterator[LoadProgress]:
-        """What the engine says while it runs; raises JobError or DriverError when it does not come to an end."""
+        """The engine's messages while it runs. Raises JobError or DriverError if it doesn't finish."""
         for said in _lines(self.process):
             if said.progress is None:
                 self._ended(said)
@@ -106,7 +106,7 @@ def run(
 
 
 def problems_of(job: Job, logs: Path) -> list[JobProblem]:
-    """What the engine finds wrong with a job, without any load: paths as in the job; raises DriverError."""
+    """The engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
     with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
         said = next(_lines(process), EngineLine())
     if said.problems is None:
@@ -124,7 +124,7 @@ def _job_file(job: Job) -> Iterator[str]:
 
 
 def _lines(process: Process) -> Iterator[EngineLine]:
-    """What the engine says, line by line; raises DriverError when it falls silent or breaks its contract."""
+    """The engine's messages, line by line. Raises DriverError if it falls silent or breaks its contract."""
     try:
         yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
     except Silence:
@@ -190,7 +190,7 @@ def _as_text(value: JsonValue) -> str:
 
 
 def telling(task: Task) -> Callable[[LoadProgress], None]:
-    """Who hears of progress: the task, and once, as soon as that is known, when measuring begins."""
+    """Receives progress: that of the task, and once the start of measuring."""
     first = iter([True])
 
     def told(progress: LoadProgress) -> None:
@@ -230,7 +230,7 @@ _IN_STUDY = {
     "tls.server_name": "`system.server_name`",
     "tls.verify": "`system.verify`",
 }
-"""What the engine says in the words of its job, and how a study says it."""
+"""The engine's words for its job, and a study's words for the same."""
 
 
 def in_study(remedy: str) -> str:
@@ -268,7 +268,7 @@ def as_problem(problem: JobProblem, path: str) -> Problem:
 
 
 def check(task: Task, logs: Path) -> list[Problem]:
-    """What is wrong with a scenario's load, asked of the engine itself; raises InputError when it can't be asked."""
+    """The engine's problems with a scenario's load. Raises InputError if the engine can't check it."""
     made_jobs = [made for made in (jobs.set_up(task), jobs.job(task)) if made]
     try:
         return [as_problem(said, made.origin(said.path)) for made in made_jobs for said in problems_of(made.job, logs)]

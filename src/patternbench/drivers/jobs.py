@@ -125,7 +125,7 @@ def _constants(task: Task) -> Job:
 
 
 def _captured(task: Task) -> Job:
-    """What the set-up took from its answers; empty texts before it was carried out, as when a job is checked."""
+    """The values captured by the set-up; empty texts before it is carried out, for example to check a job."""
     return {name: task.captured.get(name, "") for name in task.treatment.workload.set_up_names}
 
 
@@ -170,7 +170,7 @@ def _generator(task: Task) -> Job:
 
 
 def _tls(task: Task) -> Job:
-    """Whom to trust, where load goes straight to a system; what is not said: the operating system's authorities."""
+    """The authorities to trust if load goes directly to a system; by default those of the operating system."""
     trust = task.treatment.system.trust
     if not any(target.url.startswith("https:") for target in task.targets):
         return {}
@@ -188,7 +188,7 @@ def _said(fields: Mapping[str, From]) -> dict[str, From]:
 
 
 def _client(treatment: Treatment) -> Job:
-    """What the client does about slow and failing calls; nothing for the baseline."""
+    """The client's policies for slow and failing calls; nothing for the baseline."""
     strategy, closed = treatment.strategy, treatment.workload.closed
     pattern = strategy.retry or strategy.circuit_breaker
     stack = stacked(strategy.stack or [], f"{STRATEGY}.stack") or alone(pattern, strategy.kind)
@@ -254,7 +254,7 @@ def _group(crowd: Crowd, workload: Workload, task: Task) -> From:
 
 
 def _taken(crowd: Crowd, workload: Workload, task: Task) -> Job:
-    """What a group is called, where its journeys take values from, and over which connections they go."""
+    """A group's name, its feeder, and its connections."""
     name = From(crowd.name, f"{crowd.origin}.name")
     return {"name": name, **_feeder(crowd, workload, task), **_wires(crowd, workload)}
 
@@ -393,7 +393,7 @@ def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, st
 
 
 def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, From]:
-    """What only a step of a journey has."""
+    """The fields that only a step of a journey has."""
     parameters = _texts_of(task)
     fields = {
         "json": From(step.json_, f"{origin}.json"),
@@ -433,7 +433,7 @@ def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[s
 
 
 def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
-    """What is expected, with the workload's parameters filled in; a pattern matches them as they are written."""
+    """The expectation with the workload's parameters filled in. A pattern matches them literally."""
     literal = {name: re.escape(value) for name, value in parameters.items()}
     made: Job = filled(rounds.in_us(expect, without=("json", "has", "count", "body_matches")), parameters)
     made |= {"body_matches": filled(expect.body_matches, literal)} if expect.body_matches else {}

@@ -1,4 +1,4 @@
-"""What a client's library cannot express, as its ``client.yaml`` says: known without starting the client.
+"""The limits of a client's library from its ``client.yaml``, known without starting the client.
 
 The client itself decides (``POST /check``). The limits here are those that a plan can check before it is started.
 """
@@ -41,7 +41,7 @@ class LibraryLimit(OneOf):
         return ["refuses", "multiple_of"]
 
     def allowed(self, value: object) -> str | None:
-        """What is allowed instead of a value; None for a value that the library can express."""
+        """The allowed values instead of a value; None for a value that the library can express."""
         if self.refuses:
             return self.refuses.allowed if value in self.refuses.values else None
         unit = self.multiple_of
@@ -51,7 +51,7 @@ class LibraryLimit(OneOf):
 
 
 def problems(client: str, limits: tuple[LibraryLimit, ...], strategy: Strategy) -> Iterator[Problem]:
-    """What a client's library cannot express of a scenario's strategy; paths begin with ``strategy``."""
+    """The parts of a scenario's strategy that a client's library can't express. Paths begin with ``strategy``."""
     for prefix, values in _patterns(strategy):
         for limit in limits:
             for name in limit.fields:
@@ -63,7 +63,7 @@ def problems(client: str, limits: tuple[LibraryLimit, ...], strategy: Strategy) 
 
 
 def contradictions(strategy: Strategy) -> Iterator[Problem]:
-    """What no client is asked for, since it contradicts itself: clients are sent valid rounds alone."""
+    """Contradictions in a strategy, which no client is asked for: clients only get valid rounds."""
     for prefix, values in _patterns(strategy):
         calls, least = (values.get(f"circuit_breaker.{name}") for name in ("window.calls", "minimum_calls"))
         if isinstance(calls, int) and isinstance(least, int) and least > calls:

@@ -108,7 +108,7 @@ def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[LibraryLimit
 
 
 def described(name: str) -> ClientFile:
-    """What the ``client.yaml`` of one of our clients says."""
+    """The ``client.yaml`` of a shipped client."""
     path = FOLDER / name / "client.yaml"
     return _read(path, path.stat().st_mtime_ns)
 
@@ -130,7 +130,7 @@ def _lacking(client: str, kind: str, path: str, allowed: Sequence[str]) -> Probl
 
 
 def missing(spec: ClientSpec) -> list[Problem]:
-    """What keeps a client from starting here."""
+    """The problem that keeps a client from starting here."""
     message = "client `{}` cannot start: {} is missing"
     return [
         Problem(
@@ -162,7 +162,7 @@ def _ours(name: str) -> ClientSpec:
 
 
 def _how(file: ClientFile, can_be_installed: bool) -> str:
-    """What to type when a client is not built: from a wheel, what is built where it runs is installed."""
+    """What to type if a client isn't built. With a wheel, clients that are built where they run are installed."""
     if not shipped.from_wheel():
         return file.how
     if not file.sources_travel:

@@ -92,7 +92,7 @@ def round_origins(treatment: Treatment) -> TracedJob:
 
 
 def _pattern(strategy: Strategy) -> From:
-    """What a strategy says of its pattern, or of each policy of its stack."""
+    """The parameters of a strategy's pattern, or of each policy of its stack."""
     origin = f"{STRATEGY}.{strategy.kind}"
     if strategy.stack:
         return From(stacked(strategy.stack, origin), origin)

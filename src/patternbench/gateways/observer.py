@@ -41,7 +41,7 @@ class SeenGateways(RootModel[dict[str, GatewayCounts]]):
 
 
 class GatewayObserver(CountingObserver[GatewayCounts]):
-    """What gateways did in a round."""
+    """The counts of gateways in a round."""
 
     name = "gateways"
     endpoint = GATEWAY

@@ -155,7 +155,7 @@ class StopSettings(BaseModel):
 
 
 class LiveSettings(BaseModel):
-    """A part that may change while a program runs: a call that is repeated, or a file that is replaced with a signal."""
+    """A part that may change while a program runs: a call that is repeated, or a file replaced with a signal."""
 
     model_config = CLOSED
     call: Call | None = None

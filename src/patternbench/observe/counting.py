@@ -16,11 +16,11 @@ WITHIN_S = 5.0
 
 
 class Counted(BaseModel):
-    """What a component has counted so far."""
+    """A component's counts so far."""
 
     @abstractmethod
     def since(self, before: Self) -> Self:
-        """What was counted since then; a component that was started in between began at 0."""
+        """The counts since then. A component that was started in between began at 0."""
 
 
 Counts = TypeVar("Counts", bound=Counted)
@@ -39,11 +39,11 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
     @property
     @abstractmethod
     def seen(self) -> type[RootModel[dict[str, Counts]]]:
-        """What is kept of a round."""
+        """The record of a round."""
 
     @abstractmethod
     def counts(self, url: str, endpoints: Mapping[str, str], http: httpx.Client) -> Counts:
-        """What the component at this URL has counted so far; raises httpx.HTTPError or ValueError when it says not."""
+        """The counts so far of the component at this URL. Raises httpx.HTTPError or ValueError if there are none."""
 
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
@@ -63,7 +63,7 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
         (watched.folder / f"{self.name}.json").write_text(seen.model_dump_json(indent=1), encoding="utf-8")
 
     def _asked(self, urls: Mapping[str, str], endpoints: Mapping[str, str], http: httpx.Client) -> dict[str, Counts]:
-        """What each component has counted so far; raises ObservationError where one does not say."""
+        """Each component's counts so far. Raises ObservationError if one doesn't report them."""
         try:
             return {name: self.counts(url, endpoints, http) for name, url in urls.items()}
         except (httpx.HTTPError, ValueError) as error:
@@ -71,7 +71,7 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
             raise ObservationError(what) from None
 
     def read(self, kept: Kept) -> RootModel[dict[str, Counts]] | None:
-        """What was counted in a round; None in a system without such a component."""
+        """The counts of a round; None in a system without such a component."""
         file = kept.folder / f"{self.name}.json"
         if not kept.folder.is_dir():
             return None

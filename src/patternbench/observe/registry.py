@@ -47,5 +47,5 @@ def responses_of(watch: Watch) -> list[Response]:
 
 
 def problems_of(watch: Watch) -> list[Problem]:
-    """What is wrong with what a study asks observers for, as far as that is known before its system is up."""
+    """Problems of a study's requests to observers, as far as they are known before its system is up."""
     return [problem for observer in observers() for problem in observer.problems(watch)]

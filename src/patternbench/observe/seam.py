@@ -32,13 +32,13 @@ from patternbench.study.problems import Problem
 from patternbench.study.watching import Watch
 
 Seen = TypeVar("Seen")
-"""What an observer makes of the files that were kept with a round."""
+"""An observer's reading of the files that were kept with a round."""
 Settings = Mapping[str, Any]
 """The settings of the system that a round was measured on, as the plan holds them."""
 
 
 class ObservationError(Exception):
-    """What an observer keeps of a round is damaged, or could not be had: which file, or whom it asked, and why."""
+    """An observer's records of a round are damaged or missing: which file or source, and why."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Kept:
-    """What was kept with a round: the compressed files that components wrote, by component, and an observer's own.
+    """The files kept with a round: those that components wrote, compressed and by component, and an observer's own.
 
     ``attempts`` is the file of its attempts. ``counting`` is the observer's own folder of the scenario's counting
     pass, where there is one and the reader wants to know.
@@ -85,7 +85,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Aim:
-    """What to choose by where a study does not say: objectives and limits, written as in a study's ``recommend``.
+    """The aim of a study without ``recommend``: objectives and limits, written as there.
 
     ``note`` is what to bear in mind when one chooses by such responses.
     """
@@ -103,12 +103,12 @@ class Observer(ABC, Generic[Seen]):
     responses: ClassVar[Sequence[Response]] = ()
     """The columns that it adds to the table of rounds."""
     aim: ClassVar[Aim | None] = None
-    """What the configurations of a run in which it saw something are for."""
+    """The aim of a run with observations of it, if the study has none."""
     tables: ClassVar[Mapping[str, Callable[[object], pd.DataFrame]]] = {}
     """The tables that ``export`` writes of what it has seen in a round, by name."""
 
     def problems(self, watch: Watch) -> Sequence[Problem]:
-        """What is wrong with what a study asks for, as far as that is known before its system is up."""
+        """Problems of a study's requests, as far as they are known before its system is up."""
         return ()
 
     def responses_of(self, watch: Watch) -> Sequence[Response]:
@@ -121,7 +121,7 @@ class Observer(ABC, Generic[Seen]):
 
     @abstractmethod
     def read(self, kept: Kept) -> Seen | None:
-        """What was seen in a round; None when there was nothing to see. Raises ObservationError for damaged files."""
+        """The observations of a round; None if there were none. Raises ObservationError for damaged files."""
 
     def doubts(self, seen: Seen) -> Sequence[Doubt]:
         """Why the round's numbers may mislead."""

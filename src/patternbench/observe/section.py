@@ -1,4 +1,4 @@
-"""What a report shows of one subject, as plain data: words, tables, pictures."""
+"""A section of a report as plain data: words, tables, figures."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def round_seconds(scenario: Scenario) -> float:
 
 
 def _counted(scenario: Scenario, closed: Closed) -> float:
-    """What a closed workload takes that ends by a count of each user's calls."""
+    """The duration of a closed workload that ends by a count of each user's calls."""
     calls = only(closed.successes) or only(closed.requests) or only(closed.journeys) or 0
     share = min(_failing(scenario.faults) / 100, LARGEST_FAULT)
     failures = calls * share / (1 - share)
@@ -59,7 +59,7 @@ def _failing(faults: tuple[Fault, ...]) -> float:
 
 
 def _pause(strategy: Strategy) -> float:
-    """What a failure costs in waiting, in seconds: the first back-off, or a breaker's open time once in two."""
+    """The wait after a failure, in seconds: the first back-off, or a breaker's open time once in two failures."""
     stack = strategy.stack or []
     breaker = strategy.circuit_breaker or next((one.circuit_breaker for one in stack if one.circuit_breaker), None)
     if breaker:

@@ -99,11 +99,11 @@ class StoredPlan(Protocol):
 
     @property
     def factors(self) -> Sequence[StoredFactor]:
-        """What varies."""
+        """The factors."""
 
     @property
     def scenarios(self) -> Sequence[StoredScenario]:
-        """What is run."""
+        """The scenarios."""
 
 
 def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:

@@ -99,19 +99,19 @@ Factors = Mapping[str, Factor]
 
 
 class Declared(Protocol):
-    """What holds the parts of a study that may vary: a scenario does, and a study with several strategies."""
+    """The parts of a study that may vary: those of a scenario, or of a study with several strategies."""
 
     @property
     def system(self) -> System:
-        """What is measured."""
+        """The system."""
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """What is injected."""
+        """The faults."""
 
     @property
     def workload(self) -> Workload:
-        """What is asked of it."""
+        """The workload."""
 
     @property
     def sampling(self) -> Mapping[str, Levels[str]]:
@@ -130,11 +130,11 @@ class Known:
 SAMPLED = Known(("traces", "sample"), of_part(Traces, "sample"))
 """What is known of the share of requests that is traced."""
 UNKNOWN = Known((), Meaning(Role.WORLD, None))
-"""What is taken for granted of a factor of an older plan that no scenario of it holds."""
+"""The assumption for a factor of an older plan that none of its scenarios has."""
 
 
 def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settable) -> dict[str, Known]:
-    """What is known of every field, by the name that it has as a factor."""
+    """Every field by its name as a factor."""
     fields = {factor_name(path): Known(path, meaning) for path, meaning in _fields(parts, strategies)}
     for name, spec in system.settings.items():
         if name in fields and fields[name].path[:2] == SETTINGS:

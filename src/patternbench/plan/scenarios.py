@@ -21,7 +21,7 @@ from patternbench.study.workloads import Workload
 
 
 class _PlainScenario(BaseModel):
-    """What ``as_json`` writes and ``from_json`` reads."""
+    """The format of ``as_json`` and ``from_json``."""
 
     levels: dict[str, Level]
     config: Configuration

@@ -1,1 +1,1 @@
-"""What a run leaves behind; the only room that knows file formats."""
+"""The files of a run; the only room that knows file formats."""

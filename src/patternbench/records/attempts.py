@@ -92,7 +92,7 @@ def write(path: Path, table: pa.Table) -> None:
 
 
 def damage(path: Path, rows: int, sha256: str | None) -> str:
-    """What is wrong with a round's file, of which the journal knows the rows and, since it notes it, the hash.
+    """The problem of a round's file, if there is one. The journal has its rows and, in newer runs, its hash.
 
     Empty when nothing is.
     """

@@ -149,7 +149,7 @@ RESPONSES = tuple(
         Column("item_failure_rate", "float64", "failed items of all items", "%"),
     )
 )
-"""What a round measured; null where it is undefined, as in a round that failed."""
+"""The responses of a round; null if undefined, as in a failed round."""
 
 COURSE = (
     Column("started", "float64", "when the round began, as Unix time", "s"),

@@ -1,4 +1,4 @@
-"""What components wrote while they were measured: kept for each round as it was written, compressed."""
+"""The logs of components while they were measured: kept for each round, unchanged and compressed."""
 
 from __future__ import annotations
 

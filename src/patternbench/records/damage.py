@@ -37,7 +37,7 @@ def lost_lines(run: RunFolder) -> list[int]:
 
 
 def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
-    """What is damaged of a run, in words, and what to type."""
+    """The damages of a run in words, with what to type."""
     damaged = [entry for entry in entries if entry.status == DAMAGED]
     lines = lost_lines(run)
     told = []
@@ -86,7 +86,7 @@ def _judged(run: RunFolder, entry: Entry) -> Entry:
 
 
 def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
-    """What is wrong with the files of a finished round."""
+    """The problem of a finished round's files."""
     path = run.attempts_of(entry.file)
     wrong = attempts.damage(path, entry.rows, entry.sha256)
     if wrong:
@@ -95,14 +95,14 @@ def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
 
 
 def _stamps(run: RunFolder, round_name: str) -> Iterator[Stamp]:
-    """What tells whether the files of a round are still those that were looked into."""
+    """A key that changes when the files of a round change after they were checked."""
     for folder in (run.component_logs_of(round_name), run.observed_of(round_name)):
         yield from map(stamp, sorted(folder.rglob("*")))
 
 
 @cache
 def _of_logs(path: Path, round_name: str, _stamped: tuple[Stamp, ...]) -> tuple[str, ...]:
-    """What is wrong with the logs of a round: found once, as nobody writes to them and reading them takes long."""
+    """The problem of a round's logs. They are checked once, because they never change and take long to read."""
     run = RunFolder(path)
     logs = [file for files in component_logs.kept_of(run, round_name).values() for file in files]
     packed = [f"{file.relative_to(path)} cannot be unpacked" for file in logs if not _unpacks(file)]

@@ -46,7 +46,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Entry:
-    """What happened to one round. Times in seconds; ``started`` is Unix time.
+    """The outcome of one round. Times are in seconds; ``started`` is Unix time.
 
     ``round`` and ``block`` are -1 outside the measured rounds. ``file`` names its attempts, ``sha256`` is their file's;
     journals of before have no hash, and no faults. ``cpu_seconds`` are the generator's, ``system_cpu_seconds`` those of

@@ -1,4 +1,4 @@
-"""What the load engine says of its load (contracts/load): while it runs, at its end, and of single attempts.
+"""The load engine's messages (contracts/load): its progress, its summary, and reports of single attempts.
 
 The summary of each round that it drove is kept next to the attempts. Times are in milliseconds unless a name has
 another unit.
@@ -64,7 +64,7 @@ class PolicyActs(Said):
 
 
 class StepSummary(Said):
-    """What a step of a group came to."""
+    """The results of a step of a group."""
 
     group: str
     step: str
@@ -74,7 +74,7 @@ class StepSummary(Said):
 
 
 class GeneratorUse(Said):
-    """What the generator itself did: connections that it opened, rows that it wrote, when it began (monotonic)."""
+    """The generator itself: connections that it opened, rows that it wrote, when it began (monotonic)."""
 
     connections: int
     log_rows: int = 0
@@ -82,7 +82,7 @@ class GeneratorUse(Said):
 
 
 class LoadSummary(Said):
-    """What the load came to, the warm-up left out."""
+    """The results of the load, without the warm-up."""
 
     requests: int
     calls: int
@@ -108,7 +108,7 @@ class LoadSummary(Said):
 
 
 class JobProblem(Said):
-    """What is wrong with a job: the path in it, the value as JSON text, what is allowed."""
+    """A problem of a job: the path in it, the value as JSON text, what is allowed."""
 
     path: str
     message: str
@@ -149,7 +149,7 @@ class LoadTrace(Said):
 
 
 class _KeptSummary(Said):
-    """What is relied on of a summary that is read back."""
+    """The fields of a stored summary that are used."""
 
     policies: list[PolicyActs] | None = None
 

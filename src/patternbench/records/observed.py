@@ -1,4 +1,4 @@
-"""What observers keep with a round, and what they make of it afterwards (observe/seam.py)."""
+"""Observers' records of rounds, and their reading of them afterwards (observe/seam.py)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def keep(run: RunFolder, round_name: str) -> None:
 
 
 def read(run: RunFolder, round_name: str, observer: Observer[Seen], counting: str = "") -> Seen | None:
-    """What an observer saw in a round; None when there was nothing to see. Raises ObservationError.
+    """An observer's observations of a round; None if there are none. Raises ObservationError.
 
     ``counting`` names the counting pass of its scenario, where there is one.
     """
@@ -58,7 +58,7 @@ def measured(run: RunFolder, round_name: str, settings: Settings, counting: str 
 
 
 def damage(run: RunFolder, round_name: str) -> Iterator[str]:
-    """What is wrong with what observers kept of a round."""
+    """The problems of observers' records of a round."""
     for observer in observers():
         try:
             read(run, round_name, observer)

@@ -59,7 +59,7 @@ def _write(table: pd.DataFrame, columns: Iterable[Column], path: Path, noted: Ma
 
 
 def factors_of(path: Path) -> list[dict[str, object]]:
-    """What a table of rounds says of its factors: plain rows; none in a table that no run wrote."""
+    """The factors in a table of rounds, as plain rows; none in a table that no run wrote."""
     factors: list[dict[str, object]] = json.loads(_noted(path, _FACTORS, b"[]"))
     return factors
 
@@ -71,7 +71,7 @@ def units_of(path: Path) -> dict[str, str]:
 
 
 def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
-    """What a table of rounds, or that of a run's folder, has in its metadata; raises TableError."""
+    """The metadata of a table of rounds, or of that of a run's folder. Raises TableError."""
     file = path / ROUNDS if path.is_dir() else path
     if file.suffix.lower() not in {".parquet", ".pq"}:
         return otherwise

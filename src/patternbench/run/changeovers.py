@@ -45,9 +45,10 @@ def _trusted(trust: Trust, inputs: Inputs) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Setup:
-    """The components of a scenario: its launches in the order of starting, and a key that equal set-ups share.
+    """The components of a scenario: its launches in the order of starting, and a key.
 
-    Where nothing of it can change while it runs, that are the scenarios of the very same system.
+    Scenarios with the same key need no start between them. If nothing of a system can change while it runs, those are
+    only the scenarios of the same system.
     """
 
     launches: tuple[Launch, ...]

@@ -1,1 +1,1 @@
-"""What a user declares: models of the study file, loading with line-precise errors, importers."""
+"""The study: models of its file, loading with line-precise errors, importers."""

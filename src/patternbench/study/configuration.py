@@ -21,7 +21,7 @@ class Configuration(BaseModel):
 
     @property
     def system_names(self) -> list[str]:
-        """What the system is called: its name or its URLs, which in old runs may hold what is refused today."""
+        """The system's names: its own or its URLs. Those of old runs may have a form that is refused today."""
         several = self.system.get("urls")
         entries = [self.system, *(several if isinstance(several, list) else [])]
         urls = [str(entry["url"]) for entry in entries if entry.get("url")]

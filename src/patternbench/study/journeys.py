@@ -1,4 +1,4 @@
-"""What users send: a request, or a journey of steps with templates, captures, expectations and polling."""
+"""The requests of users: a single one, or a journey of steps with templates, captures, expectations and polling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reference(str):
 
     @property
     def name(self) -> str:
-        """What it names: a parameter, or a setting as ``setting.NAME``."""
+        """Its name: that of a parameter, or ``setting.NAME``."""
         return self[2:-1]
 
 
@@ -156,7 +156,7 @@ class UntilExpected(Sparse):
 
 
 class Conditional(Sparse):
-    """What is part of the scenarios alone that have some levels."""
+    """A part that only scenarios with some levels have."""
 
     when: When | None = None
 

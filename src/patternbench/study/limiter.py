@@ -1,4 +1,4 @@
-"""What the rate-limiting filter can do and assumes: the facts of its contract that more than one room needs.
+"""Facts of the rate-limiting filter's contract that more than one room needs.
 
 Held equal to contracts/ratelimit/plan.schema.json by a test, as the filter's own Lua is.
 """
@@ -20,7 +20,7 @@ LEASE_SIZE, LEASE_SHARE, LEASE_MOST, LEASE_EXPIRES = LEASE_SIZES[0], 0.5, 1_000_
 """A lease's size, its share of what remains (0 to 1), the most units in it, and how long it holds."""
 LEASE_HOLDERS = ("worker", "balancer")
 LEASE_HOLDER = LEASE_HOLDERS[0]
-"""Who holds a lease: each worker of a balancer by itself, or all its workers together."""
+"""The holder of a lease: each worker of a balancer by itself, or all its workers together."""
 SHORTEST_LEASE, LONGEST_LEASE = Duration.parse("10ms"), Duration.parse("60s")
 """Between what a lease may hold."""
 GOSSIP = Duration.parse("10ms")

@@ -103,7 +103,7 @@ class OneOf(Model):
 
     @property
     def chosen(self) -> Any:
-        """What is given."""
+        """The given choice."""
         return getattr(self, self.kind)
 
     def omits(self, name: str) -> bool:

@@ -187,7 +187,7 @@ def _texts(node: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _parts(node: object) -> Iterator[tuple[str, object]]:
-    """What a node consists of, with what each part adds to the path."""
+    """The parts of a node, each with its addition to the path."""
     if isinstance(node, BaseModel):
         yield from ((f".{field.alias or written(name)}", getattr(node, name)) for name, field in _fields(node))
     elif isinstance(node, Mapping):

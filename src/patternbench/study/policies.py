@@ -23,7 +23,7 @@ StatusRange = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(patte
 Failure = Literal["timeout", "connection_error", "expectation_failed"] | StatusRange
 LONGEST_RETRY_AFTER = Duration.parse("1m")
 MOST_ATTEMPTS = 10_000
-"""What the attempts of all policies of a stack may multiply to."""
+"""The product of the attempts of all policies of a stack, at most."""
 
 
 class Fixed(Model):

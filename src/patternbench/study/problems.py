@@ -1,4 +1,4 @@
-"""What is wrong with something a user wrote: every problem at once, each with its place."""
+"""Problems of a user's input: all of them at once, each with its place."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Values = dict[str, object]
 
 
 class TestSpace(BaseModel):
-    """What one of that tool's test spaces says, every value as it is written."""
+    """A test space of that tool, with every value as it is written."""
 
     __test__ = False  # for pytest
     model_config = ConfigDict(alias_generator=to_camel, frozen=True)

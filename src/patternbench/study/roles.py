@@ -1,4 +1,4 @@
-"""What a factor is to an experiment, and what its levels are measured in."""
+"""The role of a factor in an experiment, and the unit of its levels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a factor is: the load, a fault, a circumstance, who calls, or a pattern, which is what one chooses."""
+    """The role of a factor: load, fault, circumstance, client, or pattern, which is what one chooses."""
 
     LOAD = "load"
     FAULT = "fault"
@@ -16,7 +16,7 @@ class Role(StrEnum):
 
 
 class Unit(StrEnum):
-    """What the levels of a factor are measured in; a count is a number without a unit."""
+    """The unit of a factor's levels; a count is a number without a unit."""
 
     DURATION = "duration"
     PERCENT = "percent"

@@ -1,4 +1,4 @@
-"""What a system says of its settings: what each means, which of them are patterns, and what does not go together."""
+"""The settings of a system: their meaning, which are patterns, and which levels exclude each other."""
 
 from __future__ import annotations
 

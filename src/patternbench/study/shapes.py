@@ -23,5 +23,5 @@ SHAPES = {
 
 
 def in_words(pattern: str) -> str:
-    """What texts that match a pattern look like."""
+    """A description of the texts that match a pattern."""
     return SHAPES.get(pattern, f"text that matches {pattern}")

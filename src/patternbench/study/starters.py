@@ -23,7 +23,7 @@ USERS = 10
 
 @dataclass(frozen=True)
 class Goal:
-    """What a study can find out: its word, what that means, how many scenarios it has, and its part of the file.
+    """A goal of a study: its name, its question, its number of scenarios, and its part of the file.
 
     ``{users}`` and ``{seconds}`` in the text are filled in. ``component`` is the same where the lab starts what is
     measured, so that faults can act on it; empty where that makes no difference.
@@ -141,7 +141,7 @@ strategies:
 """,
 )
 GOALS = {goal.word: goal for goal in (RETRY, BREAKER, TIMEOUT, LOAD, FAULTS)}
-"""What there is to find out, by its word, in the order in which it is offered."""
+"""The goals by name, in the order in which they are offered."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from patternbench.study.tree import plain
 CHOICES = ("name", "url", "urls")
 """The keys of which a study gives exactly one."""
 DEFAULTS: Mapping[str, object] = {"settings": {}, "ready": "/", "headers": {}}
-"""What the configuration of every system holds, whether its kind has it or not: scenario ids are made of it."""
+"""The fields of every system's configuration, whether its kind has them or not, because scenario ids depend on them."""
 
 
 def reachable(url: str) -> str:
@@ -62,7 +62,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Trust:
-    """Whom TLS trusts: a file of authorities (the operating system's by default), whether to verify, which name."""
+    """Trust in TLS: a file of authorities (the operating system's by default), whether to verify, the expected name."""
 
     ca: FileName | None = None
     verify: bool | None = None
@@ -70,7 +70,7 @@ class Trust:
 
 
 class System(Model):
-    """What is measured. ``about`` says in words what kind of system it is."""
+    """The system under test. ``about`` says in words what kind of system it is."""
 
     about: ClassVar[str]
 
@@ -104,7 +104,7 @@ class System(Model):
 
     @property
     def trust(self) -> Trust:
-        """Whom to trust there."""
+        """The authorities to trust there."""
         return Trust()
 
     @property
@@ -174,7 +174,7 @@ class RunningSystem(System):
 
     @property
     def trust(self) -> Trust:
-        """Whom to trust there."""
+        """The authorities to trust there."""
         return Trust(self.ca, self.verify, self.server_name)
 
     @model_validator(mode="after")
@@ -295,7 +295,7 @@ def _kind(value: object) -> str:
 
 
 def _written(value: object) -> object:
-    """What a study writes, with exactly one of the keys that tell the kinds apart and none that goes with another."""
+    """A system as a study writes it, with exactly one of the keys of its kinds, and none that belongs to another."""
     if isinstance(value, str):
         return {"name": value}
     if not isinstance(value, dict):

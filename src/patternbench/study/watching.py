@@ -17,7 +17,7 @@ from patternbench.study.units import Duration, PositiveDuration
 SeriesName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
 """A series is known by a name that formulas can hold: ``series.NAME.mean``."""
 SUMMARIES = ("mean", "max", "last")
-"""What a series comes to in a round; each is a response."""
+"""The summaries of a series in a round; each is a response."""
 SERIES_PREFIX = "series."
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s?%")
 
@@ -104,7 +104,7 @@ class Traces(Model):
 
 
 class Watch(Model):
-    """What observers are asked for. ``prometheus`` says who answers the queries of ``series``."""
+    """The requests to observers. ``prometheus`` answers the queries of ``series``."""
 
     series: dict[SeriesName, Series] = Field(default_factory=dict)
     prometheus: PrometheusChoice = "prometheus"
@@ -115,12 +115,12 @@ NOTHING_ASKED = Watch()
 
 
 def counting_watch(watch: Watch) -> Watch:
-    """What observers are asked for in a counting pass: every request is traced, and nothing else is watched."""
+    """The requests to observers in a counting pass: every request is traced, and nothing else is observed."""
     return sampled(watch.model_copy(update={"series": {}}), ALL_TRACED)
 
 
 def sampled(watch: Watch, portion: str | None) -> Watch:
-    """What observers are asked for where this portion of requests is traced; as it is where None is said."""
+    """The requests to observers with this portion of requests traced; unchanged with None."""
     if watch.traces is None or portion is None:
         return watch
     traces = None if portion == NOT_TRACED else watch.traces.model_copy(update={"sample": Levels.one(portion)})

@@ -1,4 +1,4 @@
-"""What is asked of the system: who calls when, and what each call sends.
+"""The workload: when calls begin, and what each call sends.
 
 A closed workload with one request can be driven by any client; everything else only by the native engine.
 """
@@ -47,7 +47,7 @@ class Closed(OneOf):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """What ends it: each user's successful calls, each user's calls, each user's journeys, or time."""
+        """Its end: each user's successful calls, each user's calls, each user's journeys, or time."""
         return ["successes", "requests", "journeys", "duration"]
 
     @property
@@ -181,7 +181,7 @@ class Open(Arrivals):
 
 
 class Population(Sparse):
-    """What users send: one request, or a journey, or several of which each is taken as often as its weight says."""
+    """The requests of users: one request, one journey, or several journeys with weights."""
 
     request: Annotated[Request | None, Role.WORLD] = None
     journey: Annotated[Journey | None, Role.WORLD] = None
@@ -255,7 +255,7 @@ class Group(Population):
 
 
 class Workload(OneOf, Population):
-    """Who calls when (closed, open or groups), and what they send (a request or a journey)."""
+    """When calls begin (closed, open or groups), and what they send (a request or a journey)."""
 
     closed: Closed | None = None
     open: Open | None = None
@@ -291,7 +291,7 @@ class Workload(OneOf, Population):
 
     @property
     def engine_needs(self) -> str | None:
-        """What about it only the native engine can drive, in words."""
+        """The parts that only the native engine can drive, in words."""
         if self.closed is None:
             return "groups" if self.groups else "an open workload"
         if self.request is None:

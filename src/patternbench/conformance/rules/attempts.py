@@ -1,4 +1,4 @@
-"""What an attempt is, and what becomes of it."""
+"""Rules on attempts and their outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks of several rules expect of a round."""
+"""Expectations of a round that several rules share."""
 
 from __future__ import annotations
 

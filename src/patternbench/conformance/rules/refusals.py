@@ -1,4 +1,4 @@
-"""Who the client is, and what it refuses."""
+"""Rules on the client's description, and on the rounds that it refuses."""
 
 from __future__ import annotations
 

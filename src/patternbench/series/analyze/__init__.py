@@ -1,1 +1,1 @@
-"""What series come to: pure functions of data frames."""
+"""Summaries of series: pure functions of data frames."""

@@ -1,4 +1,4 @@
-"""What a series comes to in the measured part of a round: mean, greatest and last value."""
+"""Summaries of a series in the measured part of a round: its mean, greatest and last value."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is kept of the series of a round."""
+"""The records of a round's series."""

@@ -46,7 +46,7 @@ class ScrapedTarget(BaseModel):
 
 
 class Asked(BaseModel):
-    """What was asked of Prometheus in a round: times are seconds from the round's start."""
+    """The queries of a round to Prometheus. Times are seconds from the round's start."""
 
     prometheus: str
     measured_from_s: float
@@ -72,7 +72,7 @@ def write(folder: Path, seen: SeenSeries) -> None:
 
 
 def read(folder: Path) -> SeenSeries | None:
-    """What was kept in a folder; None when nothing was asked. Raises ObservationError for damaged files."""
+    """The series in a folder; None if none were asked for. Raises ObservationError for damaged files."""
     if not folder.is_dir():
         return None
     return SeenSeries(_asked(folder / ASKED), _samples(folder / SAMPLES))
