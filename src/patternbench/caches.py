@@ -1,4 +1,4 @@
-"""Where what is made once for many runs is kept: in the cache folder of the user."""
+"""The folder of files that are made once for many runs: the user's cache folder."""
 
 from __future__ import annotations
 

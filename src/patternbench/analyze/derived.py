@@ -41,7 +41,7 @@ def names(tree: ast.expr) -> list[str]:
 
 
 def value(tree: ast.expr, row: Mapping[str, object]) -> float:
-    """What an expression comes to in one round; NaN where a name has no number there, or by division by zero."""
+    """The value of an expression in one round; NaN if a name has no number there, or after a division by zero."""
     try:
         return _value(tree, row)
     except (ZeroDivisionError, OverflowError):

@@ -1,4 +1,4 @@
-"""What is known of the factors of a table: what each is to the experiment, and what its levels are measured in.
+"""The factors of a table: the role of each in the experiment, and the unit of its levels.
 
 A run's rounds come with a table of their factors; of any other table nothing is known, and its numbers are numbers.
 """
@@ -113,7 +113,7 @@ class FactorTable:
         return bool(nones) and all(levels.get(name, none) == none for name, none in nones.items())
 
     def rows(self, names: Sequence[str]) -> list[dict[str, object]]:
-        """What is known of these factors as plain rows, which `of` reads."""
+        """These factors as plain rows, which `of` reads."""
         return [{"name": name, **vars(self.traits[name])} for name in names if name in self.traits]
 
 

@@ -1,4 +1,4 @@
-"""What the journeys and the items of one round came to, in rounds that tell of them.
+"""The results of the journeys and items of one round, in rounds that have them.
 
 A journey's time runs from the intended start of its first call to the end of its last. It has ended after its last
 call, or after a failure that stops it; a journey that the end of the load cut off has not, and has no time. A journey

@@ -1,4 +1,4 @@
-"""What one round measured: attempts in, the responses of the records contract out.
+"""The responses of one round (records contract), computed from its attempts.
 
 The vocabulary is that of `contracts/records`; the first fourteen names are those of Table 2 of
 ResilienceBench (Aderaldo and others, 2024), where an attempt is called

@@ -1,4 +1,4 @@
-"""What happened when in a round: its attempts in steps of time."""
+"""A round over time: its attempts in steps of time."""
 
 from __future__ import annotations
 

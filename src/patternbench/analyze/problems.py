@@ -1,4 +1,4 @@
-"""What stops an analysis, in words a person can act on."""
+"""Problems that stop an analysis, each with what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a disturbance in the middle of a round did to its operations, and when they were as before again.
+"""The effect of a disturbance in the middle of a round on its operations, and when they had recovered.
 
 An operation is as before when it was good and took at most three times what 95 of 100 good ones took before the
 disturbance; a second of the round is as before when four of five of the operations that began in it were, or all but
@@ -25,7 +25,7 @@ _Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Recovery:
-    """What a disturbance did.
+    """The effect of a disturbance.
 
     `affected` is the percentage of the operations that began during it and were not as before (NaN without any).
     `seen_after` is how many seconds after its begin the first disturbed second began, None without one.

@@ -21,7 +21,7 @@ FEWEST = 500
 LEAST = 1.1
 """How much slower the first part must be to matter."""
 COLUMNS = ["group", "step", "attempt", "start_us", "end_us", "success", "warm_up"]
-"""What is looked at of attempts."""
+"""The columns of attempts that are used."""
 _ALPHA = 0.001
 _MICRO = 1e-6
 

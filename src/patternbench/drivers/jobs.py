@@ -155,7 +155,7 @@ def _origin_of(name: str) -> str:
 
 
 def _lasting(workload: Workload) -> str:
-    """Where a study says how long calls begin."""
+    """The place of the duration in a study."""
     return f"{WORKLOAD}.duration" if workload.groups else f"{WORKLOAD}.{workload.kind}.duration"
 
 
@@ -206,7 +206,7 @@ def alone(pattern: Retry | CircuitBreaker | None, kind: str) -> list[From]:
 
 
 def duration(workload: Workload, task: Task) -> Duration:
-    """How long calls begin after the warm-up; what a count ends may take the rest of the time limit."""
+    """How long calls start after the warm-up. A workload that a count ends may take the rest of the time limit."""
     lasting = only(workload.lasting)
     opened = workload.open
     if lasting:

@@ -27,7 +27,7 @@ LOGBOOKS = (
     "schema_migrations",
     "alembic_version",
 )
-"""Where the usual tools note which changes of the tables they have made: without it they would make them again."""
+"""Tables in which migration tools note their changes. Without them they would repeat the changes."""
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$", max_length=32)]
 

@@ -1,4 +1,4 @@
-"""Where the filters are that are useful on their own, and the command of one of them."""
+"""The shipped filters, and the command of the rate limiter."""
 
 from __future__ import annotations
 

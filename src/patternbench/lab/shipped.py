@@ -1,4 +1,4 @@
-"""Where the files are that patternbench brings along: systems, studies, clients, filters and contracts.
+"""The files shipped with patternbench: systems, studies, clients, filters and contracts.
 
 A wheel carries them inside the package under a leading underscore; a checkout has them next to ``src/``.
 """

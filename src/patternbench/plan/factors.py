@@ -22,7 +22,7 @@ Level = str | int | float | bool | None
 SHORT_NAMES = ("workload.closed.", "workload.open.", "workload.", "strategy.", "system.settings.")
 """Prefixes that a factor's name leaves out; what is left is unambiguous."""
 STACK = ("strategy", "stack")
-"""Where a stack's policies stand: their factors are called as those of a strategy alone (``retry.max_attempts``)."""
+"""The path of a stack's policies, whose factors have the same names as in a strategy (``retry.max_attempts``)."""
 SETTINGS = ("system", "settings")
 SAMPLE = "traces.sample"
 """The share of requests that is traced: how a round is observed, and a circumstance of whatever is chosen."""

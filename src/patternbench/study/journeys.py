@@ -81,7 +81,7 @@ class Capture(OneOf):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """Where in an answer a value may stand."""
+        """The places of an answer that may have a value."""
         return ["json_", "header", "regex", "cookie"]
 
     @model_validator(mode="after")

@@ -24,4 +24,4 @@ LEASE_HOLDER = LEASE_HOLDERS[0]
 SHORTEST_LEASE, LONGEST_LEASE = Duration.parse("10ms"), Duration.parse("60s")
 """Between what a lease may hold."""
 GOSSIP = Duration.parse("10ms")
-"""How often a sidecar tells its peers, before the distance between them is added."""
+"""How often a sidecar sends to its peers; the distance between them is added."""

@@ -19,7 +19,7 @@ SCHEME = re.compile(r"^(bearer|basic|digest|token)\s+", re.IGNORECASE)
 
 
 def literal(document: Document) -> Iterator[Path]:
-    """Where a text under a name that carries secrets is written out, instead of taken from the environment."""
+    """Places of a text that isn't taken from the environment, under a name that carries secrets."""
     for path in document.lines:
         if path and CARRIERS.search(str(path[-1])) and _written_out(document.at(path)):
             yield path

@@ -281,7 +281,7 @@ class Workload(OneOf, Population):
 
     @property
     def lasting(self) -> Levels[Duration] | None:
-        """How long calls begin, where the study says so rather than how many there are."""
+        """How long calls start, if the study gives a duration instead of a number of calls."""
         return self.duration if self.groups else self.chosen.duration
 
     @property

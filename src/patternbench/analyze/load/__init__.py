@@ -1,1 +1,1 @@
-"""What load does to a service: tests over users and rates, and the search for the rate it can take."""
+"""The effect of load on a service: load tests over users and rates, and the search for its capacity."""

@@ -1,4 +1,4 @@
-"""What a load test shows: smoothed times, shares of status codes, linearity over load, the knee."""
+"""The results of a load test: smoothed times, shares of status codes, linearity over load, the knee."""
 
 from __future__ import annotations
 

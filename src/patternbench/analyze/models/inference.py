@@ -20,7 +20,7 @@ _FEWEST_DF = 1.0
 
 @dataclass(frozen=True)
 class VarianceParts:
-    """What the variance of an estimate gains with each variance parameter, and how sure those parameters are.
+    """The change of an estimate's variance with each variance parameter, and how sure those parameters are.
 
     `gradients` is k x p x p: the derivative of C by each parameter; `covariance` (k x k) that of the parameters.
     """

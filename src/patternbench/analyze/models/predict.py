@@ -17,7 +17,7 @@ from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model expects of one new observation.
+    """A model's prediction of one new observation.
 
     `low` and `high` hold one new observation with confidence `level`; `mean_low` and `mean_high` the mean
     of many. `method` is normal (t quantiles) or left_out (quantiles of the residuals on unseen scenarios,
@@ -63,7 +63,7 @@ def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) ->
 
 
 def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
-    """What the model was fitted with where a nested factor does not apply; raises when it is given there."""
+    """The value of the fit where a nested factor doesn't apply. Raises if a value is given there."""
     away = [nest for nest in model.nested if nest.by in point and point[nest.by] not in map(str, nest.applies)]
     raise_if_any(
         DataProblem(f"{nest.column} does not apply at {nest.by}={point[nest.by]}.", "--at", f"Leave out {nest.column}.")

@@ -1,4 +1,4 @@
-"""What to use when an assumption fails: each remedy is computed, not only recommended."""
+"""Remedies for failed assumptions. Each is computed, not only recommended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BENDING_LEVELS = 3
 
 @dataclass(frozen=True)
 class Remedy:
-    """What replaces the plain result when an assumption fails.
+    """The replacement of the plain result if an assumption fails.
 
     `kind` is hc3, jackknife, mixed_model, log_response, shape or none; `because` the failed tests; `text` says in
     words what was done and what it shows; `coefficients` are the replacement's, with its `inference` where it

@@ -30,7 +30,7 @@ _QUANTILES = 401  # at most; below that, every residual
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a prediction needs of one model.
+    """The parts of one model that a prediction needs.
 
     `left_out` are quantiles, evenly spaced from 0 to 1, of the residuals on unseen scenarios over their spread, and
     `scored` how many residuals they stand for.

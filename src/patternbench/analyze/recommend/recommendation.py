@@ -155,7 +155,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Wish:
-    """What to recommend: objectives (the first decides, all span the front), limits, conditions, baseline.
+    """The wish for a recommendation: objectives (the first decides, all span the front), limits, conditions, baseline.
 
     `conditions` names the factors that are given. Without it a run's patterns are chosen and all other factors are
     given; of a table whose `factors` nothing is known everything is chosen. Without `baseline` it is a run's own:

@@ -1,4 +1,4 @@
-"""What a reader must doubt of rounds that stopped by themselves: outliers, and rounds that depend on their neighbours.
+"""Warnings about rounds that stopped by themselves: outliers, and rounds that depend on their neighbours.
 
 The interval at stopping is that of a typical round, of rounds that are independent. Rare outliers stretch it, so it
 still covers the typical round; the mean that counts them in is another number, of which few rounds know nothing. When
@@ -66,7 +66,7 @@ def _ratio(values: Floats) -> Floats:
 
 
 def _rare(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
-    """What the fewest rounds have most likely not seen."""
+    """The events that the fewest rounds have most likely missed."""
     fewest = min(map(len, values.values()), default=0)
     if not fewest:
         return []

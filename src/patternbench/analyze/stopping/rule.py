@@ -227,7 +227,7 @@ def next_block(rounds: Mapping[str, Sequence[float]], rule: StoppingRule) -> lis
 
 @dataclass(frozen=True)
 class Saving:
-    """What the rule saved against giving every scenario the most rounds."""
+    """The rounds that the rule saved, compared with the maximum for every scenario."""
 
     rounds: int
     at_most: int

@@ -210,7 +210,7 @@ class Nginx(Component):
         ]
 
     def _store(self, store: str, name: str, neighbours: Neighbours) -> dict[str, str]:
-        """Where the state is, read off the URL of the component that keeps it."""
+        """The place of the state, from the URL of the component that keeps it."""
         component = self.link if self.link in neighbours.names else self.stores.get(store, "")
         if component not in neighbours.names:
             message, allowed = f"the store {NOT_IN_USE}", ", ".join((MEMORY, *self.stores))

@@ -1,4 +1,4 @@
-"""Where a fault acts that names an entry of a system file: at each of its replicas."""
+"""A fault at an entry of a system file acts at each of its replicas."""
 
 from __future__ import annotations
 

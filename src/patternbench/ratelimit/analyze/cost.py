@@ -1,4 +1,4 @@
-"""What a rate limit did in a round, judged from both sides, and what it cost.
+"""The effect of a rate limit in a round, judged from both sides, and its cost.
 
 The two sides differ: a balancer's decision has the time of the clock that decided, a client's has the time at
 which the client began to send, as in Kalyanasundaram et al. 2025. The balancer's side tells how exact the
@@ -34,7 +34,7 @@ JUDGED = (
     "client_mean",
     "peak",
 )
-"""What `judged` keeps of the judge's summary: percentages, but for the count of requests and the peak."""
+"""The fields of the judge's summary that `judged` keeps: percentages, the number of requests, the peak."""
 
 
 def of_attempts(attempts: pd.DataFrame) -> pd.DataFrame:

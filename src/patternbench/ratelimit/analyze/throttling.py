@@ -35,7 +35,7 @@ class DecisionsError(ValueError):
 
 @dataclass(frozen=True)
 class LimitRule:
-    """What is enforced: `limit` units (None: the table's column) in any `window_us` microseconds.
+    """The enforced limit: `limit` units (None: the table's column) in any `window_us` microseconds.
 
     `tolerance_us` is the half width of the band: a request deviates tolerantly only if the judge with every
     window from window - tolerance to window + tolerance disagrees with it.

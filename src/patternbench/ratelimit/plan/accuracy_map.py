@@ -61,7 +61,7 @@ class MapLease:
 
 @dataclass(frozen=True)
 class Map:
-    """What an accuracy map varies, and what it holds fixed.
+    """The factors of an accuracy map, and the values that it holds fixed.
 
     A staleness of 0 means one store that all balancers ask; above 0, a copy at every balancer that hears of the
     others' grants at the end of an interval that long. The defaults are Tables III and IV of the paper.

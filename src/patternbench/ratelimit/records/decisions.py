@@ -48,7 +48,7 @@ class WrittenLimit(EnforcedLimit):
 
 
 class BalancerRules(BaseModel):
-    """What is relied on of a balancer's rules (contracts/ratelimit/plan.schema.json)."""
+    """The fields of a balancer's rules that are used (contracts/ratelimit/plan.schema.json)."""
 
     limits: Annotated[list[WrittenLimit], Field(min_length=1)]
     balancers: PositiveInt = 1
@@ -125,7 +125,7 @@ def _rules(file: Path) -> BalancerRules:
 
 
 def _parsed(file: Path, parse: Callable[[Path], _Read]) -> _Read:
-    """What a reader makes of a file; raises ObservationError, naming the file, when it makes nothing of it."""
+    """The result of a reader for a file. Raises ObservationError, naming the file, if it can't be read."""
     try:
         return parse(file)
     except (ValueError, OverflowError, RecursionError, OSError, EOFError, zlib.error) as error:

@@ -37,7 +37,7 @@ class JudgeSummary(SimulatorPart):
 
 
 class SimulatorAnswer(SimulatorPart):
-    """What became of a scenario: its summary, both ends of the scale on its arrivals, seconds of CPU."""
+    """The result of a scenario: its summary, both ends of the scale on its arrivals, seconds of CPU."""
 
     measured: JudgeSummary
     scale: dict[str, JudgeSummary]
@@ -91,7 +91,7 @@ def write(run: RunFolder, simulated: Simulated) -> None:
 
 
 def read(run: RunFolder) -> Simulated | None:
-    """What was kept; None when nothing was."""
+    """The stored simulation; None if there is none."""
     path = run.path / FILE
     if not path.is_file():
         return None

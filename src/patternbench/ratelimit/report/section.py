@@ -39,7 +39,7 @@ NAMED = ("algorithm", "store", "synchronisation", "store_delay", "limit", "windo
 
 
 class FinishedRound(NamedTuple):
-    """What the table of rounds says of a finished round; the mean time of a good attempt in seconds."""
+    """A finished round in the table of rounds, with the mean time of a successful attempt in seconds."""
 
     round: int
     block: int

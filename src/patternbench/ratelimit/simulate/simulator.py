@@ -29,7 +29,7 @@ class SimulatorError(Exception):
 
 
 class Failure(BaseModel):
-    """What the simulator says instead of an answer when it cannot make one."""
+    """The simulator's error instead of an answer."""
 
     error: str | None = None
 

@@ -1,1 +1,1 @@
-"""What spans say: pure functions of data frames."""
+"""Analysis of spans: pure functions of data frames."""

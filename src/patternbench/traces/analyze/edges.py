@@ -1,4 +1,4 @@
-"""Who calls whom: the edges of the service graph, from the requests of one scenario."""
+"""The edges of the service graph: callers and callees in the requests of one scenario."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EDGE = "load"
 
 
 class CalleeKind(Enum):
-    """What is called: a service that sends spans, a database, a queue or topic, or somebody who sends none."""
+    """A callee: a service that sends spans, a database, a queue or topic, or a service without spans."""
 
     SERVICE = "service"
     DATABASE = "database"
@@ -53,7 +53,7 @@ class _CallMade:
 
 
 def edges(requests: Sequence[TracedRequest]) -> list[ServiceEdge]:
-    """Who calls whom in requests, in the order of first calls."""
+    """Callers and callees in requests, in the order of first calls."""
     calls: dict[tuple[str, str], list[_CallMade]] = {}
     for request in requests:
         for call in _calls(request.root):
@@ -71,7 +71,7 @@ def _calls(root: SpanNode) -> Iterator[_CallMade]:
 
 
 def _taken(sent: SpanNode, queue: str) -> Iterator[_CallMade]:
-    """Who takes a message from the queue that it was sent to."""
+    """The consumers of a message's queue."""
     if sent.kind == PRODUCER:
         for node in sent.children:
             if node.service != sent.service:
@@ -79,7 +79,7 @@ def _taken(sent: SpanNode, queue: str) -> Iterator[_CallMade]:
 
 
 def kind_of(call: SpanNode, callee: str) -> CalleeKind:
-    """What is called."""
+    """The callee."""
     if call.database:
         return CalleeKind.DATABASE
     if call.kind == PRODUCER or call.messaging:

@@ -1,4 +1,4 @@
-"""What an operation does, step after step: one typical request, its repetitions folded."""
+"""An operation step by step: one typical request, with its repetitions folded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SequenceStep:
 
     @property
     def shape(self) -> object:
-        """What makes it the same step as another one: all but the time."""
+        """A key of equal steps: everything but the time."""
         return (self.caller, self.callee, self.what, self.failed, tuple(part.shape for part in self.inner))
 
 
@@ -44,7 +44,7 @@ class Loop:
 
     @property
     def shape(self) -> object:
-        """What makes it the same loop as another one."""
+        """A key of equal loops."""
         return (self.times, tuple(step.shape for step in self.block))
 
 
@@ -60,7 +60,7 @@ def typical(requests: Sequence[TracedRequest]) -> TracedRequest:
 
 
 def steps(request: TracedRequest) -> tuple[Part, ...]:
-    """What is done for a request, in order, repetitions folded."""
+    """The steps of a request, in order, with repetitions folded."""
     return folded([_step(call) for call in calls_within(request.root)])
 
 
@@ -76,7 +76,7 @@ def _step(call: SpanNode) -> SequenceStep:
 
 
 def _inner(call: SpanNode, node: SpanNode, callee: str) -> Iterator[SequenceStep]:
-    """What is done where a call arrives; of a message first that it is taken."""
+    """The steps of a callee; for a message, its delivery comes first."""
     own = [_step(inner) for inner in calls_within(node)]
     if call.kind != PRODUCER:
         yield from own

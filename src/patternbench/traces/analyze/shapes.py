@@ -1,4 +1,4 @@
-"""What an operation does wrongly by its shape: one query for each of many rows, calls one after another, wide fans."""
+"""Inefficient shapes of operations: one query per row, calls one after another, wide fans."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class OperationShape(NamedTuple):
 
 
 def what_of(call: SpanNode) -> str:
-    """What a call asks, without what differs from one to the next: a statement, a method and a path, its name."""
+    """The operation of a call without its variable parts: a statement, a method and a path, or its name."""
     if call.statement:
         return call.statement
     callee = next((node for node in call.children if node.service != call.service), None)
@@ -88,7 +88,7 @@ Key = tuple[str, str, str]
 
 
 def repeated(requests: Sequence[TracedRequest]) -> list[Repetition]:
-    """What an operation asks at least ``MANY`` times per request (median), where once might do; the costliest first."""
+    """Calls that an operation repeats at least ``MANY`` times per request (median), the costliest first."""
     listed = [one for name, own in _by_operation(requests).items() for one in _repeated(name, own)]
     return sorted(listed, key=lambda repetition: -repetition.seconds)
 

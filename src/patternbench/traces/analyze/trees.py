@@ -100,7 +100,7 @@ class TracedRequest:
 
     @property
     def operation(self) -> str:
-        """What was asked for, without what differs from one request to the next."""
+        """The operation of the request, without its variable parts."""
         return operation_of(self.root)
 
 
@@ -214,7 +214,7 @@ def _shift(caller: SpanNode, span: SpanNode, inherited: int) -> int:
 
 
 def operation_of(root: SpanNode) -> str:
-    """What a request asks for: method and route, or path without identifiers; else the name of its root."""
+    """The operation of a request: method and route, or path without identifiers; else the name of its root."""
     what = root.route or pattern_of(root.path)
     if root.kind == CONSUMER:
         return f"message {root.destination or root.name}"

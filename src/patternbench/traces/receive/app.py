@@ -55,7 +55,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request is answered with."""
+    """The answer to a request."""
 
     status: int
     body: bytes = b""
@@ -164,7 +164,7 @@ async def _read(receive: Receive) -> bytes:
 
 
 def _unpacked(raw: bytes) -> bytes:
-    """What gzip packed, to the limit: a bomb is refused before it goes off."""
+    """The unpacked body, up to the limit: a gzip bomb is refused before it is unpacked."""
     unpacking = zlib.decompressobj(GZIP)
     try:
         body = unpacking.decompress(raw, MOST_BYTES + 1)

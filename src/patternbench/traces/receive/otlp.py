@@ -1,4 +1,4 @@
-"""What exporters send: the spans of an OTLP request, in protobuf or JSON, as rows of our table."""
+"""The spans of exporters' OTLP requests, in protobuf or JSON, as rows of our table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from patternbench.traces.columns import IN_MEMORY, INTERNAL, KINDS, LONGEST_TEXT
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 IDS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
-"""What JSON writes in hex digits, where protobuf's own JSON has base64."""
+"""Fields that OTLP's JSON writes in hex digits, whereas protobuf's own JSON has base64."""
 LATEST_NS = 2**63 - 1
 TRACE_BYTES, SPAN_BYTES = 16, 8
 UNKNOWN_SERVICE = "unknown_service"
@@ -211,7 +211,7 @@ def _path(attributes: Attributes) -> str:
 
 
 def _peer(attributes: Attributes) -> str:
-    """Whom a client calls: by name, else by address."""
+    """The callee of a client: its name, or else its address."""
     named = _first(attributes, "peer.service", "service.peer.name")
     address = _first(attributes, "server.address", "net.peer.name")
     port = _first(attributes, "server.port", "net.peer.port")

@@ -22,7 +22,7 @@ ROWS_IN_MEMORY = 5_000
 
 @dataclass
 class Received:
-    """What came during a round: requests and spans, and why some were not kept.
+    """The requests and spans received in a round, and why some weren't kept.
 
     ``requests`` are those that were understood, ``refused`` counts the others by reason; ``spans`` are those of the
     former, ``left_out`` counts those of them that were not kept.

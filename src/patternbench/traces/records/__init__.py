@@ -1,1 +1,1 @@
-"""What is kept of the spans of a round, and read back."""
+"""The stored spans of rounds."""
