@@ -245,13 +245,13 @@ def test_rounds_that_are_not_valid_are_in_no_figure_and_are_counted(small: RunRe
     kept = replace(small, rounds=small.rounds.drop(index=[0, 1, 2]))
     assert printed(report).splitlines()[:-1] == printed(kept).splitlines()[:-1]
     assert "3 rounds not valid, left out" in printed(report)
-    assert "3 finished rounds aren't valid and left out" in render(report)
+    assert "3 finished rounds are not valid and left out" in render(report)
     assert len(csv.tables(report)["rounds-not-valid"]) == 3
 
 
 def test_a_run_without_any_valid_round_is_still_a_page(small: RunReport) -> None:
     report = with_invalid(small, *small.rounds.index)
-    assert "aren't valid and left out" in render(report)
+    assert "not valid and left out" in render(report)
     assert f"{len(report.rounds)} rounds not valid, left out" in printed(report)
 
 
