@@ -126,9 +126,7 @@ class Confidence(click.FloatRange):
         return confidence
 
 
-no_commands_option = click.option(
-    "--no-commands", is_flag=True, help="Refuse a study that starts commands on this machine."
-)
+no_commands_option = click.option("--no-commands", is_flag=True, help="Refuse a study that starts commands of its own.")
 level_option = click.option(
     "--level",
     type=Confidence(0.5, 0.999),

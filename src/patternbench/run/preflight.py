@@ -394,7 +394,7 @@ def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
     lasting = only(workload.lasting)
     if warm_up.us >= task.time_limit.us:
         allowed = f"less than time_limit ({task.time_limit})"
-        return [Problem("is longer than the round", path="warm_up", value=str(warm_up), allowed=allowed)]
+        return [Problem("takes the whole round", path="warm_up", value=str(warm_up), allowed=allowed)]
     if lasting is None or lasting.us + warm_up.us <= task.time_limit.us:
         return []
     message = f"with its warm-up of {warm_up} the round is longer than time_limit ({task.time_limit})"

@@ -40,7 +40,7 @@ def _left_out(seen: SeenSeries) -> Iterator[Doubt]:
 def _down(seen: SeenSeries) -> Iterator[Doubt]:
     down = [f"{target.job} {target.instance}".strip() for target in seen.asked.targets if target.failed]
     if down:
-        text = f"Prometheus couldn't scrape {_quoted(dict.fromkeys(down))} throughout the round"
+        text = f"Prometheus failed to scrape {_quoted(dict.fromkeys(down))} at least once in the round"
         yield Doubt("scrape_down", text, "its series have gaps; see its log, or the log of the scraped component")
 
 

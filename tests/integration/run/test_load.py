@@ -394,7 +394,7 @@ def test_a_warm_up_that_may_take_all_of_a_rounds_time_is_refused(tmp_path: Path)
     written = Path(study(tmp_path, "workload: {closed: {users: 1, requests: 5}}\n"))
     written.write_text(written.read_text().replace("warm_up: 0s", "warm_up: {requests: 9}"))
     said = refused("run", str(written), "--out", str(tmp_path / "run"))
-    assert "warm_up: is longer than the round" in said
+    assert "warm_up: takes the whole round" in said
     assert "less than time_limit (30s)" in said
 
 

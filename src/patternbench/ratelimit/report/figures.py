@@ -16,7 +16,7 @@ CAPTION = "Medians over rounds with their intervals, one panel per distance to t
 
 
 def of_paper(rows: pd.DataFrame) -> list[Figure]:
-    """Figures 4 to 7: latency and deviation by algorithm and store, and with leases against per request."""
+    """Figures 4 to 7: latency and deviation by algorithm and store, and with leases and per request."""
     limited = rows[rows["limited"]]
     by_store = limited[limited["synchronisation"] == PER_REQUEST]
     leased = limited[limited["store"].isin(limited.loc[limited["synchronisation"] != PER_REQUEST, "store"])]
@@ -25,9 +25,9 @@ def of_paper(rows: pd.DataFrame) -> list[Figure]:
     drawn = [
         ("Latency by algorithm and store (Figure 4)", [*ends, by_store], COST, "store"),
         ("Throttling deviation by algorithm and store (Figure 5)", [_scale(by_store), by_store], DEVIATION, "store"),
-        ("Latency of leases against per request (Figure 6)", [*ends, leased], COST, "synchronisation"),
+        ("Latency with leases and per request (Figure 6)", [*ends, leased], COST, "synchronisation"),
         (
-            "Throttling deviation of leases against per request (Figure 7)",
+            "Throttling deviation with leases and per request (Figure 7)",
             [_scale(leased), leased],
             DEVIATION,
             "synchronisation",

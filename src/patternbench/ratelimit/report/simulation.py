@@ -181,7 +181,7 @@ def _words(beside: pd.DataFrame) -> list[str]:
     first = (
         f"Simulated on the same requests, with the filter's own code and a store that answers at once, "
         f"{len(beside) - len(apart)} of {len(beside)} configurations deviate as measured, within {MATTERS:g} % of "
-        f"requests on average over their rounds. The table has the intervals."
+        "requests on average over their rounds. The table has the intervals."
     )
     kinds = pd.Series([_kind(row) for _, row in apart.iterrows()], apart.index, dtype=object)
     return [first, *(_why(kind, apart[kinds == kind]) for kind in kinds.unique())]
