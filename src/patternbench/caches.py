@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 SHORT = 12
 """Hex digits of a hash that tell one content from another."""
 NO_CACHE = (OSError, RuntimeError)
-"""What is raised where there is no cache to use; a user without a home is a RuntimeError."""
+"""The errors of a missing cache; a user without a home is a RuntimeError."""
 
 
 def folder() -> Path:

@@ -30,7 +30,7 @@ message attempts {
   required boolean warm_up;
 }";
 
-/// What rounds of journeys have besides.
+/// Further columns of rounds of journeys.
 const OF_JOURNEYS: &str = "
   required int32 journey (integer(32,false));
   required boolean ends_journey;
@@ -42,7 +42,7 @@ const OF_JOURNEYS: &str = "
 const ARROW_SCHEMA: &str = include_str!("arrow_schema.b64");
 const ARROW_SCHEMA_OF_JOURNEYS: &str = include_str!("arrow_schema_of_journeys.b64");
 
-/// The texts that stand behind the indices in rows.
+/// The texts of the indices in rows.
 pub struct Texts {
     groups: Vec<ByteArray>,
     steps: Vec<ByteArray>,

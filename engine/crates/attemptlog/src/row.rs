@@ -3,7 +3,7 @@
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// An answer came, with whatever status.
+    /// An answer came, with any status.
     Answered,
     /// The answer did not come in time.
     Timeout,
@@ -97,7 +97,7 @@ pub struct Row {
     pub journey: u32,
     /// Whether the journey ends with it.
     pub ends_journey: bool,
-    /// How many items its call carries, and how many of them the answer says have failed; 0 where no items are told of.
+    /// How many items its call carries, and how many of them failed by the answer; 0 without items.
     pub items: u32,
     /// See `items`.
     pub failed_items: u32,

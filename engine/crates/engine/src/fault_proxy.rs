@@ -34,7 +34,7 @@ pub struct Arguments {
 const EXAMPLE: &str = "Example:
   patternbench-engine fault-proxy --listen 127.0.0.1:7000 --to 127.0.0.1:6379 --distance 25ms";
 
-/// Serves until it is told to stop.
+/// Serves until a signal to stop.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     patternbench_fault_proxy::serve(&Settings {
         listen: arguments.listen,

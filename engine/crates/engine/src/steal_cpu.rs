@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Steal CPU time from all that descends from a process, until told to stop.
+/// Steal CPU time from a process and its descendants, until a signal to stop.
 ///
-/// In each period the processes stand still for a share of it. Prints {"began_ns": NANOSECONDS} on the monotonic clock,
+/// In each period the processes are stopped for a share of it. Prints {"began_ns": NANOSECONDS} on the monotonic clock,
 /// and on SIGTERM, once all of them go on, {"ended_ns", "stolen_us", "lasted_us"}.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
@@ -30,7 +30,7 @@ pub struct Arguments {
 const EXAMPLE: &str = "Example:
   patternbench-engine steal-cpu --of 4711 --percentage 50 --period 20ms";
 
-/// Steals until it is told to stop.
+/// Steals until a signal to stop.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP] {

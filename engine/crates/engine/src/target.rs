@@ -40,7 +40,7 @@ pub struct Arguments {
     /// How many times as long those take.
     #[arg(long, value_name = "FACTOR", default_value = "50", value_parser = factor)]
     slow_factor: f64,
-    /// All workers stand still for this long, as in 100ms...
+    /// All workers pause for this long, as in 100ms...
     #[arg(long, value_name = "DURATION", requires = "pause_every", value_parser = parse_duration)]
     pause: Option<Nanos>,
     /// ...once in this time, as in 1s.
@@ -54,7 +54,7 @@ pub struct Arguments {
 const EXAMPLE: &str = "Example:
   patternbench-engine target --port 8080 --workers 4 --service-time lognormal:5ms,0.5 --queue 100 --log requests.csv";
 
-/// Serves until it is told to stop.
+/// Serves until a signal to stop.
 pub fn run(arguments: Arguments) -> Result<ExitCode, String> {
     patternbench_target::serve(&settings(arguments)?)?;
     Ok(ExitCode::SUCCESS)

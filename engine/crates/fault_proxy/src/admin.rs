@@ -1,4 +1,4 @@
-//! How the proxy is told what to do: a line of JSON for each order, and one for each answer.
+//! The orders of the proxy: a line of JSON for each, and a line of JSON for each answer.
 
 use crate::faults::Kind;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ impl Admin {
         })
     }
 
-    /// Lets in whoever waits; whether somebody did.
+    /// Accepts a waiting connection; whether there was one.
     pub fn accept(&mut self) -> bool {
         let Ok((stream, _)) = self.listener.accept() else {
             return false;
@@ -83,7 +83,7 @@ impl Admin {
         false
     }
 
-    /// Answers an order; whoever does not listen is not waited for.
+    /// Answers an order, without waiting for a client that doesn't read.
     pub fn say(&mut self, answer: &Value) {
         if let Some(stream) = &mut self.stream {
             let _ = stream.write_all(format!("{answer}\n").as_bytes());

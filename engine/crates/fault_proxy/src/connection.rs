@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Moves whatever can be moved.
+    /// Moves all bytes that can be moved.
     pub fn pump(&mut self, world: &mut World, scratch: &mut [u8], now: Nanos) -> Pumped {
         if world.cut {
             return Pumped::Open(None);

@@ -38,7 +38,7 @@ impl Door {
         Ok(())
     }
 
-    /// Whoever connects now is refused by the kernel, as if no program were there.
+    /// The kernel refuses connections from now on, as if no program were there.
     pub fn close(&mut self) {
         self.listener = None;
     }

@@ -1,4 +1,4 @@
-//! A TCP proxy on the way between two components: it stands for distance, and injects faults when it is told to.
+//! A TCP proxy on the way between two components: it simulates distance, and injects faults on orders.
 //!
 //! One thread waits for all sockets and one timer, so a fault begins at one moment for all connections. A *request* is
 //! what a caller sends after the service has answered, up to the next answer: so it is with HTTP/1.1 without pipelining,

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 pub struct Settings {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Where it is told what to do; port 0 takes a free one.
+    /// The address for orders; port 0 takes a free one.
     pub admin: SocketAddr,
     /// Where it passes connections on to.
     pub to: SocketAddr,

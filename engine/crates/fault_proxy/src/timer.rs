@@ -1,4 +1,4 @@
-//! An alarm clock that wakes whoever waits for sockets, to the nanosecond as far as the scheduler allows.
+//! An alarm clock that ends a wait for sockets, to the nanosecond as far as the scheduler allows.
 //!
 //! The timeout of `epoll_wait` will not do: the kernel rounds it up by a thousandth of its length.
 

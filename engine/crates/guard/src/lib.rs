@@ -80,7 +80,7 @@ impl Bells {
         rang[1] || (rang[2] && self.stdin_closed())
     }
 
-    /// Whatever the parent writes is of no interest; that it can no longer write is.
+    /// Only the end of the parent's pipe matters, not what the parent writes to it.
     fn stdin_closed(&mut self) -> bool {
         let mut waste = [0; 512];
         let stdin = self.stdin.as_ref().expect("it is only given up at the end");

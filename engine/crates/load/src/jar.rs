@@ -6,7 +6,7 @@ use patternbench_wire::headers_of;
 use std::net::IpAddr;
 use std::time::SystemTime;
 
-/// How many cookies a jar holds: whatever a server sends, it can't grow beyond. The oldest goes first.
+/// Cookies of a jar at most, however many a server sends. The oldest one goes first.
 const MOST: usize = 200;
 /// Longer ones are not kept, as in browsers (names and values together, in bytes).
 const LONGEST: usize = 4096;
@@ -114,7 +114,7 @@ impl Kept {
 }
 
 /// The domain that a cookie is for, and whether its subdomains get it too (RFC 6265, section 5.3); none when a host may
-/// not set it. Without a list of public suffixes, a domain of one label stands for nobody but the host of that name.
+/// not set it. Without a list of public suffixes, a domain of one label only matches the host of that name.
 fn domain(cookie: &Cookie<'_>, host: &str) -> Option<(String, bool)> {
     let Some(named) = cookie.domain().filter(|named| !named.is_empty()) else {
         return Some((host.to_owned(), false));

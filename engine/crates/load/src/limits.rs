@@ -5,7 +5,7 @@ use patternbench_policies::stack::Policy;
 use patternbench_schedule::Problem;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors that the process needs besides its connections.
+/// Descriptors that the process needs in addition to its connections.
 const OTHERS: u64 = 64;
 
 /// Raises the limit as far as the job needs it, and returns it.

@@ -1,4 +1,4 @@
-//! A line of JSON four times a second, for whoever draws a live view.
+//! A line of JSON four times per second, for live views.
 
 use crate::summary::statuses;
 use patternbench_attemptlog::{

@@ -7,7 +7,7 @@ use patternbench_attemptlog::{Cell, Counts, Histogram, Measure, Outcome, encoded
 use patternbench_wire::Failure;
 use serde_json::{Map, Value, json};
 
-/// What the summary needs besides what was measured.
+/// The inputs of the summary other than measurements.
 pub struct Frame<'a> {
     pub groups: &'a [String],
     pub steps: &'a [String],

@@ -29,7 +29,7 @@ pub struct Listing {
     pub entries: Entries,
     /// An entry: a text or any JSON, with `${item}`.
     pub of: serde_json::Value,
-    /// What stands between entries that are not JSON.
+    /// The separator of entries that aren't JSON.
     pub separator: String,
 }
 
@@ -134,7 +134,7 @@ enum Piece {
 struct Filled {
     entries: Known,
     of: Template,
-    /// What stands between the entries; none where they are a list in JSON.
+    /// The separator of the entries; none if they are a list in JSON.
     separator: Option<String>,
 }
 
@@ -189,7 +189,7 @@ impl Template {
         Self(vec![Piece::Text(text.to_owned())])
     }
 
-    /// Parses a text; `$${` stands for `${` itself.
+    /// Parses a text; `$${` is the escape of `${` itself.
     ///
     /// # Errors
     /// What is wrong, in a sentence: an unknown name, a place without an end.
@@ -354,7 +354,7 @@ pub fn elements(list: &str, most: usize) -> Vec<String> {
     values.into_iter().take(most).map(text).collect()
 }
 
-/// What stands before the entries of a list or an object.
+/// The text before the entries of a list or an object.
 fn joints(first: &str) -> impl Iterator<Item = &str> {
     std::iter::once(first).chain(std::iter::repeat(","))
 }
@@ -367,7 +367,7 @@ fn push(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// The value that a text of a JSON body stands for, when it is one place with a kind.
+/// The value of a text in a JSON body that is a single place with a kind.
 fn typed(text: &str, names: &mut Names) -> Result<Option<Piece>, String> {
     let Some((name, kind)) = kind_of(text) else {
         return Ok(None);

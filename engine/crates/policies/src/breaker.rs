@@ -71,7 +71,7 @@ pub enum State {
     HalfOpen,
 }
 
-/// A circuit breaker that is told the time.
+/// A circuit breaker whose caller passes the time.
 #[derive(Debug)]
 pub struct Breaker {
     config: Config,

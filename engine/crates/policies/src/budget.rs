@@ -18,7 +18,7 @@ pub struct Config {
     pub capacity: u32,
 }
 
-/// A budget that is told the time.
+/// A budget whose caller passes the time.
 #[derive(Debug)]
 pub struct Budget {
     config: Config,

@@ -57,7 +57,7 @@ impl<W: Copy + PartialEq> Bulkhead<W> {
         Entry::Waiting
     }
 
-    /// One has left its place: whoever waited longest has it now, and must be told.
+    /// A call has left its place. The call that waited longest has it now, and must be notified.
     #[must_use]
     pub fn leave(&mut self) -> Option<W> {
         let next = self.waiting.pop_front();

@@ -1,4 +1,4 @@
-//! Until when a call is of use, counted from its intended start whatever happened before it was sent.
+//! The end of a call's time, counted from its intended start, independent of any wait before it was sent.
 
 /// The configuration of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

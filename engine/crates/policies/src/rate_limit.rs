@@ -16,7 +16,7 @@ pub struct Config {
     pub max_wait_us: u64,
 }
 
-/// A rate limit that is told the time.
+/// A rate limit whose caller passes the time.
 #[derive(Debug)]
 pub struct RateLimit {
     config: Config,

@@ -1,4 +1,4 @@
-//! How long what stands inside may take, each time it is entered.
+//! How long the layers inside may take, each time they are entered.
 
 /// The configuration of a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

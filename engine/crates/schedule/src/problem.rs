@@ -7,7 +7,7 @@ pub struct Problem {
     pub path: String,
     /// What stood there, as text.
     pub value: String,
-    /// What could stand there instead.
+    /// What is allowed instead.
     pub allowed: String,
     /// What is wrong with it, in a sentence.
     pub message: String,

@@ -30,7 +30,7 @@ pub struct Loot {
     pub began: Nanos,
     /// When it was over, and everybody awake.
     pub ended: Nanos,
-    /// How long the family stood still in between.
+    /// How long the family was stopped in between.
     pub stolen: Nanos,
 }
 
@@ -58,7 +58,7 @@ pub fn steal(settings: &Settings, stop: &AtomicBool, begun: impl FnOnce(Nanos)) 
     }
 }
 
-/// Lets a family stand still until a moment; how long it did.
+/// Stops a family until a moment; how long it was stopped.
 fn stop_until(family: &[Pid], moment: Nanos) -> Nanos {
     let stopped = now();
     tell(family, Signal::STOP);

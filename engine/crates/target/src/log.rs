@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The status that stands for a reset connection.
+/// The status that is logged for a reset connection.
 pub const RESET: u16 = 0;
 
 /// What is known of a request when it arrives.

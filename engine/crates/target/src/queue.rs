@@ -5,7 +5,7 @@ use crate::settings::QueueLimit;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A request that waits or is being served, with whatever its owner wants back.
+/// A request that waits or is being served, with data that its owner gets back.
 #[derive(Debug)]
 pub struct Job<T> {
     /// Counts the requests in the order in which they arrived, refused ones among them, from 0.

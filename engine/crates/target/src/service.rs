@@ -78,7 +78,7 @@ fn log_normal_of_mean_one(sigma: f64, rng: &mut Pcg64Mcg) -> f64 {
 
 /// When work of length `service` that starts at `started` is done, all times from the start of the target.
 ///
-/// Work stands still during a pause: every `every`, for the first time after one whole `every`.
+/// No work is done during a pause: once per `every`, for the first time after one whole `every`.
 pub fn finish(started: Nanos, service: Nanos, pause: Option<Pause>) -> Nanos {
     let Some(pause) = pause else {
         return started + service;

@@ -35,11 +35,11 @@ pub struct Pathology {
     pub slow_factor: f64,
     /// Share of requests that end with a reset connection instead of an answer.
     pub reset_share: Share,
-    /// All workers stand still now and then.
+    /// All workers pause now and then.
     pub pause: Option<Pause>,
 }
 
-/// All workers stand still for `length` at the end of every `every`, counted from the start of the target.
+/// All workers pause for `length` at the end of every `every`, counted from the start of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
     length: Nanos,

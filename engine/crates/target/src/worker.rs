@@ -35,7 +35,7 @@ pub struct Shop {
     pub log: Arc<Log>,
     /// When the target started, from which pauses count.
     pub opened: Nanos,
-    /// When workers stand still.
+    /// When workers pause.
     pub pause: Option<Pause>,
 }
 

@@ -25,7 +25,7 @@ impl Default for Limits {
 /// What is known of an answer before it comes, and what is wanted of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The request was HEAD: there is no body, whatever the head says.
+    /// The request was HEAD: there is no body, even if the head announces one.
     pub to_head_request: bool,
     /// Keep the head for [`AnswerParser::head`].
     pub keep_head: bool,

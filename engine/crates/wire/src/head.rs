@@ -76,7 +76,7 @@ impl Lines {
     fn read(headers: &[httparse::Header<'_>]) -> Result<Self, Failure> {
         let mut lines = Self::default();
         for header in headers {
-            // Lengths first: most names can be told apart by them, and comparing costs time on every answer.
+            // Lengths first: they distinguish most names, and comparing costs time on every answer.
             match header.name.len() {
                 10 if header.name.eq_ignore_ascii_case("connection") => lines.connection(header.value),
                 14 if header.name.eq_ignore_ascii_case("content-length") => {

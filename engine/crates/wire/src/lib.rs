@@ -1,6 +1,6 @@
 //! HTTP/1.1 client connections as explicit state machines over non-blocking sockets.
 //!
-//! [`AnswerParser`] reads answers without doing I/O, within stated limits, whatever a server sends. [`Connection`]
+//! [`AnswerParser`] reads answers without doing I/O, within stated limits for any server. [`Connection`]
 //! carries one request at a time over TCP, a Unix socket or TLS. [`Poller`] waits for many of them at once.
 //! Nothing here blocks, sleeps or reads a clock.
 

@@ -17,7 +17,7 @@ pub enum Endpoint {
 /// Why a URL can't be a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetError {
-    /// What could stand there instead.
+    /// What is allowed instead.
     pub allowed: String,
     /// What is wrong, in a sentence.
     pub message: String,

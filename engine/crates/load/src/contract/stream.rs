@@ -16,7 +16,7 @@ const UNREAD: &str = "the rows are not read fast enough";
 const OUT_OF_SOCKETS: &str = "the client has no file descriptors or local ports left: raise ulimit -n, use fewer users, \
      or wait a minute for ports of earlier connections";
 
-/// Whoever reads the lines of a stream. Its clones are the same audience.
+/// The reader of a stream's lines. Its clones are the same reader.
 pub trait Audience: Clone + Send + 'static {
     /// Hands over a line with its number of rows, and does not wait until it is read.
     fn send(&self, line: String, rows: usize);

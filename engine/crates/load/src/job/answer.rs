@@ -67,7 +67,7 @@ enum Pick {
     All,
 }
 
-/// What a call carries, for whoever counts more than calls.
+/// The items of a call, for studies that count items.
 pub struct Items {
     /// How many.
     pub carried: u32,
@@ -381,7 +381,7 @@ pub fn captures(node: &Node<'_>, names: &mut Names) -> Option<Vec<Capture>> {
         .map(|(name, node)| capture(&name, &node, names)))
 }
 
-/// Where a captured value stands in an answer.
+/// The place of a captured value in an answer.
 fn source(node: &Node<'_>) -> Option<Source> {
     const PLACES: [&str; 4] = ["json", "header", "regex", "cookie"];
     let fields = [&PLACES[..], &["pick"]].concat();
@@ -391,7 +391,7 @@ fn source(node: &Node<'_>) -> Option<Source> {
         .filter_map(|key| Some((key, object.get(key)?)))
         .collect();
     let [(kind, place)] = &given[..] else {
-        // What is there under another name has been told already.
+        // Unknown fields have been reported already.
         let mut names = node.value.as_object().into_iter().flat_map(|map| map.keys());
         if names.all(|name| fields.contains(&name.as_str())) {
             let allowed = format!("an object with one of {}", PLACES.join(", "));

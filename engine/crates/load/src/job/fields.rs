@@ -40,7 +40,7 @@ impl Problems {
     }
 }
 
-/// A value, and where it stands.
+/// A value and its path.
 #[derive(Clone)]
 pub struct Node<'a> {
     /// The value.
@@ -116,7 +116,7 @@ impl<'a> Node<'a> {
         let entries = self.object(known)?.map;
         let chosen: Vec<_> = known.iter().filter(|name| entries.contains_key(**name)).collect();
         let [name] = chosen[..] else {
-            // What is there under another name has been told already.
+            // Unknown fields have been reported already.
             if entries.len() == chosen.len() {
                 let allowed = format!("an object with one of {}", known.join(", "));
                 self.wrong(allowed, "exactly one must be chosen");
@@ -167,7 +167,7 @@ impl<'a> Node<'a> {
         number
     }
 
-    /// A number; what it may be is checked by whoever uses it.
+    /// A number. Its user checks its range.
     pub fn number(&self) -> Option<f64> {
         let number = self.value.as_f64();
         if number.is_none() {
@@ -203,7 +203,7 @@ impl<'a> Node<'a> {
         flag
     }
 
-    /// One of some texts, with what it stands for.
+    /// One of some texts, with its meaning.
     pub fn one_of<T: Clone>(&self, known: &[(&str, T)]) -> Option<T> {
         let found = self
             .value

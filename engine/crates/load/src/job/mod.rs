@@ -24,9 +24,9 @@ use patternbench_schedule::Problem;
 use patternbench_wire::{Limits, Target, TlsSettings};
 use std::path::{Path, PathBuf};
 
-/// How often somebody is told how a job's round is going, in nanoseconds.
+/// Nanoseconds between two reports of a round's progress.
 const TICK: Nanos = 250_000_000;
-/// How many attempts may be told one by one.
+/// Attempts that may be reported one by one, at most.
 const MOST_TRACED: u64 = 10_000;
 
 /// What ends a warm-up before its time does.
@@ -74,9 +74,9 @@ pub struct Job {
     pub log_attempts: bool,
     /// Whether that file tells journeys and items.
     pub log_journeys: bool,
-    /// How many attempts are told one by one.
+    /// Attempts to report one by one.
     pub trace: usize,
-    /// How often somebody is told how the round is going.
+    /// Time between two reports of the round's progress.
     pub tick: Nanos,
     /// Whether the round is over when this machine has no socket left, since it then says nothing about the targets.
     pub ends_without_sockets: bool,

@@ -24,7 +24,7 @@ struct Parts {
 }
 
 impl StepRequest {
-    /// A request in which nothing varies, whatever its texts look like.
+    /// A request in which nothing varies: its texts are literal.
     pub fn literal(filled: &Filled, targets: &[(Target, u32)]) -> Self {
         let header = |(name, value): &(String, String)| (name.clone(), Template::literal(value));
         let rendered = targets.iter().map(|(target, _)| filled.render(target, None));

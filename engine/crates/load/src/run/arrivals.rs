@@ -1,4 +1,4 @@
-//! Arrivals of open workloads: due when their schedule says, whoever waits.
+//! Arrivals of open workloads, due by their schedule, which doesn't wait for answers.
 
 use crate::job::{Arrivals, Job, Open, Workload};
 use crate::units::Nanos;

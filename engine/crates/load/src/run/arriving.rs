@@ -1,4 +1,4 @@
-//! Lets arrivals begin their journeys when they are due, whoever waits.
+//! Lets arrivals begin their journeys when they are due, without waiting for answers.
 
 use super::arrivals::Due;
 use super::runner::Runner;

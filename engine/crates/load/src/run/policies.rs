@@ -44,7 +44,7 @@ impl<W: World> Runner<W> {
         self.decide(job, index, &Event::Begins(begun_us));
     }
 
-    /// Remembers what an answer asks of whoever wants to come back.
+    /// Remembers an answer's `Retry-After`.
     pub(super) fn listen(&mut self, attempt: Attempt, key: Key, answer: Answer) {
         if self.policies.is_none() {
             return;
@@ -334,7 +334,7 @@ impl<W: World> Runner<W> {
     }
 }
 
-/// What the policies are told of how an attempt ended.
+/// The end of an attempt, as policies see it.
 fn outcome_of(ended: Ended, retry_after_us: Option<u64>) -> outcome::Outcome {
     if judge(ended).1 {
         return outcome::Outcome::Good;

@@ -36,7 +36,7 @@ pub struct Runner<W: World> {
     /// What calls have to go through, when there is anything.
     pub policies: Option<Box<Policies>>,
     pub log: AttemptLog,
-    /// How often the log's observer is told the time, and when it is next.
+    /// The interval of the log observer's ticks, and the next tick.
     pub tick: Nanos,
     pub next_tick: Nanos,
     /// When no new calls begin any more.
@@ -56,7 +56,7 @@ pub struct Runner<W: World> {
     pub begun_journeys: u32,
     pub refused: Vec<(Refusal, u64)>,
     pub tls_reason: Option<String>,
-    /// The attempts that are told one by one, where the job asks for that.
+    /// The attempts that are reported one by one, if the job asks for that.
     pub trace: Option<Box<Trace>>,
     pub interrupted: bool,
     pub epochs: u32,
@@ -86,7 +86,7 @@ impl<W: World> Runner<W> {
             policies: Policies::new(job),
             log,
             tick: job.tick,
-            // The first tick is at once: whoever listens learns when the round began.
+            // The first tick is immediate, so that observers learn when the round began.
             next_tick: 0,
             end,
             give_up: end.saturating_add(job.drain),

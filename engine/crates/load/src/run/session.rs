@@ -182,7 +182,7 @@ pub fn journey_of<'j>(job: &'j Job, session: &Session) -> &'j Journey {
 
 pub fn step_of<'j>(job: &'j Job, session: &Session) -> &'j Step {
     let journey = journey_of(job, session);
-    // A session stands before or in a step of its journey until it ends.
+    // A session is before or in a step of its journey until it ends.
     &journey.steps[journey.order[session.step]]
 }
 

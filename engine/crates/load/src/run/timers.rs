@@ -4,7 +4,7 @@ use crate::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Whom a timer is for. The epoch tells whether the place in the slab still belongs to whoever set it.
+/// The owner of a timer. The epoch shows whether the place in the slab still belongs to the session that set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Alarm {
     /// A session that pauses.
@@ -22,7 +22,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// Sets one. There is no way to take one back: whoever is woken looks whether it is still wanted.
+    /// Sets one. A timer can't be cancelled: its owner checks on waking whether it is still wanted.
     pub fn set(&mut self, at: Nanos, alarm: Alarm) {
         self.heap.push(Reverse((at, alarm)));
     }

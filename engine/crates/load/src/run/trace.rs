@@ -1,4 +1,4 @@
-//! Attempts told one by one, for whoever tries a journey out: what was sent, what came back, what was missed.
+//! Reports of single attempts, to try a journey: the request, the answer, the failed expectation.
 
 use super::verdict::Verdict;
 use crate::job::{Filled, Kept, Poll, Step};

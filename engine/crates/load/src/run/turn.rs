@@ -53,7 +53,7 @@ impl<W: World> Runner<W> {
 
     /// Counts an answer of the warm-up; the last that it needs ends it.
     ///
-    /// The end is a tick after the next one, so that whoever listens knows it beforehand, and no attempt that has ended
+    /// The end is a tick after the next one, so that observers know it beforehand, and no attempt that has ended
     /// changes its side.
     pub(super) fn warmed(&mut self, job: &Job, took: Nanos) {
         if !self.warming.answered(took) {

@@ -79,7 +79,7 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Begins the call that a session stands before; `possible` is when it could have begun, to know the generator's lateness.
+    /// Begins a session's next call; `possible` is when it could have begun, to know the generator's lateness.
     pub(super) fn begin_call(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
         let now = self.now();
         if self.sessions[index].is_user {

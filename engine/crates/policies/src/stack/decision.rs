@@ -11,7 +11,7 @@ pub enum Decision {
         /// The attempt's number in its call.
         frame: u32,
     },
-    /// No longer wait for an attempt; nothing more is to be told about it.
+    /// No longer wait for an attempt; nothing more of it is to be reported.
     Cancel {
         /// The attempt's number in its call.
         frame: u32,

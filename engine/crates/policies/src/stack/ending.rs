@@ -15,7 +15,7 @@ enum Ending {
 }
 
 impl Call {
-    /// What stands in a frame has ended: the frame ends with it, or tries again, or waits for others.
+    /// The content of a frame has ended: the frame ends with it, or tries again, or waits for others.
     pub(super) fn ends<R: Rng>(&mut self, turn: &mut Turn<'_, R>, id: Option<u32>, outcome: Outcome) {
         let Some(id) = id else {
             return turn.decisions.push(Decision::Done(outcome));
@@ -110,7 +110,7 @@ impl Call {
             (State::Queued, Some(Layer::Bulkhead(bulkhead, _)), _) => {
                 let (bulkhead, who) = (bulkhead.of(self.user), self.who);
                 if !bulkhead.stop_waiting(Waiter { who, frame: id }) {
-                    // It had been given a place, and was not told yet.
+                    // It had been given a place, but had not been notified yet.
                     turn.stack.granted.extend(bulkhead.leave());
                 }
             }

@@ -44,7 +44,7 @@ impl Policy {
         }
     }
 
-    /// How often it may send what stands after it.
+    /// How often it may send the layers after it.
     fn attempts(&self) -> u64 {
         match self {
             Self::Retry(config) => u64::from(config.max_attempts),
