@@ -63,7 +63,7 @@ def problems(client: str, limits: tuple[LibraryLimit, ...], strategy: Strategy) 
 
 
 def contradictions(strategy: Strategy) -> Iterator[Problem]:
-    """Contradictions in a strategy, which no client is asked for: clients only get valid rounds."""
+    """Contradictions in a strategy. They are found before a client is asked, because clients only get valid rounds."""
     for prefix, values in _patterns(strategy):
         calls, least = (values.get(f"circuit_breaker.{name}") for name in ("window.calls", "minimum_calls"))
         if isinstance(calls, int) and isinstance(least, int) and least > calls:

@@ -162,7 +162,7 @@ def _ours(name: str) -> ClientSpec:
 
 
 def _how(file: ClientFile, can_be_installed: bool) -> str:
-    """What to type if a client isn't built. With a wheel, clients that are built where they run are installed."""
+    """What to type if a client isn't built. A wheel's ``doctor --install`` builds the clients whose sources it has."""
     if not shipped.from_wheel():
         return file.how
     if not file.sources_travel:

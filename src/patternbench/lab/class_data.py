@@ -28,7 +28,7 @@ SAVE_FOLDER = ("sh", "-c", 'mkdir -p "${1%/*}" && cp -a "$0" "$1.$$" && { mv -T 
 WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")
 """Java archives no class data in the presence of an agent."""
 TAKES_APART = "BOOT-INF/lib/spring-boot-jarmode-tools-"
-"""The entry of a Spring Boot jar (3.3 or newer) that unpacks it."""
+"""The library within a Spring Boot jar (3.3 or newer) that unpacks the jar."""
 FRESH, FRESHLY_APART = "${self.folder}/classes.jsa", "${self.folder}/apart"
 
 

@@ -27,7 +27,7 @@ LOGBOOKS = (
     "schema_migrations",
     "alembic_version",
 )
-"""Tables in which migration tools note their changes. Without them they would repeat the changes."""
+"""Tables in which migration tools note their changes. A reset keeps them, or the tools would repeat the changes."""
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$", max_length=32)]
 

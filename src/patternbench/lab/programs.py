@@ -131,7 +131,7 @@ class ReadySettings(BaseModel):
         return self
 
     def within_ports(self, ports: Mapping[str, int], path: str) -> Ready:
-        """The check of a host. Raises InputError, at the path of the setting, if no port is named."""
+        """The check of readiness for a host. Raises InputError, at the path of the setting, if no port is named."""
         own = self._own_way(ports, path)
         return InTurn(own, tuple(self.then)) if self.then else own
 
@@ -171,7 +171,7 @@ class LiveSettings(BaseModel):
         return self
 
     def part(self, name: str) -> Live:
-        """The change of a host."""
+        """The part in the form in which a host changes it."""
         return LiveCall(name, self.call) if self.call else LiveFile(self.file or "", self.signal or "")
 
 

@@ -69,7 +69,7 @@ def address_of(name: str, endpoint: str) -> str:
 
 
 def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
-    """The component and the part that a launch gets for a reference.
+    """The component and the part from which a launch gets the value of a reference.
 
     That is the component itself, or the URL of the proxy on the way to that address.
     """

@@ -70,7 +70,7 @@ def proxy_name(way: Way) -> str:
 
 
 def launch_of(entry: Entry, neighbours: Neighbours) -> Launch:
-    """The launch of one component, without checking its kind's needs. Raises InputError if it refuses its settings."""
+    """The launch of one component, without the needs of its kind. Raises InputError if it refuses its settings."""
     name, kind, fields = entry
     component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
     launch = component.describe(name, neighbours)

@@ -85,9 +85,9 @@ class Kept:
 
 @dataclass(frozen=True)
 class Aim:
-    """The aim of a study without ``recommend``: objectives and limits, written as there.
+    """The aim of a recommendation if the study has none: objectives and limits, written as in ``recommend``.
 
-    ``note`` is what to bear in mind when one chooses by such responses.
+    ``note`` is a caution for choices by such responses.
     """
 
     objectives: Sequence[str]

@@ -18,7 +18,7 @@ from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import AIM, RESPONSES, of_decisions
 
 MOST_WITHOUT_STORE = 0.01
-"""From this share of decisions without the store on, the round's limits weren't those of the store."""
+"""Above this share of decisions without the store, the round isn't one of the store."""
 
 
 class RateLimits(Observer[Decisions]):
@@ -34,7 +34,7 @@ class RateLimits(Observer[Decisions]):
         return decisions.read(kept)
 
     def doubts(self, seen: Decisions) -> list[Doubt]:
-        """Whether the store decided, and not a balancer without it."""
+        """A warning if too many decisions were made without the store."""
         return store_doubts(len(seen.table), seen.without_store)
 
     def measured(self, seen: Decisions, settings: Settings) -> dict[str, float]:

@@ -86,7 +86,7 @@ def _judged(run: RunFolder, entry: Entry) -> Entry:
 
 
 def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
-    """The problem of a finished round's files."""
+    """The problems of a finished round's files."""
     path = run.attempts_of(entry.file)
     wrong = attempts.damage(path, entry.rows, entry.sha256)
     if wrong:
@@ -95,14 +95,14 @@ def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
 
 
 def _stamps(run: RunFolder, round_name: str) -> Iterator[Stamp]:
-    """A key that changes when the files of a round change after they were checked."""
+    """The sizes and times of a round's files, which change if a file changes after it was checked."""
     for folder in (run.component_logs_of(round_name), run.observed_of(round_name)):
         yield from map(stamp, sorted(folder.rglob("*")))
 
 
 @cache
 def _of_logs(path: Path, round_name: str, _stamped: tuple[Stamp, ...]) -> tuple[str, ...]:
-    """The problem of a round's logs. They are checked once, because they never change and take long to read."""
+    """The problems of a round's logs. They are checked once, because they never change and take long to read."""
     run = RunFolder(path)
     logs = [file for files in component_logs.kept_of(run, round_name).values() for file in files]
     packed = [f"{file.relative_to(path)} cannot be unpacked" for file in logs if not _unpacks(file)]

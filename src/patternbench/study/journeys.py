@@ -156,7 +156,7 @@ class UntilExpected(Sparse):
 
 
 class Conditional(Sparse):
-    """A part that only scenarios with some levels have."""
+    """A step or a journey that may be limited to scenarios with some levels."""
 
     when: When | None = None
 

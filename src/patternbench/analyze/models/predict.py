@@ -63,7 +63,7 @@ def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) ->
 
 
 def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
-    """The value of the fit where a nested factor doesn't apply. Raises if a value is given there."""
+    """The values that the fit used for nested factors that don't apply at a point. Raises if one is given there."""
     away = [nest for nest in model.nested if nest.by in point and point[nest.by] not in map(str, nest.applies)]
     raise_if_any(
         DataProblem(f"{nest.column} does not apply at {nest.by}={point[nest.by]}.", "--at", f"Leave out {nest.column}.")

@@ -79,7 +79,7 @@ def _taken(sent: SpanNode, queue: str) -> Iterator[_CallMade]:
 
 
 def kind_of(call: SpanNode, callee: str) -> CalleeKind:
-    """The callee."""
+    """The kind of a callee."""
     if call.database:
         return CalleeKind.DATABASE
     if call.kind == PRODUCER or call.messaging:

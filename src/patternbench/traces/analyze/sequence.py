@@ -76,7 +76,7 @@ def _step(call: SpanNode) -> SequenceStep:
 
 
 def _inner(call: SpanNode, node: SpanNode, callee: str) -> Iterator[SequenceStep]:
-    """The steps of a callee; for a message, its delivery comes first."""
+    """The steps of a callee. For a message, its delivery comes first."""
     own = [_step(inner) for inner in calls_within(node)]
     if call.kind != PRODUCER:
         yield from own
