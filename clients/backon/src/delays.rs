@@ -1,8 +1,6 @@
 //! The delays before further attempts: the library's own back-off where it has it.
 
-use backon::{
-    BackoffBuilder, ConstantBackoff, ConstantBuilder, ExponentialBackoff, ExponentialBuilder,
-};
+use backon::{BackoffBuilder, ConstantBackoff, ConstantBuilder, ExponentialBackoff, ExponentialBuilder};
 use patternbench_client_kit::{Backoff, Jitter, Retry, Spread};
 use std::time::Duration;
 
@@ -13,7 +11,11 @@ pub(crate) enum Delays {
     /// backon's delays that grow by a factor.
     Exponential(ExponentialBackoff),
     /// Delays that are computed: backon takes any iterator of them.
-    Computed { backoff: Backoff, failed_attempts: u32, most: u32 },
+    Computed {
+        backoff: Backoff,
+        failed_attempts: u32,
+        most: u32,
+    },
 }
 
 impl Iterator for Delays {
@@ -23,7 +25,11 @@ impl Iterator for Delays {
         match self {
             Self::Constant(backoff) => backoff.next(),
             Self::Exponential(backoff) => backoff.next(),
-            Self::Computed { backoff, failed_attempts, most } => {
+            Self::Computed {
+                backoff,
+                failed_attempts,
+                most,
+            } => {
                 *failed_attempts += 1;
                 (*failed_attempts <= *most).then(|| backoff.delay(*failed_attempts))
             }
@@ -35,12 +41,22 @@ impl Delays {
     pub(crate) fn of(retry: &Retry, seed: u64) -> Self {
         let most = retry.max_attempts - 1;
         match &retry.backoff {
-            Backoff::Fixed { delay_us } => Self::Constant(constant(*delay_us, retry.jitter, most, seed).build()),
-            Backoff::Exponential { initial_us, multiplier, max_us } => {
+            Backoff::Fixed { delay_us } => {
+                Self::Constant(constant(*delay_us, retry.jitter, most, seed).build())
+            }
+            Backoff::Exponential {
+                initial_us,
+                multiplier,
+                max_us,
+            } => {
                 let config = exponential((*initial_us, *multiplier, *max_us), retry.jitter, most, seed);
                 Self::Exponential(config.build())
             }
-            linear @ Backoff::Linear { .. } => Self::Computed { backoff: linear.clone(), failed_attempts: 0, most },
+            linear @ Backoff::Linear { .. } => Self::Computed {
+                backoff: linear.clone(),
+                failed_attempts: 0,
+                most,
+            },
         }
     }
 }
@@ -51,7 +67,11 @@ fn constant(delay_us: u64, jitter: Jitter, most: u32, seed: u64) -> ConstantBuil
         .with_delay(least(delay_us, jitter))
         .with_max_times(most as usize)
         .with_jitter_seed(seed);
-    if jitter == Jitter::NONE { config } else { config.with_jitter() }
+    if jitter == Jitter::NONE {
+        config
+    } else {
+        config.with_jitter()
+    }
 }
 
 /// backon's exponential back-off, with every parameter set. It spreads after it has cut a delay at the longest.
@@ -72,7 +92,11 @@ fn exponential(
         Some(max_us) => config.with_max_delay(least(max_us, jitter)),
         None => config.without_max_delay(),
     };
-    if jitter == Jitter::NONE { config } else { config.with_jitter() }
+    if jitter == Jitter::NONE {
+        config
+    } else {
+        config.with_jitter()
+    }
 }
 
 /// Whether backon spreads such delays as the contract means: it adds up to a delay to that delay, so half is `equal`.
@@ -116,7 +140,10 @@ mod tests {
     #[test]
     fn a_first_delay_beyond_the_longest_is_cut_too() {
         let backoff = json!({"exponential": {"initial_us": 50_000, "multiplier": 2, "max_us": 20_000}});
-        assert_eq!(delays(&backoff, "none", 1).next(), Some(Duration::from_millis(20)));
+        assert_eq!(
+            delays(&backoff, "none", 1).next(),
+            Some(Duration::from_millis(20))
+        );
     }
 
     #[test]
@@ -126,8 +153,13 @@ mod tests {
         for backoff in [fixed, capped] {
             let second_ms = |seed| delays(&backoff, "equal", seed).nth(1).unwrap().as_secs_f64() * 1000.0;
             let drawn: Vec<f64> = (0..2000).map(second_ms).collect();
-            let (least, most) = drawn.iter().fold((f64::MAX, 0.0_f64), |(a, b), ms| (a.min(*ms), b.max(*ms)));
-            assert!((20.0..22.0).contains(&least) && most > 38.0 && most <= 40.001, "{least} to {most}");
+            let (least, most) = drawn
+                .iter()
+                .fold((f64::MAX, 0.0_f64), |(a, b), ms| (a.min(*ms), b.max(*ms)));
+            assert!(
+                (20.0..22.0).contains(&least) && most > 38.0 && most <= 40.001,
+                "{least} to {most}"
+            );
         }
     }
 
@@ -142,8 +174,14 @@ mod tests {
     #[test]
     fn every_parameter_of_the_library_is_set() {
         let told = format!("{:?}", constant(20_000, Jitter::NONE, 2, 7));
-        assert_eq!(told, "ConstantBuilder { delay: 20ms, max_times: Some(2), jitter: false, seed: Some(7) }");
-        let told = format!("{:?}", exponential((20_000, 1.5, Some(50_000)), Jitter::NONE, 2, 7));
+        assert_eq!(
+            told,
+            "ConstantBuilder { delay: 20ms, max_times: Some(2), jitter: false, seed: Some(7) }"
+        );
+        let told = format!(
+            "{:?}",
+            exponential((20_000, 1.5, Some(50_000)), Jitter::NONE, 2, 7)
+        );
         let due = "ExponentialBuilder { jitter: false, factor: 1.5, min_delay: 20ms, max_delay: Some(50ms), \
                    max_times: Some(2), total_delay: None, seed: Some(7) }";
         assert_eq!(told, due);

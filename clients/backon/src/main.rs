@@ -33,7 +33,10 @@ impl Adapter for BackonAdapter {
 
     fn guard(&self, policy: &Policy, seed: u64) -> Rc<dyn Guard> {
         match policy {
-            Policy::Retry(retry) => Rc::new(Retrying { retry: Rc::new(retry.clone()), seeds: Seeds::new(seed) }),
+            Policy::Retry(retry) => Rc::new(Retrying {
+                retry: Rc::new(retry.clone()),
+                seeds: Seeds::new(seed),
+            }),
             refused => unreachable!("{} was refused", refused.kind()),
         }
     }
@@ -43,7 +46,12 @@ fn refuse(retry: &Retry, problems: &mut Problems) {
     problems.retry_after(retry);
     if retry.jitter != Jitter::NONE && !delays::is_spread(retry) {
         let why = "backon adds up to a delay to that delay, of a fixed or an exponential back-off";
-        problems.refuse("jitter", retry.jitter.to_string(), why, "none; or equal, but not of linear delays");
+        problems.refuse(
+            "jitter",
+            retry.jitter.to_string(),
+            why,
+            "none; or equal, but not of linear delays",
+        );
     }
 }
 
@@ -61,7 +69,11 @@ impl Guard for Retrying {
             let attempt = guarded();
             async move {
                 let outcome = attempt.await;
-                if outcome.is_success() { Ok(outcome) } else { Err(outcome) }
+                if outcome.is_success() {
+                    Ok(outcome)
+                } else {
+                    Err(outcome)
+                }
             }
         };
         Box::pin(async move {
@@ -110,7 +122,10 @@ mod tests {
 
     #[test]
     fn the_version_that_is_told_is_the_one_that_is_built_in() {
-        let pinned = format!("backon = {{ version = \"={}\"", BackonAdapter.description().library_version);
+        let pinned = format!(
+            "backon = {{ version = \"={}\"",
+            BackonAdapter.description().library_version
+        );
         assert!(include_str!("../Cargo.toml").contains(&pinned), "{pinned}");
     }
 
@@ -119,7 +134,9 @@ mod tests {
         let begun = Rc::default();
         let fixed = json!({"retry": retry(json!({"fixed": {"delay_us": 20_000}}), json!("none"))});
         let began = Instant::now();
-        let call = BackonAdapter.guard(&policy(fixed), 1).call(failing(Outcome::Timeout, &begun));
+        let call = BackonAdapter
+            .guard(&policy(fixed), 1)
+            .call(failing(Outcome::Timeout, &begun));
         assert_eq!(call.await, Outcome::Timeout);
         assert_eq!(begun.get(), 3);
         assert!((40..50).contains(&began.elapsed().as_millis()));
@@ -128,7 +145,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_retry_chooses_what_it_tries_again_and_never_a_rejection() {
         let plain = retry(json!({"fixed": {"delay_us": 0}}), json!("none"));
-        for (on, outcome) in [(json!([404]), Outcome::Answered(503)), (Value::Null, Outcome::Rejected)] {
+        for (on, outcome) in [
+            (json!([404]), Outcome::Answered(503)),
+            (Value::Null, Outcome::Rejected),
+        ] {
             let begun = Rc::default();
             let mut chosen = plain.clone();
             chosen["on"] = on;
@@ -140,7 +160,8 @@ mod tests {
 
     #[test]
     fn what_backon_cannot_express_is_refused_by_name() {
-        let of = |backoff: Value, jitter: Value| refused(json!({"retry": retry(backoff, jitter)}), &BackonAdapter);
+        let of =
+            |backoff: Value, jitter: Value| refused(json!({"retry": retry(backoff, jitter)}), &BackonAdapter);
         let fixed = || json!({"fixed": {"delay_us": 1000}});
         let linear = || json!({"linear": {"initial_us": 1, "increment_us": 1, "max_us": null}});
         let jitter = ["strategy.retry.jitter"];
@@ -151,6 +172,9 @@ mod tests {
         }
         assert_eq!(of(linear(), json!("equal")), jitter);
         let timeout = json!({"timeout": {"after_us": 1}});
-        assert_eq!(refused(json!({"stack": [timeout]}), &BackonAdapter), ["strategy.stack[0].timeout"]);
+        assert_eq!(
+            refused(json!({"stack": [timeout]}), &BackonAdapter),
+            ["strategy.stack[0].timeout"]
+        );
     }
 }

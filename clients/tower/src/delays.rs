@@ -41,7 +41,12 @@ impl Delays {
 
 /// tower's back-off, with every parameter set; none where it has no such delays.
 fn maker(retry: &Retry, seed: u64) -> Option<ExponentialBackoffMaker<Seeded>> {
-    let Wanted::Exponential { initial_us, multiplier: FACTOR, max_us } = retry.backoff else {
+    let Wanted::Exponential {
+        initial_us,
+        multiplier: FACTOR,
+        max_us,
+    } = retry.backoff
+    else {
         return None;
     };
     let (least, spread) = spread(retry.jitter);
@@ -103,11 +108,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_librarys_own_back_off_is_used_where_it_has_it() {
-        let grown = |multiplier: f64, max_us: Value| {
-            json!({"exponential": {"initial_us": 20_000, "multiplier": multiplier, "max_us": max_us}})
-        };
-        let used = |backoff: &Value| matches!(Delays::of(&retry(backoff, &json!("none")), 1), Delays::Library(_));
-        assert!(used(&grown(2.0, Value::Null)) && used(&grown(2.0, json!(50_000))) && used(&grown(2.0, json!(1))));
+        let grown = |multiplier: f64, max_us: Value| json!({"exponential": {"initial_us": 20_000, "multiplier": multiplier, "max_us": max_us}});
+        let used =
+            |backoff: &Value| matches!(Delays::of(&retry(backoff, &json!("none")), 1), Delays::Library(_));
+        assert!(
+            used(&grown(2.0, Value::Null)) && used(&grown(2.0, json!(50_000))) && used(&grown(2.0, json!(1)))
+        );
         assert!(!used(&grown(1.5, Value::Null)) && !used(&json!({"fixed": {"delay_us": 1}})));
     }
 
@@ -122,7 +128,9 @@ mod tests {
                 delay_us(&mut delays) / 1000.0
             };
             let drawn: Vec<f64> = (0..2000).map(second_ms).collect();
-            let (least, most) = drawn.iter().fold((f64::MAX, 0.0_f64), |(a, b), ms| (a.min(*ms), b.max(*ms)));
+            let (least, most) = drawn
+                .iter()
+                .fold((f64::MAX, 0.0_f64), |(a, b), ms| (a.min(*ms), b.max(*ms)));
             assert!(least >= low && least < low + 2.0, "{jitter}: from {least}");
             assert!(most <= high && most > high - 2.0, "{jitter}: to {most}");
         }

@@ -25,18 +25,35 @@ fn retry(retry: &Retry, problems: &mut Problems) {
     problems.retry_after(retry);
     if retry.jitter != Jitter::NONE && !is_spread(retry) {
         let why = "tower spreads delays that double, without a longest one and below a second: equal, or by a share";
-        problems.refuse("jitter", retry.jitter.to_string(), why, "none; or equal or a share up to 0.6 of such delays");
+        problems.refuse(
+            "jitter",
+            retry.jitter.to_string(),
+            why,
+            "none; or equal or a share up to 0.6 of such delays",
+        );
     }
 }
 
 /// Whether tower's own back-off spreads the delays as the contract means.
 fn is_spread(retry: &Retry) -> bool {
-    let Backoff::Exponential { initial_us: 1.., multiplier: FACTOR, max_us: None } = retry.backoff else {
+    let Backoff::Exponential {
+        initial_us: 1..,
+        multiplier: FACTOR,
+        max_us: None,
+    } = retry.backoff
+    else {
         return false;
     };
-    let longest_us = retry.backoff.delay(retry.max_attempts.saturating_sub(1).max(1)).as_secs_f64() * 1e6;
+    let longest_us = retry
+        .backoff
+        .delay(retry.max_attempts.saturating_sub(1).max(1))
+        .as_secs_f64()
+        * 1e6;
     let (least, added) = spread(retry.jitter);
-    retry.jitter != Jitter::Named(Spread::Full) && least > 0.0 && added < MOST_ADDED && longest_us < LONGEST_SPREAD_US
+    retry.jitter != Jitter::Named(Spread::Full)
+        && least > 0.0
+        && added < MOST_ADDED
+        && longest_us < LONGEST_SPREAD_US
 }
 
 fn bulkhead(bulkhead: &Bulkhead, users: usize, problems: &mut Problems) {
@@ -95,9 +112,16 @@ mod tests {
     fn spreads_that_the_librarys_back_off_does_not_have_are_refused_by_name() {
         let jitter = ["strategy.retry.jitter"];
         for spread in [json!("equal"), json!(0.5)] {
-            assert_eq!(retry(doubling(20_000, Value::Null), spread.clone(), 3), Vec::<String>::new());
+            assert_eq!(
+                retry(doubling(20_000, Value::Null), spread.clone(), 3),
+                Vec::<String>::new()
+            );
             assert_eq!(retry(doubling(20_000, json!(50_000)), spread.clone(), 3), jitter);
-            assert_eq!(retry(doubling(20_000, Value::Null), spread.clone(), 8), jitter, "1.28 s");
+            assert_eq!(
+                retry(doubling(20_000, Value::Null), spread.clone(), 8),
+                jitter,
+                "1.28 s"
+            );
             assert_eq!(retry(json!({"fixed": {"delay_us": 1000}}), spread, 3), jitter);
         }
         assert_eq!(retry(doubling(20_000, Value::Null), json!("full"), 3), jitter);
@@ -116,10 +140,13 @@ mod tests {
     #[test]
     fn what_a_stack_cannot_express_is_refused_where_it_stands() {
         let hedge = json!({"hedge": {"delay_us": 1, "max_attempts": 2}});
-        let budget = json!({"retry_budget": {"ratio": 0.1, "min_per_s": 1, "capacity": 9, "scope": "client"}});
+        let budget =
+            json!({"retry_budget": {"ratio": 0.1, "min_per_s": 1, "capacity": 9, "scope": "client"}});
         let deadline = json!({"deadline": {"after_us": 1}});
-        let limit = json!({"rate_limit": {"calls": 3, "per_us": 10, "burst": 2, "max_wait_us": 5, "scope": "user"}});
-        let waiting = json!({"bulkhead": {"max_concurrent": 1, "max_waiting": 1, "max_wait_us": 5, "scope": "client"}});
+        let limit =
+            json!({"rate_limit": {"calls": 3, "per_us": 10, "burst": 2, "max_wait_us": 5, "scope": "user"}});
+        let waiting =
+            json!({"bulkhead": {"max_concurrent": 1, "max_waiting": 1, "max_wait_us": 5, "scope": "client"}});
         let due = [
             "strategy.stack[0].hedge",
             "strategy.stack[1].retry_budget",
@@ -131,7 +158,8 @@ mod tests {
         ];
         assert_eq!(stack(json!([hedge, budget, deadline, limit, waiting])), due);
         let timeout = json!({"timeout": {"after_us": 1}});
-        let limit = json!({"rate_limit": {"calls": 2, "per_us": 10, "burst": 1, "max_wait_us": 0, "scope": "user"}});
+        let limit =
+            json!({"rate_limit": {"calls": 2, "per_us": 10, "burst": 1, "max_wait_us": 0, "scope": "user"}});
         assert_eq!(stack(json!([timeout, limit])), Vec::<String>::new());
     }
 }

@@ -1,7 +1,9 @@
 //! tower's layers as guards: each is a service whose request is what is to be done.
 
 use crate::delays::Delays;
-use patternbench_client_kit::{After, Answer, Bulkhead, Guard, Guarded, Outcome, RateLimit as Limit, Retry, Seeds};
+use patternbench_client_kit::{
+    After, Answer, Bulkhead, Guard, Guarded, Outcome, RateLimit as Limit, Retry, Seeds,
+};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -58,7 +60,10 @@ where
 /// Ends what it guards so long after it was entered.
 pub(crate) fn timeout(after: &After) -> Layered<Timeout<Do>> {
     let service = Timeout::new(Do, Duration::from_micros(after.after_us));
-    Layered { service, on_error: Outcome::Timeout }
+    Layered {
+        service,
+        on_error: Outcome::Timeout,
+    }
 }
 
 /// Lets so many in at once. Without waiting places load is shed; else who waits is let in in the order of coming.
@@ -67,9 +72,15 @@ pub(crate) fn bulkhead(bulkhead: &Bulkhead) -> Rc<dyn Guard> {
     let limit = ConcurrencyLimit::with_semaphore(Do, places);
     let on_error = Outcome::Rejected;
     if bulkhead.max_waiting == 0 {
-        Rc::new(Layered { service: LoadShed::new(limit), on_error })
+        Rc::new(Layered {
+            service: LoadShed::new(limit),
+            on_error,
+        })
     } else {
-        Rc::new(Layered { service: limit, on_error })
+        Rc::new(Layered {
+            service: limit,
+            on_error,
+        })
     }
 }
 
@@ -113,7 +124,10 @@ pub(crate) struct Retrying {
 
 impl Retrying {
     pub(crate) fn new(retry: Retry, seed: u64) -> Self {
-        Self { retry: Rc::new(retry), seeds: Seeds::new(seed) }
+        Self {
+            retry: Rc::new(retry),
+            seeds: Seeds::new(seed),
+        }
     }
 }
 
@@ -204,13 +218,19 @@ mod tests {
     async fn attempts_include_the_first_and_a_call_ends_with_its_last() {
         let begun = Rc::default();
         let fails = lasting(0, Outcome::Answered(503), &begun);
-        assert_eq!(guard(retry(Value::Null)).call(fails).await, Outcome::Answered(503));
+        assert_eq!(
+            guard(retry(Value::Null)).call(fails).await,
+            Outcome::Answered(503)
+        );
         assert_eq!(begun.get(), 3);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_retry_chooses_what_it_tries_again_and_never_a_rejection() {
-        for (on, outcome) in [(json!([404]), Outcome::Answered(503)), (Value::Null, Outcome::Rejected)] {
+        for (on, outcome) in [
+            (json!([404]), Outcome::Answered(503)),
+            (Value::Null, Outcome::Rejected),
+        ] {
             let begun = Rc::default();
             assert_eq!(guard(retry(on)).call(lasting(0, outcome, &begun)).await, outcome);
             assert_eq!(begun.get(), 1);
@@ -222,9 +242,15 @@ mod tests {
         let begun = Rc::default();
         let timeout = guard(json!({"timeout": {"after_us": 20_000}}));
         let began = Instant::now();
-        assert_eq!(timeout.call(lasting(50, Outcome::Answered(200), &begun)).await, Outcome::Timeout);
+        assert_eq!(
+            timeout.call(lasting(50, Outcome::Answered(200), &begun)).await,
+            Outcome::Timeout
+        );
         assert!(began.elapsed() < Duration::from_millis(30));
-        assert_eq!(timeout.call(lasting(5, Outcome::Answered(200), &begun)).await, Outcome::Answered(200));
+        assert_eq!(
+            timeout.call(lasting(5, Outcome::Answered(200), &begun)).await,
+            Outcome::Answered(200)
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -46,7 +46,10 @@ mod tests {
 
     #[test]
     fn the_version_that_is_told_is_the_one_that_is_built_in() {
-        let pinned = format!("tower = {{ version = \"={}\"", TowerAdapter.description().library_version);
+        let pinned = format!(
+            "tower = {{ version = \"={}\"",
+            TowerAdapter.description().library_version
+        );
         assert!(include_str!("../Cargo.toml").contains(&pinned), "{pinned}");
     }
 }

@@ -25,7 +25,11 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(target: Rc<Target>, timeout: Duration) -> Self {
-        Self { target, timeout, idle: RefCell::new(None) }
+        Self {
+            target,
+            timeout,
+            idle: RefCell::new(None),
+        }
     }
 
     /// One attempt: its outcome once the last byte has been read, or when it failed.

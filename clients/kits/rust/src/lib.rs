@@ -19,8 +19,8 @@ pub use adapter::{Adapter, Answer, Description, Entry, Guard, Guarded};
 pub use outcome::Outcome;
 pub use refusals::{Problem, Problems, problems};
 pub use round::{
-    After, Backoff, Bulkhead, CircuitBreaker, Failure, Hedge, Jitter, Policy, RateLimit, Request, Retry, RetryBudget,
-    Round, Scope, SlowCall, Spread, Strategy, Window,
+    After, Backoff, Bulkhead, CircuitBreaker, Failure, Hedge, Jitter, Policy, RateLimit, Request, Retry,
+    RetryBudget, Round, Scope, SlowCall, Spread, Strategy, Window,
 };
 pub use seeds::Seeds;
 pub use serve::serve;

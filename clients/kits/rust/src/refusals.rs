@@ -30,12 +30,20 @@ pub struct Problems {
 
 impl Problems {
     fn new(library: &'static str) -> Self {
-        Self { noted: Vec::new(), library, under: String::new() }
+        Self {
+            noted: Vec::new(),
+            library,
+            under: String::new(),
+        }
     }
 
     /// Notes that the library cannot express what stands at a path below the policy; an empty one is all of it.
     pub fn refuse(&mut self, path: &str, value: impl Into<Value>, message: impl Into<String>, allowed: &str) {
-        let whole = if path.is_empty() || self.under.is_empty() { "" } else { "." };
+        let whole = if path.is_empty() || self.under.is_empty() {
+            ""
+        } else {
+            "."
+        };
         self.noted.push(Problem {
             path: format!("{}{whole}{path}", self.under),
             value: value.into(),
@@ -64,8 +72,16 @@ impl Problems {
             Scope::User => 0,
         };
         if bulkhead.max_waiting > 0 && bulkhead.max_waiting < most {
-            let why = format!("{} does not bound how many wait; of these users {most} may", self.library);
-            self.refuse("max_waiting", bulkhead.max_waiting, why, &format!("0, or at least {most}"));
+            let why = format!(
+                "{} does not bound how many wait; of these users {most} may",
+                self.library
+            );
+            self.refuse(
+                "max_waiting",
+                bulkhead.max_waiting,
+                why,
+                &format!("0, or at least {most}"),
+            );
         }
     }
 }
@@ -83,7 +99,12 @@ pub fn problems(body: &[u8], adapter: &dyn Adapter) -> Result<Round, Vec<Problem
 fn read(body: &[u8]) -> Result<Round, Problem> {
     let wrong = |path: &str, value: Value, message: String| {
         let path = path.to_owned();
-        Problem { path, value, message, allowed: None }
+        Problem {
+            path,
+            value,
+            message,
+            allowed: None,
+        }
     };
     let text: Value = serde_json::from_slice(body)
         .map_err(|error| wrong("", Value::Null, format!("is not JSON: {error}")))?;
@@ -106,7 +127,12 @@ fn of_round(round: &Round, adapter: &dyn Adapter) -> Vec<Problem> {
     if description.strategies.contains(&kind) {
         of_policies(round, adapter, &mut problems);
     } else {
-        problems.refuse("strategy", kind, "this client does not have it", &description.strategies.join(", "));
+        problems.refuse(
+            "strategy",
+            kind,
+            "this client does not have it",
+            &description.strategies.join(", "),
+        );
     }
     problems.noted
 }
@@ -119,7 +145,11 @@ fn of_policies(round: &Round, adapter: &dyn Adapter, problems: &mut Problems) {
     let policies = round.strategy.policies();
     for (index, policy) in policies.iter().enumerate() {
         problems.under = path(&round.strategy, index, policy);
-        let entry = Entry { policy, guarded: &policies[index + 1..], users: round.users };
+        let entry = Entry {
+            policy,
+            guarded: &policies[index + 1..],
+            users: round.users,
+        };
         adapter.refuse(&entry, problems);
     }
 }
@@ -138,7 +168,9 @@ mod tests {
     use crate::testing::{PlainAdapter, refused, round};
 
     fn paths(body: &Value) -> Vec<String> {
-        let noted = problems(body.to_string().as_bytes(), &PlainAdapter).err().unwrap_or_default();
+        let noted = problems(body.to_string().as_bytes(), &PlainAdapter)
+            .err()
+            .unwrap_or_default();
         noted.into_iter().map(|problem| problem.path).collect()
     }
 
@@ -150,7 +182,10 @@ mod tests {
     fn a_policy_that_the_client_lacks_is_refused_where_it_stands() {
         let hedge = json!({"hedge": {"delay_us": 1, "max_attempts": 2}});
         let due = ["strategy.stack[0].bulkhead", "strategy.stack[1].hedge"];
-        assert_eq!(refused(json!({"stack": [bulkhead(0), hedge]}), &PlainAdapter), due);
+        assert_eq!(
+            refused(json!({"stack": [bulkhead(0), hedge]}), &PlainAdapter),
+            due
+        );
     }
 
     #[test]
@@ -160,7 +195,10 @@ mod tests {
             "half_open_calls": 1, "scope": "client",
         }});
         let noted = problems(round(breaker).to_string().as_bytes(), &PlainAdapter).unwrap_err();
-        assert_eq!((noted[0].path.as_str(), &noted[0].value), ("strategy", &json!("circuit_breaker")));
+        assert_eq!(
+            (noted[0].path.as_str(), &noted[0].value),
+            ("strategy", &json!("circuit_breaker"))
+        );
     }
 
     #[test]
@@ -174,7 +212,11 @@ mod tests {
         more["invented_later"] = json!(2);
         assert_eq!(paths(&more), [""]);
         for text in ["", "{", "null", "[]", "{}"] {
-            assert_eq!(problems(text.as_bytes(), &PlainAdapter).unwrap_err().len(), 1, "{text}");
+            assert_eq!(
+                problems(text.as_bytes(), &PlainAdapter).unwrap_err().len(),
+                1,
+                "{text}"
+            );
         }
     }
 
@@ -190,7 +232,12 @@ mod tests {
         let noted = |max_waiting, users| {
             let mut problems = Problems::new("some library");
             let scope = Scope::Client;
-            let bulkhead = Bulkhead { max_concurrent: 2, max_waiting, max_wait_us: None, scope };
+            let bulkhead = Bulkhead {
+                max_concurrent: 2,
+                max_waiting,
+                max_wait_us: None,
+                scope,
+            };
             problems.bounded_waiting(&bulkhead, users);
             problems.noted.len()
         };

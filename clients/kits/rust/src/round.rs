@@ -219,9 +219,17 @@ pub enum Backoff {
     /// Always the same delay.
     Fixed { delay_us: u64 },
     /// The same increment every time.
-    Linear { initial_us: u64, increment_us: u64, max_us: Option<u64> },
+    Linear {
+        initial_us: u64,
+        increment_us: u64,
+        max_us: Option<u64>,
+    },
     /// The same factor every time.
-    Exponential { initial_us: u64, multiplier: f64, max_us: Option<u64> },
+    Exponential {
+        initial_us: u64,
+        multiplier: f64,
+        max_us: Option<u64>,
+    },
 }
 
 impl Backoff {
@@ -231,14 +239,22 @@ impl Backoff {
         let steps = failed_attempts.saturating_sub(1);
         let (grown_us, max_us) = match *self {
             Self::Fixed { delay_us } => (delay_us as f64, None),
-            Self::Linear { initial_us, increment_us, max_us } => {
-                (initial_us as f64 + f64::from(steps) * increment_us as f64, max_us)
-            }
+            Self::Linear {
+                initial_us,
+                increment_us,
+                max_us,
+            } => (initial_us as f64 + f64::from(steps) * increment_us as f64, max_us),
             // Zero times infinity is not a number; no delay stays none.
-            Self::Exponential { initial_us: 0, max_us, .. } => (0.0, max_us),
-            Self::Exponential { initial_us, multiplier, max_us } => {
-                (initial_us as f64 * multiplier.powf(f64::from(steps)), max_us)
-            }
+            Self::Exponential {
+                initial_us: 0,
+                max_us,
+                ..
+            } => (0.0, max_us),
+            Self::Exponential {
+                initial_us,
+                multiplier,
+                max_us,
+            } => (initial_us as f64 * multiplier.powf(f64::from(steps)), max_us),
         };
         let capped_us = max_us.map_or(grown_us, |max_us| grown_us.min(max_us as f64));
         Duration::try_from_secs_f64(capped_us / 1e6).unwrap_or(Duration::MAX)
@@ -393,10 +409,19 @@ mod tests {
     fn a_retry_tries_again_what_it_names_and_never_a_rejection() {
         let fixed = json!({"fixed": {"delay_us": 0}});
         let chosen = retry(&fixed, &json!(["500-599", 429, "timeout", "404"]));
-        for retried in [Outcome::Answered(503), Outcome::Answered(429), Outcome::Answered(404), Outcome::Timeout] {
+        for retried in [
+            Outcome::Answered(503),
+            Outcome::Answered(429),
+            Outcome::Answered(404),
+            Outcome::Timeout,
+        ] {
             assert!(chosen.is_retried(retried), "{retried:?}");
         }
-        for ended in [Outcome::Answered(403), Outcome::ConnectionError, Outcome::Rejected] {
+        for ended in [
+            Outcome::Answered(403),
+            Outcome::ConnectionError,
+            Outcome::Rejected,
+        ] {
             assert!(!chosen.is_retried(ended), "{ended:?}");
         }
         let all = retry(&fixed, &Value::Null);
@@ -409,7 +434,10 @@ mod tests {
         let spread = |jitter: Value| serde_json::from_value::<Jitter>(jitter);
         assert_eq!(spread(json!("equal")).unwrap(), Jitter::Named(Spread::Equal));
         assert_eq!(spread(json!(0.5)).unwrap(), Jitter::Share(0.5));
-        assert_eq!((Jitter::Share(0.5).to_string(), Jitter::NONE.to_string()), ("0.5".to_owned(), "none".to_owned()));
+        assert_eq!(
+            (Jitter::Share(0.5).to_string(), Jitter::NONE.to_string()),
+            ("0.5".to_owned(), "none".to_owned())
+        );
         assert!(spread(json!("later")).is_err());
     }
 }

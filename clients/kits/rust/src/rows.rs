@@ -86,12 +86,23 @@ mod tests {
     use super::*;
 
     fn row(attempt: u64, outcome: Outcome) -> Row {
-        Row { user: 1, call: 2, attempt, start_us: 12, duration_us: 34, outcome }
+        Row {
+            user: 1,
+            call: 2,
+            attempt,
+            start_us: 12,
+            duration_us: 34,
+            outcome,
+        }
     }
 
     #[test]
     fn a_batch_has_a_list_for_each_column_and_names_for_what_is_no_answer() {
-        let rows = [row(1, Outcome::Answered(503)), row(2, Outcome::Timeout), row(0, Outcome::Rejected)];
+        let rows = [
+            row(1, Outcome::Answered(503)),
+            row(2, Outcome::Timeout),
+            row(0, Outcome::Rejected),
+        ];
         let text = String::from_utf8(lines(&rows)[0].to_vec()).unwrap();
         let due = concat!(
             r#"{"batch":{"user":[1,1,1],"call":[2,2,2],"attempt":[1,2,0],"start_us":[12,12,12],"#,

@@ -90,7 +90,12 @@ async fn to_end(user: Rc<User>, guards: Vec<Rc<dyn Guard>>, ended: Rc<Ended>) {
 
 impl Ended {
     fn new(clock: Clock) -> Self {
-        Self { clock, cpu_before: process_cpu(), duration_us: Cell::new(0), cpu: Cell::new(Duration::ZERO) }
+        Self {
+            clock,
+            cpu_before: process_cpu(),
+            duration_us: Cell::new(0),
+            cpu: Cell::new(Duration::ZERO),
+        }
     }
 
     fn note(&self) {
@@ -119,7 +124,12 @@ impl<'a> Guards<'a> {
         let policies = round.strategy.policies();
         let of_all = |policy: &Policy| policy.is_shared().then(|| adapter.guard(policy, seeds.draw()));
         let shared = policies.iter().map(of_all).collect();
-        Self { adapter, seeds, policies, shared }
+        Self {
+            adapter,
+            seeds,
+            policies,
+            shared,
+        }
     }
 
     /// The guards of one user, the outermost first.
@@ -144,8 +154,15 @@ mod tests {
     use tokio::task::{LocalSet, spawn_local};
 
     /// Rows as (call, attempt, outcome) of a round against a target that answers with these statuses; 0 hangs.
-    fn rows_of(strategy: Value, changes: &[(&str, Value)], statuses: &'static [u16]) -> Vec<(u64, u64, Value)> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    fn rows_of(
+        strategy: Value,
+        changes: &[(&str, Value)],
+        statuses: &'static [u16],
+    ) -> Vec<(u64, u64, Value)> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         LocalSet::new().block_on(&runtime, async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let mut body = round(strategy);
@@ -160,7 +177,8 @@ mod tests {
                 ended.unwrap();
             }
             let rows = running.rows.take().into_iter();
-            rows.map(|row| (row.call, row.attempt, json!(row.outcome))).collect()
+            rows.map(|row| (row.call, row.attempt, json!(row.outcome)))
+                .collect()
         })
     }
 
@@ -219,14 +237,22 @@ mod tests {
 
     #[test]
     fn an_attempt_has_its_own_time_limit() {
-        let request = json!({"method": "GET", "path": "/", "headers": {}, "body": null, "timeout_us": 100_000});
+        let request =
+            json!({"method": "GET", "path": "/", "headers": {}, "body": null, "timeout_us": 100_000});
         let rows = rows_of(retry(2), &[("request", request)], &[0, 200]);
         assert_eq!(rows, [(0, 1, json!("timeout")), (0, 2, json!(200))]);
     }
 
     #[test]
     fn nothing_that_listens_is_a_connection_error() {
-        let ends = [("target", json!("http://127.0.0.1:1")), ("successes", Value::Null), ("max_attempts", json!(1))];
-        assert_eq!(rows_of(json!({"baseline": {}}), &ends, &[]), [(0, 1, json!("connection_error"))]);
+        let ends = [
+            ("target", json!("http://127.0.0.1:1")),
+            ("successes", Value::Null),
+            ("max_attempts", json!(1)),
+        ];
+        assert_eq!(
+            rows_of(json!({"baseline": {}}), &ends, &[]),
+            [(0, 1, json!("connection_error"))]
+        );
     }
 }

@@ -22,7 +22,12 @@ pub fn serve(adapter: impl Adapter) -> ExitCode {
 }
 
 fn port(arguments: &[String]) -> Result<u16, String> {
-    let unread = || format!("cannot read {:?}; allowed: --port PORT, from 0 to 65535", arguments.join(" "));
+    let unread = || {
+        format!(
+            "cannot read {:?}; allowed: --port PORT, from 0 to 65535",
+            arguments.join(" ")
+        )
+    };
     match arguments {
         [] => Ok(0),
         [flag, text] if flag == "--port" => text.parse().map_err(|_| unread()),
@@ -35,7 +40,9 @@ fn run(adapter: Rc<dyn Adapter>, port: u16) -> Result<(), String> {
     let runtime = runtime.map_err(|error| format!("cannot start the client: {error}"))?;
     LocalSet::new().block_on(&runtime, async {
         let taken = |error| format!("cannot listen on port {port}: {error}; --port 0 takes a free one");
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(taken)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .await
+            .map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         let line = json!({"listening": address.to_string()});
         writeln!(io::stdout(), "{line}").map_err(|error| format!("cannot say where it listens: {error}"))?;
@@ -54,7 +61,10 @@ mod tests {
         assert_eq!(port(&[]), Ok(0));
         assert_eq!(port(&words("--port 8090")), Ok(8090));
         for wrong in ["--port", "--port 70000", "--port x", "--prot 0"] {
-            assert!(port(&words(wrong)).unwrap_err().contains("allowed: --port PORT"), "{wrong}");
+            assert!(
+                port(&words(wrong)).unwrap_err().contains("allowed: --port PORT"),
+                "{wrong}"
+            );
         }
     }
 }

@@ -28,7 +28,10 @@ const CALLS: &str = "GET /client, POST /check, POST /rounds";
 
 /// Answers the three calls of the contract, for as long as it is polled. Belongs into a `LocalSet`.
 pub(crate) async fn accept(listener: TcpListener, adapter: Rc<dyn Adapter>) {
-    let server = Rc::new(Server { adapter, busy: Rc::new(Cell::new(false)) });
+    let server = Rc::new(Server {
+        adapter,
+        busy: Rc::new(Cell::new(false)),
+    });
     loop {
         match listener.accept().await {
             Ok((stream, _)) => drop(spawn_local(converse(stream, Rc::clone(&server)))),
@@ -61,7 +64,10 @@ impl Server {
             (Method::GET, "/client") => plain(StatusCode::OK, &self.adapter.description().as_json()),
             (Method::POST, "/check") => self.check(request).await,
             (Method::POST, "/rounds") => self.round(request).await,
-            (method, path) => failure(StatusCode::NOT_FOUND, &format!("{method} {path} is none of {CALLS}")),
+            (method, path) => failure(
+                StatusCode::NOT_FOUND,
+                &format!("{method} {path} is none of {CALLS}"),
+            ),
         })
     }
 
@@ -82,9 +88,10 @@ impl Server {
         };
         match problems(&body, &*self.adapter) {
             Err(noted) => plain(StatusCode::UNPROCESSABLE_ENTITY, &listed(&noted)),
-            Ok(_) if self.busy.get() => {
-                failure(StatusCode::CONFLICT, "another round is running; wait for its end, or close it")
-            }
+            Ok(_) if self.busy.get() => failure(
+                StatusCode::CONFLICT,
+                "another round is running; wait for its end, or close it",
+            ),
             Ok(round) => self.started(round),
         }
     }
@@ -92,7 +99,12 @@ impl Server {
     fn started(&self, round: Round) -> Reply {
         self.busy.set(true);
         let (sender, receiver) = unbounded_channel();
-        spawn_local(stream(round, Rc::clone(&self.adapter), Place(Rc::clone(&self.busy)), sender));
+        spawn_local(stream(
+            round,
+            Rc::clone(&self.adapter),
+            Place(Rc::clone(&self.busy)),
+            sender,
+        ));
         let mut reply = Response::new(Either::Right(Lines(receiver)));
         let kind = HeaderValue::from_static("application/x-ndjson");
         reply.headers_mut().insert(CONTENT_TYPE, kind);
@@ -172,7 +184,9 @@ fn listed(noted: &[Problem]) -> Value {
 fn plain(status: StatusCode, value: &Value) -> Reply {
     let mut reply = Response::new(Either::Left(Full::new(Bytes::from(value.to_string()))));
     *reply.status_mut() = status;
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     reply
 }
 
@@ -191,6 +205,8 @@ impl Body for Lines {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|line| line.map(|line| Ok(Frame::data(line))))
+        self.0
+            .poll_recv(cx)
+            .map(|line| line.map(|line| Ok(Frame::data(line))))
     }
 }

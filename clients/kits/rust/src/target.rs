@@ -29,13 +29,20 @@ impl Target {
     /// One sentence, when its URL or its request is none.
     pub(crate) fn of(round: &Round) -> Result<Self, String> {
         let wrong = |why: String| format!("cannot call {}: {why}", round.target);
-        let url: Uri = round.target.parse::<Uri>().map_err(|error| wrong(error.to_string()))?;
+        let url: Uri = round
+            .target
+            .parse::<Uri>()
+            .map_err(|error| wrong(error.to_string()))?;
         let host = url.host().ok_or_else(|| wrong("it names no host".to_owned()))?;
         let secure = url.scheme_str() == Some("https");
         let port = url.port_u16().unwrap_or(if secure { 443 } else { 80 });
         Ok(Self {
             address: format!("{host}:{port}"),
-            tls: if secure { Some(tls(host).map_err(wrong)?) } else { None },
+            tls: if secure {
+                Some(tls(host).map_err(wrong)?)
+            } else {
+                None
+            },
             request: request(&url, &round.request).map_err(|error| wrong(error.to_string()))?,
         })
     }
@@ -65,7 +72,9 @@ fn tls(host: &str) -> Result<(ServerName<'static>, TlsConnector), String> {
     let server = ServerName::try_from(name).map_err(|error| error.to_string())?;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
     Ok((server, TlsConnector::from(Arc::new(config))))
 }
 

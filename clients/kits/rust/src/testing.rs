@@ -37,7 +37,9 @@ impl Guard for Plain {
         match self.0.clone() {
             Policy::Timeout(after) => Box::pin(async move {
                 let longest = Duration::from_micros(after.after_us);
-                tokio::time::timeout(longest, guarded()).await.unwrap_or(Outcome::Timeout)
+                tokio::time::timeout(longest, guarded())
+                    .await
+                    .unwrap_or(Outcome::Timeout)
             }),
             Policy::Retry(retry) => Box::pin(async move {
                 let mut outcome = guarded().await;
@@ -73,7 +75,9 @@ pub fn round(strategy: Value) -> Value {
 /// Where the problems are that a client has with a round of a strategy.
 #[must_use]
 pub fn refused(strategy: Value, adapter: &dyn Adapter) -> Vec<String> {
-    let noted = problems(round(strategy).to_string().as_bytes(), adapter).err().unwrap_or_default();
+    let noted = problems(round(strategy).to_string().as_bytes(), adapter)
+        .err()
+        .unwrap_or_default();
     noted.into_iter().map(|problem| problem.path).collect()
 }
 
@@ -96,7 +100,8 @@ pub fn policy(strategy: Value) -> Policy {
 #[must_use]
 pub fn vectors(name: &str) -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../contracts/client/vectors");
-    let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("the vectors of the contract");
+    let text =
+        std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("the vectors of the contract");
     let file: Value = serde_json::from_str(&text).expect("JSON");
     file["cases"].as_array().expect("a list of cases").clone()
 }

@@ -22,7 +22,13 @@ pub(crate) struct User {
 }
 
 impl User {
-    pub(crate) fn new(number: usize, round: Rc<Round>, connection: Connection, rows: Rc<Rows>, clock: Clock) -> Self {
+    pub(crate) fn new(
+        number: usize,
+        round: Rc<Round>,
+        connection: Connection,
+        rows: Rc<Rows>,
+        clock: Clock,
+    ) -> Self {
         let zero = || Cell::new(0);
         Self {
             number,
@@ -71,14 +77,25 @@ impl User {
     async fn attempt(self: Rc<Self>) -> Outcome {
         add(&self.attempts, 1);
         add(&self.attempts_of_call, 1);
-        let mut under_way = UnderWay { start_us: self.clock.elapsed_us(), user: &self, outcome: Outcome::Timeout };
+        let mut under_way = UnderWay {
+            start_us: self.clock.elapsed_us(),
+            user: &self,
+            outcome: Outcome::Timeout,
+        };
         under_way.outcome = self.connection.send().await;
         under_way.outcome
     }
 
     fn note(&self, attempt: u64, start_us: u64, duration_us: u64, outcome: Outcome) {
         let (user, call) = (self.number, self.calls.get());
-        self.rows.add(Row { user, call, attempt, start_us, duration_us, outcome });
+        self.rows.add(Row {
+            user,
+            call,
+            attempt,
+            start_us,
+            duration_us,
+            outcome,
+        });
     }
 
     fn has_enough(&self) -> bool {

@@ -276,7 +276,10 @@ fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
         value: sent as f64,
         bound: 0.0,
         invalidates: false,
-        message: format!("not one of {sent} attempts was answered{}", most_frequent(finished)),
+        message: format!(
+            "not one of {sent} attempts was answered{}",
+            most_frequent(finished)
+        ),
         remedy: "check that the targets listen at their URLs, and that http and https are right",
     })
 }

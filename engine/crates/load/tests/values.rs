@@ -91,7 +91,10 @@ fn what_is_no_list_is_a_failed_expectation_of_the_call_that_captures_it() {
     ]);
     let (outcome, seen) = walked(&server, steps, json!({"trace": 5}));
     assert_eq!((seen.len(), outcome.with("expectation_failed").len()), (1, 1));
-    assert_eq!(outcome.told[0]["missed"], "what ids captures: \"5\" is not a list");
+    assert_eq!(
+        outcome.told[0]["missed"],
+        "what ids captures: \"5\" is not a list"
+    );
 }
 
 #[test]

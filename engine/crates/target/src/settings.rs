@@ -194,7 +194,10 @@ mod tests {
     #[test]
     fn a_mistake_in_a_distribution_says_what_to_write() {
         let wrong = |text: &str| text.parse::<ServiceTime>().unwrap_err();
-        assert_eq!(wrong("5ms"), format!("'5ms' is not a service time: {SERVICE_TIMES}"));
+        assert_eq!(
+            wrong("5ms"),
+            format!("'5ms' is not a service time: {SERVICE_TIMES}")
+        );
         assert_eq!(
             wrong("uniform:5ms"),
             format!("'uniform' is not a distribution: {SERVICE_TIMES}")

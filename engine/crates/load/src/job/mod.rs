@@ -362,14 +362,7 @@ fn groups(node: &Node<'_>, context: &mut Context<'_>) -> Option<Vec<Group>> {
 }
 
 fn group(node: &Node<'_>, context: &mut Context<'_>) -> Option<Group> {
-    let object = node.object(&[
-        "name",
-        "workload",
-        "journeys",
-        "feeder",
-        "connection",
-        "affinity",
-    ])?;
+    let object = node.object(&["name", "workload", "journeys", "feeder", "connection", "affinity"])?;
     let name = object.or("name", "all".to_owned(), |node| node.text().map(str::to_owned));
     let feeder = object.or("feeder", Feeder::default(), |node| feeder::feeder(node, context));
     let no_feeder = Feeder::default();
