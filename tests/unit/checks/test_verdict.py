@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from scripts.checks.cases import FAILED, PASSED, SKIPPED, Case
 from scripts.checks.skips import Allowed
 from scripts.checks.suites import Suite
 
+from patternbench.drivers import registry
+
 ROOT = Path(__file__).resolve().parents[3]
+TESTS = ("tests/**/*.py", "engine/crates/**/*.rs")
 LEAVE = [Allowed("parts", "::test_slow", "takes an hour"), Allowed("parts", "::test_mount", "root only", as_user=True)]
 
 
@@ -138,12 +142,21 @@ def test_the_suites_that_may_be_tried_again_are_those_with_real_processes() -> N
     assert again == {*real, "maven, insurance", "maven, cinema", "maven, shop"} | clients
 
 
-def test_every_allowed_skip_names_a_suite_and_a_test_or_a_file_of_tests_that_exist_and_a_reason() -> None:
-    files = {path.stem for path in ROOT.glob("tests/**/*.py")}
-    tests = "".join(path.read_text() for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("engine/crates/**/*.rs")])
+def skippable() -> set[str]:
+    """What an entry may name: a file of tests, a test, a client as the parameter of one, or a client's missing tool."""
+    texts = "".join(path.read_text() for pattern in TESTS for path in ROOT.glob(pattern))
+    tests = {*re.findall(r"\b(?:def|fn) (\w+)\(", texts), *(path.stem for path in ROOT.glob("tests/**/*.py"))}
+    clients = registry.names()
+    commands = [registry.described(name).test for name in clients]
+    tools = {f"{command[0]} is not installed" for command in commands if command}
+    return tests | tools | {f"[{name}]" for name in clients}
+
+
+def test_every_allowed_skip_names_a_suite_and_what_may_be_skipped_and_a_reason() -> None:
+    names, tests = {each.name for each in suites.ALL}, skippable()
     for entry in skips.allowed():
-        assert entry.suite in {each.name for each in suites.ALL}, entry
-        assert entry.test in files or f" {entry.test}(" in tests, entry
+        assert entry.suite in names, entry
+        assert entry.test in tests, entry
         assert len(entry.reason) > 20, entry
 
 
