@@ -104,8 +104,8 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
 
     def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
         """The section on bundlers."""
-        chapter = importlib.import_module("patternbench.bundlers.report.chapter")
-        made: Sequence[Section] = chapter.sections(run, rounds)
+        section = importlib.import_module("patternbench.bundlers.report.bundlers_section")
+        made: Sequence[Section] = section.sections(run, rounds)
         return made
 
 

@@ -61,8 +61,8 @@ class GatewayObserver(CountingObserver[GatewayCounts]):
 
     def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
         """The section on gateways."""
-        chapter = importlib.import_module("patternbench.gateways.report.chapter")
-        made: Sequence[Section] = chapter.sections(run, rounds)
+        section = importlib.import_module("patternbench.gateways.report.gateways_section")
+        made: Sequence[Section] = section.sections(run, rounds)
         return made
 
 

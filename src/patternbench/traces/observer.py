@@ -57,8 +57,8 @@ class TraceObserver(Observer[TracedRound]):
 
     def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
         """The section on calls."""
-        chapter = importlib.import_module("patternbench.traces.report.chapter")
-        made: Sequence[Section] = chapter.sections(run, rounds)
+        section = importlib.import_module("patternbench.traces.report.traces_section")
+        made: Sequence[Section] = section.sections(run, rounds)
         return made
 
 

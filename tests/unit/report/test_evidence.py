@@ -85,7 +85,7 @@ def test_a_model_that_cannot_be_fitted_is_a_section_that_says_why() -> None:
 def test_what_stopping_early_saved_is_said() -> None:
     stopping = sections(rounds=RULE)["stopping"]
     assert stopping.words[0] == "112 of 280 rounds were needed: 60% saved."
-    assert "within 5 % of it, between 3 and 10 rounds" in stopping.words[1]
+    assert "to within 5 % of it, but at least 3 and at most 10" in stopping.words[1]
     assert len(stopping.tables[0].frame) == len(expand(study(SMALL)).scenarios)
 
 

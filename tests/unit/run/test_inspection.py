@@ -104,7 +104,7 @@ def test_the_commands_of_a_study_are_listed_and_can_be_refused(tmp_path: Path) -
 def test_secrets_that_are_written_out_are_told_with_their_lines_and_hidden() -> None:
     document = parse_study(SECRETS, "study.yaml")
     told = inspection.warnings_of(document)
-    assert [sentence.partition(" holds")[0] for sentence in told] == [
+    assert [sentence.partition(" contains")[0] for sentence in told] == [
         "study.yaml:5: system.headers.Authorization",
         "study.yaml:11: workload.journey[0].form.password",
     ]

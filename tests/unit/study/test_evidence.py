@@ -65,7 +65,7 @@ def test_the_rule_is_the_one_that_the_study_asks_for() -> None:
 
 def test_a_response_that_nobody_measures_is_refused_before_anything_runs() -> None:
     (said,) = refused(rounds=RULE.replace("p95", "p96"))
-    assert said.startswith("rounds.until.response: `p96` is no response")
+    assert said.startswith("rounds.until.response: `p96` isn't a response")
     assert "did you mean `p9" in said
 
 

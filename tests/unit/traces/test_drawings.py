@@ -15,9 +15,9 @@ from patternbench.report import html, svg
 from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
 from patternbench.traces.analyze.sequence import steps, typical
 from patternbench.traces.analyze.trees import forest
-from patternbench.traces.report.chapter import MeasuredRound, TracedScenario, section, traced_scenario
 from patternbench.traces.report.sequence_diagram import MOST_ROWS, sequence_diagram
 from patternbench.traces.report.service_graph import service_graph
+from patternbench.traces.report.traces_section import MeasuredRound, TracedScenario, section, traced_scenario
 
 HOSTILE = '<script>alert("x")</script>&\x00\n' + "very long " * 30
 SQL = {"database": "mariadb", "schema": "core", "statement": "SELECT a FROM line WHERE id = ?"}
