@@ -42,7 +42,7 @@ LICENCES = (
 )
 ADVISORIES = (
     Step("cargo deny, advisories", "engine", "cargo deny --locked check advisories"),
-    Step("pip-audit", ".", "pip-audit --require-hashes --disable-pip -r requirements.lock"),
+    Step("pip-audit", ".", "pip-audit --strict --require-hashes --disable-pip -r requirements.lock"),
     Step("npm audit, cockatiel", "clients/cockatiel", "npm audit --package-lock-only --omit=dev"),
     Step("npm audit, opossum", "clients/opossum", "npm audit --package-lock-only --omit=dev"),
 )

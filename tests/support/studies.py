@@ -45,6 +45,19 @@ def changed(text: str = EXAMPLE, **changes: str) -> str:
     return "".join(lines)
 
 
+def completed(part: str) -> str:
+    """A part of a study, as a page shows it, made a whole study."""
+    parts = {
+        "patternbench": "patternbench: 1\n",
+        "name": "name: x\n",
+        "system": "system: target\n",
+        "strategies": "strategies:\n  - {client: native, baseline: {}}\n",
+        "workload": "workload: {open: {rate: 1, duration: 1s}}\n",
+    }
+    around = [text for key, text in parts.items() if f"\n{key}:" not in f"\n{part}"]
+    return "".join([*around, part])
+
+
 def problems(text: str, name: str = "study.yaml") -> list[Problem]:
     """What is wrong with a study's text; fails the test when nothing is."""
     try:

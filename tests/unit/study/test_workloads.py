@@ -7,7 +7,7 @@ import re
 import jsonschema
 import pytest
 from pydantic import BaseModel
-from tests.support.studies import ROOT, levels, problems
+from tests.support.studies import ROOT, completed, levels, problems
 
 from patternbench.plan.expand import Plan, expand
 from patternbench.study.document import parse
@@ -231,14 +231,7 @@ def examples() -> dict[str, Plan]:
 
 
 def planned(block: str) -> Plan:
-    parts = {
-        "name": "name: x\n",
-        "system": "system: target\n",
-        "strategies": "strategies:\n  - {client: native, baseline: {}}\n",
-        "workload": "workload: {open: {rate: 1, duration: 1s}}\n",
-    }
-    around = [text for key, text in parts.items() if f"\n{key}:" not in f"\n{block}"]
-    whole = "".join(["patternbench: 1\n", *around, block])
+    whole = completed(block)
     jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
     return expand(loads(whole, "x.yaml"))
 
