@@ -164,10 +164,15 @@ def of_client(language: str, command: Sequence[str], how: str) -> Callable[[list
 
     def start(only: list[str]) -> Read:
         if shutil.which(command[0]) is None:
-            return [Case(f"{command[0]} is not installed", cases.SKIPPED, how)], 0
+            return [Case(not_installed(command[0]), cases.SKIPPED, how)], 0
         return tests(only)
 
     return start
+
+
+def not_installed(tool: str) -> str:
+    """The name of the one case that stands for a client's tests where their tool is missing."""
+    return f"{tool} is not installed"
 
 
 def _no_cargo_chatter(line: str) -> str:
