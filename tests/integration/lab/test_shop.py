@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
+from tests.support.asking import Asking, asking
 from tests.support.brought_up import brought_up
 from tests.support.chromium import chromium
 from tests.support.studies import ROOT
@@ -244,59 +245,55 @@ ALIVE: Mapping[str, tuple[str, str]] = {
 BODIES: Mapping[str, object] = {"recommender": [], "image": {"icon": "64x64"}}
 LEAST = 5
 """How many answers of each service are waited for before and after one is killed."""
+BROKEN_OFF = "broken off"
+"""An answer whose head had come when the service was killed that had not yet sent the rest."""
+OF_A_KILLED_SERVICE = {200, 502, BROKEN_OFF}
+
+
+@dataclass(frozen=True)
+class Load:
+    """The answers so far by service: statuses, and those that were broken off."""
+
+    answers: Mapping[str, list[int | str]]
+    at_work: Asking
+
+    def wait_for_more(self) -> None:
+        """Wait until every service was asked some more times."""
+        enough = {name: len(answers) + LEAST for name, answers in self.answers.items()}
+        self.at_work.until(lambda: all(len(self.answers[name]) >= least for name, least in enough.items()))
+
+    def kinds(self) -> dict[str, set[int | str]]:
+        """What was answered so far, by service."""
+        return {name: set(answers) for name, answers in self.answers.items()}
+
+
+def answer(http: httpx.Client, name: str) -> int | str:
+    """The status of a service's answer."""
+    method, path = ALIVE[name]
+    try:
+        return http.request(method, path, json=BODIES.get(name), headers={"X-Api-Key": name}).status_code
+    except httpx.RemoteProtocolError:
+        return BROKEN_OFF
 
 
 @contextmanager
-def load_on(shop: Bench) -> Iterator[defaultdict[str, list[int]]]:
-    """Each service asked all the time, one request after the other; gives the statuses so far by service."""
-    answers: defaultdict[str, list[int]] = defaultdict(list)
-    over = threading.Event()
-
-    def ask(name: str) -> None:
-        method, path = ALIVE[name]
-        with httpx.Client(base_url=shop.endpoint, timeout=60, headers={"X-Api-Key": name}) as http:
-            while not over.wait(0.02):
-                answers[name].append(http.request(method, path, json=BODIES.get(name)).status_code)
-
-    with ThreadPoolExecutor(len(ALIVE)) as threads:
-        asking = [threads.submit(ask, name) for name in ALIVE]
-        try:
-            yield answers
-        finally:
-            over.set()
-    for one in asking:
-        one.result()
+def load_on(shop: Bench) -> Iterator[Load]:
+    """Each service asked all the time, one request after the other."""
+    answers: dict[str, list[int | str]] = {name: [] for name in ALIVE}
+    with httpx.Client(base_url=shop.endpoint, timeout=60) as http:
+        asks = [lambda name=name, kept=kept: kept.append(answer(http, name)) for name, kept in answers.items()]
+        with asking(asks, pause_s=0.02) as at_work:
+            yield Load(answers, at_work)
 
 
-def wait_for_more(answers: Mapping[str, list[int]]) -> None:
-    """Wait until every service was asked some more times."""
-    enough = {name: len(answers[name]) + LEAST for name in ALIVE}
-    over = threading.Event()
-    for _ in range(600):
-        if all(len(answers[name]) >= least for name, least in enough.items()):
-            return
-        over.wait(0.1)
-    raise AssertionError({name: len(statuses) for name, statuses in answers.items()})
-
-
-def killed_under_load(shop: Bench, name: str) -> tuple[dict[str, set[int]], dict[str, int]]:
-    """Kill a service under load; for each service, all its statuses, and the last one."""
-    with load_on(shop) as answers:
-        wait_for_more(answers)
+def killed_under_load(shop: Bench, name: str) -> tuple[dict[str, set[int | str]], dict[str, int | str]]:
+    """Kill a service under load; for each service, all kinds of its answers, and the last one."""
+    with load_on(shop) as load:
+        load.wait_for_more()
         shop.expect_down(name)
         kill(shop.running[name].process)
-        wait_for_more(answers)
-    return {one: set(statuses) for one, statuses in answers.items()}, {one: s[-1] for one, s in answers.items()}
-
-
-def eventually(check: Callable[[], bool]) -> None:
-    """Wait until a check holds."""
-    over = threading.Event()
-    for _ in range(300):
-        if check():
-            return
-        over.wait(0.1)
-    raise AssertionError("it did not happen in time")
+        load.wait_for_more()
+    return load.kinds(), {one: answers[-1] for one, answers in load.answers.items()}
 
 
 def statuses_of_the_transactions(shop: Bench) -> set[int]:
@@ -311,36 +308,38 @@ def test_a_killed_store_of_limits_costs_shoppers_no_more_than_its_policy_says(
     shop: Bench, policy: str, status: int
 ) -> None:
     changed(shop, when_store_fails=policy)
-    with load_on(shop) as answers:
-        wait_for_more(answers)
+    with load_on(shop) as load:
+        load.wait_for_more()
         shop.expect_down("redis")
         kill(shop.running["redis"].process)
-        eventually(lambda: statuses_of_the_transactions(shop) == {status})
-        wait_for_more(answers)
+        load.at_work.until(lambda: statuses_of_the_transactions(shop) == {status})
+        load.wait_for_more()
         shop.restart("redis")
-        eventually(lambda: statuses_of_the_transactions(shop) == {200})
-    assert set().union(*answers.values()) == {200, status}
+        load.at_work.until(lambda: statuses_of_the_transactions(shop) == {200})
+    assert set().union(*load.answers.values()) == {200, status}
 
 
 def test_a_frozen_store_of_limits_is_used_again_when_it_thaws(shop: Bench) -> None:
     changed(shop, when_store_fails="closed", store_timeout="100ms")
     redis = shop.running["redis"].process
-    with load_on(shop) as answers:
-        wait_for_more(answers)
+    with load_on(shop) as load:
+        load.wait_for_more()
         stop(redis)
         try:
-            eventually(lambda: statuses_of_the_transactions(shop) == {429})
+            load.at_work.until(lambda: statuses_of_the_transactions(shop) == {429})
         finally:
             wake(redis)
-        eventually(lambda: statuses_of_the_transactions(shop) == {200})
-    assert set().union(*answers.values()) == {200, 429}
+        load.at_work.until(lambda: statuses_of_the_transactions(shop) == {200})
+    assert set().union(*load.answers.values()) == {200, 429}
 
 
 def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Bench) -> None:
     changed(shop)
-    statuses, last = killed_under_load(shop, "persistence")
+    kinds, last = killed_under_load(shop, "persistence")
     assert last == {"persistence": 502, "auth": 200, "recommender": 200, "image": 200, "webui": 503}
-    assert statuses["auth"] == statuses["recommender"] == statuses["image"] == {200}
+    assert kinds["auth"] == kinds["recommender"] == kinds["image"] == {200}
+    assert kinds["webui"] == {200, 503}
+    assert kinds["persistence"] <= OF_A_KILLED_SERVICE
     page = httpx.get(shop.endpoint, timeout=60)
     assert (page.status_code, "does not answer" in page.text) == (503, True)
     login = httpx.post(f"{shop.endpoint}{AUTH}/useractions/login?name=user1&password=password", json={}, timeout=60)
@@ -353,10 +352,11 @@ def test_pages_are_shown_without_what_was_killed(shop: Bench) -> None:
     """One after the other, and none comes back: each time everything that is left goes on."""
     gone: set[str] = set()
     for name in ("image", "recommender", "auth", "webui"):
-        statuses, last = killed_under_load(shop, name)
+        kinds, last = killed_under_load(shop, name)
         assert last[name] == 502
+        assert kinds[name] <= OF_A_KILLED_SERVICE
         gone.add(name)
-        assert {one: statuses[one] for one in ALIVE.keys() - gone} == {one: {200} for one in ALIVE.keys() - gone}
+        assert {one: kinds[one] for one in ALIVE.keys() - gone} == {one: {200} for one in ALIVE.keys() - gone}
         if name != "webui":
             page = httpx.get(f"{shop.endpoint}/product?id=7", timeout=60)
             assert page.status_code == 200

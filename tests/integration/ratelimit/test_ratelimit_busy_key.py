@@ -1,7 +1,6 @@
 """A client with many connections on one key: MariaDB locks its row, and nobody else may notice."""
 
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +10,13 @@ from typing import Any
 import httpx
 import pytest
 from ratelimit_rig import MariaDB, Nginx, balancer, burst, eventually, get, limit, rules_of, running
+from tests.support.asking import asking
 
 HOLD = """
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 START TRANSACTION;
 SELECT k FROM ratelimit_state WHERE k LIKE 'pb:{header=greedy}%' FOR UPDATE;
-SELECT SLEEP(60);
+SELECT SLEEP(3600);
 """
 
 
@@ -49,7 +49,7 @@ def locked_row(mariadb: MariaDB) -> Iterator[None]:
         assert holder.stdin
         holder.stdin.write(HOLD)
         holder.stdin.close()
-        holding = "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(60)'"
+        holding = "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(3600)'"
         number = eventually(lambda: mariadb.sql(holding))
         try:
             yield
@@ -62,22 +62,14 @@ def locked_row(mariadb: MariaDB) -> Iterator[None]:
 def many(nginx: Nginx, path: str) -> Iterator[list[int]]:
     """Ask as one client over 64 connections until the block ends; give the statuses."""
     statuses: list[int] = []
-    stop = threading.Event()
+    limits = httpx.Limits(max_keepalive_connections=64)
+    with httpx.Client(headers={"X-Api-Key": "greedy"}, timeout=30, limits=limits) as client:
 
-    def user() -> None:
-        with httpx.Client(headers={"X-Api-Key": "greedy"}, timeout=30) as client:
-            while not stop.is_set():
-                statuses.append(client.get(nginx.url + path).status_code)
+        def ask() -> None:
+            statuses.append(client.get(nginx.url + path).status_code)
 
-    users = [threading.Thread(target=user) for _ in range(64)]
-    for each in users:
-        each.start()
-    try:
-        yield statuses
-    finally:
-        stop.set()
-        for each in users:
-            each.join()
+        with asking([ask] * 64):
+            yield statuses
 
 
 def by_whom(nginxes: list[Nginx], client: str) -> set[str]:

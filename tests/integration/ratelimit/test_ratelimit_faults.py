@@ -12,14 +12,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from ratelimit_rig import MariaDB, Nginx, Redis, balancer, burst, eventually, get, limit, rules_of, running
+from tests.support.asking import asking
 
 POLICIES = ("open", "closed", "local")
 
@@ -74,23 +76,14 @@ def nginx(case: Case, store: Any, workshop: Path, request: pytest.FixtureRequest
 def load(nginx: Nginx) -> Iterator[Callable[[], Counter[tuple[str, int]]]]:
     """Send requests of every policy until the block ends; give a view of (policy, status) counts."""
     seen: Counter[tuple[str, int]] = Counter()
-    stop = threading.Event()
 
-    def user(policy: str) -> None:
-        with httpx.Client(headers={"X-Api-Key": "loaded"}, timeout=10) as client:
-            while not stop.is_set():
-                seen[policy, client.get(f"{nginx.url}/{policy}/").status_code] += 1
-                time.sleep(0.005)
+    def ask(client: httpx.Client, policy: str) -> None:
+        seen[policy, client.get(f"{nginx.url}/{policy}/").status_code] += 1
 
-    users = [threading.Thread(target=user, args=(p,)) for p in POLICIES for _ in range(2)]
-    for each in users:
-        each.start()
-    try:
+    with ExitStack() as stack:
+        client = stack.enter_context(httpx.Client(headers={"X-Api-Key": "loaded"}, timeout=10))
+        stack.enter_context(asking([partial(ask, client, p) for p in POLICIES for _ in range(2)], pause_s=0.005))
         yield lambda: Counter(seen)
-    finally:
-        stop.set()
-        for each in users:
-            each.join()
 
 
 def store_is_used(nginx: Nginx) -> bool:
@@ -335,21 +328,12 @@ def test_bad_rules_change_nothing_and_their_problems_are_logged_with_their_place
 @contextmanager
 def _hammer(nginx: Nginx) -> Iterator[Counter[int | str]]:
     seen: Counter[int | str] = Counter()
-    stop = threading.Event()
 
-    def user() -> None:
-        while not stop.is_set():
-            try:
-                seen[get(nginx, "hammer").status_code] += 1
-            except httpx.TransportError as error:
-                seen[repr(error)] += 1
+    def ask() -> None:
+        try:
+            seen[get(nginx, "hammer").status_code] += 1
+        except httpx.TransportError as error:
+            seen[repr(error)] += 1
 
-    users = [threading.Thread(target=user) for _ in range(3)]
-    for each in users:
-        each.start()
-    try:
+    with asking([ask] * 3):
         yield seen
-    finally:
-        stop.set()
-        for each in users:
-            each.join()

@@ -17,8 +17,11 @@ FLOODED = 10.0
 """Good answers per second of shoppers who are flooded, of 40 that they ask for."""
 
 
-def shed(noise: float = 0.02, saved: float = 4.0, many_limited: float = 1.0) -> pd.DataFrame:
-    """Rounds in which a limit saves shoppers from one client, and load shedding from any number."""
+def shed(noise: float = 0.02, saved: float = 4.0, many_limited: float = 1.0, swing: float = 0.0) -> pd.DataFrame:
+    """Rounds in which a limit saves shoppers from one client, and load shedding from any number.
+
+    With a ``swing`` load shedding is better in one block and worse in the next.
+    """
     rng = np.random.default_rng(8)
     rows = []
     for clients, algorithm, most, block in product(
@@ -28,7 +31,8 @@ def shed(noise: float = 0.02, saved: float = 4.0, many_limited: float = 1.0) -> 
         better = saved if most or (limited and clients == 1) else many_limited if limited else 1.0
         way = {"flooded_by": clients, "algorithm": algorithm, "concurrency_limit": most, "block": block}
         refused = {"limited": 0.0, "shed": 30.0 if most else 0.0, "failed": 0.0}
-        good = FLOODED * better * np.exp(rng.normal(0, noise))
+        turn = (swing if most else 0.0) * (1 - 2 * (block % 2))
+        good = FLOODED * better * np.exp(turn + rng.normal(0, noise))
         rows.append({**way, "group": "shoppers", "good_per_s": good, "good_ms": 50.0, **refused})
         rows.append({**way, "group": "flood", "good_per_s": 5.0, "good_ms": 90.0, **refused})
     return pd.DataFrame(rows)
@@ -82,7 +86,7 @@ def test_a_limit_that_helps_against_many_clients_contradicts_that_it_changes_not
 
 
 def test_load_shedding_that_changes_nothing_is_not_said_to_help() -> None:
-    assert words(left_open.of_shedding(shed(saved=1.0, noise=0.2)))[3] == "cannot be told"
+    assert words(left_open.of_shedding(shed(saved=1.0, swing=0.2)))[3] == "cannot be told"
 
 
 def test_each_way_has_a_row_with_the_change_against_neither() -> None:

@@ -53,15 +53,24 @@ def judged(
     return pd.DataFrame(rows).assign(**named, round=range(first, first + len(rows)))
 
 
+def turns(block: pd.Series[int] | int) -> pd.Series[float] | float:
+    """1 and -1 by turns, whose mean over an even number of blocks is 0."""
+    return 1.0 - 2.0 * (block % 2)
+
+
 def near_and_far() -> pd.DataFrame:
     return pd.concat([judged(), judged(base=110.0, way="50ms", first=100)], ignore_index=True)
 
 
-def walked(longer: float = 1.5, noise: float = 0.01) -> pd.DataFrame:
-    """Passes of two groups, of which only one finishes any; with a limiter they take so many times longer."""
+def walked(longer: float = 1.5, noise: float = 0.01, swing: float = 0.0) -> pd.DataFrame:
+    """Passes of two groups, of which only one finishes any; with a limiter they take so many times longer.
+
+    With a ``swing`` they take longer in one block and shorter in the next: no sign of it can be told.
+    """
     rng = np.random.default_rng(6)
     rounds = judged()
-    times = np.where(rounds["limited"], 20.0 * longer, 20.0) * np.exp(rng.normal(0, noise, len(rounds)))
+    with_limiter = 20.0 * longer * np.exp(swing * turns(rounds["block"]))
+    times = np.where(rounds["limited"], with_limiter, 20.0) * np.exp(rng.normal(0, noise, len(rounds)))
     high, low = (rounds[limit_rounds.NAMED].assign(group=group) for group in ("high", "low"))
     return pd.concat([high.assign(passes=3, pass_s=times), low.assign(passes=0, pass_s=np.nan)], ignore_index=True)
 
@@ -171,7 +180,7 @@ def test_what_the_rounds_show_is_confirmed() -> None:
 
 
 def test_what_the_rounds_show_otherwise_is_contradicted_and_what_they_do_not_show_cannot_be_told() -> None:
-    told = words(shop.verdicts(shop.claims(judged(noise=0.001, exact=9.0), walked(longer=1.0, noise=0.3))))
+    told = words(shop.verdicts(shop.claims(judged(noise=0.001, exact=9.0), walked(longer=1.0, swing=0.3))))
     assert told["The sliding window log deviates less than each other algorithm (points)"] == "contradicted"
     assert told["A limit makes the pass of a user above it longer (open in the paper)"] == "cannot be told"
 
@@ -208,8 +217,11 @@ def test_figures_of_leases_show_the_algorithms_that_were_leased() -> None:
 # --- who holds a lease
 
 
-def leases(saves: float = 0.8, less: float = 1.0, noise: float = 0.01) -> pd.DataFrame:
-    """Rounds with leases of workers and of balancers, the latter so many times as slow and less by so many points."""
+def leases(saves: float = 0.8, less: float = 1.0, noise: float = 0.01, swing: float = 0.0) -> pd.DataFrame:
+    """Rounds with leases of workers and of balancers, the latter so many times as slow and less by so many points.
+
+    With a ``swing`` leases of balancers are more in one block and less in the next.
+    """
     rng = np.random.default_rng(7)
     rows = [
         {
@@ -218,13 +230,14 @@ def leases(saves: float = 0.8, less: float = 1.0, noise: float = 0.01) -> pd.Dat
             "also": f"lease holder {holder}",
             "block": block,
             "asked": 14.0 if holder == "balancer" else 29.0,
-            shop.COST: 20.0 * (saves if holder == "balancer" else 1.0) * np.exp(rng.normal(0, noise)),
-            "balancers.measured.deviation": 2.0 - (less if holder == "balancer" else 0.0) + rng.normal(0, noise),
+            shop.COST: 20.0 * (saves if holder == "balancer" else 1.0) * np.exp(swung[holder] + rng.normal(0, noise)),
+            "balancers.measured.deviation": 2.0 - less * (holder == "balancer") + swung[holder] + rng.normal(0, noise),
         }
         for name in ("fixed window", "token bucket")
         for way in ("eager lease", "lazy lease")
-        for holder in ("worker", "balancer")
         for block in range(BLOCKS)
+        for swung in [{"worker": 0.0, "balancer": swing * turns(block)}]
+        for holder in swung
     ]
     asked = {"algorithm": "fixed window", "synchronisation": PER_REQUEST, "also": "lease holder worker", "block": 0}
     return pd.DataFrame([*rows, asked]).assign(limited=True, valid=True)
@@ -251,7 +264,9 @@ def test_a_balancers_lease_that_saves_more_and_deviates_less_is_confirmed() -> N
 
 
 def test_a_balancers_lease_that_changes_nothing_is_not_said_to_save() -> None:
-    told = {cells[-1] for cells in rows_of(holders(saves=1.0, less=0.0)) if cells[0].startswith("A balancer")}
+    told = {
+        cells[-1] for cells in rows_of(holders(saves=1.0, less=0.0, swing=0.3)) if cells[0].startswith("A balancer")
+    }
     assert told == {"cannot be told"}
 
 
