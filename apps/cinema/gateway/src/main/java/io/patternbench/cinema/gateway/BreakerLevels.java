@@ -56,15 +56,20 @@ record BreakerLevels(
   }
 
   Resilience4JConfigBuilder apply(Resilience4JConfigBuilder builder) {
-    return builder
-        .timeLimiterConfig(TimeLimiterConfig.custom().timeoutDuration(timeout).build())
-        .circuitBreakerConfig(
-            CircuitBreakerConfig.custom()
-                .slidingWindowSize(window)
-                .minimumNumberOfCalls(minimum)
-                .failureRateThreshold(rate)
-                .waitDurationInOpenState(openFor)
-                .permittedNumberOfCallsInHalfOpenState(probes)
-                .build());
+    return builder.timeLimiterConfig(limit()).circuitBreakerConfig(circuit());
+  }
+
+  TimeLimiterConfig limit() {
+    return TimeLimiterConfig.custom().timeoutDuration(timeout).build();
+  }
+
+  CircuitBreakerConfig circuit() {
+    return CircuitBreakerConfig.custom()
+        .slidingWindowSize(window)
+        .minimumNumberOfCalls(minimum)
+        .failureRateThreshold(rate)
+        .waitDurationInOpenState(openFor)
+        .permittedNumberOfCallsInHalfOpenState(probes)
+        .build();
   }
 }

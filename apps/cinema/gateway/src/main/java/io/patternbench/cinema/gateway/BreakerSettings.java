@@ -1,7 +1,12 @@
 package io.patternbench.cinema.gateway;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.github.resilience4j.timelimiter.TimeLimiter;
+import io.github.resilience4j.timelimiter.TimeLimiterRegistry;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -11,6 +16,7 @@ import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.lang.Nullable;
 import org.springframework.stereotype.Component;
+import reactor.core.publisher.Mono;
 
 /**
  * The breakers of all routes; read and changed at {@code /actuator/breaker}, while it runs.
@@ -75,13 +81,27 @@ class BreakerSettings {
     return wanted == null ? now : wanted;
   }
 
-  /** Routes hold on to breakers by name, so those of the old levels are removed. */
+  /**
+   * A route takes its breaker by name, so the new one must be there before any route asks for it.
+   */
   private void use(BreakerLevels wanted) {
     levels = wanted;
     breakers.configure(wanted::apply, names.toArray(String[]::new));
-    for (String name : names) {
-      breakers.getCircuitBreakerRegistry().remove(name);
-      breakers.getTimeLimiterRegistry().remove(name);
-    }
+    names.forEach(this::replace);
+  }
+
+  /**
+   * Puts a new breaker and time limit in the place of the old ones in one step each.
+   *
+   * <p>If they were removed instead, a request on a route from before the change would put breakers
+   * of the old levels back under the same names, and the new routes would take those.
+   */
+  private void replace(String name) {
+    breakers.create(name).run(Mono.empty()); // so that both are there, with the factory's tags
+    CircuitBreakerRegistry circuits = breakers.getCircuitBreakerRegistry();
+    Map<String, String> tags = circuits.circuitBreaker(name).getTags();
+    circuits.replace(name, CircuitBreaker.of(name, levels.circuit(), tags));
+    TimeLimiterRegistry limits = breakers.getTimeLimiterRegistry();
+    limits.replace(name, TimeLimiter.of(name, levels.limit(), limits.timeLimiter(name).getTags()));
   }
 }

@@ -2,7 +2,10 @@ package io.patternbench.cinema.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.github.resilience4j.timelimiter.TimeLimiterConfig;
 import io.patternbench.cinema.gateway.Services.Service;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
@@ -14,11 +17,14 @@ import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.autoconfigure.actuate.observability.AutoConfigureObservability;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.cloud.circuitbreaker.resilience4j.ReactiveResilience4JCircuitBreakerFactory;
+import org.springframework.cloud.client.circuitbreaker.ReactiveCircuitBreaker;
 import org.springframework.context.annotation.Bean;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.MediaType;
 import org.springframework.test.web.reactive.server.StatusAssertions;
 import org.springframework.test.web.reactive.server.WebTestClient;
+import reactor.core.publisher.Mono;
 
 /** The gateway before services that come, go, fail and are slow. */
 @SpringBootTest(
@@ -27,6 +33,7 @@ import org.springframework.test.web.reactive.server.WebTestClient;
 @AutoConfigureObservability(tracing = false)
 class GatewayTest {
   private static final String CINEWORLD = "cinema-cineworld-service";
+  private static final String BREAKER = CINEWORLD + "-cb";
   private static final String LIST = "/cinema/cineworld/movie/list";
 
   @TestConfiguration
@@ -39,6 +46,7 @@ class GatewayTest {
 
   @Autowired private WebTestClient client;
   @Autowired private Services services;
+  @Autowired private ReactiveResilience4JCircuitBreakerFactory breakers;
   private Service cineworld;
 
   @BeforeEach
@@ -137,6 +145,18 @@ class GatewayTest {
     aBreakerOpensAfterEnoughFailuresAndThenTheServiceIsLeftAlone();
     change(Map.of());
     status(LIST).isOk();
+  }
+
+  @Test
+  void aRequestOnARouteFromBeforeAChangeDoesNotBringTheOldBreakerBack() {
+    ReactiveCircuitBreaker before = breakers.create(BREAKER);
+    change(Map.of("window", 7, "timeout", "20s"));
+    before.run(Mono.empty()).block();
+    assertThat(
+            breakers.getCircuitBreakerRegistry().circuitBreaker(BREAKER).getCircuitBreakerConfig())
+        .returns(7, CircuitBreakerConfig::getSlidingWindowSize);
+    assertThat(breakers.getTimeLimiterRegistry().timeLimiter(BREAKER).getTimeLimiterConfig())
+        .returns(Duration.ofSeconds(20), TimeLimiterConfig::getTimeoutDuration);
   }
 
   @Test
