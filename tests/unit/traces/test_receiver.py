@@ -18,6 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
+from patternbench.traces.analyze.trees import forest
 from patternbench.traces.columns import SCHEMA
 from patternbench.traces.receive import app
 from patternbench.traces.receive.app import MOST_BYTES, Receiver, Scope
@@ -197,6 +198,16 @@ def test_a_span_that_cannot_be_is_left_out_counted_and_told_to_its_sender(
     assert (told.rejected_spans, told.error_message) == (1, f"1 {reason.replace('_', ' ')}")
     assert (spool.received.spans, spool.received.kept, spool.received.left_out) == (2, 1, {reason: 1})
     assert len(kept(spool)) == 1
+
+
+@pytest.mark.parametrize("agent", ["Prometheus/2.42.0", "kube-probe/1.29"])
+def test_a_scrape_or_a_probe_is_no_request(spool: Spool, agent: str) -> None:
+    told = {"user_agent.original": agent, "http.request.method": "GET", "url.path": "/actuator/prometheus"}
+    scrape = otlp_span(kind=Span.SPAN_KIND_SERVER, attributes=told)
+    asked = otlp_span(2, kind=Span.SPAN_KIND_SERVER, attributes={**told, "user_agent.original": "curl/8"})
+    answers(spool, body(export(scrape, asked)))
+    seen = forest(kept(spool))
+    assert (len(seen.requests), seen.background) == (1, 1)
 
 
 def test_a_span_that_comes_twice_is_kept_once(spool: Spool) -> None:

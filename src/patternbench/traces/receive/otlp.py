@@ -28,6 +28,8 @@ IDS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_
 LATEST_NS = 2**63 - 1
 TRACE_BYTES, SPAN_BYTES = 16, 8
 UNKNOWN_SERVICE = "unknown_service"
+WATCHERS = ("Prometheus/", "kube-probe/")
+"""How the user agents of scrapes and probes begin, which are no requests of the load."""
 
 Attribute = str | int | float | bool | None
 Attributes = Mapping[str, Attribute]
@@ -152,7 +154,7 @@ def _row(span: Span, service: str) -> SpanRow:
         parent_id=span.parent_span_id.hex(),
         service=service,
         name=_text(span.name),
-        kind=KINDS[span.kind] if span.kind < len(KINDS) else INTERNAL,
+        kind=_kind(span, attributes),
         start_ns=span.start_time_unix_nano,
         end_ns=span.end_time_unix_nano,
         error=span.status.code == Status.STATUS_CODE_ERROR,
@@ -170,6 +172,12 @@ def _row(span: Span, service: str) -> SpanRow:
         linked_trace=link.trace_id.hex() if link else "",
         linked_span=link.span_id.hex() if link else "",
     )
+
+
+def _kind(span: Span, attributes: Attributes) -> str:
+    """The kind of a span; internal for a scrape or a probe, which is background work as a heartbeat is."""
+    watched = _first(attributes, "user_agent.original", "http.user_agent").startswith(WATCHERS)
+    return INTERNAL if watched or span.kind >= len(KINDS) else KINDS[span.kind]
 
 
 def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Attribute]:
