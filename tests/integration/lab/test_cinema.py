@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -251,6 +252,22 @@ def test_a_reservation_in_the_queue_outlives_a_restart_of_rabbitmq(messaging: Ci
     assert Counter(messaging.stored())[answer.json()["id"]] == 1
 
 
+def test_a_reservation_is_stored_once_though_rabbitmq_and_the_broker_restart_while_it_is_asked_for(
+    messaging: Cinema,
+) -> None:
+    path = f"{messaging.up.endpoint}/api/cinema/cineworld/reservation/make"
+    ask = partial(messaging.http.post, path, json=reservation("Fay"), headers={"Idempotency-Key": "Fay, 18:00"})
+    before = Counter(messaging.stored())
+    with standing_still(messaging, "cinema-cineworld"):
+        forgotten = ask().raise_for_status().text
+        killed = [killed_now(messaging, name) for name in ("queue", "broker")]
+    for part in killed:
+        part.end()
+    assert messaging.http.get(f"{path}/{forgotten}").status_code == 404, "the broker keeps ids in its memory"
+    again = until(lambda: messaging.http.get(f"{path}/{ask().text}", params={"fetch": "long_poll"}), SETTLES_S)
+    assert Counter(messaging.stored()) - before == Counter([again.json()["id"]])
+
+
 def test_no_reservation_that_was_confirmed_is_lost_when_parts_behind_the_broker_are_killed(messaging: Cinema) -> None:
     killed_under_load(messaging, KILLS // 2)
 
@@ -278,9 +295,14 @@ def until_two(ask: Callable[[], httpx.Response]) -> httpx.Response:
 
 
 def crash(cinema: Cinema, name: str) -> None:
+    killed_now(cinema, name).end()
+
+
+def killed_now(cinema: Cinema, name: str) -> Crashing:
+    """A part that is dead until its crash ends."""
     crashing = Crashing(name, Site(cinema.up, time.monotonic_ns))
     crashing.begin()
-    crashing.end()
+    return crashing
 
 
 def killed_under_load(cinema: Cinema, times: int) -> None:
