@@ -90,11 +90,11 @@ def _load_rows(key: tuple[str, str], requests: pd.DataFrame, journeys: pd.DataFr
         ended = operations[users, block]
         incomplete = sent["status"].str.startswith(f"{load_tests.NOT_AS_EXPECTED} (2")
         failed = ~incomplete & ~sent["status"].str.startswith("2")
-        begun = int((~sent["step"].str.startswith("fetch")).sum())
+        answering = ~sent["step"].str.startswith(ASKS)
         yield [
             *key, int(users), int(block), len(sent), sent["response"].mean(), 100 * failed.mean(),
             100 * incomplete.mean(), len(ended), ended["response"].mean(), ended["response"].quantile(0.95),
-            100 * (ended["status"] == "failed").mean(), 100 * (failed | incomplete).sum() / begun,
+            100 * (ended["status"] == "failed").mean(), 100 * (failed | incomplete)[answering].mean(),
         ]  # fmt: skip
 
 

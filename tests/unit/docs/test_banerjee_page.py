@@ -132,6 +132,10 @@ def test_a_single_block_tells_no_direction(measured: ModuleType) -> None:
     )
 
 
+def test_an_interval_that_two_blocks_leave_open_is_told_without_digits_that_mean_nothing(measured: ModuleType) -> None:
+    assert measured.ratio(np.array([1.0, 9.0]), np.array([1.0, 1.0])).text == "3.00 (below 0.01 to above 1000)"
+
+
 def faulty(breaker: bool, ms: float, block: int) -> dict[str, object]:
     told = {"architecture": "gateway", "breaker": breaker, "block": block, "fault": "freeze cinema-cineworld"}
     counted = {"failed": 5.0, "late": 1.0, "incomplete": 2, "lost": 0, "doubled": 0, "failure_ms": ms}
@@ -211,6 +215,13 @@ def test_first_requests_are_told_apart_from_those_that_ask_again(measured: Modul
     assert (told["requests"], told["failed"], told["incomplete"]) == (4, 25.0, 25.0)
     assert (told["operations"], told["operation_ms"], told["operation_failed"]) == (2, 40.0, 0.0)
     assert told["asked_again"] == 100.0
+
+
+def test_no_more_operations_are_asked_again_than_there_are_when_some_began_in_the_warm_up(measured: ModuleType) -> None:
+    sent = requests(("fetch list", 1, "500"), ("ask for list", 1, "200"), ("fetch list", 1, "200"))
+    journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})
+    (row,) = measured.digest._load_rows(("messaging", "A"), sent, journeys)
+    assert dict(zip(measured.digest.OF_LOAD, row, strict=True))["asked_again"] == 50.0
 
 
 def reservations(*made: tuple[str, int, int | None, bool]) -> pd.DataFrame:
