@@ -73,29 +73,58 @@ def test_no_service_is_told_a_variable_that_none_reads(architecture: str) -> Non
 def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
     assert [path.stem for path in STUDIES] == [
         "cinema-burst",
+        "cinema-burst-quick",
         "cinema-faults",
+        "cinema-faults-quick",
         "cinema-load-tests",
         "cinema-load-tests-full",
         "cinema-load-tests-quick",
         "cinema-open",
+        "cinema-open-quick",
         "cinema-traces",
     ]
     sizes = {path.stem: len(planned(path.stem).scenarios) for path in STUDIES}
-    assert sizes["cinema-load-tests"] == sizes["cinema-load-tests-full"] == sizes["cinema-load-tests-quick"] == 40
-    assert sizes["cinema-open"] == 2 * 8
-    assert sizes["cinema-burst"] == 2 * 3
+    assert sizes["cinema-load-tests"] == sizes["cinema-load-tests-full"] == 2 * 2 * 10
+    assert sizes["cinema-load-tests-quick"] == 2 * 2 * 6
+    assert (sizes["cinema-open"], sizes["cinema-open-quick"]) == (2 * 8, 2 * 5)
+    assert (sizes["cinema-burst"], sizes["cinema-burst-quick"]) == (2 * 3, 2)
+    assert (sizes["cinema-faults"], sizes["cinema-faults-quick"]) == (18, 11)
 
 
-def test_the_study_of_faults_has_each_fault_alone_where_its_part_is() -> None:
+def test_a_quick_form_asks_the_same_requests_of_the_same_system_as_the_whole_one() -> None:
+    for quick in [path for path in STUDIES if path.stem.endswith("-quick")]:
+        whole = quick.with_stem(quick.stem.removesuffix("-quick"))
+        assert journeys(quick) == journeys(whole)
+        assert system_of(quick) == system_of(whole)
+
+
+def system_of(path: Path) -> Any:
+    return parse(path.read_text(), path.name).fields["system"]
+
+
+def acting_faults(study: str) -> list[str]:
+    """Which faults act in each scenario, in which architecture, with or without a breaker."""
     seen = []
-    for scenario in planned("cinema-faults").scenarios:
+    for scenario in planned(study).scenarios:
         acting = [f"{fault.kind} {fault.where}" for fault in scenario.faults if fault.acts]
         settings = scenario.system.setting_levels
         seen.append((settings["architecture"], settings["breaker"], *acting))
+    return sorted(map(str, seen))
+
+
+def test_the_study_of_faults_has_each_fault_alone_where_its_part_is() -> None:
     both = [(), ("cpu cinema-cineworld",), ("freeze cinema-cineworld",), ("crash cinema-cineworld",), ("freeze db",)]
     through = [("gateway", breaker, *acting) for breaker in (True, False) for acting in [*both, ("crash registry",)]]
     by_messages = [("messaging", True, *acting) for acting in [*both, ("crash queue",)]]
-    assert sorted(map(str, seen)) == sorted(map(str, [*through, *by_messages]))
+    assert acting_faults("cinema-faults") == sorted(map(str, [*through, *by_messages]))
+
+
+def test_the_quick_study_of_faults_lacks_a_breaker_only_where_a_cinema_stands_still() -> None:
+    both = [(), ("freeze cinema-cineworld",), ("crash cinema-cineworld",), ("freeze db",)]
+    through = [("gateway", True, *acting) for acting in [*both, ("crash registry",)]]
+    by_messages = [("messaging", True, *acting) for acting in [*both, ("crash queue",)]]
+    without = ("gateway", False, "freeze cinema-cineworld")
+    assert acting_faults("cinema-faults-quick") == sorted(map(str, [*through, *by_messages, without]))
 
 
 def test_an_operation_is_asked_until_it_is_complete_in_every_study() -> None:
