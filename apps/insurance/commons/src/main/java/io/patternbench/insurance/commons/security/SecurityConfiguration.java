@@ -52,7 +52,9 @@ public class SecurityConfiguration {
         .build();
   }
 
-  /** Whoever reaches the actuator's own port, where it has one, runs this service: no token there. */
+  /**
+   * Whoever reaches the actuator's own port, where it has one, runs this service: no token there.
+   */
   private static RequestMatcher administration(Environment environment) {
     return request -> {
       Integer own = environment.getProperty("local.management.port", Integer.class);
