@@ -17,8 +17,6 @@ func refuse(entry kit.Entry, problems *kit.Problems) {
 		refuseAroundRejections(entry, problems)
 	case kit.Bulkhead:
 		problems.BoundedWaiting(policy, entry.Users)
-	case kit.TimeoutPolicy:
-		refuseAroundPauses(entry, problems)
 	}
 }
 
@@ -46,19 +44,4 @@ func refuseAroundRejections(entry kit.Entry, problems *kit.Problems) {
 			return
 		}
 	}
-}
-
-// refuseAroundPauses keeps a timeout from a retry that pauses.
-func refuseAroundPauses(entry kit.Entry, problems *kit.Problems) {
-	for _, policy := range entry.Guarded {
-		if retry, ok := policy.(kit.Retry); ok && !neverPauses(retry) {
-			problems.Refuse("", nil, "failsafe-go begins a pause that a timeout around it will end, where the contract ends"+
-				" the call at once", "a timeout within the retry, or a retry with a fixed delay of 0")
-			return
-		}
-	}
-}
-
-func neverPauses(retry kit.Retry) bool {
-	return retry.MaxAttempts == 1 || retry.Backoff.Fixed != nil && retry.Backoff.Fixed.DelayUs == 0
 }
