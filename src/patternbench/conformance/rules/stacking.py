@@ -18,7 +18,7 @@ TIMEOUT_100MS: Json = {"timeout": {"after_us": 100_000}}
 def retry_around_breaker(bench: ClientTrial) -> str:
     """Let two failed attempts of the first call open the breaker."""
     strategy = stack(RETRY_OF_THREE, breaker())
-    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, time_limit_us=100_000)
+    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, time_limit_us=400_000)
     seen = [(row.call, row.attempt, row.outcome) for row in got.rows[:3]]
     expect(seen == [(0, 1, 503), (0, 2, 503), (1, 0, "rejected")], f"(call, attempt, outcome) {seen}")
     expect(len(got.attempts) == 2, f"{len(got.attempts)} attempts")  # noqa: PLR2004
@@ -29,7 +29,7 @@ def retry_around_breaker(bench: ClientTrial) -> str:
 def breaker_around_retry(bench: ClientTrial) -> str:
     """Let two calls of three attempts open the breaker."""
     strategy = stack(breaker(), RETRY_OF_THREE)
-    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, time_limit_us=200_000)
+    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, time_limit_us=400_000)
     expect(len(got.attempts) == 6, f"{len(got.attempts)} attempts: {outcomes(got.rows[:9])}")  # noqa: PLR2004
     return f"2 calls of 3 attempts, then {len(got.rejected)} rejected calls"
 
