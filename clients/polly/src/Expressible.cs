@@ -8,6 +8,7 @@ internal static class Expressible
     private const long DayUs = 86_400_000_000;
     private const long LeastSamplingUs = 500_000;
     private const string Day = "Polly takes a day at most";
+    private const string Counts = "Polly counts to no more";
 
     internal static void Refuse(Entry entry, Problems problems)
     {
@@ -25,7 +26,6 @@ internal static class Expressible
                 break;
             case TimeoutPolicy timeout:
                 RefuseTime("after_us", timeout.AfterUs, problems);
-                RefuseAroundPauses(entry, problems);
                 break;
         }
     }
@@ -87,7 +87,7 @@ internal static class Expressible
         problems.AtLeast("window.time_us", breaker.Window.TimeUs, LeastSamplingUs, "Polly takes half a second at least");
         problems.AtMost("window.time_us", breaker.Window.TimeUs, DayUs, Day);
         problems.AtLeast("minimum_calls", breaker.MinimumCalls, 2, "Polly takes two calls at least");
-        problems.AtMost("minimum_calls", breaker.MinimumCalls, int.MaxValue, "Polly counts to no more");
+        problems.AtMost("minimum_calls", breaker.MinimumCalls, int.MaxValue, Counts);
         problems.ShareThatASuccessCouldReach(breaker);
     }
 
@@ -107,23 +107,12 @@ internal static class Expressible
 
     private static void RefuseBulkhead(Bulkhead bulkhead, Problems problems)
     {
+        problems.AtMost("max_concurrent", bulkhead.MaxConcurrent, int.MaxValue, Counts);
+        problems.AtMost("max_waiting", bulkhead.MaxWaiting, int.MaxValue, Counts);
         if (bulkhead.MaxWaitUs is { } longest && bulkhead.MaxWaiting > 0)
         {
             var why = "Polly bounds how many calls wait, and not how long";
             problems.Refuse("max_wait_us", longest, why, "nothing, or max_waiting 0");
-        }
-    }
-
-    /// <summary>Keeps a timeout from a retry that pauses.</summary>
-    private static void RefuseAroundPauses(Entry entry, Problems problems)
-    {
-        if (entry.Guarded.Any(policy => policy is Retry { Backoff.Fixed: not { DelayUs: 0 } }))
-        {
-            problems.Refuse(
-                "",
-                null,
-                "Polly begins a pause that a timeout around it will end, where the contract ends the call at once",
-                "a timeout within the retry, or a retry with a fixed delay of 0");
         }
     }
 

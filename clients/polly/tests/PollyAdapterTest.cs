@@ -25,7 +25,7 @@ public sealed class PollyAdapterTest
         return new ValueTask<int>(outcome);
     };
 
-    /// <summary>What each option of the library is set to, by the name of its property.</summary>
+    /// <summary>Each kind of options of the library, with the names of those that can be set.</summary>
     public static TheoryData<string, string[]> Options() => new()
     {
         { nameof(RetryStrategyOptions<int>), NamesOf(typeof(RetryStrategyOptions<int>)) },
@@ -42,11 +42,18 @@ public sealed class PollyAdapterTest
     [MemberData(nameof(Options))]
     public void EveryOptionOfTheLibraryIsSet(string options, string[] names)
     {
-        var source = File.ReadAllText(SourceOf("LibraryConfig.cs"));
-        var configured = source.IndexOf("static ResiliencePipeline", StringComparison.Ordinal);
-        var begin = source.IndexOf(options, configured, StringComparison.Ordinal);
+        var set = MethodThatMakes(options);
         Assert.NotEmpty(names);
-        Assert.All(names, name => Assert.True(source.IndexOf($"{name} = ", begin, StringComparison.Ordinal) > 0, name));
+        Assert.All(names, name => Assert.Contains($" {name} = ", set));
+    }
+
+    /// <summary>The text of the method of LibraryConfig that makes such options, from their name to its end.</summary>
+    private static string MethodThatMakes(string options)
+    {
+        var source = File.ReadAllText(SourceOf("LibraryConfig.cs"));
+        var methods = source.IndexOf("static ResiliencePipeline", StringComparison.Ordinal);
+        var begin = source.IndexOf(options, methods, StringComparison.Ordinal);
+        return source[begin..source.IndexOf("\n    }", begin, StringComparison.Ordinal)];
     }
 
     private static string SourceOf(string name, [System.Runtime.CompilerServices.CallerFilePath] string here = "") =>
@@ -170,7 +177,7 @@ public sealed class PollyAdapterTest
         Assert.Equal(Outcomes.Rejected, await guard(Answers(200), CancellationToken.None));
         Assert.False(waiting.IsCompleted);
         leave.SetResult(200);
-        Assert.Equal([200, 204], await Task.WhenAll(inside, waiting));
+        Assert.Equal((200, 204), (await inside, await waiting));
     }
 
     [Fact]
@@ -188,6 +195,18 @@ public sealed class PollyAdapterTest
                 CancellationToken.None));
     }
 
+    [Fact]
+    public async Task ATimeoutEndsThePauseOfARetryThatItGuards()
+    {
+        var made = 0;
+        var adapter = new PollyAdapter();
+        var pausing = new Retry(2, new Backoff(new Fixed(60_000_000)), Jitter.None);
+        var retry = adapter.Guard(pausing, TimeProvider.System, () => 0.5);
+        var timeout = adapter.Guard(new TimeoutPolicy(5_000), TimeProvider.System, () => 0.5);
+        var call = timeout(ended => retry(Answers(503, () => made++), ended), CancellationToken.None);
+        Assert.Equal((Outcomes.Timeout, 1), (await call, made));
+    }
+
     public static TheoryData<string, string[]> Refusals()
     {
         static string Retry(string backoff, string jitter, int attempts = 2) =>
@@ -198,7 +217,6 @@ public sealed class PollyAdapterTest
         const string Bulkhead = """{"bulkhead": {"max_concurrent": 1, "max_waiting": 1, "scope": "client"}}""";
         const string Timeout = """{"timeout": {"after_us": 1000}}""";
         var breaker = Rounds.Breaker("client").Replace("""{"calls": 2}""", """{"time_us": 500000}""");
-        var hasty = Retry(Fixed.Replace("1000", "0"), "\"none\"");
         return new TheoryData<string, string[]>
         {
             { Retry(Fixed, "\"none\""), [] },
@@ -219,11 +237,14 @@ public sealed class PollyAdapterTest
             { Rounds.Breaker("client"), ["strategy.circuit_breaker.window.calls"] },
             { $$"""{"stack": [{{breaker}}, {{Retry(Fixed, "\"none\"")}}, {{Timeout}}]}""", [] },
             { $$"""{"stack": [{{breaker}}, {{Bulkhead}}]}""", ["strategy.stack[0].circuit_breaker"] },
-            { $$"""{"stack": [{{Timeout}}, {{Retry(Fixed, "\"none\"")}}]}""", ["strategy.stack[0].timeout"] },
-            { $$"""{"stack": [{{Timeout}}, {{hasty}}]}""", [] },
+            { $$"""{"stack": [{{Timeout}}, {{Retry(Fixed, "\"none\"")}}]}""", [] },
             {
                 $$"""{"stack": [{{Bulkhead.Replace("\"scope\"", "\"max_wait_us\": 5, \"scope\"")}}]}""",
                 ["strategy.stack[0].bulkhead.max_wait_us"]
+            },
+            {
+                $$"""{"stack": [{{Bulkhead.Replace("\"max_concurrent\": 1", "\"max_concurrent\": 2147483648")}}]}""",
+                ["strategy.stack[0].bulkhead.max_concurrent"]
             },
         };
     }

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Net.Sockets;
 using System.Text.Json;
 
 namespace Patternbench.Kit;
@@ -25,7 +26,7 @@ public static class ClientMain
                 return 0;
             }
         }
-        catch (IOException e)
+        catch (Exception e) when (e is IOException or SocketException)
         {
             return Fail($"cannot listen on port {port}: {e.Message}; --port 0 takes a free one");
         }

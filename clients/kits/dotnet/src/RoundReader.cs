@@ -27,7 +27,7 @@ internal static class RoundReader
                 return Refused("contract", round?.Contract, "is another version of the contract", "1");
             }
 
-            if (round is { Target: null } or { Request.Headers: null } or { Strategy: null })
+            if (round is { Target: null } or { Request: null or { Headers: null } } or { Strategy: null })
             {
                 return Refused("", null, "lacks its target, its request or its strategy", null);
             }

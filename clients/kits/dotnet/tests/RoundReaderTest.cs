@@ -110,6 +110,7 @@ public sealed class RoundReaderTest
     [InlineData("[]")]
     [InlineData("{}")]
     [InlineData("{\"contract\": 1}")]
+    [InlineData("{\"contract\": 1, \"target\": \"http://127.0.0.1:1\", \"strategy\": {\"baseline\": {}}}")]
     [InlineData("{\"contract\": 1")]
     [InlineData("{} {}")]
     public void WhatIsNoRoundIsAProblemAndNoException(string body) =>

@@ -89,8 +89,8 @@ public static class Rounds
         """;
 
     /// <summary>The paths at which an adapter refuses a round.</summary>
-    public static string[] Refused(IAdapter adapter, string round) =>
-        RoundReader.Read(Encoding.UTF8.GetBytes(round), adapter).Problems.Select(problem => problem.Path).ToArray();
+    public static IReadOnlyList<string> Refused(IAdapter adapter, string round) =>
+        RoundReader.Read(Encoding.UTF8.GetBytes(round), adapter).Problems.Select(problem => problem.Path).ToList();
 }
 
 /// <summary>Policies without a library: a retry that never waits, and a breaker that lets two calls in.</summary>
