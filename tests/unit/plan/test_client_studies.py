@@ -13,7 +13,23 @@ from patternbench.run import evidence
 from patternbench.study.load import load
 
 OF_CLIENTS = ("libraries", "libraries-quick", "resilience-patterns-all")
-LONGEST_S = {"libraries-quick": 30 * 60, "resilience-patterns-all": 60 * 60, "rule-of-thumb": 60 * 60, "mesh": 60 * 60}
+#: Of studies that are to be run whole in one sitting, in minutes.
+LONGEST = {
+    "anti-patterns-hedged-overload": 5,
+    "anti-patterns-layers": 5,
+    "anti-patterns-long-timeout": 5,
+    "anti-patterns-no-jitter": 5,
+    "anti-patterns-retry-budget": 5,
+    "anti-patterns-small-window": 5,
+    "libraries-quick": 20,
+    "mesh": 20,
+    "resilience-patterns-all": 60,
+    "rule-of-thumb-quick": 20,
+    "rule-of-thumb": 60,
+}
+#: Whose service is started anew for each round.
+RESTARTED = ("layers", "mesh")
+QUICK = {"libraries-quick": "libraries", "rule-of-thumb-quick": "rule-of-thumb"}
 OF_THE_MESH = {"retries": 0, "outlier_failures": "none", "max_requests": "none", "adaptive_limit": "none"}
 
 
@@ -38,18 +54,22 @@ def test_every_client_of_ours_takes_part_with_what_it_can_express(name: str) -> 
         assert list(limits.problems(scenario.client, own, scenario.strategy)) == []
 
 
-def test_the_quick_form_of_libraries_asks_the_same() -> None:
-    whole, quick = (load(ROOT / "studies" / f"{name}.yaml") for name in OF_CLIENTS[:2])
-    assert (whole.system, whole.faults, whole.strategies) == (quick.system, quick.faults, quick.strategies)
+@pytest.mark.parametrize(("quick", "whole"), QUICK.items())
+def test_a_quick_form_asks_the_same_of_fewer_scenarios_or_as_many(quick: str, whole: str) -> None:
+    short, long = (load(ROOT / "studies" / f"{name}.yaml") for name in (quick, whole))
+    assert (short.system, short.strategies) == (long.system, long.strategies)
+    told = ([one.levels for one in planned(name).scenarios] for name in (quick, whole))
+    fewer, more = ([{**levels, "duration": None} for levels in every] for every in told)
+    assert [levels for levels in fewer if levels not in more] == []
 
 
-@pytest.mark.parametrize(("name", "longest_s"), LONGEST_S.items())
-def test_a_study_ends_in_time_as_far_as_that_can_be_told(name: str, longest_s: float) -> None:
+@pytest.mark.parametrize(("name", "longest"), LONGEST.items())
+def test_a_study_ends_in_time_as_far_as_that_can_be_told(name: str, longest: int) -> None:
     study, plan = load(ROOT / "studies" / f"{name}.yaml"), planned(name)
     assert isinstance(study.rounds, int)
     warm_up_s = {"native": study.longest_warm_up.seconds} if study.engine_only else {}
-    restarts = study.rounds * len(plan.scenarios) if name == "mesh" else 0
-    assert estimate.seconds(plan.scenarios, study.rounds, warm_up_s, restarts) < longest_s
+    restarts = study.rounds * len(plan.scenarios) if study.system.name in RESTARTED else 0
+    assert estimate.seconds(plan.scenarios, study.rounds, warm_up_s, restarts) < 60 * longest
 
 
 def test_client_and_mesh_never_act_together_and_each_acts_alone() -> None:
@@ -62,4 +82,6 @@ def test_client_and_mesh_never_act_together_and_each_acts_alone() -> None:
     assert {len(patterns) for patterns in acting} == {0, 1}
     clients = {"client_retry", "client_breaker", "client_bulkhead"}
     assert {pattern for patterns in acting for pattern in patterns} == {*OF_THE_MESH, *clients}
-    assert len(scenarios) == (1 + len(OF_THE_MESH) + len(clients)) * 2 * 2
+    troubles = {(scenario.levels["rate"], scenario.levels["abort.percentage"]) for scenario in scenarios}
+    assert len(troubles) == 3
+    assert len(scenarios) == (1 + len(OF_THE_MESH) + len(clients)) * len(troubles)
