@@ -22,7 +22,7 @@ from patternbench.records.journal import Acted, Entry
 from patternbench.report import load_tests
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
-from patternbench.traces.report import chapter
+from patternbench.traces.report import traces_section
 
 HERE = Path(__file__).parent
 LOAD, SMOOTHED, OPEN, BURST, FAULTS, DRAWINGS = ("load", "smoothed", "open", "burst", "faults", "drawings")
@@ -210,7 +210,7 @@ def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object
 
 def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
     """The titles of the drawings of the report's section on calls, each with its SVG."""
-    (section,) = chapter.sections(run.path, tables.read_table(run.path))
+    (section,) = traces_section.sections(run.path, tables.read_table(run.path))
     return {
         DRAWINGS: pd.DataFrame(
             {"title": [one.title for one in section.drawings], "svg": [one.svg for one in section.drawings]}
