@@ -31,7 +31,7 @@ from patternbench.study.units import Duration
 DONE, NOT_FOUND = 0, 1
 
 
-@click.command(epilog="Example: patternbench capacity http://127.0.0.1:8080/ --objective 'p95 <= 100ms'")
+@click.command(epilog="Example: patternbench capacity http://127.0.0.1:8080/ --objective 'p95<=1s'")
 @click.argument("asked", metavar="STUDY|URL")
 @click.option("--objective", "text", required=True, help="Such as 'p95 <= 100ms'. Failed calls miss it.")
 @click.option("--start", type=RateType(), default=10.0, show_default=True, help="First rate, in calls per second.")

@@ -16,16 +16,15 @@ from patternbench.conformance.check import ClientUnreachableError, Finding
 COLOURS = {"passed": "green", "failed": "red", "not applicable": "yellow"}
 
 
-@click.command("check-client")
+@click.command("check-client", epilog="Example: patternbench check-client http://127.0.0.1:9000")
 @click.argument("url")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON array.")
 def check_client(url: str, as_json: bool) -> None:
     """Test whether the client at URL keeps the client contract.
 
     This takes about half a minute. All load goes to a target on loopback that the command itself starts.
-    Exit code 0: the client keeps every rule. 1: it breaks one. 2: nothing answers at URL.
 
-    Example: patternbench check-client http://127.0.0.1:9000
+    Exit code 0: the client keeps every rule. 1: it breaks one. 2: nothing answers at URL.
     """
     try:
         findings = _checked(url)

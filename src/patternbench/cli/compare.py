@@ -19,6 +19,7 @@ from patternbench.analyze.compare.words import by_chance, change, interval, rank
 from patternbench.analyze.models.words import p_value
 from patternbench.analyze.problems import DataError, DataProblem
 from patternbench.analyze.units import quantity
+from patternbench.cli.narrow import fitting
 from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
@@ -146,7 +147,7 @@ def _print_table(comparison: Comparison, console: Console) -> None:
     for d in shown[:_ROWS]:
         cells = _cells(d)
         table.add_row(*(cells[column] for column in kept))
-    console.print(table)
+    console.print(fitting(table, console))
     if len(shown) > _ROWS:
         console.print(f"... and {len(shown) - _ROWS:,} more (--html and --json have all).", highlight=False)
 

@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 import click
+from rich.table import Table
 
 from patternbench.cli import output
+from patternbench.cli.terminal import Plain
 from patternbench.lab import shipped
 from patternbench.plan.expand import expand
 from patternbench.study.load import load
@@ -46,9 +48,11 @@ def listing(json_: bool) -> None:
     if json_:
         output.as_json({"studies": [{"name": name, "question": asked} for name, asked in questions.items()]})
         return
-    width = max(map(len, questions))
+    table = Table.grid(padding=(0, 2, 0, 0))
     for name, asked in questions.items():
-        click.echo(f"{name:{width}}  {asked}")
+        table.add_row(name, asked)
+    table.columns[0].no_wrap = True
+    Plain().print(table)
 
 
 def question(name: str) -> str:

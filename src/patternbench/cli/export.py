@@ -13,11 +13,15 @@ from patternbench.report.build import refresh_rounds
 from patternbench.report.export import FORMATS, TABLES, Wanted, export_run
 
 
-@click.command(epilog="Example: patternbench export runs/first --format resiliencebench-csv --out results.csv")
+@click.command(epilog="Example: patternbench export runs/first --format csv --table attempts")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(FORMATS), required=True)
 @click.option(
-    "--table", type=click.Choice(TABLES), default="rounds", show_default=True, help="Table for csv and parquet."
+    "--table",
+    type=click.Choice(TABLES),
+    default="rounds",
+    metavar="TABLE",
+    help=f"Table for csv and parquet: {', '.join(TABLES)} [default: rounds].",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write. [default: DIR/export/TABLE.FORMAT]")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -29,8 +33,10 @@ def export(
     """Export the records of the run in DIR. Failed rounds and rounds that aren't valid are left out.
 
     \b
-    csv, parquet         one row per round with its factors and metrics; --table attempts: one row per attempt
-    resiliencebench-csv  one row per virtual user and round, with the columns of that tool's paper
+    csv, parquet         one row per round with its factors and metrics;
+                         --table attempts: one row per attempt
+    resiliencebench-csv  one row per virtual user and round, with the
+                         columns of that tool's paper
     """
     run = RunFolder(folder)
     run.check()

@@ -27,7 +27,7 @@ from patternbench.cli.shared import (
 from patternbench.cli.terminal import Plain
 
 
-@click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)' --save models.json")
+@click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)'")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(
     "--formula",

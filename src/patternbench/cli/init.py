@@ -40,7 +40,7 @@ class GivenAnswers:
         return [name for name in ("url", "compose", "command") if getattr(self, name) is not None]
 
 
-@click.command(epilog="Example: patternbench init --url http://127.0.0.1:8080/items/7 --find-out retry --minutes 10")
+@click.command(epilog="Example: patternbench init --url http://127.0.0.1:8080/ --minutes 10")
 @click.option("--url", metavar="URL", help="A running service, with the path to request.")
 @click.option("--compose", metavar="FILE", help="A Compose file; needs --service.")
 @click.option(

@@ -32,9 +32,7 @@ class OneOfRun:
     load_test: LoadTest
 
 
-@click.command(
-    epilog="Example: patternbench loadtest results.csv --load allThreads; of a run: patternbench loadtest runs/first"
-)
+@click.command(epilog="Example: patternbench loadtest results.csv --load allThreads")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--load", help=f"Column of the load [default: {_JMETER.load}]; for a run, the factor that is the load.")
 @click.option("--time", default=_JMETER.time, show_default=True, help="Column of the send time.")

@@ -16,23 +16,23 @@ VERBS = {
     "init": "Write a study of your own service, from three questions.",
     "example": "Write one of the studies shipped with patternbench.",
     "plan": "List the scenarios of a study; starts nothing.",
-    "try": "Send each request of a study once, and print which expectation fails.",
+    "try": "Send each request of a study once, and check the answers.",
     "run": "Run a study.",
     "resume": "Continue a run that was interrupted.",
     "report": "Rebuild the report of a run from its records.",
     "export": "Write a run's records as CSV or Parquet.",
     "load": "Drive load at a URL, and show response times and failures.",
-    "capacity": "Find the highest rate at which a service keeps an objective.",
-    "fit": "Fit models to a run's rounds, or to any CSV or Parquet file.",
+    "capacity": "Find the highest rate within an objective.",
+    "fit": "Fit models to a run, or to a CSV or Parquet file.",
     "predict": "Predict a response from a fitted model.",
-    "compare": "Compare two runs, or the scenarios of one run; gate a release.",
-    "recommend": "Recommend a configuration: how sure the choice is, and what it costs.",
-    "loadtest": "Analyse a load test: smoothing, status codes, linearity, knee.",
+    "compare": "Compare runs, or scenarios of one run; gate a release.",
+    "recommend": "Recommend a configuration, with its certainty and costs.",
+    "loadtest": "Analyse a load test: status codes, linearity, knee.",
     "up": "Start a system and keep it running, to try it by hand.",
-    "doctor": "List what is missing here, and what will disturb measurements.",
+    "doctor": "List what is missing here, and what disturbs measuring.",
     "schema": "Print the JSON Schema of a study file.",
     "simulate-limits": "Map how accurate rate limiting is, in simulated time.",
-    "test-limits": "Test rules of the rate-limiting filter with requests; starts nothing.",
+    "test-limits": "Test rate-limiting rules with requests; starts nothing.",
     "check-client": "Test whether a client keeps the client contract.",
 }
 USAGE, INTERRUPTED = 2, 130
@@ -60,7 +60,11 @@ class Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Verbs,
+    subcommand_metavar="VERB [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="patternbench")
 def cli() -> None:
     """Measure what patterns of microservices do to performance and reliability, and which configuration to choose.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import click
 
 from patternbench.cli import output
+from patternbench.cli.narrow import fitting
 from patternbench.cli.shared import built
 from patternbench.cli.terminal import Plain
 from patternbench.ratelimit.plan.accuracy_map import (
@@ -73,7 +74,14 @@ GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x1
 
 
 @click.command("simulate-limits", epilog="Example: patternbench simulate-limits --balancers 2,8 --staleness 0ms,100ms")
-@click.option("--algorithm", "algorithms", type=WORDS, default=listed(ALGORITHMS), show_default=True, metavar="LIST")
+@click.option(
+    "--algorithm",
+    "algorithms",
+    type=WORDS,
+    default=listed(ALGORITHMS),
+    metavar="LIST",
+    help=f"Of {', '.join(ALGORITHMS)} [default: all].",
+)
 @click.option(
     "--synchronisation",
     "synchronisations",
@@ -161,6 +169,6 @@ def show(limit_map: Map, rows: list[MapScenario]) -> None:
     """Print the map for people."""
     console = Plain()
     for table in printed.tables(limit_map, rows):
-        console.print(table)
+        console.print(fitting(table, console))
     for note in printed.notes(limit_map, rows):
         console.print(note)

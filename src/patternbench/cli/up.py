@@ -22,7 +22,7 @@ from patternbench.study.problems import InputError, Problem
 LOOK_EVERY_S = 0.5
 
 
-@click.command(epilog="Example: patternbench up target --set workers=2 --set service_time=fixed:10ms")
+@click.command(epilog="Example: patternbench up target --set service_time=fixed:10ms")
 @click.argument("system_name", metavar="SYSTEM")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting of the system. May be repeated.")
 @click.option("--json", "json_", is_flag=True, help="Print the endpoints as one JSON object on the first line.")

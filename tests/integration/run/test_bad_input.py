@@ -10,8 +10,6 @@ import pytest
 from tests.integration.run.conftest import TINY, patternbench
 from tests.support.studies import ROOT
 
-from patternbench.cli.main import VERBS
-
 
 def refused(*arguments: str, **env: str) -> str:
     """What the command says of a mistake; asserts that it is refused well."""
@@ -20,15 +18,6 @@ def refused(*arguments: str, **env: str) -> str:
     assert "Traceback" not in done.stderr + done.stdout
     assert done.stderr.strip()
     return done.stderr
-
-
-def test_every_verb_has_help_with_an_example() -> None:
-    listed = patternbench("--help").stdout
-    for verb in VERBS:
-        assert f"\n  {verb} " in listed
-        done = patternbench(verb, "--help")
-        assert done.returncode == 0
-        assert "Example: patternbench " in done.stdout, verb
 
 
 @pytest.mark.parametrize("arguments", [["plan"], ["run", "a", "b"], ["nonsense"], ["plan", "x.yaml", "--jsn"]])

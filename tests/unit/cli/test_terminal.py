@@ -13,8 +13,9 @@ from rich.table import Column, Table
 from tests.support.factors import factors
 from tests.support.studies import ROOT, study
 
-from patternbench.cli import plan
+from patternbench.cli import example, plan
 from patternbench.cli.execution import Bar
+from patternbench.cli.narrow import fitting
 from patternbench.cli.output import MOST_PROBLEMS, complain, note
 from patternbench.cli.terminal import FILE_WIDTH, Plain
 from patternbench.plan.expand import expand
@@ -119,3 +120,44 @@ def test_nobody_makes_a_console_that_reads_markup(path: Path) -> None:
     }
     assert "Console" not in called, "use patternbench.cli.terminal.Plain"
     assert not {"secho", "style"} & called, "use patternbench.cli.output.say, which knows NO_COLOR"
+
+
+def comparison_table() -> Table:
+    table = Table("scenario", "response", Column("change", justify="right"), title="B against A")
+    for scenario in ("limit=60, strategy=breaker-not-for-429", "limit=none, strategy=baseline"):
+        for response in ("goodput", "call_success_p95"):
+            table.add_row(scenario, response, "-79.6 % (-81.4 to -77.7)")
+    return table
+
+
+def in_columns(width: int) -> list[str]:
+    out = io.StringIO()
+    console = Plain(file=out, width=width)
+    console.print(fitting(comparison_table(), console))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_a_table_that_has_room_is_printed_as_it_is() -> None:
+    assert any("baseline" in line and "goodput" in line for line in in_columns(120))
+
+
+def test_a_table_too_wide_for_a_terminal_gets_a_heading_per_scenario_and_breaks_no_word() -> None:
+    lines = in_columns(60)
+    assert lines.count("limit=60, strategy=breaker-not-for-429") == 1
+    assert lines.count("limit=none, strategy=baseline") == 1
+    rows = [line for line in lines if "-79.6 % (-81.4 to -77.7)" in line]
+    assert len(rows) == 4
+    assert len({line.index("-79.6") for line in rows}) == 1
+    assert lines[0] == "B against A"
+    assert all(len(line) <= 60 for line in lines)
+
+
+def test_the_list_of_studies_breaks_no_word_in_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    example.listing(json_=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    words = {word for name in example.names() for word in (name, *example.question(name).split())}
+    assert {word for line in lines for word in line.split()} == words

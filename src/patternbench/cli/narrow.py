@@ -1,0 +1,65 @@
+"""How a table with a long first column is printed in a terminal that is too narrow for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.style import StyleType
+from rich.table import Column, Table
+from rich.text import Text
+
+from patternbench.cli.terminal import FILE_WIDTH, printable
+
+GAP = 2
+"""Blanks between two columns, and before the first."""
+Row = tuple[tuple[RenderableType, ...], StyleType | None]
+
+
+def fitting(table: Table, console: Console) -> RenderableType:
+    """The table if the console has room for it; else each text of its first column as a heading above its rows.
+
+    Rows with the same heading come together, in the order in which they were. Columns keep their widths from heading to
+    heading. If the others have no room without the first either, the widest is wrapped.
+    """
+    options = console.options.update(max_width=FILE_WIDTH)
+    if Measurement.get(console, options, table).maximum <= console.width:
+        return table
+    rows = _by_heading(table)
+    widths = _widths(table.columns[1:], console)
+    parts: list[RenderableType] = [Text(str(table.title), "italic")] if table.title else []
+    parts.append(_part(table.columns[1:], widths, [], head=True))
+    for heading, own in rows.items():
+        parts += [Text(printable(heading)), _part(table.columns[1:], widths, own, head=False)]
+    return Group(*parts)
+
+
+def _by_heading(table: Table) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = {}
+    for number, (heading, *cells) in enumerate(zip(*(column.cells for column in table.columns), strict=True)):
+        rows.setdefault(str(heading), []).append((tuple(cells), table.rows[number].style))
+    return rows
+
+
+def _widths(columns: Sequence[Column], console: Console) -> list[int]:
+    """A width for each column that together fit the console."""
+    widths = [max(_lengths(column, console)) for column in columns]
+    excess = sum(widths) + GAP * len(widths) - console.width
+    widest = widths.index(max(widths))
+    widths[widest] = max(widths[widest] - max(excess, 0), 1)
+    return widths
+
+
+def _lengths(column: Column, console: Console) -> Iterator[int]:
+    for cell in (column.header, *column.cells):
+        yield Measurement.get(console, console.options, cell).maximum
+
+
+def _part(columns: Sequence[Column], widths: Sequence[int], rows: Sequence[Row], head: bool) -> Table:
+    part = Table(box=None, padding=(0, 0, 0, GAP), show_header=head)
+    for column, width in zip(columns, widths, strict=True):
+        part.add_column(column.header if head else "", justify=column.justify, width=width)
+    for cells, style in rows:
+        part.add_row(*cells, style=style)
+    return part
