@@ -34,15 +34,29 @@ PERMISSIVE = frozenset(
 """What we depend on may have one of these (SPDX). `engine/deny.toml` and pyproject.toml name no other, but for what
 CONTRIBUTING.md lists: libraries that everyone uses under MPL-2.0."""
 NPM_LOCKS = "clients/*/package-lock.json"
+PYTHON_LOCKS = (
+    "requirements.lock",
+    *(f"clients/{name}/requirements.lock" for name in ("purgatory", "stamina", "tenacity")),
+)
+AUDIT = "pip-audit --strict --require-hashes --disable-pip"
+"""Strict: a package of which the database could not be asked fails the audit."""
+RULES = "--config ../engine/deny.toml"
+"""Where cargo-deny finds what the crates of clients may be, too."""
 
 LICENCES = (
     Step("cargo deny, licences and sources", "engine", "cargo deny --locked --offline check licenses bans sources"),
+    Step(
+        "cargo deny, licences and sources of clients",
+        "clients",
+        f"cargo deny --locked --offline check {RULES} licenses bans sources",
+    ),
     Step("pip-licenses", ".", "pip-licenses"),
     Step("npm licences", ".", "python -m scripts.checks.licences"),
 )
 ADVISORIES = (
     Step("cargo deny, advisories", "engine", "cargo deny --locked check advisories"),
-    Step("pip-audit", ".", "pip-audit --strict --require-hashes --disable-pip -r requirements.lock"),
+    Step("cargo deny, advisories of clients", "clients", f"cargo deny --locked check {RULES} advisories"),
+    *(Step(f"pip-audit, {lock}", ".", f"{AUDIT} -r {lock}") for lock in PYTHON_LOCKS),
     Step("npm audit, cockatiel", "clients/cockatiel", "npm audit --package-lock-only --omit=dev"),
     Step("npm audit, opossum", "clients/opossum", "npm audit --package-lock-only --omit=dev"),
 )

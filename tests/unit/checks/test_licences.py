@@ -38,3 +38,6 @@ def test_cargo_deny_allows_the_licences_of_the_list_and_no_other() -> None:
 def test_every_client_with_a_lock_file_is_asked_about_advisories() -> None:
     asked = {step.folder for step in licences.ADVISORIES}
     assert {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob(licences.NPM_LOCKS)} <= asked
+    assert {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/Cargo.lock")} <= asked
+    locks = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("clients/*/requirements.lock")}
+    assert {"requirements.lock", *locks} == set(licences.PYTHON_LOCKS)
