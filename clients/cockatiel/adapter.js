@@ -1,13 +1,32 @@
 // cockatiel's retry, circuit breaker, bulkhead and timeout, every parameter set.
 import { readFileSync } from 'node:fs';
 import {
-  BrokenCircuitError, BulkheadRejectedError, ConsecutiveBreaker, ConstantBackoff, DelegateBackoff,
-  ExponentialBackoff, TaskCancelledError, TimeoutStrategy,
-  bulkhead, circuitBreaker, fullJitterGenerator, halfJitterGenerator, handleWhenResult, noJitterGenerator, retry,
+  BrokenCircuitError,
+  BulkheadRejectedError,
+  ConsecutiveBreaker,
+  ConstantBackoff,
+  DelegateBackoff,
+  ExponentialBackoff,
+  TaskCancelledError,
+  TimeoutStrategy,
+  bulkhead,
+  circuitBreaker,
+  fullJitterGenerator,
+  halfJitterGenerator,
+  handleWhenResult,
+  noJitterGenerator,
+  retry,
   timeout,
 } from 'cockatiel';
 import {
-  Rejected, TIMEOUT, breakersWithin, delayUs, inMilliseconds, isRetried, isSuccess, noRetryAfter,
+  Rejected,
+  TIMEOUT,
+  breakersWithin,
+  delayUs,
+  inMilliseconds,
+  isRetried,
+  isSuccess,
+  noRetryAfter,
 } from '../kits/node/index.js';
 
 const installed = new URL('./node_modules/cockatiel/package.json', import.meta.url);
@@ -37,15 +56,21 @@ export const adapter = {
 export const LIBRARY = {
   /** cockatiel's maxAttempts counts retries, the contract's the first attempt too. */
   retry: policy =>
-    retry(handleWhenResult(outcome => isRetried(policy, outcome)), {
-      maxAttempts: policy.max_attempts - 1,
-      backoff: backoff(policy),
-    }),
+    retry(
+      handleWhenResult(outcome => isRetried(policy, outcome)),
+      {
+        maxAttempts: policy.max_attempts - 1,
+        backoff: backoff(policy),
+      },
+    ),
   circuit_breaker: policy =>
-    circuitBreaker(handleWhenResult(outcome => !isSuccess(outcome)), {
-      halfOpenAfter: policy.open_for_us / 1000,
-      breaker: new ConsecutiveBreaker(policy.window.calls),
-    }),
+    circuitBreaker(
+      handleWhenResult(outcome => !isSuccess(outcome)),
+      {
+        halfOpenAfter: policy.open_for_us / 1000,
+        breaker: new ConsecutiveBreaker(policy.window.calls),
+      },
+    ),
   bulkhead: policy => bulkhead(policy.max_concurrent, policy.max_waiting),
   /** Aggressive: the caller goes on at once, and the signal ends what it guards. */
   timeout: policy => timeout(policy.after_us / 1000, { strategy: TimeoutStrategy.Aggressive, abortOnReturn: false }),
@@ -87,18 +112,30 @@ const REFUSED = {
 
   *circuit_breaker(policy, { guarded, users }) {
     if (guarded.some(({ kind }) => !['retry', 'timeout'].includes(kind)))
-      yield ['', null, 'cockatiel closes a half-open breaker when the call that tries is rejected further in', 'a breaker around retries and time-outs, or alone'];
+      yield [
+        '',
+        null,
+        'cockatiel closes a half-open breaker when the call that tries is rejected further in',
+        'a breaker around retries and time-outs, or alone',
+      ];
     const { calls } = policy.window;
     yield* inMilliseconds('cockatiel', { open_for_us: policy.open_for_us });
     if (policy.slow_call) yield ['slow_call', policy.slow_call.rate, 'cockatiel does not count slow calls', 'null'];
     if (policy.half_open_calls > 1)
       yield ['half_open_calls', policy.half_open_calls, 'cockatiel tries one call when it is half open', '1'];
     if (policy.scope === 'client' && users > 1)
-      yield ['scope', policy.scope, 'cockatiel lets calls wait for the one that tries, instead of rejecting them', 'user, or one user'];
+      yield [
+        'scope',
+        policy.scope,
+        'cockatiel lets calls wait for the one that tries, instead of rejecting them',
+        'user, or one user',
+      ];
     const why = 'cockatiel starts a window with the success that closed it: only failures in a row are the same';
     if (calls === undefined) yield ['window.time_us', policy.window.time_us, why, 'window.calls'];
-    else if (policy.minimum_calls !== calls) yield ['minimum_calls', policy.minimum_calls, why, `${calls}, as window.calls`];
-    else if (Math.ceil((policy.failure_rate * calls) / 100) < calls) yield ['failure_rate', policy.failure_rate, why, '100'];
+    else if (policy.minimum_calls !== calls)
+      yield ['minimum_calls', policy.minimum_calls, why, `${calls}, as window.calls`];
+    else if (Math.ceil((policy.failure_rate * calls) / 100) < calls)
+      yield ['failure_rate', policy.failure_rate, why, '100'];
   },
 
   *timeout(policy, { guarded }) {
@@ -108,6 +145,11 @@ const REFUSED = {
 
   *bulkhead(policy) {
     if (policy.max_wait_us !== undefined && policy.max_waiting > 0)
-      yield ['max_wait_us', policy.max_wait_us, 'cockatiel does not bound how long a call waits', 'nothing, or max_waiting 0'];
+      yield [
+        'max_wait_us',
+        policy.max_wait_us,
+        'cockatiel does not bound how long a call waits',
+        'nothing, or max_waiting 0',
+      ];
   },
 };

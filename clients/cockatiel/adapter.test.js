@@ -7,13 +7,27 @@ import { LIBRARY, adapter } from './adapter.js';
 
 const VECTORS = new URL('../../contracts/client/vectors/backoff.json', import.meta.url);
 const BREAKER = {
-  failure_rate: 100, slow_call: null, window: { calls: 2 }, minimum_calls: 2, open_for_us: 20_000,
-  half_open_calls: 1, scope: 'user',
+  failure_rate: 100,
+  slow_call: null,
+  window: { calls: 2 },
+  minimum_calls: 2,
+  open_for_us: 20_000,
+  half_open_calls: 1,
+  scope: 'user',
 };
 
 const round = strategy => ({
-  contract: 1, target: 'http://127.0.0.1:1', request: { method: 'GET', path: '/', headers: {}, body: null, timeout_us: 1 },
-  users: 2, think_time_us: 0, successes: 1, max_attempts: null, rejected_pause_us: 1, time_limit_us: 1, seed: 1, strategy,
+  contract: 1,
+  target: 'http://127.0.0.1:1',
+  request: { method: 'GET', path: '/', headers: {}, body: null, timeout_us: 1 },
+  users: 2,
+  think_time_us: 0,
+  successes: 1,
+  max_attempts: null,
+  rejected_pause_us: 1,
+  time_limit_us: 1,
+  seed: 1,
+  strategy,
 });
 const refused = strategy => problems(JSON.stringify(round(strategy)), adapter).map(({ path }) => path);
 const retry = (backoff, jitter = 'none') => ({ max_attempts: 6, backoff, jitter });
@@ -35,7 +49,10 @@ test('delays are those of the shared vectors in whole milliseconds, and never ea
 });
 
 test('jitter spreads over what the contract says', () => {
-  for (const [jitter, low, high] of [['full', 0, 40], ['equal', 20, 40]]) {
+  for (const [jitter, low, high] of [
+    ['full', 0, 40],
+    ['equal', 20, 40],
+  ]) {
     const doubled = { exponential: { initial_us: 20_000, multiplier: 2, max_us: null } };
     const drawn = Array.from({ length: 2000 }, () => delays(retry(doubled, jitter), 2)[1]);
     assert.ok(Math.min(...drawn) >= low && Math.max(...drawn) <= high);
@@ -53,7 +70,13 @@ test('attempts include the first, and a call ends with its last', async () => {
 test('what the breaker cannot express is refused by name', () => {
   const path = (field, value) => refused({ circuit_breaker: { ...BREAKER, [field]: value } });
   assert.deepEqual(refused({ circuit_breaker: BREAKER }), []);
-  for (const [field, value] of [['half_open_calls', 2], ['minimum_calls', 1], ['failure_rate', 50], ['open_for_us', 1500], ['scope', 'client']])
+  for (const [field, value] of [
+    ['half_open_calls', 2],
+    ['minimum_calls', 1],
+    ['failure_rate', 50],
+    ['open_for_us', 1500],
+    ['scope', 'client'],
+  ])
     assert.deepEqual(path(field, value), [`strategy.circuit_breaker.${field}`]);
   assert.deepEqual(path('window', { time_us: 1_000_000 }), ['strategy.circuit_breaker.window.time_us']);
 });
@@ -62,24 +85,35 @@ test('what a retry and a bulkhead cannot express is refused by name', () => {
   for (const jitter of ['full', 'equal', 0.5])
     assert.deepEqual(refused({ retry: retry({ fixed: { delay_us: 1000 } }, jitter) }), ['strategy.retry.jitter']);
   const linear = { linear: { initial_us: 1000, increment_us: 500, max_us: null } };
-  assert.deepEqual(refused({ retry: retry(linear, 'full') }), ['strategy.retry.backoff.linear.increment_us', 'strategy.retry.jitter']);
+  assert.deepEqual(refused({ retry: retry(linear, 'full') }), [
+    'strategy.retry.backoff.linear.increment_us',
+    'strategy.retry.jitter',
+  ]);
   const bulkhead = { max_concurrent: 1, max_waiting: 1, max_wait_us: 5000, scope: 'client' };
   assert.deepEqual(refused({ stack: [{ bulkhead }, { timeout: { after_us: 1 } }] }), [
-    'strategy.stack[0].bulkhead.max_wait_us', 'strategy.stack[1].timeout.after_us',
+    'strategy.stack[0].bulkhead.max_wait_us',
+    'strategy.stack[1].timeout.after_us',
   ]);
 });
 
 test('a time-out ends the attempt under way, and a retry around it goes on', async () => {
   const again = { ...retry({ fixed: { delay_us: 0 } }), max_attempts: 2 };
   const stack = [{ retry: again }, { timeout: { after_us: 500_000 } }];
-  assert.deepEqual(await rowsOf(adapter, { stack }, [0, 200]), [[0, 1, 'timeout'], [0, 2, 200]]);
+  assert.deepEqual(await rowsOf(adapter, { stack }, [0, 200]), [
+    [0, 1, 'timeout'],
+    [0, 2, 200],
+  ]);
 });
 
 test('a time-out around a retry ends its pause, and what was paused begins no attempt', async () => {
   const again = { ...retry({ fixed: { delay_us: 750_000 } }), max_attempts: 2 };
   const stack = [{ timeout: { after_us: 500_000 } }, { retry: again }];
   // The second call is under way when the first one's pause would have been over.
-  const rows = [[0, 1, 503], [1, 1, 'timeout'], [2, 1, 200]];
+  const rows = [
+    [0, 1, 503],
+    [1, 1, 'timeout'],
+    [2, 1, 200],
+  ];
   assert.deepEqual(await rowsOf(adapter, { stack }, [503, 0, 200]), rows);
 });
 
@@ -95,7 +129,11 @@ test('a time-out says so to what it guards, and to nobody else', async () => {
 });
 
 test('a breaker between a time-out and a retry is refused', () => {
-  const [timeout, breaker, tried] = [{ timeout: { after_us: 1000 } }, { circuit_breaker: BREAKER }, { retry: retry({ fixed: { delay_us: 0 } }) }];
+  const [timeout, breaker, tried] = [
+    { timeout: { after_us: 1000 } },
+    { circuit_breaker: BREAKER },
+    { retry: retry({ fixed: { delay_us: 0 } }) },
+  ];
   assert.deepEqual(refused({ stack: [timeout, breaker, tried] }), ['strategy.stack[0].timeout']);
   assert.deepEqual(refused({ stack: [breaker, timeout, tried] }), []);
 });

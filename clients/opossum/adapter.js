@@ -8,7 +8,8 @@ import CircuitBreaker from 'opossum';
 import pRetry from 'p-retry';
 import { Rejected, TIMEOUT, inMilliseconds, isRetried, noRetryAfter } from '../kits/node/index.js';
 
-const version = name => JSON.parse(readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url))).version;
+const version = name =>
+  JSON.parse(readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url))).version;
 
 /** An attempt that failed, for p-retry to see: it retries on errors only. */
 class Failed extends Error {
@@ -117,7 +118,12 @@ const REFUSED = {
     if (linear) yield ['backoff.linear', null, 'p-retry has none', 'fixed or exponential'];
     if (initial === 0) yield [path, initial, 'p-retry waits for a millisecond at least', 'from 1000'];
     if (policy.jitter !== 'none')
-      yield ['jitter', policy.jitter, 'p-retry spreads a delay up to twice its length, and has no other jitter', 'none'];
+      yield [
+        'jitter',
+        policy.jitter,
+        'p-retry spreads a delay up to twice its length, and has no other jitter',
+        'none',
+      ];
     yield* noRetryAfter(policy);
   },
 

@@ -6,8 +6,17 @@ import { rowsOf } from '../kits/node/testing.js';
 import { adapter, retryOptions } from './adapter.js';
 
 const round = strategy => ({
-  contract: 1, target: 'http://127.0.0.1:1', request: { method: 'GET', path: '/', headers: {}, body: null, timeout_us: 1 },
-  users: 2, think_time_us: 0, successes: 1, max_attempts: null, rejected_pause_us: 1, time_limit_us: 1, seed: 1, strategy,
+  contract: 1,
+  target: 'http://127.0.0.1:1',
+  request: { method: 'GET', path: '/', headers: {}, body: null, timeout_us: 1 },
+  users: 2,
+  think_time_us: 0,
+  successes: 1,
+  max_attempts: null,
+  rejected_pause_us: 1,
+  time_limit_us: 1,
+  seed: 1,
+  strategy,
 });
 const refused = strategy => problems(JSON.stringify(round(strategy)), adapter).map(({ path }) => path);
 const retry = (backoff, jitter = 'none') => ({ max_attempts: 3, backoff, jitter });
@@ -33,7 +42,10 @@ test('a second call is rejected while the first is inside, however many failed b
   for (let i = 0; i < 30; i++) await guard(async () => 503);
   let leave;
   const inside = guard(() => new Promise(resolve => (leave = resolve)));
-  await assert.rejects(guard(async () => 200), Rejected);
+  await assert.rejects(
+    guard(async () => 200),
+    Rejected,
+  );
   leave(200);
   assert.equal(await inside, 200);
   assert.equal(await guard(async () => 200), 200);
@@ -51,14 +63,21 @@ test('what the libraries cannot express is refused by name', () => {
 test('a time-out ends the attempt under way, and a retry around it goes on', async () => {
   const again = { ...retry({ fixed: { delay_us: 1000 } }), max_attempts: 2 };
   const stack = [{ retry: again }, { timeout: { after_us: 500_000 } }];
-  assert.deepEqual(await rowsOf(adapter, { stack }, [0, 200]), [[0, 1, 'timeout'], [0, 2, 200]]);
+  assert.deepEqual(await rowsOf(adapter, { stack }, [0, 200]), [
+    [0, 1, 'timeout'],
+    [0, 2, 200],
+  ]);
 });
 
 test('a time-out around a retry ends its pause, and what was paused begins no attempt', async () => {
   const again = { ...retry({ fixed: { delay_us: 750_000 } }), max_attempts: 2 };
   const stack = [{ timeout: { after_us: 500_000 } }, { retry: again }];
   // The second call is under way when the first one's pause would have been over.
-  const rows = [[0, 1, 503], [1, 1, 'timeout'], [2, 1, 200]];
+  const rows = [
+    [0, 1, 503],
+    [1, 1, 'timeout'],
+    [2, 1, 200],
+  ];
   assert.deepEqual(await rowsOf(adapter, { stack }, [503, 0, 200]), rows);
 });
 

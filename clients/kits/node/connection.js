@@ -13,7 +13,12 @@ export class Connection {
     // Node leaves the body of a DELETE out unless its length is said.
     const length = body === null ? {} : { 'Content-Length': Buffer.byteLength(body) };
     this.options = {
-      host: url.hostname, port: url.port, method, path, headers: { ...headers, ...length }, agent: this.agent,
+      host: url.hostname,
+      port: url.port,
+      method,
+      path,
+      headers: { ...headers, ...length },
+      agent: this.agent,
     };
     this.body = body;
     this.timeoutMs = Math.ceil(timeout / 1000);

@@ -1,8 +1,17 @@
 // What several libraries cannot express, and the paths by which it is refused.
 const OWN_HEADERS = ['content-length', 'transfer-encoding', 'connection', 'host'];
 const FIELDS = [
-  'contract', 'target', 'request', 'users', 'think_time_us', 'successes', 'max_attempts',
-  'rejected_pause_us', 'time_limit_us', 'seed', 'strategy',
+  'contract',
+  'target',
+  'request',
+  'users',
+  'think_time_us',
+  'successes',
+  'max_attempts',
+  'rejected_pause_us',
+  'time_limit_us',
+  'seed',
+  'strategy',
 ];
 
 const problem = (path, value, message, allowed = null) => ({ path, value, message, allowed });
@@ -72,7 +81,9 @@ export function* breakersWithin(library, guarded) {
   const breaker = guarded.findIndex(({ kind }) => kind === 'circuit_breaker');
   if (breaker >= 0 && guarded.slice(breaker).some(({ kind }) => kind === 'retry'))
     yield [
-      '', null, `${library} does not count as failed what a time-out around its breaker ends in a pause`,
+      '',
+      null,
+      `${library} does not count as failed what a time-out around its breaker ends in a pause`,
       'a circuit_breaker around the timeout, or one that guards no retry',
     ];
 }

@@ -21,8 +21,15 @@ export async function rowsOf(adapter, strategy, statuses) {
 }
 
 const roundAt = (port, strategy) => ({
-  contract: 1, target: `http://127.0.0.1:${port}`,
+  contract: 1,
+  target: `http://127.0.0.1:${port}`,
   request: { method: 'GET', path: '/', headers: {}, body: null, timeout_us: 5_000_000 },
-  users: 1, think_time_us: 0, successes: 1, max_attempts: null, rejected_pause_us: 1000, time_limit_us: 10_000_000,
-  seed: 1, strategy,
+  users: 1,
+  think_time_us: 0,
+  successes: 1,
+  max_attempts: null,
+  rejected_pause_us: 1000,
+  time_limit_us: 10_000_000,
+  seed: 1,
+  strategy,
 });

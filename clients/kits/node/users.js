@@ -98,9 +98,7 @@ class User {
 export class RunningRound {
   constructor(round, adapter) {
     Object.assign(this, { round, adapter, rows: new Rows(), stopped: false, durationUs: 0, cpuUs: 0, defect: null });
-    this.shared = policiesOf(round).map(policy =>
-      policy.scope === 'user' ? null : adapter.guard(policy),
-    );
+    this.shared = policiesOf(round).map(policy => (policy.scope === 'user' ? null : adapter.guard(policy)));
     this.timers = new Set();
     this.startMs = 0;
     this.users = Array.from({ length: round.users }, (_, number) => new User(number, this));
@@ -137,10 +135,13 @@ export class RunningRound {
   }
 
   later(resolve, us) {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      resolve();
-    }, Math.min(us / 1000, 2 ** 31 - 1));
+    const timer = setTimeout(
+      () => {
+        this.timers.delete(timer);
+        resolve();
+      },
+      Math.min(us / 1000, 2 ** 31 - 1),
+    );
     this.timers.add(timer);
   }
 
