@@ -16,10 +16,11 @@ import pandas as pd
 from patternbench.analyze.load.loadtest import PUBLISHED_WINDOW, smooth
 from patternbench.analyze.metrics import ended_journeys
 from patternbench.analyze.recovery import Recovery, recovery
-from patternbench.records import attempts, journal, tables
+from patternbench.records import attempts, journal, observed, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Acted, Entry
 from patternbench.report import load_tests
+from patternbench.series.observer import OBSERVER
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
 from patternbench.traces.report import traces_section
@@ -36,6 +37,9 @@ ASKS = ("ask for",)
 """How the names of steps begin that are the first of two requests of an operation."""
 CONFIRMING, MAKING = ("make", "fetch reservation"), ("make", "ask for reservation")
 LATE_S = 1.0
+COUNTED_WITHIN_S = 3.0
+"""After how long a stored reservation is in the series: it is counted each second, and scraped each second; a second is
+for a busy machine."""
 OF_LOAD = [
     "architecture", "test", "users", "block", "requests", "mean_ms", "failed", "incomplete", "operations",
     "operation_ms", "operation_p95_ms", "operation_failed", "asked_again",
@@ -151,8 +155,9 @@ def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
     entries = {entry.round: entry for entry in journal.read(run.journal) if entry.counts}
     rows = [
         {"architecture": row.architecture, "breaker": bool(row.breaker), "block": row.block, "fault": _named(acted)}
-        | _of_fault(attempts.read(run.attempts_of(row.file)), acted, row.stored)
-        for row in _rounds(run, {"breaker": "breaker", "stored": "series.stored.last"})
+        | _of_fault(attempts.read(run.attempts_of(row.file)), acted)
+        | _kept(attempts.read(run.attempts_of(row.file)), _stored(run, row.file))
+        for row in _rounds(run, {"breaker": "breaker"})
         for acted in [_acted(entries[row.round])]
     ]
     return {FAULTS: pd.DataFrame(rows)}
@@ -175,17 +180,34 @@ def _named(acted: Acted | None) -> str:
     return f"{acted.kind} {acted.where}" if acted else "none"
 
 
-def _of_fault(rows: pd.DataFrame, acted: Acted | None, stored: float) -> dict[str, object]:
+def _stored(run: RunFolder, file: str) -> pd.DataFrame:
+    """The samples of the number of stored reservations in a round: ``second`` and ``value``."""
+    seen = observed.read(run, file, OBSERVER)
+    samples = seen.samples if seen else pd.DataFrame(columns=["series", "second", "value"])
+    return samples[samples["series"] == "stored"].dropna().sort_values("second")
+
+
+def _kept(rows: pd.DataFrame, stored: pd.DataFrame) -> dict[str, object]:
+    """How many confirmed reservations the last sample lacks, and how many it has that nobody had asked for by then.
+
+    A reservation counts as confirmed when it was so for long enough to be in that sample; NaN without a sample.
+    """
+    if stored.empty:
+        return {"lost": np.nan, "doubled": np.nan}
+    at_us, value = stored["second"].iloc[-1] * US_PER_S, stored["value"].iloc[-1]
     good, step = rows["success"].astype(bool), rows["step"].astype(str)
-    confirmed = int((good & step.isin(CONFIRMING)).sum())
-    asked = int((step.isin(MAKING) & (rows["attempt"] == 1)).sum())
+    settled = rows["end_us"] <= at_us - COUNTED_WITHIN_S * US_PER_S
+    confirmed = int((good & step.isin(CONFIRMING) & settled).sum())
+    asked = int((step.isin(MAKING) & (rows["attempt"] == 1) & (rows["start_us"] <= at_us)).sum())
+    return {"lost": max(confirmed - value, 0), "doubled": max(value - asked, 0)}
+
+
+def _of_fault(rows: pd.DataFrame, acted: Acted | None) -> dict[str, object]:
     ended = ended_journeys(rows)
     told = {
         "failed": 100 * float(np.mean(~ended.good)),
         "late": 100 * float(np.mean(ended.good & (ended.seconds > LATE_S))),
         "incomplete": int(((rows["outcome"] == "expectation_failed") & rows["status"].between(200, 299)).sum()),
-        "lost": max(confirmed - stored, 0),
-        "doubled": max(stored - asked, 0),
         "failure_ms": _failure_ms(rows, acted),
     }
     span = (acted.began_us / US_PER_S, acted.ended_us / US_PER_S) if acted else (np.inf, np.inf)

@@ -284,7 +284,7 @@ def open_arrivals(table: pd.DataFrame) -> Iterator[str]:
     for architecture, rows in table.groupby("architecture"):
         middle = rows.groupby("rate")["p50_ms"].median().reset_index()
         line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= 4 else None
-        yield f"{architecture}: knee of the median time at {line.knee if line else 'too few rates'} per second.\n"
+        yield f"{architecture}: knee of the median time over the rates per second: {line.knee if line else 'too few rates'}.\n"
 
 
 def span(values: pd.Series) -> str:
@@ -293,6 +293,11 @@ def span(values: pd.Series) -> str:
     if shown.empty:
         return "none"
     return f"{shown.median():.4g} ({shown.min():.4g} to {shown.max():.4g})"
+
+
+def most(counts: pd.Series) -> str:
+    """The greatest count of some rounds, of those in which it is known."""
+    return "unknown" if counts.isna().all() else f"{counts.max():.0f}"
 
 
 # --- a burst
@@ -333,7 +338,7 @@ def faults(table: pd.DataFrame) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield f"|{'---|' * len(heads)}"
     for (fault, architecture, breaker), rows in table.groupby(["fault", "architecture", "breaker"]):
-        counts = [f"{int(rows[name].max())}" for name in ("lost", "doubled")]
+        counts = [most(rows[name]) for name in ("lost", "doubled")]
         cells = [span(rows["failed"]), span(rows["late"]), span(rows["incomplete"]), *counts]
         cells += [span(rows["affected"]), span(rows["seen_after"]), span(rows["recovered_after"]), never(rows)]
         shown = ("yes" if breaker else "no") if architecture == GATEWAY else "none there"
@@ -356,7 +361,8 @@ def fewer_failures(table: pd.DataFrame) -> Iterator[str]:
         estimate = paired(both[:, 0], both[:, 1])
         low, high = estimate.ends(together(len(shared)))
         fewer = "with the gateway" if low > 0 else "with messages" if high < 0 else "cannot be told"
-        yield f"| {fault} | {estimate.value:.1f} ({low:.1f} to {high:.1f}) | {fewer} |"
+        interval = "one round: no interval" if np.isnan(low) else f"{low:.1f} to {high:.1f}"
+        yield f"| {fault} | {estimate.value:.1f} ({interval}) | {fewer} |"
 
 
 def fast_failures(table: pd.DataFrame) -> str:

@@ -167,6 +167,11 @@ def test_fewer_failures_are_told_where_the_interval_excludes_none(measured: Modu
     assert told[-1].endswith("| cannot be told |")
 
 
+def test_a_single_block_of_faults_has_no_interval(measured: ModuleType) -> None:
+    rows = [{**faulty(True, 100.0, 0), "architecture": name} for name in ("gateway", "messaging")]
+    assert "| 0.0 (one round: no interval) | cannot be told |" in "\n".join(measured.fewer_failures(pd.DataFrame(rows)))
+
+
 def test_open_arrivals_tell_times_losses_and_a_knee(measured: ModuleType) -> None:
     rates = [10, 25, 50, 100, 150, 200]
     rows = [
@@ -177,7 +182,7 @@ def test_open_arrivals_tell_times_losses_and_a_knee(measured: ModuleType) -> Non
     ]
     text = measured.section({"open": pd.DataFrame(rows)})
     assert "| 10 | gateway | 5 (5 to 5) |" in text
-    assert "messaging: knee of the median time at" in text
+    assert "messaging: knee of the median time over the rates per second: " in text
 
 
 def test_a_burst_is_told_with_the_rounds_that_did_not_recover(measured: ModuleType) -> None:
@@ -240,13 +245,30 @@ def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked
     rows = reservations(
         ("make", 1, 201, True), ("make", 6, 500, False), ("make", 7, None, False), ("make", 20, 201, True)
     )
-    told = measured.digest._of_fault(rows, acted, stored=1)
-    assert (told["lost"], told["doubled"], told["failed"], told["failure_ms"]) == (1, 0, 50.0, 10.0)
-    assert measured.digest._of_fault(rows, acted, stored=5)["doubled"] == 1
-    assert measured.digest._of_fault(rows, None, stored=2)["lost"] == 0
+    told = measured.digest._of_fault(rows, acted)
+    assert (told["failed"], told["failure_ms"]) == (50.0, 10.0)
+    assert measured.digest._kept(rows, samples((30, 1))) == {"lost": 1, "doubled": 0}
+    assert measured.digest._kept(rows, samples((30, 5))) == {"lost": 0, "doubled": 1}
+    assert measured.digest._kept(rows, samples((30, 2))) == {"lost": 0, "doubled": 0}
+
+
+def samples(*counted: tuple[int, int]) -> pd.DataFrame:
+    return pd.DataFrame(counted, columns=["second", "value"])
+
+
+def test_a_reservation_that_the_last_sample_could_not_have_yet_is_not_lost(measured: ModuleType) -> None:
+    rows = reservations(("make", 1, 201, True), ("make", 19, 201, True))
+    assert measured.digest._kept(rows, samples((5, 1), (20, 1))) == {"lost": 0, "doubled": 0}
+    assert measured.digest._kept(rows, samples((5, 1), (30, 1))) == {"lost": 1, "doubled": 0}
+
+
+def test_without_a_sample_of_what_is_stored_losses_are_unknown(measured: ModuleType) -> None:
+    kept = measured.digest._kept(reservations(("make", 1, 201, True)), samples())
+    text = measured.section({"faults": pd.DataFrame([{**faulty(True, 100.0, 0), **kept}])})
+    assert "| unknown | unknown |" in text
 
 
 def test_an_answer_that_lacks_parts_is_counted_as_incomplete_and_not_as_a_failure(measured: ModuleType) -> None:
     rows = reservations(("list", 1, 200, False), ("list", 2, 500, False))
     rows["outcome"] = "expectation_failed"
-    assert measured.digest._of_fault(rows, None, stored=0)["incomplete"] == 1
+    assert measured.digest._of_fault(rows, None)["incomplete"] == 1
