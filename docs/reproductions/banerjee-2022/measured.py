@@ -284,7 +284,8 @@ def open_arrivals(table: pd.DataFrame) -> Iterator[str]:
     for architecture, rows in table.groupby("architecture"):
         middle = rows.groupby("rate")["p50_ms"].median().reset_index()
         line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= 4 else None
-        yield f"{architecture}: knee of the median time over the rates per second: {line.knee if line else 'too few rates'}.\n"
+        told = line.knee if line else "too few rates"
+        yield f"{architecture}: knee of the median time over the rates per second: {told}.\n"
 
 
 def span(values: pd.Series) -> str:

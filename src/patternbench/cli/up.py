@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -60,11 +61,16 @@ def tell(running: Bench, json_: bool) -> None:
 
 
 def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
-    """The text with addresses filled in: ``${NAME.url}`` of a component, ``${NAME.ENDPOINT}`` of its others."""
+    """The text with addresses filled in: ``${NAME.url}`` of a component, ``${NAME.ENDPOINT}`` of its others.
+
+    ``${NAME.user}`` and ``${NAME.password}`` are those that the component's address holds.
+    """
 
     def address(match: re.Match[str]) -> str:
         name, what = match.groups()
-        return endpoints.get(name if what == URL else f"{name}.{what}", match[0])
+        own = urlsplit(endpoints.get(name, ""))
+        account = {"user": own.username, "password": own.password}
+        return endpoints.get(name if what == URL else f"{name}.{what}") or account.get(what) or match[0]
 
     return re.sub(r"\$\{([\w-]+)\.([\w-]+)\}", address, text).rstrip()
 

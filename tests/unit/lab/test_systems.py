@@ -238,6 +238,11 @@ first_request:
     assert with_addresses(both, addresses) == "curl http://127.0.0.1:1/items\nsee http://127.0.0.1:2, ${nobody.url}"
 
 
+def test_what_to_try_first_can_name_the_account_that_an_address_holds() -> None:
+    addresses = {"queue": "amqp://ann:secret@127.0.0.1:1/", "page": "http://127.0.0.1:2"}
+    assert with_addresses("${queue.user} ${queue.password} ${page.user}", addresses) == "ann secret ${page.user}"
+
+
 def test_a_first_request_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="first_request depends on `stor`, which isn't a setting"):
         system(tmp_path, FILE + "first_request: [{when: {stor: redis}, text: curl}]\n")
