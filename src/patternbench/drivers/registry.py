@@ -147,9 +147,10 @@ def _ours(name: str) -> ClientSpec:
     file_needed = filled(file.needs, marks)
     build = tuple(filled(word, marks) for word in file.build)
     install = (build,) if file.sources_travel and shutil.which(build[0]) else ()
-    built = _file(file_needed, _how(file, bool(install)), install)
+    built = _file(file_needed, _how(file), install)
+    how = built.how if file.sources_travel else file.how
     # What is built brings its program along.
-    program: tuple[Need, ...] = () if command[0].startswith(marks["${here}"]) else (_program(command[0], file.how),)
+    program: tuple[Need, ...] = () if command[0].startswith(marks["${here}"]) else (_program(command[0], how),)
     needs = {need.name: need for need in (*program, built)}
     return ClientSpec(
         name=name,
@@ -161,14 +162,13 @@ def _ours(name: str) -> ClientSpec:
     )
 
 
-def _how(file: ClientFile, can_be_installed: bool) -> str:
+def _how(file: ClientFile) -> str:
     """What to type if a client isn't built. A wheel's ``doctor --install`` builds the clients whose sources it has."""
     if not shipped.from_wheel():
         return file.how
     if not file.sources_travel:
         return shipped.how_to_build("clients")
-    tool = "" if can_be_installed else f"install `{file.build[0]}`, then "
-    return f"{tool}type `patternbench doctor --install`"
+    return file.how.replace("`make clients` or ", "").replace("`make clients`", "`patternbench doctor --install`")
 
 
 def marks_of(name: str) -> dict[str, str]:

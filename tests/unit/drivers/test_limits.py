@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -123,8 +124,23 @@ def test_a_client_that_is_built_where_it_runs_is_installed_by_the_tool_of_a_whee
     spec = registry.find("one", {})
     assert not isinstance(spec, Problem)
     (need,) = spec.needs
-    assert (need.present, need.how) == (None, "type `patternbench doctor --install`")
+    how = "type `patternbench doctor --install` (pip fetches what its requirements.lock lists)"
+    assert (need.present, need.how) == (None, how)
     assert need.install == ((sys.executable, f"{tmp_path}/kits/python/install.py", f"{tmp_path}/one"),)
+
+
+def test_a_wheel_names_no_command_of_a_checkout_for_a_client_that_it_can_build_nor_for_its_runtime(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shipped, "from_wheel", lambda: True)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    clients = [name for name in registry.names() if registry.described(name).sources_travel]
+    assert {"polly", "failsafe-go", "cockatiel", "tenacity"} <= set(clients)
+    for spec in (registry.find(name, {}) for name in clients):
+        assert not isinstance(spec, Problem)
+        for need in spec.needs:
+            assert "make " not in need.how, need
+            assert need.how.count("`patternbench doctor --install`") == 1, need
 
 
 def test_a_client_whose_build_tool_is_missing_says_so_and_leaves_the_other_clients_to_be_installed(
@@ -138,5 +154,5 @@ def test_a_client_whose_build_tool_is_missing_says_so_and_leaves_the_other_clien
     spec = registry.find("one", {})
     assert not isinstance(spec, Problem)
     (need,) = spec.needs
-    assert need.how == "install `no-such-tool`, then type `patternbench doctor --install`"
+    assert need.how == "type `patternbench doctor --install` (it needs Go 1.26, https://go.dev/dl)"
     assert need.install == ()

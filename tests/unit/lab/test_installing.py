@@ -64,6 +64,15 @@ def test_an_installation_whose_program_is_missing_is_an_error_that_names_it() ->
         installing.install([build])
 
 
+def test_what_cannot_be_installed_keeps_nothing_else_from_it_and_all_that_failed_is_told(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    commands = [(("/no/such/go", "build"),), (("touch", str(made)),), (("false",), ("false", "then"))]
+    with pytest.raises(InputError) as failed:
+        installing.install([Need("part", None, "install it", of_one) for of_one in commands])
+    assert made.exists()
+    assert [problem.value for problem in failed.value.problems] == ["/no/such/go build", "false"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_guard_goes_when_the_installation_is_interrupted(apt: Apt, policy: Path, number: signal.Signals) -> None:
     apt(f"kill -{number.value} $PPID; exit 1")
