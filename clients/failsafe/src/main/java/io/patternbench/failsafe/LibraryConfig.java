@@ -62,9 +62,7 @@ final class LibraryConfig {
     return breaker.window().calls() != null
         ? builder.withFailureThreshold(breaker.window().calls())
         : builder.withFailureRateThreshold(
-            (int) breaker.failureRate(),
-            breaker.minimumCalls(),
-            micros(breaker.window().timeUs()));
+            (int) breaker.failureRate(), breaker.minimumCalls(), micros(breaker.window().timeUs()));
   }
 
   /** Without waiting places nobody waits. */

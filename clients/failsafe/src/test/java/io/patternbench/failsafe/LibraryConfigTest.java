@@ -111,7 +111,8 @@ class LibraryConfigTest {
   void jitterIsTheShareThatTheRoundSays() {
     Retry retry = new Retry(2, new Fixed(1_000), new Jitter("share", 0.5), null, null);
     assertEquals(
-        0.5, LibraryConfig.retry(RetryPolicy.builder(), retry).build().getConfig().getJitterFactor());
+        0.5,
+        LibraryConfig.retry(RetryPolicy.builder(), retry).build().getConfig().getJitterFactor());
   }
 
   @Test

@@ -8,12 +8,15 @@ import io.patternbench.kit.Rounds;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A time-out of the library ends the attempt under way, and a pause; and refuses what it cannot end. */
+/**
+ * A time-out of the library ends the attempt under way, and a pause; and refuses what it cannot
+ * end.
+ */
 class TimeoutTest {
   private static final Adapter ADAPTER = new FailsafeAdapter();
   private static final String A_MINUTE = "{'fixed':{'delay_us':60000000}}";
   private static final String AT_ONCE = "{'fixed':{'delay_us':0}}";
-  private static final String TIMEOUT = Rounds.timeout(100_000);
+  private static final String TIMEOUT = Rounds.timeout(1_000_000);
 
   private static String retry(String backoff) {
     return Rounds.policy(Rounds.retry(2, backoff, "'none'"));

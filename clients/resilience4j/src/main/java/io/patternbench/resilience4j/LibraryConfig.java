@@ -72,7 +72,10 @@ final class LibraryConfig {
         .writableStackTraceEnabled(false);
   }
 
-  /** The kit ends what is late, and waits for its end; a future that was cancelled cannot be waited for. */
+  /**
+   * The kit ends what is late, and waits for its end; a future that was cancelled cannot be waited
+   * for.
+   */
   static TimeLimiterConfig.Builder timeout(TimeLimiterConfig.Builder builder, Timeout timeout) {
     return builder
         .timeoutDuration(Duration.ofNanos(timeout.afterUs() * 1000))
@@ -92,9 +95,7 @@ final class LibraryConfig {
     Window window = breaker.window();
     builder
         .slidingWindowType(
-            window.calls() != null
-                ? SlidingWindowType.COUNT_BASED
-                : SlidingWindowType.TIME_BASED)
+            window.calls() != null ? SlidingWindowType.COUNT_BASED : SlidingWindowType.TIME_BASED)
         .slidingWindowSize(size(window))
         .slidingWindowSynchronizationStrategy(SlidingWindowSynchronizationStrategy.SYNCHRONIZED)
         .minimumNumberOfCalls(breaker.minimumCalls());

@@ -14,7 +14,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 
-/** Resilience4j's TimeLimiter: it limits how long a future is waited for, so a thread of its own runs it. */
+/**
+ * Resilience4j's TimeLimiter: it limits how long a future is waited for, so a thread of its own
+ * runs it.
+ */
 final class TimeLimited implements Guard {
   private static final ExecutorService THREADS =
       Executors.newCachedThreadPool(
@@ -53,7 +56,10 @@ final class TimeLimited implements Guard {
     }
   }
 
-  /** Ends what is late, and waits for its end, whatever happens: two attempts of one call never overlap. */
+  /**
+   * Ends what is late, and waits for its end, whatever happens: two attempts of one call never
+   * overlap.
+   */
   private static void end(Runnable cutter, Future<Integer> running) {
     cutter.run();
     boolean interrupted = false;

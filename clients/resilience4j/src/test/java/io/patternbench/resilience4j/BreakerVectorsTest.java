@@ -51,8 +51,7 @@ class BreakerVectorsTest {
   private static CircuitBreakerConfig config(JsonNode vector, Clock clock) {
     ObjectNode round = Rounds.breaker();
     ((ObjectNode) round.get("strategy")).set("circuit_breaker", vector.get("circuit_breaker"));
-    var policy =
-        (Round.CircuitBreaker) Rounds.valid(round, new Resilience4jAdapter()).strategy();
+    var policy = (Round.CircuitBreaker) Rounds.valid(round, new Resilience4jAdapter()).strategy();
     return LibraryConfig.breaker(new CircuitBreakerConfig.Builder(), policy, clock).build();
   }
 

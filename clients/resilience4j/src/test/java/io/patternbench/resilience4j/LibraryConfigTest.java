@@ -134,8 +134,7 @@ class LibraryConfigTest {
 
   @Test
   void everyOtherParameterOfARetryHasTheValueThatTheContractMeans() {
-    RetryConfig config =
-        LibraryConfig.retry(new RetryConfig.Builder<Integer>(), RETRY).build();
+    RetryConfig config = LibraryConfig.retry(new RetryConfig.Builder<Integer>(), RETRY).build();
     assertFalse(config.isFailAfterMaxAttempts());
     assertFalse(config.isWritableStackTraceEnabled());
     assertTrue(config.getResultPredicate().test(503));
@@ -164,10 +163,7 @@ class LibraryConfigTest {
   @Test
   void attemptsIncludeTheFirst() {
     assertEquals(
-        6,
-        LibraryConfig.retry(new RetryConfig.Builder<Integer>(), RETRY)
-            .build()
-            .getMaxAttempts());
+        6, LibraryConfig.retry(new RetryConfig.Builder<Integer>(), RETRY).build().getMaxAttempts());
   }
 
   private static CircuitBreakerConfig config(CircuitBreaker breaker) {

@@ -25,7 +25,8 @@ import org.apache.hc.core5.util.Timeout;
 /**
  * The one connection of a user: kept alive, without retries, redirects or cookies of its own.
  *
- * <p>{@link #send} belongs to the user's thread; {@link #cut} and {@link #abandon} may come from any.
+ * <p>{@link #send} belongs to the user's thread; {@link #cut} and {@link #abandon} may come from
+ * any.
  */
 final class Connection implements AutoCloseable {
   private static final TimeValue CHECK_WHEN_IDLE_FOR = TimeValue.ofSeconds(1);

@@ -24,7 +24,8 @@ public final class Outcome {
       return name(outcome).equals(failure);
     }
     String[] ends = failure.split("-", 2);
-    return outcome >= Integer.parseInt(ends[0]) && outcome <= Integer.parseInt(ends[ends.length - 1]);
+    return outcome >= Integer.parseInt(ends[0])
+        && outcome <= Integer.parseInt(ends[ends.length - 1]);
   }
 
   private static String name(int outcome) {

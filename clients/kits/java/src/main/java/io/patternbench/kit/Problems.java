@@ -1,7 +1,7 @@
 package io.patternbench.kit;
 
-import io.patternbench.kit.Round.Backoff;
 import io.patternbench.kit.Adapter.Entry;
+import io.patternbench.kit.Round.Backoff;
 import io.patternbench.kit.Round.Bulkhead;
 import io.patternbench.kit.Round.CircuitBreaker;
 import io.patternbench.kit.Round.Exponential;
@@ -72,15 +72,16 @@ public final class Problems {
   /**
    * Refuses a time-out around a breaker that guards a retry.
    *
-   * <p>What ends in a pause between two attempts leaves the breaker as an exception, which no library
-   * here counts as the failure that it is.
+   * <p>What ends in a pause between two attempts leaves the breaker as an exception, which no
+   * library here counts as the failure that it is.
    */
   public void breakersWithin(Entry timeout) {
     boolean guarded = false;
     for (Round.Policy policy : timeout.guarded()) {
       if (guarded && policy instanceof Retry) {
         String why =
-            library + " does not count as failed what a time-out around its breaker ends in a pause";
+            library
+                + " does not count as failed what a time-out around its breaker ends in a pause";
         refuse("", null, why, "a circuit_breaker around the timeout, or one that guards no retry");
         return;
       }

@@ -22,7 +22,13 @@ final class User {
   private long attempts;
   private long attemptsOfCall;
 
-  User(int number, Round round, List<Guard> guards, Connection connection, Rows rows, RoundClock clock) {
+  User(
+      int number,
+      Round round,
+      List<Guard> guards,
+      Connection connection,
+      Rows rows,
+      RoundClock clock) {
     this.number = number;
     this.round = round;
     this.runs = new Runs(connection::cut);

@@ -76,10 +76,10 @@ class ContractServerTest {
   void aRejectedCallCostsNoAttemptAndIsFollowedByItsPause() throws Exception {
     try (ScriptedServer target = ScriptedServer.of(503)) {
       ObjectNode round = Rounds.breaker().put("rejected_pause_us", 20_000);
-      round.put("time_limit_us", 200_000).putNull("successes");
+      round.put("time_limit_us", 1_000_000).putNull("successes");
       List<String> rows = rows(run(round, target));
       assertEquals(List.of("0.1 503", "1.1 503", "2.0 rejected"), rows.subList(0, 3));
-      assertTrue(rows.size() >= 4 && rows.size() <= 12, rows.size() + " rows in 200 ms");
+      assertTrue(rows.size() >= 4 && rows.size() <= 52, rows.size() + " rows in 1 s");
       assertEquals(2, target.requests());
     }
   }
@@ -122,8 +122,7 @@ class ContractServerTest {
     try (ScriptedServer target = ScriptedServer.of(503)) {
       ObjectNode round = Rounds.breaker().put("users", 4).put("time_limit_us", 400_000);
       round.putNull("successes");
-      ((ObjectNode) round.at("/strategy/circuit_breaker"))
-          .put("scope", scope);
+      ((ObjectNode) round.at("/strategy/circuit_breaker")).put("scope", scope);
       run(round, target);
       return target.requests();
     }

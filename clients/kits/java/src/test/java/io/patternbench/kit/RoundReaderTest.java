@@ -35,9 +35,7 @@ class RoundReaderTest {
         new Retry(3, new Exponential(1, 1.5, null), new Jitter("share", 0.5), null, null),
         Rounds.valid(
                 Rounds.retry(
-                    3,
-                    "{'exponential':{'initial_us':1,'multiplier':1.5,'max_us':null}}",
-                    "0.5"),
+                    3, "{'exponential':{'initial_us':1,'multiplier':1.5,'max_us':null}}", "0.5"),
                 PLAIN)
             .strategy());
     assertEquals(
@@ -59,8 +57,7 @@ class RoundReaderTest {
 
   @Test
   void aRetryTriesAgainWhatItNames() {
-    Retry retry =
-        new Retry(2, new Fixed(0), Jitter.NONE, List.of("500-599", 429, "timeout"), null);
+    Retry retry = new Retry(2, new Fixed(0), Jitter.NONE, List.of("500-599", 429, "timeout"), null);
     assertTrue(retry.isRetried(503) && retry.isRetried(429) && retry.isRetried(Outcome.TIMEOUT));
     assertFalse(retry.isRetried(404) || retry.isRetried(Outcome.CONNECTION_ERROR));
     assertFalse(new Retry(2, new Fixed(0), Jitter.NONE, null, null).isRetried(302));

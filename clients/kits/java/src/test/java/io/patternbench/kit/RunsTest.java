@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /** What a policy ends is a timeout, and nothing of it reaches what comes afterwards. */
 class RunsTest {
   private static final Adapter PLAIN = new PlainAdapter();
-  private static final String TIMEOUT = Rounds.timeout(100_000);
+  private static final String TIMEOUT = Rounds.timeout(1_000_000);
 
   private static String retry() {
     return Rounds.policy(Rounds.retry(2, "{'fixed':{'delay_us':0}}", "'none'"));

@@ -10,7 +10,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntUnaryOperator;
 
-/** Answers request n with the status that its script says; 0 closes the connection, -1 never answers. */
+/**
+ * Answers request n with the status that its script says; 0 closes the connection, -1 never
+ * answers.
+ */
 final class ScriptedServer implements AutoCloseable {
   private final HttpServer http;
   private final ExecutorService threads = Executors.newCachedThreadPool();
