@@ -96,7 +96,7 @@ def percentages(bench: ClientTrial) -> str:
     """Take percent for a share of 1, and this breaker never opens, or 100 opens at once."""
     config = breaker(failure_rate=1, window={"calls": 10}, minimum_calls=10)
     script = sequence([OK] * 9 + [FAIL])
-    got = bench.run(script, strategy=config, successes=None, time_limit_us=300_000)
+    got = bench.run(script, strategy=config, successes=None, time_limit_us=1_000_000)
     expect_counts(got, calls=len(got.rows), attempts=10, rejected=len(got.rows) - 10)
     expect(len(got.rejected) > 0, "no call was rejected")
     return f"10 attempts, then {len(got.rejected)} rejections"
