@@ -9,6 +9,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from patternbench.cli.narrow import fitting
 from patternbench.cli.terminal import Plain
 from patternbench.conformance import check
 from patternbench.conformance.check import ClientUnreachableError, Finding
@@ -46,7 +47,8 @@ def _print(findings: list[Finding]) -> None:
     table = Table("rule", "verdict", "expected", "seen")
     for f in findings:
         table.add_row(Text(f.rule), Text(f.status, COLOURS[f.status]), Text(f.expected), Text(f.seen))
-    Plain().print(table)
+    console = Plain()
+    console.print(fitting(table, console))
     click.echo(_summary(findings))
 
 

@@ -13,6 +13,8 @@ from rich.text import Text
 
 FILE_WIDTH = 1_000
 """Columns of a file or a pipe, which have no width that a row must fit: each row stays on its line."""
+MARK = re.compile(r" *(?:[-!] )?")
+"""The blanks and the mark of a list's item, below which its further lines are not written."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -30,11 +32,24 @@ class Plain(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; what is too long for its column of a table is folded, so that nothing that tells rows apart is cut.
 
+        The further lines of an item of a list are indented like its text.
         A column that must not wrap, such as one of numbers, keeps its ellipsis: a cropped number would be a wrong one.
         """
         for column in (column for table in _tables(objects) for column in table.columns):
             column.overflow = "ellipsis" if column.no_wrap else "fold"
-        super().print(*objects, **options)
+        hung = objects if options.get("soft_wrap") else [self._hung(one) for one in objects]
+        super().print(*hung, **options)
+
+    def _hung(self, one: Any) -> Any:
+        """A text that is longer than a line, with its further lines indented; anything else unchanged."""
+        if not isinstance(one, str) or len(one) <= self.width or "\n" in one:
+            return one
+        mark = MARK.match(one)
+        indent = len(mark[0]) if mark else 0
+        lines = self.render_str(one)[indent:].wrap(self, self.width - indent)
+        for line in lines:
+            line.rstrip()
+        return Text(one[:indent]) + Text("\n" + " " * indent).join(lines)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """The text as it will be printed; rich asks here for every string and every cell of a table."""

@@ -9,7 +9,7 @@ from tests.support.factors import table_of
 
 from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend.objectives import parse_limit
-from patternbench.analyze.recommend.recommendation import Wish, pareto_front, recommend, resampled_centres
+from patternbench.analyze.recommend.recommendation import Wish, listed, pareto_front, recommend, resampled_centres
 
 FACTORS = table_of({"strategy": ["baseline", "retry", "breaker"], "users": [10, 80]})
 
@@ -196,3 +196,9 @@ def test_a_flip_to_nothing_is_sure_where_nothing_ever_keeps_the_limits() -> None
     table.loc[table["users"] == 80, "failure_rate"] = 50.0
     found = recommend(table, wish(("minimise p95",), ("failure_rate <= 1%",))).flips
     assert [(flip.choices, flip.sure) for flip in found] == [(("strategy=retry", "nothing"), True)]
+
+
+def test_configurations_that_tie_are_kept_apart_though_their_own_levels_are_listed_with_commas() -> None:
+    assert listed(["retry, 10 ms", "retry, 20 ms"]) == "retry, 10 ms; retry, 20 ms"
+    assert listed(["a, 1", "a, 2", "a, 3", "a, 4"]) == "a, 1; a, 2; a, 3 and 1 more"
+    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"

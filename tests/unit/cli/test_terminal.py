@@ -161,3 +161,13 @@ def test_the_list_of_studies_breaks_no_word_in_a_narrow_terminal(
     assert all(len(line) <= 80 for line in lines)
     words = {word for name in example.names() for word in (name, *example.question(name).split())}
     assert {word for line in lines for word in line.split()} == words
+
+
+def test_the_further_lines_of_an_item_of_a_list_are_indented_like_its_text() -> None:
+    out = io.StringIO()
+    console = Plain(file=out, width=40)
+    console.print("  - Lower in 3 of 5 scenarios, most at limit=60, strategy=[breaker].")
+    console.print("error: a sentence without a mark that is longer than a line is wrapped as ever")
+    lines = out.getvalue().splitlines()
+    assert lines[:2] == ["  - Lower in 3 of 5 scenarios, most at", "    limit=60, strategy=[breaker]."]
+    assert lines[3].startswith("longer")

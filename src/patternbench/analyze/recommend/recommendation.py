@@ -448,9 +448,10 @@ def _in_percent(group: Sequence[ScenarioRounds], response: str) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Name the first ones, and count the rest: `a, b, c and 2 more`."""
+    """Name the first ones, and count the rest: `a, b, c and 2 more`; with semicolons if a name itself has commas."""
+    comma = "; " if any(", " in name for name in names) else ", "
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return comma.join(names[:_NAMED]) + more
 
 
 def configuration(scenario: ScenarioRounds, conditions: Sequence[str]) -> str:
@@ -531,7 +532,7 @@ def flips_in_words(flips: Sequence[Flip]) -> list[str]:
     places = plural(len(flips) - len(sure), "more place" if sure else "place")
     return [
         *sure,
-        f"In {places} the choice differs too, but isn't sure on both sides.",
+        f"In {places} the choice changes too, but one of the two choices isn't clear.",
     ]
 
 
