@@ -27,6 +27,10 @@ SAVE_FOLDER = ("sh", "-c", 'mkdir -p "${1%/*}" && cp -a "$0" "$1.$$" && { mv -T 
 """Does so with a folder, unless another start has done it in the meantime."""
 WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")
 """Java archives no class data in the presence of an agent."""
+ARCHIVE = "-XX:SharedArchiveFile="
+NEXT_TO_AN_AGENT = "-XX:+AllowParallelDefineClass"
+"""An agent may load a class while Java takes the same one out of an archive. Without this option Java then ends a
+service on Netty with a LinkageError: "attempted duplicate interface definition"."""
 TAKES_APART = "BOOT-INF/lib/spring-boot-jarmode-tools-"
 """The library within a Spring Boot jar (3.3 or newer) that unpacks the jar."""
 FRESH, FRESHLY_APART = "${self.folder}/classes.jsa", "${self.folder}/apart"
@@ -48,7 +52,7 @@ def of(jar: str, program: str, machine: Sequence[str], args: Sequence[str]) -> A
     archive = _archive(jar, apart, program, machine)
     taken = _take_apart(jar, apart, program) if apart else ()
     made = _rehearsal(archive, (program, f"-XX:ArchiveClassesAtExit={FRESH}", *machine, "-jar", runs, *args))
-    return ArchivedStart(runs, (f"-XX:SharedArchiveFile={archive}",), (*taken, *made))
+    return ArchivedStart(runs, (f"{ARCHIVE}{archive}",), (*taken, *made))
 
 
 def _apart(jar: str) -> str:

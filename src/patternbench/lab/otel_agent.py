@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from patternbench import caches
+from patternbench.lab import class_data
 from patternbench.lab.launch import Launch
 from patternbench.lab.needs import Need
 
@@ -21,7 +22,9 @@ OPTIONS = "JAVA_TOOL_OPTIONS"
 
 def attached(launch: Launch) -> Launch:
     """A JVM with the agent in it, which must be installed."""
-    options = f"{launch.env.get(OPTIONS, '')} -javaagent:{jar()}".strip()
+    archived = any(word.startswith(class_data.ARCHIVE) for word in launch.command)
+    added = (f"-javaagent:{jar()}", *((class_data.NEXT_TO_AN_AGENT,) if archived else ()))
+    options = " ".join((launch.env.get(OPTIONS, ""), *added)).strip()
     return replace(launch, env={**launch.env, OPTIONS: options}, needs=(*launch.needs, need()))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import java
+from patternbench.lab import java, otel_agent
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.jvm_app import JvmApp
 from patternbench.lab.launch import Launch
@@ -47,6 +47,14 @@ def test_java_is_told_its_options_before_the_jar_and_the_application_its_words_a
 
 def test_a_jar_without_anything_said_gets_what_java_itself_chooses(folder: Path) -> None:
     assert described(folder).command[1:] == ("-jar", str(folder / "shop.jar"))
+
+
+def test_a_traced_service_may_take_a_class_from_the_archive_that_its_agent_is_loading(folder: Path) -> None:
+    def told(**settings: object) -> str:
+        return otel_agent.attached(described(folder, **settings)).env["JAVA_TOOL_OPTIONS"]
+
+    assert told(class_data_sharing=True).endswith(".jar -XX:+AllowParallelDefineClass")
+    assert told().endswith(".jar")
 
 
 def test_the_archive_is_made_by_a_start_without_agents_and_only_where_there_is_none(folder: Path) -> None:
