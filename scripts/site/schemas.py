@@ -11,6 +11,7 @@ from typing import TypeAlias
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 Schema: TypeAlias = Mapping[str, Json]
 DEFINITION = "#/$defs/"
+HEAD = ("field", "value", "default", "meaning")
 OR_NOTHING = " or nothing"
 """What may be left out may be nothing, too, which goes without saying."""
 ARTICLE = re.compile(r"\ban? (text|whole number|number|mapping|list)\b")
@@ -26,9 +27,18 @@ class Row:
     default: str
     about: str
 
+    @property
+    def cells(self) -> list[str]:
+        """Its parts as cells of a table, which hold no bar and no end of a line."""
+        return [_cell(text) for text in (self.path, self.kind, self.default, self.about)]
+
     def __str__(self) -> str:
-        """As a row of a table, whose cells hold no bar and no end of a line."""
-        return "| " + " | ".join(_cell(text) for text in (self.path, self.kind, self.default, self.about)) + " |"
+        """As a row of a table."""
+        return _line(self.cells)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _cell(text: str) -> str:
@@ -45,9 +55,15 @@ def page(title: str, schema: Schema, said: str = "") -> str:
 def part(heading: str, schema: Schema) -> str:
     """A schema or a definition: its heading, its words, its fields; one that has none in a sentence."""
     rows = list(fields(schema))
-    head = ["| field | value | default | meaning |", "|---|---|---|---|"]
-    table = "\n".join([*head, *map(str, rows)]) if rows else f"{_capital(_without_fields(schema))}."
-    return "\n\n".join(text for text in (heading, _words(schema), *_short_forms(schema), table) if text)
+    told = _table(rows) if rows else f"{_capital(_without_fields(schema))}."
+    return "\n\n".join(text for text in (heading, _words(schema), *_short_forms(schema), told) if text)
+
+
+def _table(rows: Sequence[Row]) -> str:
+    """The rows below a head, without the columns that are empty in all of them."""
+    columns = zip(HEAD, *(row.cells for row in rows), strict=True)
+    head, *body = zip(*(column for column in columns if any(column[1:])), strict=True)
+    return "\n".join([_line(head), "|---" * len(head) + "|", *map(_line, body)])
 
 
 def written_out(schema: Schema) -> Schema:

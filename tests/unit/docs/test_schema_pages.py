@@ -67,9 +67,16 @@ def test_a_page_has_a_section_for_each_definition_with_its_short_forms() -> None
     }
     nothing: Schema = {"type": "object", "additionalProperties": False, "description": "No pattern."}
     page = schemas.page("Title", {"properties": {"x": TEXT}, "$defs": {"Trace": trace, "Baseline": nothing}}, "Said.")
-    assert page.startswith("# Title\n\nSaid.\n\n| field | value | default | meaning |\n")
+    assert page.startswith("# Title\n\nSaid.\n\n| field | value |\n|---|---|\n| `x` | a text |\n")
     assert "\n\n## Trace\n\nRecorded arrivals.\n\nIn short: a text (its file).\n\n| field |" in page
     assert page.endswith("\n\n## Baseline\n\nNo pattern.\n\nNo fields.\n")
+
+
+def test_a_table_has_no_column_that_is_empty_in_all_rows() -> None:
+    whole: Schema = {"properties": {"a": {**TEXT, "default": "x"}, "b": {**TEXT, "description": "said"}}}
+    assert "| field | value | default | meaning |\n|---|---|---|---|\n" in schemas.page("T", whole)
+    said: Schema = {"properties": {"b": {**TEXT, "description": "said"}}}
+    assert "| field | value | meaning |\n|---|---|---|\n| `b` | a text | said |\n" in schemas.page("T", said)
 
 
 def test_definitions_are_written_out_and_one_within_itself_ends() -> None:
