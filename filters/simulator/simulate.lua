@@ -7,8 +7,13 @@
 -- "decisions": "file.csv" also writes every decision there.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
-package.path = here .. "/?.lua;" .. here .. "/../nginx-ratelimit/lua/?.lua;"
-  .. here .. "/../nginx-ratelimit/lua/?/init.lua;" .. package.path
+package.path = here
+  .. "/?.lua;"
+  .. here
+  .. "/../nginx-ratelimit/lua/?.lua;"
+  .. here
+  .. "/../nginx-ratelimit/lua/?/init.lua;"
+  .. package.path
 
 local cjson = require("cjson.safe")
 local simulation = require("sim.scenario")
@@ -19,9 +24,10 @@ local function decisions_to(path)
     error("decisions can't be written: " .. err, 0)
   end
   file:write("client,time_us,cost,allowed\n")
-  return file, function(client, time, cost, allowed)
-    file:write(("%d,%.0f,%d,%s\n"):format(client, time, cost, allowed and "True" or "False"))
-  end
+  return file,
+    function(client, time, cost, allowed)
+      file:write(("%d,%.0f,%d,%s\n"):format(client, time, cost, allowed and "True" or "False"))
+    end
 end
 
 local function run(scenario)
@@ -41,7 +47,12 @@ local scales = {}
 
 local function scale_of(scenario)
   local key = cjson.encode({
-    scenario.recorded or scenario.clients, scenario.seed, scenario.limit, scenario.window_us, scenario.duration_us, scenario.tolerance_us,
+    scenario.recorded or scenario.clients,
+    scenario.seed,
+    scenario.limit,
+    scenario.window_us,
+    scenario.duration_us,
+    scenario.tolerance_us,
   })
   scales[key] = scales[key] or simulation.scale(scenario)
   return scales[key]

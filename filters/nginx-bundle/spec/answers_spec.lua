@@ -39,8 +39,18 @@ describe("the items of a bundle's answer", function()
   end)
 
   for _, text in ipairs({
-    "", "oops", "[]", "1", "null", "{}", '{"items":{}}', '{"items":3}', '{"items":[', '{"items":[{"id":"a"}]} x',
-    '{"items":[{"id":"a","status":200,"body":NaN}]}', ("["):rep(3000),
+    "",
+    "oops",
+    "[]",
+    "1",
+    "null",
+    "{}",
+    '{"items":{}}',
+    '{"items":3}',
+    '{"items":[',
+    '{"items":[{"id":"a"}]} x',
+    '{"items":[{"id":"a","status":200,"body":NaN}]}',
+    ("["):rep(3000),
   }) do
     it("are not there in " .. text:sub(1, 60), function()
       assert.is_nil(items.read(text))
@@ -79,8 +89,10 @@ end)
 describe("of the answer to a bundle", function()
   it("each caller gets his item's status and body", function()
     local share = answers.of_bundle(answered(200, body))
-    assert.are.same({ 404, "application/problem+json", '{"status":404,"title":"Not Found"}' },
-      { share("b").status, share("b").kind, share("b").body })
+    assert.are.same(
+      { 404, "application/problem+json", '{"status":404,"title":"Not Found"}' },
+      { share("b").status, share("b").kind, share("b").body }
+    )
     assert.are.same({ 200, "application/json", '"text, with }"' }, { share("7").status, share("7").kind, share("7").body })
     assert.are.same({ 204, "" }, { share("d").status, share("d").body })
     assert.is_nil(share("d").kind)
@@ -95,8 +107,10 @@ describe("of the answer to a bundle", function()
 
   it("each gets the status and the body of a bundle that failed", function()
     local share = answers.of_bundle(answered(503, "busy", { ["Content-Type"] = "text/plain", ["Retry-After"] = "3" }))
-    assert.are.same({ 503, "text/plain", "busy", { ["Retry-After"] = "3" } },
-      { share("a").status, share("a").kind, share("a").body, share("a").headers })
+    assert.are.same(
+      { 503, "text/plain", "busy", { ["Retry-After"] = "3" } },
+      { share("a").status, share("a").kind, share("a").body, share("a").headers }
+    )
   end)
 
   it("each gets his own item where a bundle that failed tells of each", function()
@@ -113,8 +127,15 @@ describe("of the answer to a bundle", function()
   end)
 
   it("headers go to each that are not of the bundle's own body or connection, and cookies to nobody", function()
-    local headers = { ["Content-Type"] = "application/json", ["Content-Length"] = "9", ETag = '"x"', Connection = "close",
-      ["Set-Cookie"] = "a=b", ["Cache-Control"] = "no-store", ["X-Trace"] = "7" }
+    local headers = {
+      ["Content-Type"] = "application/json",
+      ["Content-Length"] = "9",
+      ETag = '"x"',
+      Connection = "close",
+      ["Set-Cookie"] = "a=b",
+      ["Cache-Control"] = "no-store",
+      ["X-Trace"] = "7",
+    }
     local share = answers.of_bundle(answered(200, body, headers))
     assert.are.same({ ["Cache-Control"] = "no-store", ["X-Trace"] = "7" }, share("a").headers)
   end)

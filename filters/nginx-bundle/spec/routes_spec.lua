@@ -88,8 +88,11 @@ describe("callers", function()
         return (("1:*-a"):rep(2)):sub(1 + random(5), 5 + random(6))
       end
       local headers = { authorization = text(), cookie = text(), ["x-api-key"] = random(2) == 0 and text() or { text(), text() } }
-      local told = table.concat({ headers.authorization, headers.cookie,
-        type(headers["x-api-key"]) == "table" and table.concat(headers["x-api-key"], "\1") or headers["x-api-key"] }, "\0")
+      local told = table.concat({
+        headers.authorization,
+        headers.cookie,
+        type(headers["x-api-key"]) == "table" and table.concat(headers["x-api-key"], "\1") or headers["x-api-key"],
+      }, "\0")
       local made = key(headers)
       assert.is_true(keys[made] == nil or keys[made] == told)
       keys[made] = told

@@ -16,8 +16,10 @@ end
 describe("a file of rules", function()
   it("has durations in seconds, and what is not said as the contract says", function()
     local parsed = rules.parse(whole)
-    assert.are.same({ "4", 60, 1000, 20, 0.005 },
-      { parsed.change, parsed.timeout, parsed.most_waiting, parsed.routes[1].size, parsed.routes[1].wait })
+    assert.are.same(
+      { "4", 60, 1000, 20, 0.005 },
+      { parsed.change, parsed.timeout, parsed.most_waiting, parsed.routes[1].size, parsed.routes[1].wait }
+    )
     assert.equal(schema.properties.timeout.default, parsed.timeout .. "s")
     assert.equal(schema.properties.most_waiting.default, parsed.most_waiting)
     assert.are.same(schema["$defs"].route.properties.per.default, parsed.routes[1].per)

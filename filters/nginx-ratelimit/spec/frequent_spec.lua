@@ -38,7 +38,9 @@ describe("the most frequent keys", function()
   it("are exact while there is room for all", function()
     local top = counted({ "a", "b", "a", "c", "a", "b" }, 3):top()
     assert.are.same({
-      { key = "a", count = 3, over = 0 }, { key = "b", count = 2, over = 0 }, { key = "c", count = 1, over = 0 },
+      { key = "a", count = 3, over = 0 },
+      { key = "b", count = 2, over = 0 },
+      { key = "c", count = 1, over = 0 },
     }, top)
   end)
 

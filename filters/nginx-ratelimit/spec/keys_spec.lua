@@ -8,7 +8,9 @@ local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 -- The parts of `text`, each of `width` digits of base 2, by `written` from the digits' value.
 local function regrouped(digits, width, written)
-  return (digits:gsub(("."):rep(width), function(part) return written(tonumber(part, 2)) end))
+  return (digits:gsub(("."):rep(width), function(part)
+    return written(tonumber(part, 2))
+  end))
 end
 
 local function binary(value, width)
@@ -20,9 +22,13 @@ local function binary(value, width)
 end
 
 local function base64url(text)
-  local digits = text:gsub(".", function(character) return binary(character:byte(), 8) end)
+  local digits = text:gsub(".", function(character)
+    return binary(character:byte(), 8)
+  end)
   digits = digits .. ("0"):rep(-#digits % 6)
-  local base64 = regrouped(digits, 6, function(value) return alphabet:sub(value + 1, value + 1) end)
+  local base64 = regrouped(digits, 6, function(value)
+    return alphabet:sub(value + 1, value + 1)
+  end)
   return (base64:gsub("+", "-"):gsub("/", "_"))
 end
 
@@ -66,8 +72,15 @@ describe("the key in a query string", function()
 
   it("is not clear when servers could read two", function()
     for _, text in ipairs({
-      "token=a&token=real", "token=a&%74oken=real", "token=&token=real", "token=a;token=real", "x=1;token=real",
-      "token=a&token[]=real", "token[0]=real", "token=a& token=real", "token=a&token%00x=real",
+      "token=a&token=real",
+      "token=a&%74oken=real",
+      "token=&token=real",
+      "token=a;token=real",
+      "x=1;token=real",
+      "token=a&token[]=real",
+      "token[0]=real",
+      "token=a& token=real",
+      "token=a&token%00x=real",
     }) do
       assert.is_true(unclear(query(text)), text)
     end
@@ -103,7 +116,10 @@ describe("the key in a cookie", function()
 
   it("is not clear when servers could read two", function()
     for _, headers in ipairs({
-      { "session=a; session=real" }, { "session=a", "session=real" }, { "a=1, session=real" }, { 'session="\\162eal"' },
+      { "session=a; session=real" },
+      { "session=a", "session=real" },
+      { "a=1, session=real" },
+      { 'session="\\162eal"' },
     }) do
       assert.is_true(unclear(cookie(unpack(headers))), headers[1])
     end
@@ -156,7 +172,12 @@ describe("a token", function()
 
   it("signed by another algorithm, or with an extension that is not known, tells nothing", function()
     for _, header in ipairs({
-      '{"alg":"none"}', '{"alg":"HS512"}', '{"alg":"hs256"}', "{}", '{"alg":"HS256","crit":["exp"]}', "x",
+      '{"alg":"none"}',
+      '{"alg":"HS512"}',
+      '{"alg":"hs256"}',
+      "{}",
+      '{"alg":"HS256","crit":["exp"]}',
+      "x",
     }) do
       assert.is_nil(tokens.claim(signed(header, '{"sub":"ann"}', "s3cret"), from, 0), header)
     end
@@ -181,8 +202,17 @@ describe("a token", function()
       assert.is_true(tokens.holds(claims, now))
     end
     for _, claims in ipairs({
-      { exp = now }, { exp = tostring(now + 60) }, { exp = "never" }, { exp = cjson.null }, { exp = true }, { exp = {} },
-      { exp = 0 / 0 }, { nbf = now + 1 }, { nbf = tostring(now - 60) }, { nbf = cjson.null }, { nbf = 0 / 0 },
+      { exp = now },
+      { exp = tostring(now + 60) },
+      { exp = "never" },
+      { exp = cjson.null },
+      { exp = true },
+      { exp = {} },
+      { exp = 0 / 0 },
+      { nbf = now + 1 },
+      { nbf = tostring(now - 60) },
+      { nbf = cjson.null },
+      { nbf = 0 / 0 },
     }) do
       assert.is_false(tokens.holds(claims, now))
     end

@@ -32,8 +32,8 @@ local function run(...)
 end
 
 local function limit(fields)
-  return ('{"name": "%s", "key": {"from": "header", "name": "X-Api-Key"}, "algorithm": "%s", "limit": %d, "window": "60s"%s}')
-    :format(fields.name or "per_client", fields.algorithm or "fixed_window", fields.limit or 2, fields.more or "")
+  local rule = '{"name": "%s", "key": {"from": "header", "name": "X-Api-Key"}, "algorithm": "%s", "limit": %d, "window": "60s"%s}'
+  return rule:format(fields.name or "per_client", fields.algorithm or "fixed_window", fields.limit or 2, fields.more or "")
 end
 
 local function plan(limits, more)
@@ -56,7 +56,10 @@ describe("a test of rules", function()
 
   it("ends with 0 when every request is as expected", function()
     local code, out = tested(plan({ limit({}) }), {
-      heading, "0s,GET,/a,ann,2,allowed,", "59.9s,GET,/a,ann,,rejected,per_client", "59.9s,,/a,bob,,allowed,",
+      heading,
+      "0s,GET,/a,ann,2,allowed,",
+      "59.9s,GET,/a,ann,,rejected,per_client",
+      "59.9s,,/a,bob,,allowed,",
       "1m,,/a,ann,,allowed,",
     })
     assert.equal(0, code, out)
@@ -80,10 +83,18 @@ describe("a test of rules", function()
     assert.same({
       requests = 3,
       lines = 1,
-      wrong = { {
-        line = 2, number = 3, method = "GET", path = "/{}", time_s = 0, expected = "allowed", got = "rejected",
-        got_by = { "per_client" },
-      } },
+      wrong = {
+        {
+          line = 2,
+          number = 3,
+          method = "GET",
+          path = "/{}",
+          time_s = 0,
+          expected = "allowed",
+          got = "rejected",
+          got_by = { "per_client" },
+        },
+      },
       limits = { { name = "per_client", allowed = 2, rejected = 1, withdrawn = 0 } },
     }, cjson.decode(out))
     code, out = tested(plan({ limit({}) }), { heading, "0s,GET,/a,ann,2,allowed," }, "--json")
@@ -102,7 +113,10 @@ describe("a test of rules", function()
     local match = ', "match": {"path_prefix": "/login", "methods": ["POST"]}'
     local rules = plan({ limit({ name = "log_in", limit = 1, more = match }) })
     local code, out = tested(rules, {
-      heading, "0s,POST,/login,ann,,allowed,", "0s,POST,/x/..//log%69n?a=1,ann,,rejected,log_in", "0s,GET,/login,ann,5,allowed,",
+      heading,
+      "0s,POST,/login,ann,,allowed,",
+      "0s,POST,/x/..//log%69n?a=1,ann,,rejected,log_in",
+      "0s,GET,/login,ann,5,allowed,",
       "0s,POST,/loginx,ann,5,allowed,",
     })
     assert.equal(0, code, out)
@@ -118,26 +132,43 @@ describe("a test of rules", function()
   it("takes from no limit what another one rejects", function()
     local narrow = limit({ name = "narrow", limit = 1, more = ', "match": {"path_prefix": "/n"}' })
     local both = plan({ limit({ limit = 5 }), narrow })
-    local code, out = tested(both, { heading, "0s,,/n,ann,,allowed,", "0s,,/n,ann,9,rejected,narrow", "0s,,/a,ann,4,allowed,",
-      "0s,,/a,ann,,rejected,per_client" })
+    local code, out = tested(both, {
+      heading,
+      "0s,,/n,ann,,allowed,",
+      "0s,,/n,ann,9,rejected,narrow",
+      "0s,,/a,ann,4,allowed,",
+      "0s,,/a,ann,,rejected,per_client",
+    })
     assert.equal(0, code, out)
   end)
 
   it("knows denied and refused clients, tiers, costs and addresses", function()
-    local rules = plan({ limit({ more = [[, "deny": ["eve"], "tiers": {"gold": {"limit": 3}}, "clients": {"gus": "gold"},
-      "cost": {"from": "header", "name": "X-Cost", "most": 2}, "missing_key": "reject"]] }) })
+    local rules = plan({
+      limit({
+        more = [[, "deny": ["eve"], "tiers": {"gold": {"limit": 3}}, "clients": {"gus": "gold"},
+      "cost": {"from": "header", "name": "X-Cost", "most": 2}, "missing_key": "reject"]],
+      }),
+    })
     local code, out = tested(rules, {
-      "path,header:X-Api-Key,header:X-Api-Key,header:X-Cost,repeat,expect", "/,eve,,,,denied", "/,,,,,refused",
+      "path,header:X-Api-Key,header:X-Api-Key,header:X-Cost,repeat,expect",
+      "/,eve,,,,denied",
+      "/,,,,,refused",
       "/,ann,bob,,,refused",
-      "/,gus,,,3,allowed", "/,gus,,,,rejected", "/,zoe,,2,,allowed", "/,zoe,,,,rejected",
+      "/,gus,,,3,allowed",
+      "/,gus,,,,rejected",
+      "/,zoe,,2,,allowed",
+      "/,zoe,,,,rejected",
     })
     assert.equal(0, code, out)
   end)
 
   it("reads the claim of a signed token and holds it to the day that is said", function()
     local secret = file("key")
-    local rules = plan({ [[{"name": "t", "key": {"from": "jwt", "claim": "sub", "secret_file": "]] .. secret
-      .. [["}, "missing_key": "reject", "algorithm": "gcra", "limit": 1, "window": "60s"}]] })
+    local rules = plan({
+      [[{"name": "t", "key": {"from": "jwt", "claim": "sub", "secret_file": "]]
+        .. secret
+        .. [["}, "missing_key": "reject", "algorithm": "gcra", "limit": 1, "window": "60s"}]],
+    })
     -- {"alg":"HS256"} {"sub":"ann","exp":1800000000}, signed with "key".
     local token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4iLCJleHAiOjE4MDAwMDAwMDB9.Xgx-kjQEb11xT4ue1ToBqobnYHEwLr-FWJ78H1KXV6c"
     local lines = { "path,header:Authorization,expect", "/,Bearer " .. token .. ",allowed" }
@@ -162,14 +193,23 @@ describe("a test of rules", function()
 
   it("lists every problem of the requests with its line, and ends with 2", function()
     local code, _, err = tested(plan({ limit({}) }), {
-      heading, "5s,GET,/a,ann,,allowed,", "1s,get,a,ann,0,allow,", "5,GET,/a,ann,,rejected,per_clint", "5s,GET",
+      heading,
+      "5s,GET,/a,ann,,allowed,",
+      "1s,get,a,ann,0,allow,",
+      "5,GET,/a,ann,,rejected,per_clint",
+      "5s,GET",
       "5s,GET,/a,ann,,allowed,per_client",
     })
     assert.equal(2, code)
     for _, words in ipairs({
-      ":3: time is 1s, before that of an earlier line", ':3: method is "get"', ':3: path is "a"', ':3: repeat is "0"',
-      ':3: expect is "allow"; allowed: allowed, rejected, denied, refused', ':4: time is "5"; write a duration',
-      ':4: no limit is called "per_clint"; the rules have per_client', ":5: has 2 fields; the heading has 7",
+      ":3: time is 1s, before that of an earlier line",
+      ':3: method is "get"',
+      ':3: path is "a"',
+      ':3: repeat is "0"',
+      ':3: expect is "allow"; allowed: allowed, rejected, denied, refused',
+      ':4: time is "5"; write a duration',
+      ':4: no limit is called "per_clint"; the rules have per_client',
+      ":5: has 2 fields; the heading has 7",
       ":6: limit says who rejects",
     }) do
       assert.is_truthy(err:find(words, 1, true), words .. " in\n" .. err)
@@ -202,8 +242,15 @@ describe("the command", function()
 
   it("ends with 2 for what it can't use, and says what to write", function()
     for _, words in ipairs({
-      { "tset" }, { "test", "a" }, { "check", "/nowhere" }, { "test", "examples/plan.json", "b", "--start", "May" }, { "report" },
-      { "report", "/nowhere" }, { "report", "a", "--top", "0" }, { "check", "--all", "a" }, { "report", "a", "--top" },
+      { "tset" },
+      { "test", "a" },
+      { "check", "/nowhere" },
+      { "test", "examples/plan.json", "b", "--start", "May" },
+      { "report" },
+      { "report", "/nowhere" },
+      { "report", "a", "--top", "0" },
+      { "check", "--all", "a" },
+      { "report", "a", "--top" },
     }) do
       local code, out, err = run(unpack(words))
       assert.equal(2, code, table.concat(words, " "))
@@ -228,8 +275,13 @@ describe("a report on decision logs", function()
 
   it("says who was rejected, how often and when", function()
     local log = file(table.concat({
-      heading, line(0, "header=ann", 1), line(1, "header=ann", 0), line(2, "header=bob", 0), line(9, "header=ann", 0),
-      line(9, "header=cy", 0, "withdrawn"), "",
+      heading,
+      line(0, "header=ann", 1),
+      line(1, "header=ann", 0),
+      line(2, "header=bob", 0),
+      line(9, "header=ann", 0),
+      line(9, "header=cy", 0, "withdrawn"),
+      "",
     }, "\n"))
     local code, out = run("report", log)
     assert.equal(0, code)
@@ -273,7 +325,12 @@ end)
 
 describe("a path", function()
   for path, normal in pairs({
-    ["/"] = "/", ["/a/b"] = "/a/b", ["//a///b/"] = "/a/b/", ["/a/./b/../c"] = "/a/c", ["/a/.."] = "/", ["/%61%2Fb"] = "/a/b",
+    ["/"] = "/",
+    ["/a/b"] = "/a/b",
+    ["//a///b/"] = "/a/b/",
+    ["/a/./b/../c"] = "/a/c",
+    ["/a/.."] = "/",
+    ["/%61%2Fb"] = "/a/b",
     ["/a/b/."] = "/a/b/",
   }) do
     it(path .. " is routed as " .. normal, function()

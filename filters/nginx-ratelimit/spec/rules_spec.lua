@@ -94,9 +94,18 @@ describe("rules", function()
     local stem, longest = ("n"):rep(300), keys.client("no-key", ("k"):rep(64))
     local seen = {}
     for _, name in ipairs({ "n", ("n"):rep(64), ("n"):rep(65), stem .. "a", stem .. "b" }) do
-      local parsed = rules.parse(changed({ limit = {
-        name = name, algorithm = "sliding_window_counter", limit = 1e9, window = "1d", sub_windows = 60,
-      } }), read)
+      local parsed = rules.parse(
+        changed({
+          limit = {
+            name = name,
+            algorithm = "sliding_window_counter",
+            limit = 1e9,
+            window = "1d",
+            sub_windows = 60,
+          },
+        }),
+        read
+      )
       local key = keys.storage(parsed.limits[1], longest)
       assert.is_true(#key <= 200, #key .. " bytes")
       assert.is_nil(seen[key], name)

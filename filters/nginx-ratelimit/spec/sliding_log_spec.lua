@@ -71,7 +71,8 @@ local function counted(state)
     __newindex = function(_, i, value)
       state[i] = value
     end,
-  }), looks
+  }),
+    looks
 end
 
 describe("a sliding window log", function()

@@ -22,15 +22,23 @@ describe("the shared vectors", function()
   for _, algorithm in ipairs(cores.names) do
     for _, case in ipairs(read(algorithm).cases) do
       local rule = case.plan
-      it(("%s decides %s (limit %d, burst %d, %d sub-windows) like the definition"):format(
-        algorithm, case.name, rule.limit, rule.burst, rule.sub_windows), function()
-        local core = cores[algorithm]
-        local state = fresh(core, rule)
-        for i, request in ipairs(case.requests) do
-          local answer = { core.decide(state, request[1], rule, request[2]) }
-          assert.are.same(case.answers[i], answer, "request " .. i)
+      it(
+        ("%s decides %s (limit %d, burst %d, %d sub-windows) like the definition"):format(
+          algorithm,
+          case.name,
+          rule.limit,
+          rule.burst,
+          rule.sub_windows
+        ),
+        function()
+          local core = cores[algorithm]
+          local state = fresh(core, rule)
+          for i, request in ipairs(case.requests) do
+            local answer = { core.decide(state, request[1], rule, request[2]) }
+            assert.are.same(case.answers[i], answer, "request " .. i)
+          end
         end
-      end)
+      )
     end
   end
 end)

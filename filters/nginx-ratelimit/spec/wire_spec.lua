@@ -67,11 +67,17 @@ describe("Ed25519", function()
   -- RFC 8032, section 7.1, tests 1 and 2.
   it("signs like the RFC's examples", function()
     local first = unhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
-    assert.equal("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
-      .. "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b", hex(ed25519.sign(first, "")))
+    assert.equal(
+      "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
+        .. "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+      hex(ed25519.sign(first, ""))
+    )
     local second = unhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
-    assert.equal("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
-      .. "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00", hex(ed25519.sign(second, "r")))
+    assert.equal(
+      "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+        .. "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+      hex(ed25519.sign(second, "r"))
+    )
   end)
 end)
 

@@ -11,18 +11,37 @@ M.__index = M
 --- The sums over all clients.
 function M.new(limit, window, tolerance)
   return setmetatable({
-    limit = limit, windows = { window - tolerance, window, window + tolerance },
-    requests = 0, clients = 0, allowed = 0, peak = 0,
-    over = 0, under = 0, tolerant = 0, shorter = 0, longer = 0,
-    mean_over = 0, mean_under = 0, mean_tolerant = 0,
+    limit = limit,
+    windows = { window - tolerance, window, window + tolerance },
+    requests = 0,
+    clients = 0,
+    allowed = 0,
+    peak = 0,
+    over = 0,
+    under = 0,
+    tolerant = 0,
+    shorter = 0,
+    longer = 0,
+    mean_over = 0,
+    mean_under = 0,
+    mean_tolerant = 0,
   }, M)
 end
 
 --- The log of one client: admissions in order, and where each of the three windows begins in it.
 function M:client()
   return {
-    times = {}, costs = {}, admitted = 0, heads = { 1, 1, 1 }, sums = { 0, 0, 0 },
-    requests = 0, over = 0, under = 0, tolerant = 0, peak = 0, judge = self,
+    times = {},
+    costs = {},
+    admitted = 0,
+    heads = { 1, 1, 1 },
+    sums = { 0, 0, 0 },
+    requests = 0,
+    over = 0,
+    under = 0,
+    tolerant = 0,
+    peak = 0,
+    judge = self,
   }
 end
 
@@ -86,9 +105,12 @@ end
 function M:summary()
   local wrong = self.over + self.under
   return {
-    requests = self.requests, clients = self.clients, allowed = self.allowed,
+    requests = self.requests,
+    clients = self.clients,
+    allowed = self.allowed,
     deviation = percent(wrong, self.requests),
-    wrongly_allowed = percent(self.over, self.requests), wrongly_rejected = percent(self.under, self.requests),
+    wrongly_allowed = percent(self.over, self.requests),
+    wrongly_rejected = percent(self.under, self.requests),
     deviation_tolerant = percent(self.tolerant, self.requests),
     deviation_least = percent(min(self.shorter, wrong, self.longer), self.requests),
     deviation_most = percent(max(self.shorter, wrong, self.longer), self.requests),

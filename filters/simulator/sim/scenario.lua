@@ -15,18 +15,27 @@ M.start = 1700000000000000
 
 local stores = { central = require("sim.stores.central"), crdt = require("sim.stores.crdt") }
 local synchronisations = {
-  request = require("sim.synchronisation.request"), lazy = require("sim.synchronisation.lease"),
-  eager = require("sim.synchronisation.lease"), share = require("sim.synchronisation.share"),
+  request = require("sim.synchronisation.request"),
+  lazy = require("sim.synchronisation.lease"),
+  eager = require("sim.synchronisation.lease"),
+  share = require("sim.synchronisation.share"),
   none = require("sim.synchronisation.none"),
 }
 
 local function rule_of(scenario)
   return {
-    algorithm = scenario.algorithm, limit = scenario.limit, window = scenario.window_us,
-    burst = scenario.burst, sub_windows = scenario.sub_windows,
+    algorithm = scenario.algorithm,
+    limit = scenario.limit,
+    window = scenario.window_us,
+    burst = scenario.burst,
+    sub_windows = scenario.sub_windows,
     lease = scenario.lease and {
-      mode = scenario.synchronisation, size = scenario.lease.size, share = scenario.lease.share,
-      most = scenario.lease.most, expires = scenario.lease.expires_us, holder = scenario.lease.holder or "worker",
+      mode = scenario.synchronisation,
+      size = scenario.lease.size,
+      share = scenario.lease.share,
+      most = scenario.lease.most,
+      expires = scenario.lease.expires_us,
+      holder = scenario.lease.holder or "worker",
     },
   }
 end

@@ -7,9 +7,19 @@ local second = 1e6
 
 local function scenario(changes)
   local base = {
-    algorithm = "fixed_window", limit = 100, window_us = 60 * second, burst = 100, sub_windows = 5, balancers = 4,
-    routing = "round_robin", store = "central", synchronisation = "request", staleness_us = 0,
-    duration_us = 120 * second, tolerance_us = 20000, seed = 1,
+    algorithm = "fixed_window",
+    limit = 100,
+    window_us = 60 * second,
+    burst = 100,
+    sub_windows = 5,
+    balancers = 4,
+    routing = "round_robin",
+    store = "central",
+    synchronisation = "request",
+    staleness_us = 0,
+    duration_us = 120 * second,
+    tolerance_us = 20000,
+    seed = 1,
     clients = { { clients = 3, per_minute = 600, arrivals = "poisson", cost = 1 } },
     lease = { size = "static", share = 0.5, most = 20, expires_us = 5 * second },
   }
@@ -87,8 +97,10 @@ describe("recorded requests", function()
 
   it("are decided at their times, with their costs, client by client", function()
     local path = recorded({ "ann\t1000000\t1\t1", "bob\t1500000\t3\t1", "ann\t2000000\t2\t2" })
-    assert.are.same({ { 1, 1000000, 1, true }, { 1, 2000000, 2, true }, { 2, 1500000, 3, false } },
-      decisions({ recorded = path, limit = 2, algorithm = "sliding_window_log", window_us = 1000000 }))
+    assert.are.same(
+      { { 1, 1000000, 1, true }, { 1, 2000000, 2, true }, { 2, 1500000, 3, false } },
+      decisions({ recorded = path, limit = 2, algorithm = "sliding_window_log", window_us = 1000000 })
+    )
     os.remove(path)
   end)
 
@@ -125,8 +137,15 @@ describe("a simulated limiter", function()
     local found, workers = 0, 2
     for seed = 1, 5 do
       found = math.max(found, (admitted_by_window({
-        store = "crdt", synchronisation = mode, balancers = copies * workers, workers = workers, staleness_us = staleness, seed = seed,
-        routing = "random", window_us = 10 * second, duration_us = 30 * second,
+        store = "crdt",
+        synchronisation = mode,
+        balancers = copies * workers,
+        workers = workers,
+        staleness_us = staleness,
+        seed = seed,
+        routing = "random",
+        window_us = 10 * second,
+        duration_us = 30 * second,
         lease = { size = "static", share = 0.5, most = most, expires_us = second },
         clients = { { clients = 1, per_minute = 60 * rate, arrivals = "poisson", cost = 1 } },
       })))
@@ -143,8 +162,10 @@ describe("a simulated limiter", function()
           for _, rate in ipairs({ 50, 1000 }) do
             local found, bound = leased_over_copies("eager", copies, most, staleness, rate)
             local allowed = staleness == 0 and 100 or bound
-            assert.is_true(found <= allowed, ("%d sidecars, lease %d, %d us, %d/s: %d of %d"):format(
-              copies, most, staleness, rate, found, allowed))
+            assert.is_true(
+              found <= allowed,
+              ("%d sidecars, lease %d, %d us, %d/s: %d of %d"):format(copies, most, staleness, rate, found, allowed)
+            )
             widest = math.max(widest, found)
           end
         end
@@ -159,28 +180,40 @@ describe("a simulated limiter", function()
     assert.is_true(most <= 100 + 3 * 20)
   end)
 
-  it("whose leases are booked a moment before they are logged deviates where clients stand on the edge, and within the band", function()
-    local function deviation(before)
-      local _, summary = admitted_by_window({
-        algorithm = "sliding_window_log", synchronisation = "eager", limit = 10, window_us = 6 * second, balancers = 2,
-        lease = { size = "static", share = 0.5, most = 1, expires_us = second }, booked_before_us = before,
-        clients = { { clients = 5, per_minute = 120, arrivals = "steady", cost = 1 } },
-      })
-      return summary
+  it(
+    "whose leases are booked a moment before they are logged deviates where clients stand on the edge, and within the band",
+    function()
+      local function deviation(before)
+        local _, summary = admitted_by_window({
+          algorithm = "sliding_window_log",
+          synchronisation = "eager",
+          limit = 10,
+          window_us = 6 * second,
+          balancers = 2,
+          lease = { size = "static", share = 0.5, most = 1, expires_us = second },
+          booked_before_us = before,
+          clients = { { clients = 5, per_minute = 120, arrivals = "steady", cost = 1 } },
+        })
+        return summary
+      end
+      assert.are.equal(deviation().deviation, deviation({ 0, 0 }).deviation)
+      assert.are.equal(deviation().deviation, deviation({ 300, 300 }).deviation)
+      assert.is_true(deviation({ 50, 400 }).deviation > deviation().deviation)
+      assert.is_near(deviation().deviation_tolerant, deviation({ 50, 400 }).deviation_tolerant, 0.2)
     end
-    assert.are.equal(deviation().deviation, deviation({ 0, 0 }).deviation)
-    assert.are.equal(deviation().deviation, deviation({ 300, 300 }).deviation)
-    assert.is_true(deviation({ 50, 400 }).deviation > deviation().deviation)
-    assert.is_near(deviation().deviation_tolerant, deviation({ 50, 400 }).deviation_tolerant, 0.2)
-  end)
+  )
 
   -- The decisions of a lease over two balancers of two workers, whose requests come in turn: who holds it is what differs.
   local function held_by(holder, changes)
-    local log, base = {}, {
-      balancers = 4, workers = 2, window_us = 10 * second, duration_us = 10 * second,
-      lease = { size = "static", share = 0.5, most = 10, expires_us = 60 * second, holder = holder },
-      clients = { { clients = 1, per_minute = 600, arrivals = "steady", cost = 1 } },
-    }
+    local log, base =
+      {}, {
+        balancers = 4,
+        workers = 2,
+        window_us = 10 * second,
+        duration_us = 10 * second,
+        lease = { size = "static", share = 0.5, most = 10, expires_us = 60 * second, holder = holder },
+        clients = { { clients = 1, per_minute = 600, arrivals = "steady", cost = 1 } },
+      }
     for name, value in pairs(changes) do
       base[name] = value
     end
@@ -198,7 +231,9 @@ describe("a simulated limiter", function()
     local function calls(holder)
       lease.holder = holder
       local summary = held_by(holder, {
-        limit = 1000, lease = lease, synchronisation = "eager",
+        limit = 1000,
+        lease = lease,
+        synchronisation = "eager",
         clients = { { clients = 1, per_minute = 240, arrivals = "steady", cost = 1 } },
       })
       assert.equal(40, summary.requests)
@@ -248,7 +283,9 @@ describe("a simulated limiter", function()
     it("with copies stale by " .. staleness .. " us stays within limit + rate x staleness x (N - 1) / N + N - 1", function()
       local rate, balancers = 10, 4
       local most = admitted_by_window({
-        store = "crdt", staleness_us = staleness, clients = { { clients = 5, per_minute = 60 * rate, arrivals = "steady", cost = 1 } },
+        store = "crdt",
+        staleness_us = staleness,
+        clients = { { clients = 5, per_minute = 60 * rate, arrivals = "steady", cost = 1 } },
       })
       assert.is_true(most >= 100)
       assert.is_true(most <= 100 + rate * staleness / second * (balancers - 1) / balancers + balancers - 1)

@@ -74,7 +74,11 @@ end
 
 local function kind(separator, also, unescape_value, trim)
   local exact = {
-    separator = separator, also = also, either = "[" .. separator .. also .. "]", unescape = unescape_value, trim = trim,
+    separator = separator,
+    also = also,
+    either = "[" .. separator .. also .. "]",
+    unescape = unescape_value,
+    trim = trim,
   }
   return { [false] = exact, [true] = setmetatable({ ignore_case = true }, { __index = exact }) }
 end
@@ -90,7 +94,7 @@ end
 function M.cookie(headers, name, ignore_case)
   local found = read(table.concat(headers, ";"), name, cookie[ignore_case or false])
   for _, value in ipairs(found) do
-    found.odd = found.odd or find(value, '\\', 1, true) ~= nil
+    found.odd = found.odd or find(value, "\\", 1, true) ~= nil
   end
   return found
 end

@@ -44,8 +44,14 @@ end
 
 -- MariaDB's own end of a call that takes too long is the same end as ours.
 local reasons = {
-  { "^busy", "busy" }, { "timeout", "timeout" }, { "max_statement_time", "timeout" }, { "refused", "refused" },
-  { "no memory", "full" }, { "closed", "closed" }, { "^FULL", "full" }, { "^LOADING", "loading" },
+  { "^busy", "busy" },
+  { "timeout", "timeout" },
+  { "max_statement_time", "timeout" },
+  { "refused", "refused" },
+  { "no memory", "full" },
+  { "closed", "closed" },
+  { "^FULL", "full" },
+  { "^LOADING", "loading" },
 }
 
 local function reason(err)

@@ -40,8 +40,13 @@ local function cached_rejection(subject)
     return nil
   end
   return {
-    allowed = false, remaining = said.remaining, reset = math.max(0, said.reset_at - now), retry_after = never and -1 or wait,
-    delay = 0, time = now, by = "over_limit_cache",
+    allowed = false,
+    remaining = said.remaining,
+    reset = math.max(0, said.reset_at - now),
+    retry_after = never and -1 or wait,
+    delay = 0,
+    time = now,
+    by = "over_limit_cache",
   }
 end
 
@@ -65,15 +70,28 @@ end
 local function conclude(subject, answer, by, time)
   local limit = subject.limit
   return {
-    limit = limit, client = subject.client, cost = subject.cost, by = by, time = time, lease = answer.lease,
-    allowed = answer.allowed, rejects = limit.binding and not answer.allowed, remaining = answer.remaining,
-    reset = answer.reset, retry_after = answer.retry_after, delay = answer.delay,
+    limit = limit,
+    client = subject.client,
+    cost = subject.cost,
+    by = by,
+    time = time,
+    lease = answer.lease,
+    allowed = answer.allowed,
+    rejects = limit.binding and not answer.allowed,
+    remaining = answer.remaining,
+    reset = answer.reset,
+    retry_after = answer.retry_after,
+    delay = answer.delay,
   }
 end
 
 local function request_for(subject)
   return {
-    key = subject.key, stripe = subject.stripe, limit = subject.limit, verb = "take", amount = subject.cost,
+    key = subject.key,
+    stripe = subject.stripe,
+    limit = subject.limit,
+    verb = "take",
+    amount = subject.cost,
     binding = subject.limit.binding,
   }
 end
@@ -246,7 +264,11 @@ end
 function M.one(subject, allowed, remaining, reset, retry_after, delay, time)
   if allowed ~= nil then
     return conclude(subject, {
-      allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay,
+      allowed = allowed,
+      remaining = remaining,
+      reset = reset,
+      retry_after = retry_after,
+      delay = delay,
     }, "store", time)
   end
   local found, failed = find_nearby(subject)

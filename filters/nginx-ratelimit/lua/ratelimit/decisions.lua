@@ -49,9 +49,17 @@ function M.add(rules, outcome)
   end
   count = count + 1
   lines[count] = ("%.0f\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n"):format(
-    outcome.time, rules.balancer, ngx.worker.id(), outcome.client, limit.label or limit.name, limit.algorithm,
-    outcome.cost, outcome.allowed and not outcome.withdrawn and 1 or 0, outcome.remaining,
-    outcome.withdrawn and "withdrawn" or outcome.by)
+    outcome.time,
+    rules.balancer,
+    ngx.worker.id(),
+    outcome.client,
+    limit.label or limit.name,
+    limit.algorithm,
+    outcome.cost,
+    outcome.allowed and not outcome.withdrawn and 1 or 0,
+    outcome.remaining,
+    outcome.withdrawn and "withdrawn" or outcome.by
+  )
   if count >= largest then
     M.flush(rules)
   end

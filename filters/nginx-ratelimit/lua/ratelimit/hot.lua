@@ -122,9 +122,16 @@ end
 local function described(limit)
   local sum = of_all(limit.name)
   return {
-    name = limit.name, algorithm = limit.algorithm, limit = limit.limit, window_seconds = limit.window / 1e6,
-    rejects = limit.binding, seconds = sum.seconds, requests = sum.requests.total, rejections = sum.rejections.total,
-    most_requests = listed(sum.requests), most_rejections = listed(sum.rejections),
+    name = limit.name,
+    algorithm = limit.algorithm,
+    limit = limit.limit,
+    window_seconds = limit.window / 1e6,
+    rejects = limit.binding,
+    seconds = sum.seconds,
+    requests = sum.requests.total,
+    rejections = sum.rejections.total,
+    most_requests = listed(sum.requests),
+    most_rejections = listed(sum.rejections),
   }
 end
 

@@ -249,7 +249,9 @@ end
 -- Counts of what should never happen are there from the start: an alert sees the first of them only if there was a 0 before.
 local function count_from_zero()
   for _, series in ipairs({
-    "ratelimit_faults_total", "ratelimit_refused_keys_total", metrics.series("ratelimit_plan_reloads_total", "result", "bad"),
+    "ratelimit_faults_total",
+    "ratelimit_refused_keys_total",
+    metrics.series("ratelimit_plan_reloads_total", "result", "bad"),
   }) do
     metrics.add(series, 0)
   end

@@ -19,15 +19,26 @@ local look_again = 0.002
 
 local function outcome(lease, now)
   return {
-    allowed = true, remaining = math.max(0, lease.credits + lease.beyond), reset = math.max(0, lease.reset_at - now),
-    retry_after = 0, delay = 0, time = clock.now(), by = "lease", lease = lease,
+    allowed = true,
+    remaining = math.max(0, lease.credits + lease.beyond),
+    reset = math.max(0, lease.reset_at - now),
+    retry_after = 0,
+    delay = 0,
+    time = clock.now(),
+    by = "lease",
+    lease = lease,
   }
 end
 
 local function rejection(lease, now)
   return {
-    allowed = false, remaining = 0, reset = math.max(0, lease.reset_at - now),
-    retry_after = math.max(1, lease.denied_until - now), delay = 0, time = clock.now(), by = "lease",
+    allowed = false,
+    remaining = 0,
+    reset = math.max(0, lease.reset_at - now),
+    retry_after = math.max(1, lease.denied_until - now),
+    delay = 0,
+    time = clock.now(),
+    by = "lease",
   }
 end
 
@@ -63,9 +74,16 @@ local function ask_store(subject, wanted)
   if wanted.owed then
     tell({ wanted.owed })
   end
-  return asking.ask(limit.store, { {
-    key = subject.key, limit = limit, verb = wanted.verb, amount = wanted.amount, share = limit.lease.share, binding = false,
-  } })
+  return asking.ask(limit.store, {
+    {
+      key = subject.key,
+      limit = limit,
+      verb = wanted.verb,
+      amount = wanted.amount,
+      share = limit.lease.share,
+      binding = false,
+    },
+  })
 end
 
 local function take_in(lease, subject, wanted, answers)

@@ -74,17 +74,23 @@ local limit = object({
   store = { name, default = "memory" },
   when_store_fails = { word("open", "closed", "local") },
   cost = {
-    shape.either(object({
-      from = { word("header", "variable"), required = true },
-      name = { shape.any_text, required = true },
-      default = { whole(1, 1e6), default = 1 },
-      most = { whole(1, 1e6), required = true },
-    }), whole(1, 1e6)),
+    shape.either(
+      object({
+        from = { word("header", "variable"), required = true },
+        name = { shape.any_text, required = true },
+        default = { whole(1, 1e6), default = 1 },
+        most = { whole(1, 1e6), required = true },
+      }),
+      whole(1, 1e6)
+    ),
     default = 1,
   },
   tiers = {
-    shape.map("^[%w_%-]+$", "letters, digits, _ and -",
-      object({ limit = { quantity, required = true }, window = { window }, burst = { quantity } })),
+    shape.map(
+      "^[%w_%-]+$",
+      "letters, digits, _ and -",
+      object({ limit = { quantity, required = true }, window = { window }, burst = { quantity } })
+    ),
     default = {},
   },
   tier = { source },
@@ -147,12 +153,17 @@ local function check_source(each, path, problems)
     shape.problem(problems, path .. ".ignore_case", true, "only the names of a query and of a cookie have a case")
   end
   if needs_name[each.from] and not each.name then
-    shape.problem(problems, path .. ".name", nil, ('is missing: the name of the %s'):format(each.from))
+    shape.problem(problems, path .. ".name", nil, ("is missing: the name of the %s"):format(each.from))
   elseif each.from == "jwt" and not each.claim then
     shape.problem(problems, path .. ".claim", nil, 'is missing: the claim that names the client, such as "sub"')
   elseif each.from == "jwt" and not each.secret_file and not each.verified then
-    shape.problem(problems, path .. ".secret_file", nil, "is missing: an unverified token lets a client pose as another; "
-      .. 'give the file of the HS256 secret, or "verified": true when nginx has checked the token before')
+    shape.problem(
+      problems,
+      path .. ".secret_file",
+      nil,
+      "is missing: an unverified token lets a client pose as another; "
+        .. 'give the file of the HS256 secret, or "verified": true when nginx has checked the token before'
+    )
   end
 end
 
@@ -177,8 +188,12 @@ end
 local function check_lease(each, path, problems)
   local core = each.lease and cores[each.algorithm]
   if core and not core.leasable then
-    shape.problem(problems, path .. ".lease", each.algorithm,
-      "can't be leased; allowed: fixed_window, sliding_window_log, sliding_window_counter, token_bucket")
+    shape.problem(
+      problems,
+      path .. ".lease",
+      each.algorithm,
+      "can't be leased; allowed: fixed_window, sliding_window_log, sliding_window_counter, token_bucket"
+    )
   end
 end
 
@@ -224,8 +239,12 @@ end
 local function check_address(each, path, problems)
   if each.kind ~= "memory" and not each.address then
     shape.problem(problems, path .. ".address", nil, 'is missing: "host:port" or "unix:/path"')
-  elseif each.address and not each.address:find("^unix:/") and not each.address:find("^[^%s:]+:%d+$")
-    and not each.address:find("^%[[%x:]+%]:%d+$") then
+  elseif
+    each.address
+    and not each.address:find("^unix:/")
+    and not each.address:find("^[^%s:]+:%d+$")
+    and not each.address:find("^%[[%x:]+%]:%d+$")
+  then
     shape.problem(problems, path .. ".address", each.address, 'must be "host:port", "[IPv6]:port" or "unix:/path"')
   end
   if each.kind == "mariadb" then
@@ -320,7 +339,9 @@ end
 -- What one of `balancers` allows on its own while the store is away.
 local function localized(each, balancers)
   return M.ready(copy(each, {
-    label = each.name, name = each.name .. ".local", lease = false,
+    label = each.name,
+    name = each.name .. ".local",
+    lease = false,
     limit = math.max(1, math.floor(each.limit / balancers)),
     burst = math.max(1, math.floor((each.burst or each.limit) / balancers)),
   }))
@@ -368,8 +389,14 @@ end
 
 local function address(each)
   local out = {
-    timeout = each.timeout / 1e6, pool_size = each.pool or pools[each.kind], idle = each.idle / 1e6, tls = each.tls,
-    user = each.user or "", password = each.password or "", database = each.database or "", public_key = each.public_key,
+    timeout = each.timeout / 1e6,
+    pool_size = each.pool or pools[each.kind],
+    idle = each.idle / 1e6,
+    tls = each.tls,
+    user = each.user or "",
+    password = each.password or "",
+    database = each.database or "",
+    public_key = each.public_key,
   }
   if each.address:sub(1, 5) == "unix:" then
     out.path = each.address:sub(6)

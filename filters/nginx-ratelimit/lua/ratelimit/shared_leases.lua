@@ -12,7 +12,18 @@ local shelf = require("ratelimit.stores.shelf")
 local M = {}
 
 local fields = {
-  "credits", "used", "at", "expires", "since", "served", "rate", "wanted", "window_end", "reset_at", "beyond", "denied_until",
+  "credits",
+  "used",
+  "at",
+  "expires",
+  "since",
+  "served",
+  "rate",
+  "wanted",
+  "window_end",
+  "reset_at",
+  "beyond",
+  "denied_until",
   "fetching_until",
 }
 local bytes = #fields * 8

@@ -91,7 +91,11 @@ local function known_subject(limit, value, source)
   local client = keys.client(source, value)
   local key = (limit.is_remote and keys.storage or keys.nearby)(limit, client)
   local found = {
-    limit = limit, client = client, key = key, stripe = lock.stripe(key), cost = type(limit.cost) == "number" and limit.cost,
+    limit = limit,
+    client = client,
+    key = key,
+    stripe = lock.stripe(key),
+    cost = type(limit.cost) == "number" and limit.cost,
   }
   if #value <= 256 then
     known[value], limit.known_count = found, limit.known_count + 1

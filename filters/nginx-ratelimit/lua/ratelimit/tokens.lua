@@ -54,7 +54,9 @@ end
 -- `crit` names extensions that a reader must know (RFC 7515, section 4.1.11); this one knows none.
 local function is_signed(header, body, signature, secret)
   local kind = object(decode(header))
-  return kind and kind.alg == "HS256" and kind.crit == nil
+  return kind
+    and kind.alg == "HS256"
+    and kind.crit == nil
     and crypto.same(crypto.hmac_sha256(secret, header .. "." .. body), decode(signature))
 end
 

@@ -18,8 +18,14 @@ function M.new(rule, scenario, stream)
     copies[balancer] = states.new(core, rule)
   end
   return setmetatable({
-    core = core, rule = rule, copies = copies, interval = scenario.staleness_us,
-    phase = floor(stream:uniform() * scenario.staleness_us), news = {}, first = 1, last = 0,
+    core = core,
+    rule = rule,
+    copies = copies,
+    interval = scenario.staleness_us,
+    phase = floor(stream:uniform() * scenario.staleness_us),
+    news = {},
+    first = 1,
+    last = 0,
   }, M)
 end
 

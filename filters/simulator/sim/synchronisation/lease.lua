@@ -24,8 +24,16 @@ function M.new(store, rule, scenario, stream)
     held[holder].denied_until = 0
   end
   return setmetatable({
-    store = store, limit = rule, held = held, sharing = sharing, per_balancer = workers / sharing, asked = 0, next_end = huge,
-    stream = stream, before = scenario.booked_before_us or at_once, booked = 0,
+    store = store,
+    limit = rule,
+    held = held,
+    sharing = sharing,
+    per_balancer = workers / sharing,
+    asked = 0,
+    next_end = huge,
+    stream = stream,
+    before = scenario.booked_before_us or at_once,
+    booked = 0,
   }, M)
 end
 
@@ -63,8 +71,7 @@ local function fetch(self, holder, lease, now, cost)
     settle(self, holder, lease, now)
   end
   local verb, amount = leases.request(lease, now, self.limit, cost)
-  local allowed, remaining, reset, retry_after, _, granted =
-    ask(self, holder, verb, now, amount, self.limit.lease.share)
+  local allowed, remaining, reset, retry_after, _, granted = ask(self, holder, verb, now, amount, self.limit.lease.share)
   local answer = { allowed = allowed, remaining = remaining, reset = reset, granted = granted }
   leases.fill(lease, now, self.limit, answer, amount, self.booked)
   lease.denied_until = allowed and 0 or now + retry_after

@@ -9,8 +9,11 @@ M.__index = M
 
 local function shared(rule, balancers)
   return {
-    algorithm = rule.algorithm, window = rule.window, sub_windows = rule.sub_windows,
-    limit = max(1, floor(rule.limit / balancers)), burst = max(1, floor(rule.burst / balancers)),
+    algorithm = rule.algorithm,
+    window = rule.window,
+    sub_windows = rule.sub_windows,
+    limit = max(1, floor(rule.limit / balancers)),
+    burst = max(1, floor(rule.burst / balancers)),
   }
 end
 

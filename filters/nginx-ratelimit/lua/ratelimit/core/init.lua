@@ -12,7 +12,12 @@ M.files = {
 }
 
 M.names = {
-  "fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket", "leaky_bucket", "gcra",
+  "fixed_window",
+  "sliding_window_log",
+  "sliding_window_counter",
+  "token_bucket",
+  "leaky_bucket",
+  "gcra",
 }
 
 for _, name in ipairs(M.names) do

@@ -111,7 +111,11 @@ end
 --- The report in words: each limit, and its `most` clients with the most rejections.
 function M.describe(limits, most)
   local parts = {}
-  for _, limit in ipairs(sorted(limits, function(one, other) return one.name < other.name end)) do
+  for _, limit in
+    ipairs(sorted(limits, function(one, other)
+      return one.name < other.name
+    end))
+  do
     parts[#parts + 1] = describe_limit(limit, most)
   end
   return table.concat(parts, "\n\n")

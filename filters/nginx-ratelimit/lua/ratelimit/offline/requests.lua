@@ -33,9 +33,10 @@ end
 -- The problems of a file, each with its line.
 local function reporter(name)
   local problems = {}
-  return problems, function(line, message, ...)
-    problems[#problems + 1] = ("%s:%d: "):format(name, line) .. message:format(...)
-  end
+  return problems,
+    function(line, message, ...)
+      problems[#problems + 1] = ("%s:%d: "):format(name, line) .. message:format(...)
+    end
 end
 
 local function check_columns(heading, report)
@@ -137,9 +138,16 @@ local function request_of(heading, record, before, limits, report)
   check_request(values, here)
   check_expectation(values, limits, here)
   return {
-    line = record.line, time = time_of(values, before, here), repeats = repeats_of(values, here), method = values.method or "GET",
-    path = values.path, address = values.address or "192.0.2.1", headers = headers, variables = variables,
-    expect = values.expect, limit = values.limit,
+    line = record.line,
+    time = time_of(values, before, here),
+    repeats = repeats_of(values, here),
+    method = values.method or "GET",
+    path = values.path,
+    address = values.address or "192.0.2.1",
+    headers = headers,
+    variables = variables,
+    expect = values.expect,
+    limit = values.limit,
   }
 end
 

@@ -129,7 +129,11 @@ function M.as_json(rules, result)
     limits[#limits + 1] = counts_as_json(limit, result.counts[limit.name])
   end
   return ('{"requests":%d,"lines":%d,"wrong":[%s],"limits":[%s]}'):format(
-    result.requests, result.lines, table.concat(wrong, ","), table.concat(limits, ","))
+    result.requests,
+    result.lines,
+    table.concat(wrong, ","),
+    table.concat(limits, ",")
+  )
 end
 
 -- For people. --------------------------------------------------------------------------------------------------------
@@ -196,7 +200,12 @@ function M.describe(rules, result, name)
   end
   parts[#parts + 1] = counts_in_words(rules, result.counts)
   parts[#parts + 1] = ("%s: %d requests on %d lines; %d lines as expected, %d not"):format(
-    name, result.requests, result.lines, result.lines - #result.wrong, #result.wrong)
+    name,
+    result.requests,
+    result.lines,
+    result.lines - #result.wrong,
+    #result.wrong
+  )
   return table.concat(parts, "\n")
 end
 

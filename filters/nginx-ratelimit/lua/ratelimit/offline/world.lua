@@ -35,17 +35,29 @@ local function decode_base64(text)
   return table.concat(bytes)
 end
 
-local variables = setmetatable({}, { __index = function(_, name)
-  return request.seen[name]
-end })
+local variables = setmetatable({}, {
+  __index = function(_, name)
+    return request.seen[name]
+  end,
+})
 
 _G.ngx = {
   var = variables,
-  req = { get_method = function() return request.method end },
-  time = function() return math.floor(now / 1e6) end,
-  now = function() return now / 1e6 end,
+  req = {
+    get_method = function()
+      return request.method
+    end,
+  },
+  time = function()
+    return math.floor(now / 1e6)
+  end,
+  now = function()
+    return now / 1e6
+  end,
   decode_base64 = decode_base64,
-  crc32_short = function() return 0 end,
+  crc32_short = function()
+    return 0
+  end,
   shared = { ratelimit_cache = { get = no_operation, set = no_operation } },
   log = no_operation,
 }
@@ -111,7 +123,12 @@ local function answer(asked, state, amount)
   local core = cores[asked.limit.algorithm]
   local allowed, remaining, reset, retry_after, delay, granted = verbs.take(core, state, now, asked.limit, amount)
   return {
-    allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay, granted = granted,
+    allowed = allowed,
+    remaining = remaining,
+    reset = reset,
+    retry_after = retry_after,
+    delay = delay,
+    granted = granted,
     state = state,
   }
 end

@@ -45,8 +45,13 @@ function M.command(request, now)
   local limit, verb = request.limit, request.amount == 0 and "PB.PEEK" or verbs[request.verb]
   local head = verb == "PB.GIVE" and "*8\r\n" or "*7\r\n"
   local age = verb == "PB.GIVE" and bulk(math.max(0, math.floor((now - request.at) / 1000))) or ""
-  return head .. bulk(verb) .. bulk(request.key) .. limit_part(limit) .. bulk(math.max(1, request.amount))
-    .. bulk(parameter(limit)) .. age
+  return head
+    .. bulk(verb)
+    .. bulk(request.key)
+    .. limit_part(limit)
+    .. bulk(math.max(1, request.amount))
+    .. bulk(parameter(limit))
+    .. age
 end
 
 local function micro(milliseconds)
@@ -64,8 +69,12 @@ function M.answer(request, reply)
     allowed = true
   end
   return {
-    allowed = allowed, remaining = remaining, reset = micro(reply[3]), retry_after = micro(reply[4]),
-    delay = micro(reply[5]), granted = leased and first or request.verb == "take" and first * request.amount or 0,
+    allowed = allowed,
+    remaining = remaining,
+    reset = micro(reply[3]),
+    retry_after = micro(reply[4]),
+    delay = micro(reply[5]),
+    granted = leased and first or request.verb == "take" and first * request.amount or 0,
   }
 end
 

@@ -35,21 +35,34 @@ end
 
 --- Makes a pooled connection ahead of the requests, and has the server compile the procedures for it.
 function M:warm()
-  return mysql.call(connection.patient(self.address, 2),
-    unhurried("CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)"))
+  return mysql.call(
+    connection.patient(self.address, 2),
+    unhurried("CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)")
+  )
 end
 
 local function call(request, now)
   local limit = request.limit
   local numbers = {
-    limit.limit, limit.window, limit.burst, limit.sub_windows, request.amount, request.share or 0, request.at or 0,
-    request.binding and 1 or 0, now or -1,
+    limit.limit,
+    limit.window,
+    limit.burst,
+    limit.sub_windows,
+    request.amount,
+    request.share or 0,
+    request.at or 0,
+    request.binding and 1 or 0,
+    now or -1,
   }
   for i, value in ipairs(numbers) do
     numbers[i] = number:format(value)
   end
   return ("CALL ratelimit_decide(%s,'%s','%s',%s)"):format(
-    mysql.quote(request.key), request.verb, limit.algorithm, table.concat(numbers, ","))
+    mysql.quote(request.key),
+    request.verb,
+    limit.algorithm,
+    table.concat(numbers, ",")
+  )
 end
 
 local function in_order(requests)
@@ -75,8 +88,12 @@ end
 
 local function answer(row)
   return {
-    allowed = row[2] == "1", remaining = tonumber(row[3]), reset = tonumber(row[4]),
-    retry_after = tonumber(row[5]), delay = tonumber(row[6]), granted = tonumber(row[7]),
+    allowed = row[2] == "1",
+    remaining = tonumber(row[3]),
+    reset = tonumber(row[4]),
+    retry_after = tonumber(row[5]),
+    delay = tonumber(row[6]),
+    granted = tonumber(row[7]),
   }
 end
 

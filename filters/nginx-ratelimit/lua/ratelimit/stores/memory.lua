@@ -21,10 +21,12 @@ local most_bytes = 2 * longest * 8
 local doubles = ffi.typeof("double[?]")
 
 -- One buffer for each limit of a request, indexed from 1 like a Lua table; used again, as nothing yields between load and save.
-local buffers = setmetatable({}, { __index = function(self, place)
-  self[place] = doubles(2 * longest + 1)
-  return self[place]
-end })
+local buffers = setmetatable({}, {
+  __index = function(self, place)
+    self[place] = doubles(2 * longest + 1)
+    return self[place]
+  end,
+})
 local first_buffer = buffers[1]
 
 --- Shares the locks; called by the master before it forks its workers.
@@ -35,7 +37,9 @@ end
 --- A store on the shared dictionary `ratelimit_state`.
 function M.new(config)
   return setmetatable({
-    shelf = shelf.new(ngx.shared.ratelimit_state), lock = lock.new(config.timeout), tidied = 0,
+    shelf = shelf.new(ngx.shared.ratelimit_state),
+    lock = lock.new(config.timeout),
+    tidied = 0,
   }, M)
 end
 
@@ -108,10 +112,15 @@ end
 local function decide(self, request, place, now)
   local limit = request.limit
   local state = load(self, request.key, limit, buffers[place])
-  local allowed, remaining, reset, retry_after, delay, granted = verbs[request.verb](
-    cores[limit.algorithm], state, now, limit, request.amount, request.share, request.at)
+  local allowed, remaining, reset, retry_after, delay, granted =
+    verbs[request.verb](cores[limit.algorithm], state, now, limit, request.amount, request.share, request.at)
   return {
-    allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, delay = delay, granted = granted,
+    allowed = allowed,
+    remaining = remaining,
+    reset = reset,
+    retry_after = retry_after,
+    delay = delay,
+    granted = granted,
     changed = (granted > 0 or request.verb == "report" or request.verb == "refund") and state,
   }
 end

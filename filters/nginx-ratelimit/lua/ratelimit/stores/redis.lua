@@ -49,8 +49,12 @@ end
 
 -- What a call says of a limit never changes, and is encoded once.
 local function limit_part(limit)
-  limit.encoded = limit.encoded or resp.bulk(limit.algorithm) .. resp.bulk(limit.limit) .. resp.bulk(limit.window)
-    .. resp.bulk(limit.burst) .. resp.bulk(limit.sub_windows)
+  limit.encoded = limit.encoded
+    or resp.bulk(limit.algorithm)
+      .. resp.bulk(limit.limit)
+      .. resp.bulk(limit.window)
+      .. resp.bulk(limit.burst)
+      .. resp.bulk(limit.sub_windows)
   return limit.encoded
 end
 
@@ -58,8 +62,12 @@ local bulk = resp.bulk
 
 -- What a call says of a request: verb, limit (five arguments), amount, share, at, binding.
 local function request_part(request)
-  return bulk(request.verb) .. limit_part(request.limit) .. bulk(request.amount) .. bulk(request.share or 0)
-    .. bulk(request.at or 0) .. bulk(request.binding and 1 or 0)
+  return bulk(request.verb)
+    .. limit_part(request.limit)
+    .. bulk(request.amount)
+    .. bulk(request.share or 0)
+    .. bulk(request.at or 0)
+    .. bulk(request.binding and 1 or 0)
 end
 
 -- Keys and requests of a call. One request, the common case, without a loop: that the compiler of LuaJIT likes.
@@ -85,8 +93,12 @@ local few = doubles(7)
 
 local function answer(numbers, at)
   return {
-    allowed = numbers[at] == 1, remaining = numbers[at + 1], reset = numbers[at + 2], retry_after = numbers[at + 3],
-    delay = numbers[at + 4], granted = numbers[at + 5],
+    allowed = numbers[at] == 1,
+    remaining = numbers[at + 1],
+    reset = numbers[at + 2],
+    retry_after = numbers[at + 3],
+    delay = numbers[at + 4],
+    granted = numbers[at + 5],
   }
 end
 

@@ -46,8 +46,8 @@ end
 --- Writes `bytes` bytes, kept for `milliseconds`; true, or nil and "no memory". Never drops what another key holds.
 function M:write(key, buffer, bytes, milliseconds)
   local start = ffi.cast("const unsigned char *", buffer)
-  local code = C.ngx_http_lua_ffi_shdict_store(
-    self.zone, safe_set, key, #key, as_string, start, bytes, 0, milliseconds, 0, reason, forced)
+  local code =
+    C.ngx_http_lua_ffi_shdict_store(self.zone, safe_set, key, #key, as_string, start, bytes, 0, milliseconds, 0, reason, forced)
   if code == 0 then
     return true
   end

@@ -116,8 +116,9 @@ local function tell_password(address, scramble)
   elseif address.public_key then
     return crypto.rsa_oaep(address.public_key, xor(text, sub(scramble, 1, 20)))
   end
-  return nil, "the server needs the cleartext password (caching_sha2_password, first log-in since its start); "
-    .. "reach it over a Unix socket or tls that verifies, or give its public_key_file"
+  return nil,
+    "the server needs the cleartext password (caching_sha2_password, first log-in since its start); "
+      .. "reach it over a Unix socket or tls that verifies, or give its public_key_file"
 end
 
 M.plugins.caching_sha2_password = {
@@ -151,16 +152,24 @@ function M.login(address, greeting)
   if not proof then
     return nil, err
   end
-  return login_header(capabilities + (address.tls and with_tls or 0)) .. address.user .. "\0" .. char(#proof) .. proof
-    .. address.database .. "\0" .. plugin .. "\0", plugin
+  return login_header(capabilities + (address.tls and with_tls or 0))
+    .. address.user
+    .. "\0"
+    .. char(#proof)
+    .. proof
+    .. address.database
+    .. "\0"
+    .. plugin
+    .. "\0",
+    plugin
 end
 
 --- The answer to a request for another plugin: proof, plugin and scramble; or nil and a reason.
 function M.switch(address, packet)
   local plugin, scramble = packet:match("^([^%z]*)%z(.*)$", 2)
   if not M.plugins[plugin] then
-    return nil, ("the server asks for authentication by %s; allowed: caching_sha2_password, client_ed25519, "
-      .. "mysql_native_password"):format(tostring(plugin))
+    local allowed = "caching_sha2_password, client_ed25519, mysql_native_password"
+    return nil, ("the server asks for authentication by %s; allowed: %s"):format(tostring(plugin), allowed)
   end
   local proof, err = M.plugins[plugin].prove(address.password, scramble)
   return proof, proof and plugin or err, scramble
