@@ -724,7 +724,7 @@ mod tests {
         constants.constants.push(("word".to_owned(), "three".to_owned()));
         let word = Template::json(&json!("${word|number}"), &mut constants).unwrap_err();
         assert!(word.contains("\"three\" is not a number"), "{word}");
-        assert!(error("${uuid|number}").contains("no number"));
+        assert!(error("${uuid|number}").contains("is not a number"));
         assert!(error("${usr|number}").contains("is not known here"));
         for text in ["${id|numbr}", "${id|number} kg", "a ${id|json}"] {
             assert!(error(text).contains("a kind is number or json"), "{text}");
