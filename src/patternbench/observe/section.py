@@ -47,6 +47,7 @@ class Section:
 
     `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files. `choice` is what it
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
+    `choice_is_clear` says whether the rounds show it under every condition.
     """
 
     anchor: str
@@ -56,3 +57,4 @@ class Section:
     figures: Sequence[Figure] = ()
     choice: Sequence[str] = ()
     drawings: Sequence[Drawing] = ()
+    choice_is_clear: bool = False

@@ -1,5 +1,6 @@
 """The report as one HTML file that opens offline: words first, then figures, then provenance."""
 
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,15 @@ from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level
 from patternbench.report.layout import Layout, item, layout
 from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.page import bare, rendered
-from patternbench.report.sections.findings import Findings, change_text, changes, findings, headlines, interval_text
+from patternbench.report.sections.findings import (
+    Findings,
+    change_text,
+    changes,
+    findings,
+    headlines,
+    interval_text,
+    merged,
+)
 from patternbench.report.sections.measured import measured
 
 _DIGITS = 4
@@ -45,8 +54,11 @@ _OF_SCENARIOS = (
     "rejected_rate",
     "amplification",
 )
+_POINT = ("median", "low", "high", "coverage", "rounds")
 _FEWEST_ROUNDS = 6
 _DRIFT_MATTERS = 0.05
+_MANY_ROWS = 30
+"""A longer table is folded, so that what is below it can be reached."""
 
 
 def write_html(report: RunReport, path: Path) -> Path:
@@ -68,7 +80,7 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
     return {
         "report": report,
         "title": report.study_name,
-        "headlines": headlines(comparisons, arrangement, report.sections) or measured(report, arrangement),
+        "headlines": merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement),
         "reference": comparisons.reference,
         "score": _scorecard(comparisons),
         "failure_limit": report.failure_limit,
@@ -86,6 +98,7 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
         "failed": _failed(report, arrangement),
         "sections": [_section(section) for section in report.sections],
         "axis": arrangement.axis,
+        "many_rows": _MANY_ROWS,
         "grid_roles": _grid_words(arrangement),
     }
 
@@ -248,7 +261,23 @@ def _section(section: Section) -> dict[str, object]:
 
 def _table(table: Table) -> dict[str, object]:
     rows = [[_entry(value) for value in row] for row in table.frame.itertuples(index=False)]
-    return {"title": table.title, "columns": list(table.frame.columns), "rows": rows}
+    return {
+        "title": table.title,
+        "columns": list(table.frame.columns),
+        "rows": rows,
+        "spans": _spans([row[0] for row in rows]) if rows and _in_words(table.frame) else [],
+    }
+
+
+def _in_words(frame: pd.DataFrame) -> bool:
+    """Whether the first column names what the others measure."""
+    return len(frame.columns) > 1 and not pd.api.types.is_numeric_dtype(frame.iloc[:, 0])
+
+
+def _spans(names: Sequence[str]) -> list[int]:
+    """How many rows each name is for: the number in its first row, 0 in the others."""
+    runs = [len(list(run)) for _, run in itertools.groupby(names)]
+    return [length if index == 0 else 0 for length in runs for index in range(length)]
 
 
 def _entry(value: object) -> str:
@@ -275,9 +304,9 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
 
 
 def _response(report: RunReport, arrangement: Layout, response: Response) -> dict[str, object]:
-    """Pack a figure's points: for each scenario in order, median, low, high, coverage, rounds."""
+    """Gather a figure's points, a row per scenario in order."""
     table = points(report, arrangement, response).set_index("scenario")
-    table = table[["median", "low", "high", "coverage", "rounds"]].reindex(arrangement.scenarios["scenario"])
+    table = table[list(_POINT)].reindex(arrangement.scenarios["scenario"])
     name = shown_unit(report, response)
     return {
         "name": response.name,
@@ -285,7 +314,7 @@ def _response(report: RunReport, arrangement: Layout, response: Response) -> dic
         "axis": axis_title(response, name),
         "unit": name,
         "meaning": response.meaning,
-        "rows": [_rounded(row) for row in table.itertuples(index=False)],
+        "rows": [dict(zip(_POINT, _rounded(row), strict=True)) for row in table.itertuples(index=False)],
     }
 
 

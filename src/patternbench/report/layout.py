@@ -26,6 +26,14 @@ class Axis:
     texts: tuple[str, ...]
     quantity: bool
 
+    def named(self, text: str, *, first: bool = False, last: bool = False) -> str:
+        """Write a level, a bare number with what it counts: `25 users`, `size 10`; of `first` to `last` only once."""
+        if not text.isdigit():
+            return text
+        if self.title.endswith("s"):
+            return text if first else f"{text} {self.title}"
+        return text if last else f"{self.title} {text}"
+
 
 @dataclass(frozen=True)
 class Layout:

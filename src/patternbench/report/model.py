@@ -25,6 +25,7 @@ class RunReport:
     - `latencies`: `scenario`, `round` and the columns of `analyze.metrics.latency_curve`; may be empty.
     - `left_out`: mappings with `what` and `why`. `sections`: further sections, shown after the built-in ones.
     - `failure_limit`: how many percent of calls may fail with a configuration that findings may call a gain.
+    - `question`: what the study asks, in its author's words.
     """
 
     study_name: str
@@ -37,6 +38,7 @@ class RunReport:
     left_out: Sequence[Mapping[str, str]] = ()
     sections: Sequence[Section] = ()
     failure_limit: float = 1.0
+    question: str = ""
 
     @property
     def done(self) -> pd.DataFrame:

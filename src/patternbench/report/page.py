@@ -18,6 +18,7 @@ from patternbench.analyze.models.words import p_value
 from patternbench.analyze.units import number, quantity, signed
 from patternbench.observe.section import Spec
 from patternbench.report.figures.scenarios import config
+from patternbench.report.packing import packed
 
 
 @dataclass(frozen=True)
@@ -101,5 +102,5 @@ def _bundle() -> str:
 
 def _embedded(data: Mapping[str, object]) -> Markup:
     """Write data as JSON that cannot end the script element that holds it."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=str)
+    text = json.dumps(packed(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=str)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))

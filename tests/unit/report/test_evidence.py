@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from tests.support.factors import factors
 from tests.support.studies import EXAMPLE, changed, study
+from tests.support.synthetic_run import synthetic_run
 
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Recommendation
@@ -18,8 +19,10 @@ from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.observe.section import Section
 from patternbench.plan.expand import expand
 from patternbench.records.stored import PlannedScenario
+from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
-from patternbench.report.sections.declared import counted, where_chosen, with_sections
+from patternbench.report.sections.declared import counted, how_often_chosen, where_chosen, with_sections
+from patternbench.report.sections.findings import findings, headlines
 
 STRATEGIES = ["baseline", "retry", "hedge", "circuit_breaker"]
 FACTORS = factors({"abort.percentage": [0, 30], "users": [9, 20, 60], "strategy": STRATEGIES})
@@ -161,6 +164,35 @@ def test_conditions_with_one_answer_share_a_line_and_a_whole_grid_is_named_by_it
     assert where_chosen(recommended(same[1:3]), FACTORS) == [
         "Abort percentage 0\xa0%, users 60; abort percentage 30\xa0%, users 20: clearly retry."
     ]
+
+
+def test_ties_with_the_same_first_share_a_line_that_counts_the_others() -> None:
+    ties = [choice(0, 20, "tie", ["retry", "hedge"]), choice(0, 60, "tie", ["retry", "hedge", "limiter"])]
+    assert where_chosen(recommended(ties), FACTORS) == [
+        "Abort percentage 0\xa0%, users 20 or 60: retry, but these rounds can't tell it apart from 1 to 2 others."
+    ]
+
+
+def test_many_conditions_are_counted_and_what_is_not_clear_is_told_apart() -> None:
+    clear = [choice(0, users, "clear", ["retry"]) for users in (1, 2)]
+    unclear = [choice(30, 1, "tie", ["hedge", "retry"]), choice(30, 2, "unsure", ["retry"])]
+    assert how_often_chosen(recommended([*clear, *unclear, choice(60, 1, "nothing", [])]), FACTORS) == [
+        "Clearly retry under 2 of 5 conditions.",
+        "Nothing keeps failed calls at most 1 % under 1 of 5 conditions.",
+        "No choice is clear under 2 of 5 conditions. Which came first there, and how often: hedge (1), retry (1).",
+    ]
+
+
+def test_a_choice_that_is_not_clear_everywhere_is_not_shown_as_a_gain() -> None:
+    run = synthetic_run()
+    arrangement = layout(run)
+    told = [
+        headlines(findings(run, arrangement), arrangement, [replace(section, choice_is_clear=clear)])[0].verdict
+        for section in [sections()["recommendation"]]
+        for clear in (False, True)
+    ]
+    assert not sections()["recommendation"].choice_is_clear
+    assert told == ["unclear", "better"]
 
 
 @pytest.mark.parametrize(

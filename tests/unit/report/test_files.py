@@ -180,10 +180,26 @@ def test_further_sections_are_shown_and_written(small: RunReport, tmp_path: Path
     section = Section("model-1", "A model", ["Twice the users take 38 % longer."], [table], [Figure("Bars", spec)])
     extended = replace(small, sections=[section])
     page = render(extended)
-    assert all(text in page for text in ('id="model-1"', "Twice the users", "<td>0.123</td>", "Bars"))
+    assert all(text in page for text in ('id="model-1"', "Twice the users", "<td>0.123", "Bars"))
     assert "example.org" not in page
     assert "model-1-1" in csv.tables(extended)
     assert svg.figures(extended)["model-1-1"].startswith("<svg")
+
+
+def test_a_name_that_many_rows_have_is_written_once_and_a_long_table_is_folded(small: RunReport) -> None:
+    steps = pd.DataFrame({"scenario": ["first"] * 20 + ["second"] * 20, "calls": range(40)})
+    short = pd.DataFrame({"scenario": ["third", "fourth"], "calls": [1, 2]})
+    section = Section("steps", "Steps", tables=[Table("Every step", steps), Table("A few", short)])
+    page = render(replace(small, sections=[section]))
+    assert '<td rowspan="20">first<td>0\n' in page
+    assert page.count("<td>third") == page.count('<td rowspan="20">second') == 1
+    assert "<summary>Every step (40 rows)</summary>" in page
+    assert "<h3>A few</h3>" in page
+
+
+def test_the_question_of_the_study_stands_below_its_name(small: RunReport) -> None:
+    assert '<p class="question">Does it help &lt;us&gt;?</p>' in render(replace(small, question="Does it help <us>?"))
+    assert 'class="question"' not in render(small)
 
 
 def test_a_run_without_a_finished_round_still_has_a_report(small: RunReport) -> None:

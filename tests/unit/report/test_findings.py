@@ -14,9 +14,9 @@ from patternbench.analyze.recommend.recommendation import Wish, recommend
 from patternbench.observe.section import Section
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import BESIDE, HEADLINES
-from patternbench.report.layout import Layout, layout
+from patternbench.report.layout import Axis, Layout, layout
 from patternbench.report.model import RunReport
-from patternbench.report.sections.findings import Findings, Headline, findings, headlines
+from patternbench.report.sections.findings import Findings, Headline, findings, headlines, merged
 from patternbench.report.sections.wish import known_of
 
 
@@ -218,3 +218,20 @@ def test_a_section_that_knows_what_to_choose_leads_the_findings() -> None:
         "Choose the log. It is exact."
     ]
     assert told[0].title == "What to choose"
+
+
+def test_neighbours_that_say_the_same_are_one_headline_under_all_their_titles() -> None:
+    same = [Headline(title, "Nothing is clearly better.", (), "unclear") for title in ("Goodput", "p95 of calls")]
+    other = Headline("Time to a success", "Retry gains.", (), "better")
+    assert merged([*same, other]) == [replace(same[0], title="Goodput, p95 of calls"), other]
+
+
+def test_levels_that_are_bare_numbers_are_told_with_what_they_count() -> None:
+    counted, sized = (Axis(title, (5.0, 25.0), ("5", "25"), quantity=True) for title in ("users", "bundle size"))
+    assert [counted.named("5"), counted.named("5", first=True), counted.named("25", last=True)] == [
+        "5 users", "5", "25 users",
+    ]  # fmt: skip
+    assert [sized.named("5"), sized.named("5", first=True), sized.named("25", last=True)] == [
+        "bundle size 5", "bundle size 5", "25",
+    ]  # fmt: skip
+    assert counted.named("40 %") == "40 %"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.packed import data_of
 from tests.support.recorded_run import STUDY, pinned
 
 from patternbench.observe.doubt import Doubt
@@ -54,15 +53,14 @@ def test_curves_hold_no_round_that_is_not_valid(report: RunReport) -> None:
 
 
 def test_figures_and_tables_are_of_rounds_that_count(report: RunReport) -> None:
-    page = re.findall(r'id="data">(.*?)</script>', render(report), re.DOTALL)[0]
-    responses = json.loads(page)["responses"]
+    responses = data_of(render(report))["responses"]
     assert {"p95", "amplification"} <= {response["name"] for response in responses}
     for response in responses:
         assert response["rows"], response["name"]
-        for median, _, high, _, rounds in response["rows"]:
-            assert rounds == 4, response["name"]
+        for point in response["rows"]:
+            assert point["rounds"] == 4, response["name"]
             if response["unit"] in ("s", "ms"):
-                assert max(median, high or 0) < SLOW_US / 1e6 / 2, response["name"]
+                assert max(point["median"], point["high"] or 0) < SLOW_US / 1e6 / 2, response["name"]
     tables = csv.tables(report)
     figures = [table for name, table in tables.items() if name.startswith("figure-")]
     assert figures

@@ -21,6 +21,7 @@ from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend.objectives import Constraint, parse_limit
 from patternbench.analyze.recommend.recommendation import (
     Against,
+    Candidate,
     Choice,
     Recommendation,
     configuration,
@@ -66,7 +67,8 @@ PICTURES = {
 def with_sections(report: RunReport, study: Study) -> RunReport:
     """The report with the sections on its evidence after those that it has."""
     made = [*_part(report, study), *_stopping(report, study), *_models(report, study), *_recommendation(report, study)]
-    return replace(report, sections=(*report.sections, *made), failure_limit=_failure_limit(study))
+    sections = (*report.sections, *made)
+    return replace(report, sections=sections, failure_limit=_failure_limit(study), question=study.description)
 
 
 def _failure_limit(study: Study) -> float:
@@ -271,30 +273,68 @@ def _chosen(recommendation: Recommendation, study: Study, factors: Factors) -> S
     words = [*_wish_words(recommendation, study), *_summary(recommendation), *flips_in_words(recommendation.flips)]
     words += [note.text for note in recommendation.notes]
     tables, figures = [Table("The choice", rows)], _choice_figures(recommendation)
-    return Section(
-        "recommendation", "What to choose", words, tables, figures, choice=_at_a_glance(recommendation, study, factors)
-    )
+    glance = _at_a_glance(recommendation, study, factors)
+    clear = all(choice.verdict == "clear" for choice in recommendation.choices)
+    return Section("recommendation", "What to choose", words, tables, figures, choice=glance, choice_is_clear=clear)
 
 
 def _at_a_glance(recommendation: Recommendation, study: Study, factors: Factors) -> list[str]:
     """The choice for the first screen, then the aim. Few conditions are named; many are counted."""
-    few = len(recommendation.choices) <= _FEW
-    return [
-        "\n".join(where_chosen(recommendation, factors)) if few else " ".join(_summary(recommendation)),
-        _aim(recommendation, study),
-    ]
+    told = where_chosen if len(recommendation.choices) <= _FEW else how_often_chosen
+    return ["\n".join(told(recommendation, factors)), _aim(recommendation, study)]
 
 
 def where_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
-    """A line per answer, with the conditions under which it holds."""
-    places: dict[str, list[Mapping[str, object]]] = {}
+    """A line per answer, with the conditions under which it holds; ties with the same first are one answer."""
+    alike: dict[str, list[Choice]] = {}
     for choice in recommendation.choices:
-        places.setdefault(_answer(choice, recommendation, factors), []).append(choice.conditions)
-    lines = [
-        f"{_conditions(conditions, factors)}: {answer}." if conditions[0] else f"{answer}."
-        for answer, conditions in places.items()
-    ]
+        tied = choice.chosen if choice.verdict == "tie" and choice.chosen is choice.ties[0] else None
+        answer = _answer(choice, recommendation, factors)
+        alike.setdefault(_name(tied, recommendation, factors) if tied else answer, []).append(choice)
+    lines = [_line(choices, recommendation, factors) for choices in alike.values()]
     return [text[:1].upper() + text[1:] for text in lines]
+
+
+def _line(choices: Sequence[Choice], recommendation: Recommendation, factors: Factors) -> str:
+    answers = {_answer(choice, recommendation, factors) for choice in choices}
+    answer = answers.pop() if len(answers) == 1 else _several_ties(choices, recommendation, factors)
+    where = _conditions([choice.conditions for choice in choices], factors)
+    return f"{where}: {answer}." if where else f"{answer}."
+
+
+def _several_ties(choices: Sequence[Choice], recommendation: Recommendation, factors: Factors) -> str:
+    """Ties with the same first and different others, which are counted."""
+    counts = sorted({len(choice.ties) - 1 for choice in choices})
+    others = f"{counts[0]} to {counts[-1]} others" if len(counts) > 1 else f"{counts[0]} of the others"
+    return f"{_name(choices[0].chosen, recommendation, factors)}, but these rounds can't tell it apart from {others}"
+
+
+def _name(candidate: Candidate | None, recommendation: Recommendation, factors: Factors) -> str:
+    return plainly(candidate.scenario, recommendation.conditions, factors) if candidate else "nothing"
+
+
+def how_often_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
+    """What is clearly the choice under how many conditions, then under how many nothing is, and what came first."""
+    kinds: dict[str, list[str]] = {"clear": [], "nothing": [], "unclear": []}
+    for choice in recommendation.choices:
+        kind = "nothing" if choice.chosen is None else "clear" if choice.verdict == "clear" else "unclear"
+        kinds[kind].append(_name(choice.chosen, recommendation, factors))
+    total = len(recommendation.choices)
+    lines = [f"Clearly {name} under {count} of {total} conditions." for name, count in _most_often(kinds["clear"])]
+    if kinds["nothing"]:
+        kept = "keeps" if all(choice.sure for choice in recommendation.choices if choice.chosen is None) else "kept"
+        lines += [f"Nothing {kept} {_limits(recommendation)} under {len(kinds['nothing'])} of {total} conditions."]
+    if kinds["unclear"]:
+        first = listed([f"{name} ({count})" for name, count in _most_often(kinds["unclear"])])
+        lines += [
+            f"No choice is clear under {len(kinds['unclear'])} of {total} conditions. Which came first there, and how "
+            f"often: {first}."
+        ]
+    return lines
+
+
+def _most_often(names: Sequence[str]) -> list[tuple[str, int]]:
+    return Counter(names).most_common()
 
 
 def _answer(choice: Choice, recommendation: Recommendation, factors: Factors) -> str:
@@ -371,7 +411,12 @@ def _conditions(conditions: Sequence[Mapping[str, object]], factors: Factors) ->
     grid = {name: _levels(name, conditions, factors) for name in conditions[0]}
     if math.prod(map(len, grid.values())) != len(conditions):
         return "; ".join(_conditions([one], factors) for one in conditions)
-    return ", ".join(f"{factor_title(name)} {' or '.join(levels)}" for name, levels in grid.items())
+    return ", ".join(f"{factor_title(name)} {_either(levels)}" for name, levels in grid.items())
+
+
+def _either(levels: Sequence[str]) -> str:
+    *first, last = levels
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _levels(name: str, conditions: Sequence[Mapping[str, object]], factors: Factors) -> list[str]:

@@ -9,7 +9,8 @@ because a mean over levels depends on which levels a study happens to have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.observe.response import Better
 from patternbench.observe.section import Section
 from patternbench.report.labels import BESIDE, HEADLINES, RESPONSES, number
-from patternbench.report.layout import Layout, item
+from patternbench.report.layout import Axis, Layout, item
 from patternbench.report.model import RunReport
 
 FALSE_DISCOVERIES = 0.05
@@ -48,6 +49,7 @@ class Findings:
     """
 
     reference: str
+    axis: Axis
     failure_limit: float
     by_scenario: pd.DataFrame
     by_level: pd.DataFrame
@@ -87,7 +89,8 @@ class Headline:
 def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
     tables = compared(report.done, _pairs(arrangement), report.failure_limit)
-    return Findings(arrangement.reference, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
+    names = arrangement.reference, arrangement.axis
+    return Findings(*names, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
 
 
 def compared(rounds: pd.DataFrame, pairs: pd.DataFrame, failure_limit: float) -> dict[str, pd.DataFrame]:
@@ -115,10 +118,16 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
     """
     if comparisons.by_item.empty:
         return []
-    chosen = [_chosen(section.choice) for section in sections if section.choice]
+    chosen = [_chosen(section) for section in sections if section.choice]
     responses = [name for name in HEADLINES if (comparisons.by_item["response"] == name).any()]
     table = comparisons.by_level if arrangement.axis.quantity else comparisons.by_item.assign(x=0.0, x_text="")
     return [*(chosen or [_overall(comparisons, table)]), *(_headline(comparisons, table, name) for name in responses)]
+
+
+def merged(told: Sequence[Headline]) -> list[Headline]:
+    """Make one headline of neighbours that say the same, under the titles of all."""
+    runs = [list(run) for _, run in groupby(told, key=lambda one: (one.lead, one.more, one.verdict))]
+    return [replace(run[0], title=_titles([one.title for one in run])) for run in runs]
 
 
 def change_text(row: Change) -> str:
@@ -265,8 +274,9 @@ def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
     )
 
 
-def _chosen(words: Sequence[str]) -> Headline:
-    return Headline(_CHOICE, words[0], tuple(words[1:]), "better")
+def _chosen(section: Section) -> Headline:
+    verdict = "better" if section.choice_is_clear else "unclear"
+    return Headline(_CHOICE, section.choice[0], tuple(section.choice[1:]), verdict)
 
 
 @dataclass(frozen=True)
@@ -299,7 +309,7 @@ def _headline(comparisons: Findings, table: pd.DataFrame, response: str) -> Head
     if all(at.kind == "unknown" for at in told):
         return Headline(RESPONSES[response].title, _TOO_FEW, (), "unclear")
     phrases = [_phrase(comparisons, stretch) for stretch in _stretches(told)]
-    more = [line for at in told for line in _beside(table, at)]
+    more = [line for at in told for line in _beside(comparisons, table, at)]
     kinds = {at.kind for at in told}
     verdict = "better" if "gain" in kinds else "worse" if kinds <= {"worse", "broken", "only"} else "unclear"
     return Headline(RESPONSES[response].title, f"{_capital('; '.join(phrases))}.", tuple(more), verdict)
@@ -333,7 +343,7 @@ def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
 
 
 def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
-    where, rows = _levels([at.level for at in stretch]), stretch[0].rows
+    where, rows = _levels([at.level for at in stretch], comparisons.axis), stretch[0].rows
     limit = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
     gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, changes(rows)[0])}"
     said = {
@@ -347,9 +357,9 @@ def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
     return said[stretch[0].kind] + (f" {where}" if where else "")
 
 
-def _beside(table: pd.DataFrame, at: _At) -> Iterator[str]:
+def _beside(comparisons: Findings, table: pd.DataFrame, at: _At) -> Iterator[str]:
     """Details of a level's finding: the size and cost of gains, or which line fails least when all break the limit."""
-    where = f"{_capital(_levels([at.level]))}: " if at.level else ""
+    where = f"{_capital(_levels([at.level], comparisons.axis))}: " if at.level else ""
     if at.kind == "gain":
         told = [_gain(table[table["x"] == at.x], row) for row in changes(at.rows.head(_TOLD))]
         yield f"{where}{' '.join(told)}"
@@ -388,10 +398,12 @@ def _signed(value: float) -> str:
     return text if float(text.replace(",", "")) == 0 else f"{'+' if value > 0 else '−'}{text}"
 
 
-def _levels(texts: Sequence[str]) -> str:
+def _levels(texts: Sequence[str], axis: Axis) -> str:
     if not texts[0]:
         return ""
-    return f"at {texts[0]}" if len(texts) == 1 else f"from {texts[0]} to {texts[-1]}"
+    if len(texts) == 1:
+        return f"at {axis.named(texts[0])}"
+    return f"from {axis.named(texts[0], first=True)} to {axis.named(texts[-1], last=True)}"
 
 
 def _cost(level: pd.DataFrame, best: Change) -> str:
@@ -412,6 +424,11 @@ def _listed(names: Iterable[str]) -> str:
 
 def _small(title: str) -> str:
     return title[:1].lower() + title[1:]
+
+
+def _titles(titles: Sequence[str]) -> str:
+    first, *rest = titles
+    return ", ".join([first, *(title if title[1:2].isdigit() else _small(title) for title in rest)])
 
 
 def _capital(text: str) -> str:

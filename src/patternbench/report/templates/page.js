@@ -1,11 +1,23 @@
 "use strict";
 // What every page has: its data, the theme, and pictures that are drawn again when the theme or the width changes.
 const page = (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const data = unpacked(JSON.parse(document.getElementById("data").textContent));
   const root = document.documentElement;
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const NARROW = 760;
   const plots = new Map(); // element -> how to make its specification; drawn again when the theme or the width changes
+
+  // ---- rows are written as columns, and equal columns once (packing.py) ----
+  function unpacked({ columns, rest }) {
+    const made = (value) => {
+      if (Array.isArray(value)) return value.map(made);
+      if (value === null || typeof value !== "object") return value;
+      if (value.$columns) return rows(Object.entries(value.$columns).map(([key, number]) => [key, columns[number].map(made)]));
+      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, made(inner)]));
+    };
+    const rows = (named) => named[0][1].map((_, place) => Object.fromEntries(named.map(([key, values]) => [key, values[place]])));
+    return made(rest);
+  }
 
   // ---- theme: the reader's choice of this visit, else the system's ----
   let theme = dark.matches ? "dark" : "light";

@@ -4,8 +4,8 @@
   // ---- the grids ----
   function rowsOf(response) {
     return data.scenarios.flatMap((scenario, place) => {
-      const [median, low, high, coverage, rounds] = response.rows[place];
-      return median === null ? [] : [{ ...scenario, median, low, high, coverage, rounds }];
+      const point = response.rows[place];
+      return point.median === null ? [] : [{ ...scenario, ...point }];
     });
   }
   function titled(node, title) {
@@ -79,7 +79,7 @@
   function numbersOf(response) {
     const unit = response.unit ? ` (${response.unit})` : "";
     const head = [...data.levels.titles, `median${unit}`, `from${unit}`, `to${unit}`, "confidence (%)", "rounds"];
-    const rows = response.rows.map((values, place) => [...data.levels.rows[place], ...values.map((value) => value ?? "")]);
+    const rows = response.rows.map((point, place) => [...data.levels.rows[place], ...Object.values(point).map((value) => value ?? "")]);
     return [head, ...rows];
   }
   function tableOf(response) {
@@ -202,7 +202,7 @@
     const element = document.getElementById("plot-detail");
     if (empty) { plots.delete(element); element.replaceChildren(); } else plot(element, () => detailSpec(element));
     const rows = data.responses.map((response) => {
-      const [median, low, high, coverage, rounds] = response.rows[place];
+      const { median, low, high, coverage, rounds } = response.rows[place];
       const interval = low === null ? "" : `${low} to ${high}`;
       return [response.title, response.unit, median ?? "–", interval, coverage ?? "", rounds ?? 0];
     });
