@@ -12,8 +12,8 @@ from rich.text import Text
 
 from patternbench.cli.terminal import FILE_WIDTH, printable
 
-GAP = 2
-"""Blanks between two columns, and before the first."""
+GAPS = (2, 1)
+"""Blanks before each column; fewer where more leave no room."""
 Row = tuple[tuple[RenderableType, ...], StyleType | None]
 
 
@@ -21,17 +21,17 @@ def fitting(table: Table, console: Console) -> RenderableType:
     """The table if the console has room for it; else each text of its first column as a heading above its rows.
 
     Rows with the same heading come together, in the order in which they were. Columns keep their widths from heading to
-    heading. If the others have no room without the first either, the widest is wrapped.
+    heading. If the others have no room without the first either, the widest is wrapped. Titles of columns are wrapped.
     """
     options = console.options.update(max_width=FILE_WIDTH)
     if Measurement.get(console, options, table).maximum <= console.width:
         return table
     rows = _by_heading(table)
-    widths = _widths(table.columns[1:], console)
+    widths, gap = _widths(table.columns[1:], console)
     parts: list[RenderableType] = [Text(str(table.title), "italic")] if table.title else []
-    parts.append(_part(table.columns[1:], widths, [], head=True))
+    parts.append(_part(table.columns[1:], widths, gap, []))
     for heading, own in rows.items():
-        parts += [Text(printable(heading)), _part(table.columns[1:], widths, own, head=False)]
+        parts += [Text(printable(heading)), _part(table.columns[1:], widths, gap, own)]
     return Group(*parts)
 
 
@@ -42,24 +42,28 @@ def _by_heading(table: Table) -> dict[str, list[Row]]:
     return rows
 
 
-def _widths(columns: Sequence[Column], console: Console) -> list[int]:
-    """A width for each column that together fit the console."""
+def _widths(columns: Sequence[Column], console: Console) -> tuple[list[int], int]:
+    """A width for each column that together fit the console, and the blanks before each."""
     widths = [max(_lengths(column, console)) for column in columns]
-    excess = sum(widths) + GAP * len(widths) - console.width
+    room = console.width - sum(widths)
+    gap = next((gap for gap in GAPS if gap * len(widths) <= room), GAPS[-1])
+    excess = gap * len(widths) - room
     widest = widths.index(max(widths))
     widths[widest] = max(widths[widest] - max(excess, 0), 1)
-    return widths
+    return widths, gap
 
 
 def _lengths(column: Column, console: Console) -> Iterator[int]:
-    for cell in (column.header, *column.cells):
+    yield Measurement.get(console, console.options, column.header).minimum
+    for cell in column.cells:
         yield Measurement.get(console, console.options, cell).maximum
 
 
-def _part(columns: Sequence[Column], widths: Sequence[int], rows: Sequence[Row], head: bool) -> Table:
-    part = Table(box=None, padding=(0, 0, 0, GAP), show_header=head)
+def _part(columns: Sequence[Column], widths: Sequence[int], gap: int, rows: Sequence[Row]) -> Table:
+    """The rows below one heading; without rows, the titles of the columns."""
+    part = Table(box=None, padding=(0, 0, 0, gap), show_header=not rows)
     for column, width in zip(columns, widths, strict=True):
-        part.add_column(column.header if head else "", justify=column.justify, width=width)
+        part.add_column(column.header, justify=column.justify, width=width)
     for cells, style in rows:
         part.add_row(*cells, style=style)
     return part

@@ -171,3 +171,18 @@ def test_the_further_lines_of_an_item_of_a_list_are_indented_like_its_text() -> 
     lines = out.getvalue().splitlines()
     assert lines[:2] == ["  - Lower in 3 of 5 scenarios, most at", "    limit=60, strategy=[breaker]."]
     assert lines[3].startswith("longer")
+
+
+def test_a_narrow_table_of_many_numbers_breaks_none_and_loses_none() -> None:
+    titles = ("sync", "balancers", "staleness", "tolerant", "exact", "+", "-", "client mean", "peak", "asked store")
+    cells = ("request", "2", "0ms", "16.67", "16.68", "16.69", "16.70", "16.71", "1.20", "100 %")
+    table = Table("algorithm", *(Column(title, justify="right") for title in titles), box=None)
+    table.add_row("sliding_window_counter", *cells)
+    out = io.StringIO()
+    console = Plain(file=out, width=80)
+    console.print(fitting(table, console))
+    *head, heading, row = out.getvalue().splitlines()
+    assert heading == "sliding_window_counter"
+    assert " ".join(row.split()) == " ".join(cells)
+    assert sorted(" ".join(head).split()) == sorted(" ".join(titles).split())
+    assert len(row) <= 80
