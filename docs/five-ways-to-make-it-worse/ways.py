@@ -82,7 +82,7 @@ def _budget(row: pd.Series) -> str:
 
 OUT, FROZEN, BACK = "every answer fails", "it stands still for 1 s", "after an outage of 2 s"
 FEW, MANY, LOST = "1 % of the answers fail", "60 % of the answers fail", "5 % are never answered"
-CALM, CROWDED, STUCK = "100 per second", "380 per second", "it stands still for 1.5 s"
+CALM, CROWDED, STUCK = "200 per second", "760 per second", "it stands still for 1.5 s"
 
 WAYS: Mapping[str, Comparison] = {
     way.study: way

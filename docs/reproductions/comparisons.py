@@ -18,7 +18,7 @@ from claims import PERCENT, Claim, Floats, Scale, by_block, contrasts, ends, ver
 from pages import short, table, warned, write
 
 Word = Callable[[pd.Series], str]
-NOT_MEASURED = "Not measured yet: `patternbench run studies/{study}.yaml --out runs/{study}`."
+NOT_MEASURED = "Not measured yet:\n`patternbench run studies/{study}.yaml --out runs/{study}`."
 
 
 @dataclass(frozen=True)

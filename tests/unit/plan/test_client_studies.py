@@ -29,6 +29,8 @@ LONGEST = {
 }
 #: Whose service is started anew for each round.
 RESTARTED = ("layers", "mesh")
+#: The parts of good calls whose times libraries.yaml compares, and how far each is to be from a further attempt.
+COMPARED, FAR = (0.5, 0.95), 0.03
 QUICK = {"libraries-quick": "libraries", "rule-of-thumb-quick": "rule-of-thumb"}
 OF_THE_MESH = {"retries": 0, "outlier_failures": "none", "max_requests": "none", "adaptive_limit": "none"}
 
@@ -52,6 +54,16 @@ def test_every_client_of_ours_takes_part_with_what_it_can_express(name: str) -> 
         assert list(registry.strategy_problems(client, scenario.strategy)) == []
         own = registry.limits_of(scenario.client, {})
         assert list(limits.problems(scenario.client, own, scenario.strategy)) == []
+
+
+@pytest.mark.parametrize("name", ["libraries", "libraries-quick"])
+def test_no_percentile_that_is_compared_lies_where_a_further_attempt_begins(name: str) -> None:
+    for scenario in planned(name).scenarios:
+        share, retry = float(str(scenario.levels["abort.percentage"])) / 100, scenario.strategy.retry
+        if retry and share:
+            most = retry.max_attempts.level
+            begins = [(1 - share**attempts) / (1 - share**most) for attempts in range(1, most)]
+            assert min(abs(part - at) for part in COMPARED for at in begins) > FAR
 
 
 @pytest.mark.parametrize(("quick", "whole"), QUICK.items())
