@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from patternbench.cli import output
@@ -143,7 +143,9 @@ def show(study: Study, expanded: Plan, changeovers: Changeovers, everything: boo
     console.print(f"roughly {guess} (a guess: 20 ms per attempt, at most 600 attempts per second)")
     for sentence in _sentences(study, expanded, changeovers):
         console.print(sentence)
-    factors = Table("factor", "role", "unit", "levels", box=None)
+    longest = max((len(name) for name in expanded.factors), default=0)
+    name = Column("factor", width=min(max(longest, len("factor")), console.width // 2))
+    factors = Table(name, "role", "unit", "levels", box=None)
     for factor in expanded.factors.values():
         factors.add_row(factor.name, factor.role.value, factor.unit.value, ", ".join(map(str, factor.levels)))
     console.print(factors)

@@ -22,6 +22,7 @@ from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import FAILED, Entry
 from patternbench.run.changeovers import Changeovers
+from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
 
 HOSTILE = "[/x] [red]cause[/] :smile: \x1b[2J"
@@ -186,3 +187,14 @@ def test_a_narrow_table_of_many_numbers_breaks_none_and_loses_none() -> None:
     assert " ".join(row.split()) == " ".join(cells)
     assert sorted(" ".join(head).split()) == sorted(" ".join(titles).split())
     assert len(row) <= 80
+
+
+def test_a_plan_names_a_factor_in_one_piece(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    read = load(ROOT / "studies/quickstart.yaml")
+    plan.show(read, expand(read), Changeovers(read, Inputs(Path())), everything=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(" retry.backoff.exponential.initial ") for line in lines)
+    assert all(len(line) <= 80 for line in lines)
