@@ -70,12 +70,12 @@ def keep_alive(bench: ClientTrial) -> str:
 def timeouts(bench: ClientTrial) -> str:
     """Hang before the head, then between head and body."""
     script = sequence([HANG, ScriptedAnswer(200, body_delay_us=2_000_000), OK])
-    got = bench.run(script, request={"timeout_us": 100_000})
+    got = bench.run(script, request={"timeout_us": 300_000})
     expect([row.outcome for row in got.rows] == ["timeout", "timeout", 200], f"outcomes {outcomes(got.rows)}")
     expect_counts(got, calls=3, attempts=3, rejected=0)
     for row in got.rows[:2]:
-        expect_wait("the timeout", row.end_us - row.start_us, 100_000)
-    return "two timeouts of 100 ms, then 200"
+        expect_wait("the timeout", row.end_us - row.start_us, 300_000)
+    return "two timeouts of 300 ms, then 200"
 
 
 @rule("a row of timeouts", "30 attempts of 10 ms at a silent target are 30 timeouts and no other outcome")

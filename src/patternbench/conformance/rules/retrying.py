@@ -35,7 +35,7 @@ def retry_of_one(bench: ClientTrial) -> str:
 def retried_alike(bench: ClientTrial) -> str:
     """Fail one call in four ways."""
     script = sequence([ScriptedAnswer(404), FAIL, HANG, CLOSE, ScriptedAnswer(301)])
-    got = bench.run(script, strategy=retry(6), request={"timeout_us": 100_000})
+    got = bench.run(script, strategy=retry(6), request={"timeout_us": 500_000})
     wanted: list[int | str] = [404, 503, "timeout", "connection_error", 301]
     expect([row.outcome for row in got.rows] == wanted, f"outcomes {outcomes(got.rows)}")
     expect_counts(got, calls=1, attempts=5, rejected=0)
