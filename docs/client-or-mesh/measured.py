@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/client-or-mesh/measured.py [RUN] [--write]
 
-RUN is the folder of a run of that study. With `--write` its rounds are kept beside this file and the part is put into
+RUN is the folder of a run of that study. With `--write` its rounds are kept next to this file and the part is put into
 the page. Without RUN the rounds that are kept are taken.
 """
 

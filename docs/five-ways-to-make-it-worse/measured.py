@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/five-ways-to-make-it-worse/measured.py [RUN ...] [--write]
 
-RUN are folders of runs of those studies, in any order. With `--write` their rounds are kept beside this file and the
+RUN are folders of runs of those studies, in any order. With `--write` their rounds are kept next to this file and the
 parts are put into the page. Without RUN the rounds that are kept are taken.
 """
 

@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/libraries/measured.py [RUN] [--write]
 
-RUN is the folder of a run of that study, or of its quick form. With `--write` its rounds are kept beside this file and
+RUN is the folder of a run of that study, or of its quick form. With `--write` its rounds are kept next to this file and
 the parts are put into libraries.md. Without RUN the rounds that are kept are taken. Every client is held against
 `native`, round by round within blocks. All intervals of one table hold together with 95 % (Bonferroni).
 """
@@ -95,7 +95,7 @@ def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:
 
 
 def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[str]:
-    """The clients with rounds of a pattern under a share of faults beside the reference; none without that."""
+    """The clients with rounds of a pattern under a share of faults next to the reference; none without that."""
     if (REFERENCE, pattern, fault) not in values:
         return []
     return sorted(str(key[0]) for key in values if key[1:] == (pattern, fault) and key[0] != REFERENCE)

@@ -1,4 +1,4 @@
-"""Configurations that a study compares: a page's part of each study, made of the rounds that are kept beside the page.
+"""Configurations that a study compares: a page's part of each study, made of the rounds that are kept next to the page.
 
 A comparison names each round by its condition (what happens to the service) and its configuration (what somebody does
 about it). It shows responses of all of them, and holds claims against intervals by the rule of `claims.py`.

@@ -1,4 +1,4 @@
-"""Rounds that a page is made of: read from a run, and kept beside the page with the columns that it needs."""
+"""Rounds that a page is made of: read from a run, and kept next to the page with the columns that it needs."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/rule-of-thumb/measured.py [RUN] [--write]
 
-RUN is the folder of a run of that study. With `--write` its rounds are kept beside this file and the parts are put into
+RUN is the folder of a run of that study. With `--write` its rounds are kept next to this file and the parts go into
 rule-of-thumb.md. Without RUN the rounds that are kept are taken.
 
 The rule is held to five claims, each a set of changes within blocks. All intervals of all of them hold together with

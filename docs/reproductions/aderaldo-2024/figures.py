@@ -1,4 +1,4 @@
-"""Draws the figures of docs/reproductions/aderaldo-2024.md from the rounds beside it.
+"""Draws the figures of docs/reproductions/aderaldo-2024.md from the rounds next to it.
 
 .venv/bin/python docs/reproductions/aderaldo-2024/figures.py [RUN/rounds.parquet] [--to FOLDER]
 

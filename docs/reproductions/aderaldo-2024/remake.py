@@ -3,7 +3,7 @@
 .venv/bin/python docs/reproductions/aderaldo-2024/remake.py RUN
 
 RUN is the folder of a run of studies/resilience-patterns-all.yaml or studies/resilience-patterns.yaml. Its rounds and
-its study are kept beside the page as `remade.parquet` and `remade.yaml`, and stand before those of the first run.
+its study are kept next to the page as `remade.parquet` and `remade.yaml`, and stand before those of the first run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def refuse_others(run: RunFolder) -> None:
 
 
 def keep(run: RunFolder) -> None:
-    """Put the run's rounds and its study beside the page."""
+    """Put the run's rounds and its study next to the page."""
     shutil.copyfile(run.rounds, tables.REMADE)
     shutil.copyfile(run.study, figures.REMADE_STUDY)
 

@@ -1,4 +1,4 @@
-"""Prints the tables of docs/reproductions/aderaldo-2024.md from the rounds beside it.
+"""Prints the tables of docs/reproductions/aderaldo-2024.md from the rounds next to it.
 
     .venv/bin/python docs/reproductions/aderaldo-2024/tables.py [RUN/rounds.parquet] [--write]
 
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def rounds_of(arguments: list[str]) -> pd.DataFrame:
-    """The rounds of the file that the arguments name, or those beside this page."""
+    """The rounds of the file that the arguments name, or those next to this page."""
     named = [argument for argument in arguments if not argument.startswith("--")]
     return pd.read_parquet(named[0] if named else stored())
 

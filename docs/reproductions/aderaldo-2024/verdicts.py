@@ -1,4 +1,4 @@
-"""Prints the table of verdicts of docs/reproductions/aderaldo-2024.md from the rounds beside it.
+"""Prints the table of verdicts of docs/reproductions/aderaldo-2024.md from the rounds next to it.
 
     .venv/bin/python docs/reproductions/aderaldo-2024/verdicts.py [RUN/rounds.parquet] [--write]
 

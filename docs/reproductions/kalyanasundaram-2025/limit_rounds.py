@@ -1,6 +1,6 @@
 """Reads runs of the studies of rate limits into tables of rounds, from which the page is written.
 
-The tables beside this file: ``shop`` has the judged rounds of a run of ``rate-limiting-shop`` (or its quick form),
+The tables next to this file: ``shop`` has the judged rounds of a run of ``rate-limiting-shop`` (or its quick form),
 ``shop-transactions`` and ``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of a run of
 ``rate-limiting-shop-leases``. The tables of left_open_rounds.py have the names of their studies.
 """
@@ -50,13 +50,13 @@ def tables_of(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def kept() -> dict[str, pd.DataFrame]:
-    """The tables beside this file that are there, by name."""
+    """The tables next to this file that are there, by name."""
     paths = {name: HERE / f"{name}.parquet" for name in TABLES}
     return {name: pd.read_parquet(path) for name, path in paths.items() if path.is_file()}
 
 
 def keep(made: Mapping[str, pd.DataFrame]) -> None:
-    """Put tables beside this file."""
+    """Put tables next to this file."""
     for name, table in made.items():
         table.to_parquet(HERE / f"{name}.parquet", index=False, compression="zstd")
 

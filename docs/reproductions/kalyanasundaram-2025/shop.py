@@ -1,9 +1,9 @@
-"""Writes what rate limits did on the shop, beside the target and the paper, into the page.
+"""Writes what rate limits did on the shop, next to the target and the paper, into the page.
 
     .venv/bin/python docs/reproductions/kalyanasundaram-2025/shop.py [RUN ...] [--write]
 
 RUN are folders of runs of studies/rate-limiting-shop.yaml (or its quick form), rate-limiting-shop-leases.yaml,
-shop-load-shedding.yaml, shop-balancers.yaml and shop-stress.yaml, in any order. Their rounds are put beside this file,
+shop-load-shedding.yaml, shop-balancers.yaml and shop-stress.yaml, in any order. Their rounds are put next to this file,
 and figures drawn. With `--write` the parts are put into the page, else they are printed. Rounds on the target are those
 that tables.py keeps.
 """

@@ -1,4 +1,4 @@
-"""Leases that all workers of a balancer hold together, beside those that each worker holds, as measured."""
+"""Leases that all workers of a balancer hold together, next to those that each worker holds, as measured."""
 
 from __future__ import annotations
 

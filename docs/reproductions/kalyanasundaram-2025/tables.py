@@ -1,4 +1,4 @@
-"""Remakes the tables of docs/reproductions/kalyanasundaram-2025.md from the judged rounds beside it.
+"""Remakes the tables of docs/reproductions/kalyanasundaram-2025.md from the judged rounds next to it.
 
 .venv/bin/python docs/reproductions/kalyanasundaram-2025/tables.py [RUN [LEASES]]
 
@@ -41,7 +41,7 @@ FIGURES = {
     "rate-limiting-6": "map-recorded",
     "rate-limiting-7": "map-bursts",
 }
-#: How long the leases of rate-limiting-leases.yaml hold, and those that are simulated beside them (seconds).
+#: How long the leases of rate-limiting-leases.yaml hold, and those that are simulated next to them (seconds).
 HELD_S, LENGTHS_S = 20, (1, 6, 20, 60)
 PAPER_SCALE = Map(
     synchronisations=("request", "lazy", "eager"),
@@ -121,7 +121,7 @@ def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def deviations(rows: pd.DataFrame) -> pd.DataFrame:
-    """Ours as measured by both sides beside the authors' own and a simulation at their scale."""
+    """Ours as measured by both sides next to the authors' own and a simulation at their scale."""
     near = rows[(rows["store"] == "redis") & (rows["distance"] == "0ms")]
     scale = simulated_at_their_scale()
     keys = list(near[["algorithm", "synchronisation"]].drop_duplicates().itertuples(index=False, name=None))

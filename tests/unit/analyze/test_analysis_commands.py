@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from tests.support.factors import factors
+from tests.support.packed import data_of
 from tests.support.synthetic_run import synthetic_run
 
 from patternbench.cli.compare import compare
@@ -174,8 +175,7 @@ def test_the_interaction_and_the_surface_are_drawn_over_the_factors_one_names(tm
     page = tmp_path / "fit.html"
     formula = ("--formula", "total_time ~ inmem_time + db_time + dist_time + size")
     run(fit, TABLE, *formula, "--over", "db_time,size", "--html", str(page))
-    data = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])
-    surface = data["figures"]["model-1-surface"]
+    surface = data_of(page.read_text())["figures"]["model-1-surface"]
     titles = {surface["encoding"][axis]["title"] for axis in ("x", "y")}
     assert titles == {"db_time", "size"}
 
@@ -325,7 +325,7 @@ def test_what_a_table_says_cannot_break_a_page(tmp_path: Path) -> None:
     text = page.read_text()
     assert "alert(1)" in text
     assert "<script>alert" not in text
-    figures = json.loads(text.split('id="data">')[1].split("</script>")[0])["figures"]
+    figures = data_of(text)["figures"]
     assert NASTY in json.dumps(figures, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""tenacity's AsyncRetrying as the contract's retry, for clients that have tenacity beside them."""
+"""tenacity's AsyncRetrying as the contract's retry, for clients that have tenacity next to them."""
 
 from __future__ import annotations
 
