@@ -156,6 +156,24 @@ def test_on_a_telephone_nothing_sticks_out(browser: Browser, path: Path) -> None
     page.close()
 
 
+def test_the_keyboard_sorts_chooses_and_scrolls_and_what_it_reaches_has_a_name(browser: Browser, path: Path) -> None:
+    page, heard = opened(browser, path)
+    heading = page.locator("#scenario-table th", has_text="p95 of successful calls")
+    heading.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.ariaSort") == "ascending"
+    page.locator("#scenario-table tbody tr").nth(3).focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.classList.contains('chosen')")
+    unreached = """() => [...document.querySelectorAll('.scroll, .plot')].filter((box) => box.tabIndex < 0
+        && (box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth)).length"""
+    page.wait_for_function(f"({unreached})() === 0")
+    assert page.locator(".plot summary:not([aria-label])").count() == 0
+    assert page.locator('[role="graphics-symbol"]:not([aria-label])').count() == 0
+    assert heard.messages == []
+    page.close()
+
+
 @pytest.mark.parametrize(
     "levels",
     [

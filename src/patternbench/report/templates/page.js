@@ -39,9 +39,24 @@ const page = (() => {
       actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
     };
     const result = await vegaEmbed(element, spec, options);
+    named(element);
     element.dataset.drawn = theme;
     return result;
   }
+  // Vega names neither its menu nor the groups of its marks for a screen reader.
+  function named(element) {
+    element.querySelector("summary")?.setAttribute("aria-label", "Save this picture");
+    for (const marks of element.querySelectorAll('[role="graphics-symbol"]:not([aria-label])')) {
+      marks.setAttribute("aria-label", marks.getAttribute("aria-roledescription"));
+    }
+  }
+  // Whatever scrolls is reached by the keyboard: observed, since tables unfold and widths change.
+  const scrolling = new ResizeObserver((seen) => {
+    for (const { target } of seen) {
+      if (target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
   // With little room, legends are below each other.
   function themed(element) {
     const config = copy(data.themes[theme]);
@@ -70,6 +85,7 @@ const page = (() => {
   window.addEventListener("beforeprint", () => { if (theme === "dark") { setTheme("light"); button.dataset.back = "dark"; } });
   window.addEventListener("afterprint", () => { if (button.dataset.back) { setTheme(button.dataset.back); delete button.dataset.back; } });
 
+  for (const element of document.querySelectorAll(".scroll, .drawing, .plot, pre")) scrolling.observe(element);
   root.dataset.theme = theme;
   button.textContent = theme === "dark" ? "Light" : "Dark";
   return { NARROW, copy, data, draw, plot, plots, room, root };

@@ -154,9 +154,17 @@
     list.querySelectorAll("th").forEach((cell, place) => {
       cell.dataset.sort = place;
       if (sorting.place === place) cell.append(sorting.up ? " ↑" : " ↓");
-      cell.addEventListener("click", () => {
+      if (sorting.place === place) cell.ariaSort = sorting.up ? "ascending" : "descending";
+      cell.tabIndex = 0;
+      const sort = () => {
         sorting = { place, up: sorting.place === place ? !sorting.up : true };
         showList();
+      };
+      cell.addEventListener("click", sort);
+      cell.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter") return;
+        sort();
+        list.querySelectorAll("th")[place].focus();
       });
     });
     list.querySelectorAll("tbody tr").forEach((line, row) => {
@@ -164,7 +172,11 @@
       line.classList.toggle("chosen", shown[row] === chosen);
       const open = () => { choose(shown[row]); };
       line.addEventListener("click", open);
-      line.addEventListener("keydown", (event) => { if (event.key === "Enter") open(); });
+      line.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter") return;
+        open();
+        list.querySelector("tr.chosen")?.focus();
+      });
     });
     document.getElementById("count").textContent = `${shown.length} of ${data.names.length} scenarios`;
   }
