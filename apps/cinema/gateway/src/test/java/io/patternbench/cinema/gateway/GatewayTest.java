@@ -6,8 +6,11 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.timelimiter.TimeLimiterConfig;
 import io.patternbench.cinema.gateway.Services.Service;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -25,6 +28,7 @@ import org.springframework.http.MediaType;
 import org.springframework.test.web.reactive.server.StatusAssertions;
 import org.springframework.test.web.reactive.server.WebTestClient;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 
 /** The gateway before services that come, go, fail and are slow. */
 @SpringBootTest(
@@ -157,6 +161,16 @@ class GatewayTest {
         .returns(7, CircuitBreakerConfig::getSlidingWindowSize);
     assertThat(breakers.getTimeLimiterRegistry().timeLimiter(BREAKER).getTimeLimiterConfig())
         .returns(Duration.ofSeconds(20), TimeLimiterConfig::getTimeoutDuration);
+  }
+
+  @Test
+  void aHundredRequestsMayBeUnderWayAtATime() {
+    Sinks.Empty<Void> answers = Sinks.empty();
+    ReactiveCircuitBreaker breaker = breakers.create(BREAKER);
+    List<CompletableFuture<Void>> requests =
+        Stream.generate(() -> breaker.run(answers.asMono()).toFuture()).limit(100).toList();
+    answers.tryEmitEmpty();
+    assertThat(requests).allSatisfy(request -> assertThat(request).isCompleted());
   }
 
   @Test
