@@ -8,10 +8,11 @@ JVM_CALLS := agents/jvm-calls/target/patternbench-jvm-calls.jar
 INSURANCE := apps/insurance/customer-core/target/customer-core-app.jar
 CINEMA := apps/cinema/broker/target/broker-app.jar
 SHOP := apps/shop/persistence/target/persistence-app.jar
+FORMATTERS := scripts/formatters/node_modules/.package-lock.json
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format licences advisories clients agents apps setup-test contracts docs clean
+.PHONY: help setup quickstart test check lint format formatters licences advisories clients agents apps setup-test contracts docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -36,7 +37,7 @@ apps: $(INSURANCE) $(CINEMA) $(SHOP) ## build the applications that our studies 
 
 setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
 	scripts/install-test-tools
-	$(MAKE) clients agents apps
+	$(MAKE) clients agents apps formatters
 	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || patternbench doctor
 
 contracts: setup ## write the checked-in schemas and reference pages anew from the code
@@ -54,6 +55,8 @@ lint: setup $(VENV)/.stamp-dev ## lint and check formats, every language
 
 format: $(VENV)/.stamp-dev ## format every language whose formatter is installed; name the others
 	scripts/format
+
+formatters: $(FORMATTERS) ## install the formatters that npm brings
 
 licences: setup $(VENV)/.stamp-dev ## check the licences of all that we depend on (needs cargo-deny)
 	scripts/test licences
@@ -76,6 +79,10 @@ $(VENV)/.stamp-dev: $(VENV)/.stamp requirements-dev.lock
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp requirements-docs.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
+
+$(FORMATTERS): scripts/formatters/package-lock.json
+	npm ci --silent --no-audit --no-fund --prefix scripts/formatters
 	@touch $@
 
 $(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)

@@ -1,6 +1,6 @@
 """The formatter of each language: `scripts/format` runs all that are installed, with `--check` it changes nothing.
 
-`make lint` holds the sources to those that are ``held``; the others wait for a commit of their own that applies them.
+`make lint` holds the sources to those that are ``held``. stylua is not: it is built from source, which takes minutes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Formatter:
 
 def _java(folder: str) -> Formatter:
     name = f"google-java-format, {folder}"
-    return Formatter(name, folder, f"{MAVEN} spotless:apply", f"{MAVEN} spotless:check", "install a JDK 17 and Maven")
+    apply, check = f"{MAVEN} spotless:apply", f"{MAVEN} spotless:check"
+    return Formatter(name, folder, apply, check, "install a JDK 17 and Maven", held=True)
 
 
 FORMATTERS = (
@@ -91,7 +92,8 @@ FORMATTERS = (
         ".",
         f"{PRETTIER} --log-level warn --write {SCRIPTS}",
         f"{PRETTIER} --log-level warn --check {SCRIPTS}",
-        "type `npm ci --prefix scripts/formatters`",
+        "type `make formatters`",
+        held=True,
     ),
     Formatter(
         "stylua",

@@ -246,7 +246,7 @@ func TestARuleSaysWhatIsWrongWithIt(t *testing.T) {
 		"parameter of a window without sub-windows is 1; allowed: 0 to 0":                                       {int64(FixedWindow), 1, 1000, 1},
 		"burst is -1; allowed: 0 to 1000000000":                                                                 {int64(GCRA), 1, 1000, -1},
 		"burst is 1000; it would take more than a year to refill at 1 units in 86400000 ms: choose at most 365": {int64(GCRA), 1, 86_400_000, 1000},
-		"limit is 1001 in 1 ms; allowed for a bucket: at most 1000 units per millisecond, here 1000":              {int64(GCRA), 1001, 1, 0},
+		"limit is 1001 in 1 ms; allowed for a bucket: at most 1000 units per millisecond, here 1000":            {int64(GCRA), 1001, 1, 0},
 	}
 	for expected, c := range cases {
 		if _, err := NewRule(Algorithm(c[0]), c[1], c[2], c[3]); err == nil || err.Error() != expected {
