@@ -16,7 +16,7 @@ from scripts.checks.steps import SaysNothing, Step
 
 MAVEN = "mvn -q -B --no-transfer-progress"
 PRETTIER = "scripts/formatters/node_modules/.bin/prettier"
-SCRIPTS = "clients/**/*.js src/patternbench/report/templates/*.{js,css} apps/**/static/*.css"
+SCRIPTS = "clients/**/*.js apps/**/static/*.css"
 STYLUA = ".cache/tools/bin/stylua"
 GO = "filters/crdt-sidecar clients/kits/go clients/failsafe-go clients/gobreaker"
 LUA = "filters/nginx-ratelimit filters/nginx-bundle filters/simulator"
