@@ -10,6 +10,7 @@ pattern has no part in the claims on it.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
@@ -182,11 +183,12 @@ def trust(rounds: pd.DataFrame) -> str:
         f"{floor.typical:.0f} % ({name})" for floor, name in zip(floors, (SUCCESS, TOTAL), strict=True)
     )
     reached = all(floor.typical < QUIET for floor in floors)
-    return (
+    told = (
         f"{busy:,} of {len(rounds):,} rounds carry the warning that the machine was saturated. The noise floor of the "
         f"middle scenario, which is compared with itself, is {shares}: {'' if reached else 'not '}below the "
         f"{QUIET:.0f} % that this page asks for."
     )
+    return textwrap.fill(told, width=120)
 
 
 def main() -> None:
