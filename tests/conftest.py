@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import Phase, settings
+
+# The width of the terminal that tests are started in, 80 in pytest-xdist's workers, isn't that of what they print.
+os.environ.pop("COLUMNS", None)
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
 # What fails is printed as a decorator that repeats it, and kept in .hypothesis, so that the next run begins with it.

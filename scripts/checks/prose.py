@@ -142,9 +142,14 @@ CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 TARGET = re.compile(r"\]\([^()\s]*\)")
 
 
+MADE = re.compile(r"^<!-- (?P<part>[^\n]+) -->$.*?^<!-- end of (?P=part) -->$", re.MULTILINE | re.DOTALL)
+"""A part of a page that a script prints: its sentences are read where the script has them, and stay as it prints them."""
+
+
 def of_markdown(text: str) -> Iterator[Passage]:
-    """A page without its code, and without the targets of its links, which no reader sees."""
-    yield Passage(1, text.count("\n") + 1, TARGET.sub("]()", without_code(text)))
+    """A page without its code, without what scripts print, and without the targets of its links, which no reader sees."""
+    written = MADE.sub(partial(_filled, " "), without_code(text))
+    yield Passage(1, text.count("\n") + 1, TARGET.sub("]()", written))
 
 
 def without_code(text: str) -> str:

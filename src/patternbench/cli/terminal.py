@@ -40,7 +40,7 @@ class Plain(Console):
         hung = objects if options.get("soft_wrap") else [self._hung(one) for one in objects]
         super().print(*hung, **options)
 
-    def _hung(self, one: Any) -> Any:
+    def _hung(self, one: object) -> object:
         """A text that is longer than a line, with its further lines indented; anything else unchanged."""
         if not isinstance(one, str) or len(one) <= self.width or "\n" in one:
             return one

@@ -60,6 +60,12 @@ def test_good_english_and_code_are_left_alone(sentence: str) -> None:
     assert keys(sentence) == []
 
 
+def test_what_a_script_prints_into_a_page_is_read_where_the_script_has_it() -> None:
+    text = "<!-- verdicts -->\nA text is no number.\n<!-- end of verdicts -->\nA table beside a figure.\n"
+    assert [(site.habit.key, site.line) for site in prose.sites("page.md", text)] == [("beside", 4)]
+    assert keys(text.replace("end of verdicts", "end of others")) == ["is-no", "beside"]
+
+
 def test_a_habit_is_found_across_the_end_of_a_line() -> None:
     (site,) = prose.sites("page.md", "One.\nA text is\nno number.\n")
     assert (site.line, site.text) == (2, "A text is no number.")
