@@ -143,11 +143,11 @@ TARGET = re.compile(r"\]\([^()\s]*\)")
 
 
 MADE = re.compile(r"^<!-- (?P<part>[^\n]+) -->$.*?^<!-- end of (?P=part) -->$", re.MULTILINE | re.DOTALL)
-"""A part of a page that a script prints: its sentences are read where the script has them, and stay as it prints them."""
+"""A part of a page that a script prints: sentences are read where the script has them."""
 
 
 def of_markdown(text: str) -> Iterator[Passage]:
-    """A page without its code, without what scripts print, and without the targets of its links, which no reader sees."""
+    """A page without its code, what scripts print, and the targets of its links, which no reader sees."""
     written = MADE.sub(partial(_filled, " "), without_code(text))
     yield Passage(1, text.count("\n") + 1, TARGET.sub("]()", written))
 
