@@ -17,6 +17,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from claims import HIGHER, LOWER, PERCENT, PLAIN, POINTS, SAME, Claim, Floats, Key, by_block, contrast, verdicts
 from pages import table
 
+QUESTION = "statement"
 UNLIMITED, LOG = "no_limiter", "sliding_window_log"
 SHOPPERS, FLOOD = "shoppers", "flood"
 ONE, MANY = 1, 60
