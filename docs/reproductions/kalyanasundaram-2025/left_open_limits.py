@@ -52,7 +52,7 @@ def of_shedding(rows: pd.DataFrame) -> str:
     heads = ["flooded by", "limit per client", "requests in progress", "shoppers: good per s", "change", "good, ms"]
     heads += ["429 / 503 / other, %", "flood: good per s"]
     told = table(heads, [_shedding_row(values, way) for way in sorted(ways, key=str)])
-    return f"{told}\n\n{verdicts(shedding_claims(values['good_per_s']))}"
+    return f"{told}\n\n{verdicts(shedding_claims(values['good_per_s']), QUESTION)}"
 
 
 def _shedding_row(values: Mapping[str, Mapping[Key, Floats]], way: Key) -> list[str]:
@@ -106,7 +106,7 @@ def of_balancers(rows: pd.DataFrame) -> str:
     values = {name: by_block(limited, keys, limited[name]) for name in names}
     heads = ["store", "asked", "balancers", "clients", "deviation, % of requests", "wrongly allowed / rejected, %"]
     lines = [_balancers_row(values, key) for key in sorted(values["good_ms"], key=str)]
-    return f"{table([*heads, 'latency, ms'], lines)}\n\n{verdicts(balancer_claims(values['throttling_deviation']))}"
+    return f"{table([*heads, 'latency, ms'], lines)}\n\n{verdicts(balancer_claims(values['throttling_deviation']), QUESTION)}"
 
 
 def _balancers_row(values: Mapping[str, Mapping[Key, Floats]], key: Key) -> list[str]:
