@@ -106,7 +106,8 @@ def of_balancers(rows: pd.DataFrame) -> str:
     values = {name: by_block(limited, keys, limited[name]) for name in names}
     heads = ["store", "asked", "balancers", "clients", "deviation, % of requests", "wrongly allowed / rejected, %"]
     lines = [_balancers_row(values, key) for key in sorted(values["good_ms"], key=str)]
-    return f"{table([*heads, 'latency, ms'], lines)}\n\n{verdicts(balancer_claims(values['throttling_deviation']), QUESTION)}"
+    judged = verdicts(balancer_claims(values["throttling_deviation"]), QUESTION)
+    return f"{table([*heads, 'latency, ms'], lines)}\n\n{judged}"
 
 
 def _balancers_row(values: Mapping[str, Mapping[Key, Floats]], key: Key) -> list[str]:
