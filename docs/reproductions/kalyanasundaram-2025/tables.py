@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -85,7 +86,7 @@ def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
         "long a lease holds and who holds it": by_length(),
         "Measured and simulated deviation on the same requests, percent of requests": beside(counted),
     }
-    return [f"**{title}**\n\n{markdown(table)}\n" for title, table in parts.items()]
+    return [f"{textwrap.fill(f'**{title}**', width=120)}\n\n{markdown(table)}\n" for title, table in parts.items()]
 
 
 def latencies(rows: pd.DataFrame) -> pd.DataFrame:

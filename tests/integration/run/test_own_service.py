@@ -118,6 +118,6 @@ def test_a_run_keeps_the_file_of_its_system_and_goes_on_with_no_other(run: Finis
     changed = patternbench("resume", str(run.folder))
     file.write_text(SYSTEM)
     assert changed.returncode == 2
-    assert f"{file}: was changed since the run began" in changed.stderr
+    assert f"{file}: has changed since the run began" in changed.stderr
     assert str(copy) in changed.stderr
     assert patternbench("resume", str(run.folder)).returncode == 0
