@@ -217,6 +217,8 @@ def shortened(study: dict[str, Any]) -> dict[str, Any]:
         study["system"]["settings"] |= LIMITER
     workload = study["workload"]
     workload |= {"duration": "3s"} if "duration" in workload else {}
+    if "duration" in workload.get("closed", {}):
+        workload["closed"]["duration"] = "1s"
     if isinstance(rates := workload.get("open", {}).get("rate"), list):
         workload["open"]["rate"] = min(rates)
     study["workload"] = {key: part if key in ("groups", "journeys") else _last(part) for key, part in workload.items()}
