@@ -57,7 +57,7 @@ class Ratio:
         """The ratio and its interval."""
         if self.low is None or self.high is None:
             return f"{self.value:.2f} (one round: no interval)"
-        return f"{self.value:.2f} ({_end(self.low)} to {_end(self.high)})"
+        return f"{self.value:,.2f} ({_end(self.low)} to {_end(self.high)})"
 
     @property
     def verdict(self) -> str:
@@ -75,7 +75,7 @@ class Ratio:
 
 def _end(ratio: float) -> str:
     """An end of an interval, which a few rounds leave so far away that its digits tell nothing."""
-    return "below 0.01" if ratio < 0.01 else "above 1000" if ratio > 1000 else f"{ratio:.2f}"
+    return "below 0.01" if ratio < 0.01 else "above 100,000" if ratio > 100_000 else f"{ratio:,.2f}"
 
 
 def ratio(over: Floats, under: Floats, level: float = LEVEL) -> Ratio:

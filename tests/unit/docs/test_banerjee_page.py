@@ -133,7 +133,7 @@ def test_a_single_block_tells_no_direction(measured: ModuleType) -> None:
 
 
 def test_an_interval_that_two_blocks_leave_open_is_told_without_digits_that_mean_nothing(measured: ModuleType) -> None:
-    assert measured.ratio(np.array([1.0, 9.0]), np.array([1.0, 1.0])).text == "3.00 (below 0.01 to above 1000)"
+    assert measured.ratio(np.array([1.0, 9.0]), np.array([1.0, 1.0])).text == "3.00 (below 0.01 to above 100,000)"
 
 
 def faulty(breaker: bool, ms: float, block: int) -> dict[str, object]:
