@@ -24,7 +24,7 @@ import kept_rounds
 from benchmarks.clients.tables import BASELINE, PART
 from benchmarks.evidence import Result, by_round, spread, stored
 from claims import LEVEL, PERCENT, POINTS, Contrast, Floats, Key, Scale, beyond, by_block, contrast, within
-from pages import named_file, table, warned, write
+from pages import table, warned
 
 HERE = Path(__file__).parent
 PAGE, STORED = HERE.parent / "libraries.md", HERE / "rounds.parquet"
@@ -61,15 +61,7 @@ COLUMNS = (
 
 def main() -> None:
     """Print the parts, or put them into the page."""
-    run = named_file()
-    rounds = kept_rounds.of_run(run, COLUMNS) if run else kept_rounds.read(STORED)
-    parts = printed(rounds)
-    if "--write" not in sys.argv:
-        print("\n\n".join(parts.values()))
-        return
-    if run and rounds is not None:
-        kept_rounds.write(rounds, STORED)
-    write(PAGE, parts)
+    kept_rounds.remake(PAGE, STORED, COLUMNS, printed)
 
 
 def printed(rounds: pd.DataFrame | None) -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import pages
 import pandas as pd
 
 from patternbench.records.folder import RunFolder
@@ -31,3 +33,18 @@ def read(file: Path) -> pd.DataFrame | None:
 def write(rounds: pd.DataFrame, file: Path) -> None:
     """Keep rounds in a file."""
     rounds.to_parquet(file, index=False, compression="zstd")
+
+
+def remake(
+    page: Path, stored: Path, columns: Sequence[str], printed: Callable[[pd.DataFrame | None], Mapping[str, str]]
+) -> None:
+    """Print the parts of a page on one study, or put them into it with `--write`; a run that is named is taken in."""
+    run = pages.named_file()
+    rounds = of_run(run, columns) if run else read(stored)
+    parts = printed(rounds)
+    if "--write" not in sys.argv:
+        print("\n\n".join(parts.values()))
+        return
+    if run and rounds is not None:
+        write(rounds, stored)
+    pages.write(page, parts)

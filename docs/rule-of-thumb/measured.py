@@ -41,7 +41,7 @@ from claims import (
     ends,
     verdict,
 )
-from pages import named_file, table, warned, write
+from pages import table, warned
 
 from patternbench.study.units import Duration
 
@@ -183,15 +183,7 @@ def printed(rounds: pd.DataFrame | None) -> dict[str, str]:
 
 def main() -> None:
     """Print the parts, or put them into the page."""
-    run = named_file()
-    rounds = kept_rounds.of_run(run, COLUMNS) if run else kept_rounds.read(STORED)
-    parts = printed(rounds)
-    if "--write" not in sys.argv:
-        print("\n\n".join(parts.values()))
-        return
-    if run and rounds is not None:
-        kept_rounds.write(rounds, STORED)
-    write(PAGE, parts)
+    kept_rounds.remake(PAGE, STORED, COLUMNS, printed)
 
 
 if __name__ == "__main__":

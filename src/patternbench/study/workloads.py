@@ -161,9 +161,9 @@ class Arrivals(OneOf):
 
     @model_validator(mode="after")
     def _spacing_once(self) -> Arrivals:
-        said = self.schedule and (self.schedule.poisson or self.schedule.trace)
-        if said and self.spacing is not None:
-            raise misplaced("spacing", f"{self.schedule.kind}, which has its own spacing")  # type: ignore[union-attr]
+        schedule = self.schedule
+        if schedule and (schedule.poisson or schedule.trace) and self.spacing is not None:
+            raise misplaced("spacing", f"{schedule.kind}, which has its own spacing")
         return self
 
 

@@ -58,6 +58,7 @@ def as_kept(column: pd.Series) -> pd.Series:
 
 def planted(way: object, rounds: pd.DataFrame, factor: float) -> pd.DataFrame:
     """The rounds with what is claimed multiplied into them: `factor` where it is higher, its inverse where lower."""
+    # A way is a Comparison of a page's script, which is loaded from its path: no type of it can be imported.
     named = way.named(rounds)  # type: ignore[attr-defined]
     for one in way.compared:  # type: ignore[attr-defined]
         there = (named["condition"] == one.condition) & (named["configuration"] == one.second)

@@ -145,6 +145,8 @@ def read(body: bytes) -> Round:
         raise NotARoundError(f"is not as the contract has it: {error}") from None
 
 
+# The types ignored below are those of JSON from outside: whatever is not as the contract has it raises here,
+# and `read` refuses it.
 def _policies(kind: str, config: object) -> Iterator[Policy]:
     for entry in config if kind == "stack" else [{kind: config}]:  # type: ignore[attr-defined]
         ((name, fields),) = entry.items()
