@@ -157,4 +157,4 @@ def test_the_orders_of_studies_of_several_systems_are_golden() -> None:
     number = {scenario.id: place for place, scenario in enumerate(scenarios)}
     group = Changeovers(load(path), Inputs(path.parent)).group
     rounds = rounds_of(scenarios, 1, load(path).seed, "shuffled", group=group)
-    assert [number[round_.scenario] for round_ in rounds[:8]] == [19, 37, 41, 32, 5, 29, 4, 1]
+    assert [number[round_.scenario] for round_ in rounds[:8]] == [25, 33, 0, 2, 18, 32, 16, 1]
