@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-from tables import stored
+from tables import rounds_of, stored
 
 from patternbench.lab import systems
 from patternbench.plan.expand import expand
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("rounds", nargs="?", type=Path, default=stored())
     parser.add_argument("--to", type=Path, default=HERE)
     chosen = parser.parse_args()
-    draw(pd.read_parquet(chosen.rounds), STUDY, chosen.to)
+    draw(rounds_of([str(chosen.rounds)]), STUDY, chosen.to)
 
 
 def draw(rounds: pd.DataFrame, study_file: Path, folder: Path) -> None:

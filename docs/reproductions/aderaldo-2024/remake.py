@@ -2,8 +2,9 @@
 
 .venv/bin/python docs/reproductions/aderaldo-2024/remake.py RUN
 
-RUN is the folder of a run of studies/resilience-patterns-all.yaml or studies/resilience-patterns.yaml. Its rounds and
-its study are kept next to the page as `remade.parquet` and `remade.yaml`, and stand before those of the first run.
+RUN is the folder of a run of studies/resilience-patterns-all.yaml, of its quick form, or of resilience-patterns.yaml.
+Its rounds and its study are kept next to the page as `remade.parquet` and `remade.yaml`, and stand before those of the
+first run.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import figures
 import pandas as pd
 import tables
 import verdicts
+from pages import counted
 from tables import rewritten
 
 from patternbench.records.folder import RunFolder
 from patternbench.study.load import load
 from patternbench.study.problems import InputError
 
-STUDIES = ("resilience-patterns", "resilience-patterns-all")
+STUDIES = ("resilience-patterns", "resilience-patterns-all", "resilience-patterns-all-quick")
 
 
 def main() -> None:
@@ -32,10 +34,9 @@ def main() -> None:
     run = RunFolder(parser.parse_args().run)
     refuse_others(run)
     keep(run)
-    rounds = tables.rounds_of([])
-    for part, text in parts(rounds).items():
+    for part, text in parts(tables.all_rounds_of([])).items():
         rewritten(part, text)
-    figures.draw(rounds, figures.REMADE_STUDY, figures.HERE)
+    figures.draw(tables.rounds_of([]), figures.REMADE_STUDY, figures.HERE)
 
 
 def refuse_others(run: RunFolder) -> None:
@@ -54,9 +55,10 @@ def keep(run: RunFolder) -> None:
     shutil.copyfile(run.study, figures.REMADE_STUDY)
 
 
-def parts(rounds: pd.DataFrame) -> dict[str, str]:
-    """The parts of the page, by the names of their marks."""
-    return {"run": tables.facts(rounds), "verdicts": verdicts.printed(rounds), "tables": tables.printed(rounds)}
+def parts(every: pd.DataFrame) -> dict[str, str]:
+    """The parts of the page, by the names of their marks; `every` has the rounds that do not count too."""
+    rounds = counted(every)
+    return {"run": tables.facts(every), "verdicts": verdicts.printed(rounds), "tables": tables.printed(rounds)}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from pages import counted
 
 KEYS = ["client", "strategy", "delay"]
 WORLD = ["users", "abort.percentage"]
@@ -26,7 +31,12 @@ def main() -> None:
 
 
 def rounds_of(arguments: list[str]) -> pd.DataFrame:
-    """The rounds of the file that the arguments name, or those next to this page."""
+    """The rounds that count, of the file that the arguments name, or of those next to this page."""
+    return counted(all_rounds_of(arguments))
+
+
+def all_rounds_of(arguments: list[str]) -> pd.DataFrame:
+    """The same with those that failed or are not valid."""
     named = [argument for argument in arguments if not argument.startswith("--")]
     return pd.read_parquet(named[0] if named else stored())
 
@@ -54,13 +64,16 @@ def printed(rounds: pd.DataFrame) -> str:
     return "\n\n".join(parts)
 
 
-def facts(rounds: pd.DataFrame) -> str:
-    """What the rounds are, in one line."""
+def facts(every: pd.DataFrame) -> str:
+    """What the rounds are, and how many of them do not count."""
+    rounds = counted(every)
     clients = sorted(rounds["client"].unique())
-    return (
+    told = (
         f"{rounds['scenario'].nunique():,} scenarios, {len(rounds):,} rounds in {rounds['block'].nunique()} blocks. "
         f"Clients: {', '.join(clients)}."
     )
+    left_out = len(every) - len(rounds)
+    return f"{told} Left out: {left_out:,} rounds that failed or are not valid." if left_out else told
 
 
 def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -84,12 +97,12 @@ def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """A data frame as a Markdown table."""
+    """A data frame as a Markdown table; what was not run is an empty cell."""
     names = [" / ".join(f"{part:g}" for part in (c if isinstance(c, tuple) else (c,))) for c in table.columns]
     head = ["client", "strategy", "delay, ms", *names]
     lines = [head, ["---"] * len(head)]
     lines += [
-        [*map(str, key), *(f"{value + 0.0:g}" for value in row)]
+        [*map(str, key), *("" if np.isnan(value) else f"{value + 0.0:g}" for value in row)]
         for key, row in zip(table.index, table.to_numpy(), strict=True)
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -63,14 +63,26 @@ class Logs:
             client for client in self.clients if all((client, name, self.delays[0]) in self.there for name in PATTERNS)
         ]
 
+    def users_of(self, *clients: str) -> list[int]:
+        """The numbers of users that each of these clients had."""
+        had = {(str(scenario[0]), int(scenario[3])) for scenario in self._by_scenario}
+        return [number for number in self.users if all((client, number) in had for client in clients)]
+
     def at(self, configuration: Configuration, fault: int, users: Sequence[int] = ()) -> Floats:
-        """The mean over numbers of users, by block; over all of them where none are named, unknown where one lacks."""
-        scenarios = ((*configuration, number, fault) for number in users or self.users)
+        """The mean over numbers of users, by block; over all that the client had where none are named.
+
+        Unknown where one lacks.
+        """
+        scenarios = ((*configuration, number, fault) for number in users or self.users_of(configuration[0]))
         return np.mean([self._by_scenario.get(scenario, self._unknown) for scenario in scenarios], axis=0)
 
     def base(self, client: str, fault: int) -> Floats:
         """The client's baseline."""
         return self.at((client, *BASELINE), fault)
+
+    def faults_of(self, pattern: str) -> list[int]:
+        """The shares of faults under which anyone ran a pattern; a study may run none of it where nothing fails."""
+        return sorted({int(scenario[4]) for scenario in self._by_scenario if scenario[1] == pattern})
 
     def gaps(self, faults: Iterable[int], patterns: Sequence[str] = PATTERNS) -> list[tuple[Floats, Floats]]:
         """Every configuration against its client's baseline under the same fault."""
@@ -123,13 +135,14 @@ def _against_baseline(logs: Logs, fault: int) -> Claim:
 
 def _of_execution_time(logs: Logs) -> list[Claim]:
     most, few, many = logs.faults[-1], logs.users[0], logs.users[-1]
-    none = [fault for fault in (0, *logs.faults) if fault <= NO_EFFECT]
+    none = [fault for fault in logs.faults_of(PATTERNS[0]) if fault <= NO_EFFECT]
     faster = [fault for fault in logs.faults if fault in FASTER]
     pairs = list(product(logs.with_both, logs.delays))
-    near = [(logs.of_retry(*at, most, [few]), logs.of_retry(*at, most, [many])) for at in pairs]
-    outgrow = _from_zero(logs.of_retry(*at, most, [many]) for at in pairs if at[0] == JAVA)
+    crowded = [at for at in pairs if few < many in logs.users_of(at[0])]
+    near = [(logs.of_retry(*at, most, [few]), logs.of_retry(*at, most, [many])) for at in crowded]
+    outgrow = _from_zero(logs.of_retry(*at, most, [many]) for at in crowded if at[0] == JAVA)
     return [
-        Claim(f"Neither has much effect on the total execution time, 0 to {none[-1]} % faults", SAME, logs.gaps(none)),
+        Claim(f"Neither has much effect on the total execution time, {_span(none)} % faults", SAME, logs.gaps(none)),
         Claim(
             f"The breaker is slightly faster than the baseline, {' and '.join(map(str, faster))} % faults",
             LOWER,
@@ -162,11 +175,17 @@ def _of_libraries(success: Logs, total: Logs) -> list[Claim]:
 
 
 def _pairs(logs: Logs, other: str) -> list[tuple[Floats, Floats]]:
-    """The reference and another client, with every configuration that both have, under every share of faults."""
+    """The reference and another client, with every configuration that both have, under the faults that it ran under."""
     every = [BASELINE, *product(PATTERNS, logs.delays)]
     shared = [one for one in every if (other, *one) in logs.there and (logs.clients[0], *one) in logs.there]
-    cells = product(shared, (0, *logs.faults))
-    return [(logs.at((logs.clients[0], *one), fault), logs.at((other, *one), fault)) for one, fault in cells]
+    cells = [(one, fault) for one in shared for fault in logs.faults_of(one[0])]
+    ours, users = logs.clients[0], logs.users_of(logs.clients[0], other)
+    return [(logs.at((ours, *one), fault, users), logs.at((other, *one), fault, users)) for one, fault in cells]
+
+
+def _span(faults: Sequence[int]) -> str:
+    """Shares of faults as a text: the one that there is, or the first and the last."""
+    return str(faults[0]) if len(faults) == 1 else f"{faults[0]} to {faults[-1]}"
 
 
 def printed(rounds: pd.DataFrame) -> str:

@@ -73,6 +73,38 @@ def test_claims_are_about_the_clients_and_levels_that_the_rounds_have(verdicts: 
     assert claims["(not the paper's) resilience4j has the same total execution time as native"] == 5 * 3
 
 
+def test_claims_are_about_the_faults_under_which_a_pattern_was_run(verdicts: ModuleType) -> None:
+    rounds = made_up().query("strategy == 'baseline' or `abort.percentage` > 0")
+    claims = {claim.text: claim.pairs for claim in verdicts.claims(rounds)}
+    assert len(claims["Neither has much effect on the total execution time, 40 % faults"]) == (3 + 2) * 2
+    assert len(claims["(not the paper's) opossum has the same total execution time as native"]) == 3 + 2 * 2
+    assert all(np.isfinite(side).all() for pairs in claims.values() for pair in pairs for side in pair)
+
+
+def test_a_client_with_fewer_users_is_compared_at_those_that_it_had(verdicts: ModuleType) -> None:
+    rounds = made_up().query("client != 'opossum' or users == 50")
+    claims = {claim.text: claim.pairs for claim in verdicts.claims(rounds)}
+    assert len(claims["Retry and breaker come closer from 50 to 150 users, 80 % faults"]) == 2 * 2
+    assert len(claims["(not the paper's) opossum has the same total execution time as native"]) == 3 * 3
+    assert all(np.isfinite(side).all() for pairs in claims.values() for pair in pairs for side in pair)
+
+
+def test_rounds_that_are_not_valid_are_counted_and_left_out(verdicts: ModuleType) -> None:
+    every = made_up().assign(status="done", valid=True)
+    facts = verdicts.rounds_of.__globals__["facts"]
+    assert "Left out" not in facts(every)
+    every.loc[every.index[:3], "valid"] = False
+    assert facts(every).endswith("Left out: 3 rounds that failed or are not valid.")
+    assert f" {len(every) - 3:,} rounds in 6 blocks" in facts(every)
+
+
+def test_a_cell_of_what_was_not_run_is_empty(verdicts: ModuleType) -> None:
+    rounds = made_up().query("strategy == 'baseline' or `abort.percentage` > 0")
+    text = verdicts.rounds_of.__globals__["printed"](rounds)
+    assert "nan" not in text
+    assert "|  |" in text
+
+
 @pytest.mark.parametrize(("spread", "told"), [(0.01, ": below the 10 %"), (0.3, ": not below the 10 %")])
 def test_the_page_says_whether_its_noise_floor_is_low_enough(verdicts: ModuleType, spread: float, told: str) -> None:
     assert told in verdicts.trust(made_up(spread))
