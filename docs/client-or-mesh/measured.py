@@ -16,7 +16,7 @@ import pandas as pd
 sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
 
 import comparisons
-from claims import HIGHER, LOWER, PERCENT, POINTS, SAME
+from claims import HIGHER, LOWER, PER_SECOND, PERCENT, POINTS, SAME
 from comparisons import Compared, Comparison, Shown, acts
 
 PAGE = Path(__file__).parent.with_suffix(".md")
@@ -52,6 +52,7 @@ COMPARISONS = {
     "mesh": Comparison(
         study="mesh",
         mark="mesh",
+        main=(0, 1, 2, 3),
         factors=("abort.percentage", "rate", *SIDECARS),
         condition=condition,
         configuration=configuration,
@@ -92,7 +93,7 @@ COMPARISONS = {
                 "With too much load adaptive concurrency brings more good calls in time than no pattern",
                 HIGHER,
                 "goodput",
-                PERCENT,
+                PER_SECOND,
                 CROWDED,
                 NO_PATTERN,
                 SIDECARS["adaptive_limit"],

@@ -10,7 +10,7 @@ import pandas as pd
 
 sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
 
-from claims import HIGHER, LOWER, PERCENT, POINTS, SAME
+from claims import HIGHER, LOWER, PER_SECOND, PERCENT, POINTS, SAME
 from comparisons import Compared, Comparison, Shown, acts
 
 _MS_PER_S = 1000
@@ -81,7 +81,7 @@ def _budget(row: pd.Series) -> str:
 
 
 OUT, FROZEN, BACK = "every answer fails", "it stands still for 1 s", "after an outage of 2 s"
-FEW, MANY, LOST = "1 % of the answers fail", "60 % of the answers fail", "5 % are never answered"
+FEW, MANY, LOST = "1 % of the answers fail", "60 % of the answers fail", "2 % are never answered"
 CALM, CROWDED, STUCK = "200 per second", "760 per second", "it stands still for 1.5 s"
 
 WAYS: Mapping[str, Comparison] = {
@@ -90,6 +90,8 @@ WAYS: Mapping[str, Comparison] = {
         Comparison(
             study="anti-patterns-layers",
             mark="layers",
+            title="Retry at every layer",
+            main=(0, 1),
             factors=("abort.percentage", "freeze.when.for", "outer_retries"),
             condition=_layers_condition,
             configuration=_layers,
@@ -118,6 +120,7 @@ WAYS: Mapping[str, Comparison] = {
         Comparison(
             study="anti-patterns-no-jitter",
             mark="no-jitter",
+            title="Retry without jitter",
             factors=("stall.when.for", "retry.jitter"),
             condition=_outage,
             configuration=_jitter,
@@ -137,6 +140,7 @@ WAYS: Mapping[str, Comparison] = {
         Comparison(
             study="anti-patterns-small-window",
             mark="small-window",
+            title="A breaker's window too small",
             factors=("abort.percentage", "circuit_breaker.window.calls"),
             condition=_failing,
             configuration=_window,
@@ -174,6 +178,7 @@ WAYS: Mapping[str, Comparison] = {
         Comparison(
             study="anti-patterns-long-timeout",
             mark="long-timeout",
+            title="A time-out longer than the caller's",
             factors=("stall.percentage", "retries", "try_timeout"),
             condition=_unanswered,
             configuration=_tried_again,
@@ -202,6 +207,8 @@ WAYS: Mapping[str, Comparison] = {
         Comparison(
             study="anti-patterns-hedged-overload",
             mark="hedged-overload",
+            title="Hedge an overloaded service",
+            main=(1,),
             factors=("rate",),
             condition=_busy,
             configuration=_hedged,
@@ -220,7 +227,7 @@ WAYS: Mapping[str, Comparison] = {
                     "At 95 % of it a hedge costs good calls",
                     LOWER,
                     "goodput",
-                    PERCENT,
+                    PER_SECOND,
                     CROWDED,
                     "no hedge",
                     "hedge after 25 ms",
@@ -230,6 +237,7 @@ WAYS: Mapping[str, Comparison] = {
         Comparison(
             study="anti-patterns-retry-budget",
             mark="retry-budget",
+            title="A remedy: the retry budget",
             factors=("freeze.when.for",),
             condition=_stood_still,
             configuration=_budget,

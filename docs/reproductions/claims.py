@@ -44,6 +44,8 @@ class Scale:
 PERCENT = Scale("%", (MARGIN_DOWN, MARGIN), lambda logs: 100 * np.expm1(logs))
 #: Of shares in percent: their difference is told as it is.
 POINTS = Scale("points", (-MARGIN_POINTS, MARGIN_POINTS), lambda points: points)
+#: Of rates, which may be zero, so that they have no ratio; none of their differences counts as the same.
+PER_SECOND = Scale("per second", (0.0, 0.0), lambda rates: rates)
 #: Of numbers without a unit; none of them counts as the same.
 PLAIN = Scale("", (0.0, 0.0), lambda numbers: numbers)
 

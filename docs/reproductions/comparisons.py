@@ -1,23 +1,31 @@
 """Configurations that a study compares: a page's part of each study, made of the rounds that are kept next to the page.
 
 A comparison names each round by its condition (what happens to the service) and its configuration (what somebody does
-about it). It shows responses of all of them, and holds claims against intervals by the rule of `claims.py`.
+about it). It shows responses of all of them, and holds claims against intervals by the rule of `claims.py`. The page
+begins with its main claims: in short, and in a figure.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import comparison_figures
 import kept_rounds
 import numpy as np
 import pandas as pd
 from claims import PERCENT, Claim, Floats, Scale, by_block, contrasts, ends, verdict
+from comparison_figures import ASIDE, FROM, TO, Panel
 from pages import short, table, warned, write
 
 Word = Callable[[pd.Series], str]
+QUICK = "-quick"
+"""What the name of a study's quick form ends with."""
+SHORT, FIGURE = "short", "figure.svg"
+"""The part that a page begins with, and the file of its figure, in the page's folder."""
+CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
 NOT_MEASURED = "Not measured yet:\n`patternbench run studies/{study}.yaml --out runs/{study}`."
 
 
@@ -45,7 +53,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a page shows of a study: the mark of its part, and the columns by which its rounds are told apart."""
+    """What a page shows of a study: the mark of its part, and the columns by which its rounds are told apart.
+
+    `main` numbers the claims in `compared` that the page begins with; `title` is what the figure calls the study where
+    the page has several.
+    """
 
     study: str
     mark: str
@@ -54,6 +66,8 @@ class Comparison:
     configuration: Word
     shown: Sequence[Shown]
     compared: Sequence[Compared]
+    main: Sequence[int] = (0,)
+    title: str = ""
 
     @property
     def columns(self) -> list[str]:
@@ -65,6 +79,10 @@ class Comparison:
         """The rounds with their condition and their configuration."""
         words = {"condition": self.condition, "configuration": self.configuration}
         return rounds.assign(**{name: [word(row) for _, row in rounds.iterrows()] for name, word in words.items()})
+
+    def response(self, one: Compared) -> Shown:
+        """How the response of a claim is shown."""
+        return next(shown for shown in self.shown if shown.column == one.column)
 
     def claims(self, rounds: pd.DataFrame) -> list[Claim]:
         """What is claimed, with the values of both configurations by block."""
@@ -94,12 +112,14 @@ def main(page: Path, comparisons: Mapping[str, Comparison]) -> None:
     beside = page.with_suffix("")
     runs = (Path(word) for word in sys.argv[1:] if not word.startswith("--"))
     measured = {**kept(beside, comparisons), **of_runs(runs, comparisons)}
-    parts = printed(measured, comparisons)
+    parts = printed(beside.name, measured, comparisons)
     if "--write" not in sys.argv:
         print("\n\n".join(parts.values()))
         return
     for study, rounds in measured.items():
         kept_rounds.write(rounds, beside / f"{study}.parquet")
+    if measured:
+        (beside / FIGURE).write_text(drawn(measured, comparisons), encoding="utf-8")
     write(page, parts)
 
 
@@ -107,7 +127,7 @@ def of_runs(runs: Iterable[Path], comparisons: Mapping[str, Comparison]) -> dict
     """The rounds of runs by the names of their studies; ends the program where one is of no study of the page."""
     tables = {}
     for run in runs:
-        study = kept_rounds.study_of(run)
+        study = kept_rounds.study_of(run).removesuffix(QUICK)
         if study not in comparisons:
             sys.exit(f"{run} is a run of {study}; this page is made of {', '.join(comparisons)}")
         tables[study] = kept_rounds.of_run(run, comparisons[study].columns)
@@ -120,9 +140,63 @@ def kept(beside: Path, comparisons: Mapping[str, Comparison]) -> dict[str, pd.Da
     return {study: rounds for study, rounds in tables.items() if rounds is not None}
 
 
-def printed(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> dict[str, str]:
-    """The parts of the page, by the names of their marks; what was not measured says how to."""
-    return {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
+def printed(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> dict[str, str]:
+    """The parts of a page with a folder, by the names of their marks; what was not measured says how to."""
+    parts = {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
+    return {SHORT: in_short(folder, measured, comparisons), **parts}
+
+
+def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+    """The main claims of what was measured, with numbers and verdicts, and the figure of them in the page's folder."""
+    if not measured:
+        return "Not measured yet."
+    rows = [row for study, one in comparisons.items() if study in measured for row in main_rows(one, measured[study])]
+    lacking = [f"`{study}`" for study in comparisons if study not in measured]
+    told = table(["claim", "response", "from", "to", "verdict"], rows)
+    rest = [f"Not measured yet: {', '.join(lacking)}."] if lacking else []
+    return "\n\n".join([told, *rest, f"![{CAPTION}]({folder}/{FIGURE})", f"*{CAPTION}*"])
+
+
+def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:
+    """A row for each main claim: the medians of both configurations, and the verdict."""
+    named, claimed = comparison.named(rounds), comparison.claims(rounds)
+    for number in comparison.main:
+        one = comparison.compared[number]
+        shown = comparison.response(one)
+        medians = (_median(named, shown, one.condition, name) for name in (one.first, one.second))
+        yield [one.text, shown.title, *medians, verdict(one.says, contrasts(claimed[number]))]
+
+
+def _median(named: pd.DataFrame, shown: Shown, condition: str, configuration: str) -> str:
+    there = (named["condition"] == condition) & (named["configuration"] == configuration)
+    middle = named.loc[there, shown.column].median() * shown.factor
+    return f"{short(middle) if np.isfinite(middle) else 'none'} ({configuration})"
+
+
+def drawn(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+    """The figure of the main claims of what was measured, as SVG."""
+    panels = (
+        panel(one, measured[study], one.compared[number])
+        for study, one in comparisons.items()
+        if study in measured
+        for number in one.main
+    )
+    return comparison_figures.drawn(list(panels))
+
+
+def panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Panel:
+    """What is drawn of a claim: the rounds of all configurations under its condition."""
+    named = comparison.named(rounds).sort_values([*comparison.factors, "strategy"])
+    there, shown = named[named["condition"] == one.condition], comparison.response(one)
+    sides = {one.first: FROM, one.second: TO}
+    points = pd.DataFrame(
+        {
+            "configuration": there["configuration"],
+            "value": there[shown.column] * shown.factor,
+            "side": [sides.get(name, ASIDE) for name in there["configuration"]],
+        }
+    )
+    return Panel(comparison.title, one.condition, shown.title, points)
 
 
 def part(comparison: Comparison, rounds: pd.DataFrame | None) -> str:

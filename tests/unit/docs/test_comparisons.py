@@ -75,8 +75,44 @@ def verdicts(study: str, rounds: pd.DataFrame) -> list[str]:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_the_parts_of_a_page_are_those_that_its_script_prints(path: Path) -> None:
     page, told = path.read_text(encoding="utf-8"), PAGES[path]
-    parts = comparisons.printed(comparisons.kept(path.with_suffix(""), told), told)
+    parts = comparisons.printed(path.stem, comparisons.kept(path.with_suffix(""), told), told)
     assert {mark: pages.part(page, mark) for mark in parts} == parts
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_figure_of_a_page_is_the_one_that_its_script_draws(path: Path) -> None:
+    told, figure = PAGES[path], path.with_suffix("") / comparisons.FIGURE
+    measured = comparisons.kept(path.with_suffix(""), told)
+    assert figure.is_file() == bool(measured)
+    if measured:
+        assert figure.read_text(encoding="utf-8") == comparisons.drawn(measured, told)
+
+
+def test_a_page_begins_with_its_main_claims_in_numbers_and_names_what_was_not_measured() -> None:
+    text = comparisons.in_short("page", {BUDGET: made_up(BUDGET, factor=1.5)}, five_ways.WAYS)
+    (row,) = [line for line in text.splitlines() if line.startswith("| After 1.5 s")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert [float(cell.split(" ")[0]) for cell in cells[2:4]] == pytest.approx([20, 30], rel=0.05)
+    assert [cell.partition(" ")[2] for cell in cells[2:4]] == ["(no retry)", "(retry, no budget)"]
+    assert cells[4] == "confirmed"
+    lacking = [study for study in five_ways.WAYS if study != BUDGET]
+    assert f"Not measured yet: `{'`, `'.join(lacking)}`." in text
+    assert "](page/figure.svg)" in text
+
+
+def test_a_main_claim_without_a_round_that_counts_has_no_number() -> None:
+    rounds = made_up(BUDGET).query("strategy != 'no_budget'")
+    ((*_, first, second, word),) = comparisons.main_rows(WAYS[BUDGET], rounds)
+    assert (first.partition(" ")[2], second, word) == ("(no retry)", "none (retry, no budget)", "cannot be told")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_figure_has_a_panel_for_every_main_claim(path: Path) -> None:
+    measured = {study: made_up(study) for study in PAGES[path]}
+    text = comparisons.drawn(measured, PAGES[path])
+    for way in PAGES[path].values():
+        for one in (way.compared[number] for number in way.main):
+            assert {f">{told}<" for told in (one.condition, one.first, one.second) if f">{told}<" not in text} == set()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -122,6 +158,13 @@ def test_every_configuration_has_a_row_with_its_responses() -> None:
     text = comparisons.configurations(WAYS["anti-patterns-no-jitter"], made_up("anti-patterns-no-jitter"))
     assert len(text.splitlines()) == 2 + 1 + 4
     assert "retry, jitter full" in text
+
+
+def test_the_quick_form_of_a_study_has_what_the_claims_compare_too() -> None:
+    way, levels = WAYS["mesh"], [scenario.levels for scenario in planned("mesh-quick").scenarios]
+    named = way.named(pd.DataFrame(levels).apply(as_kept))
+    pairs = set(zip(named["condition"], named["configuration"], strict=True))
+    assert {(one.condition, name) for one in way.compared for name in (one.first, one.second)} <= pairs
 
 
 def test_a_run_of_another_study_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
