@@ -20,6 +20,7 @@ import pandas as pd
 sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
 sys.path.append(str(Path(__file__).parents[2]))
 
+import cost_figure
 import kept_rounds
 from benchmarks.clients.tables import BASELINE, PART
 from benchmarks.evidence import Result, by_round, spread, stored
@@ -31,6 +32,9 @@ PAGE, STORED = HERE.parent / "libraries.md", HERE / "rounds.parquet"
 NOT_MEASURED = "Not measured yet: `patternbench run studies/libraries.yaml --out runs/libraries`."
 REFERENCE = "native"
 PATTERNS = {"retry": "Retry", "circuit_breaker": "Circuit breaker"}
+NONE = "without a pattern"
+FIGURE = "figure.svg"
+CAPTION = "CPU time per call where nothing fails: bars are medians over rounds, dots are rounds."
 KEYS = ("client", "strategy", "abort.percentage")
 #: Of differences of times; none of them counts as the same.
 MICROSECONDS = Scale("us", (0.0, 0.0), lambda times: times)
@@ -61,24 +65,80 @@ COLUMNS = (
 
 def main() -> None:
     """Print the parts, or put them into the page."""
-    kept_rounds.remake(PAGE, STORED, COLUMNS, printed)
+    kept_rounds.remake(PAGE, STORED, COLUMNS, printed, drawn)
 
 
 def printed(rounds: pd.DataFrame | None) -> dict[str, str]:
     """The parts of the page, by the names of their marks."""
     if rounds is None:
-        return dict.fromkeys(("alike", "cost"), NOT_MEASURED)
-    return {"alike": "\n\n".join([*alike(rounds), warned(rounds)]), "cost": costs(rounds, stored(PART))}
+        return dict.fromkeys(("short", "alike", "cost"), NOT_MEASURED)
+    compared = list(comparisons(rounds))
+    told = "\n\n".join([*map(differences, compared), warned(rounds)])
+    return {"short": in_short(compared), "alike": told, "cost": costs(rounds, stored(PART))}
 
 
-def alike(rounds: pd.DataFrame) -> Iterator[str]:
-    """A table for each pattern under each share of faults: how every library differs from the reference."""
+def drawn(rounds: pd.DataFrame) -> dict[str, str]:
+    """The figure of the page: what a call costs each client with every pattern, where nothing fails."""
+    calm = rounds[rounds["abort.percentage"] == 0]
+    costs_us = calm["generator_cpu_s"] / calm["TotalCalls"] * _US_PER_S
+    return {
+        FIGURE: cost_figure.drawn(calm[["client", "strategy"]].assign(cpu_us=costs_us), {BASELINE: NONE, **PATTERNS})
+    }
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How clients differ from the reference with a pattern under a share of faults: a change per behaviour."""
+
+    pattern: str
+    fault: float
+    shown: Sequence[Behaviour]
+    changes: Mapping[str, Sequence[Contrast]]
+
+
+def comparisons(rounds: pd.DataFrame) -> Iterator[Compared]:
+    """Every pattern under each share of faults, as far as there is anybody to compare with the reference."""
     responses = {one.column: by_block(rounds, KEYS, logged(rounds[one.column], one.scale)) for one in BEHAVIOURS}
-    for pattern, title in PATTERNS.items():
+    for pattern in PATTERNS:
         for fault in sorted(share for share in rounds["abort.percentage"].unique() if share > 0):
             others = clients(responses["failure_rate"], pattern, fault)
             if others:
-                yield f"**{title}, {fault:g} % faults**\n\n{differences(responses, others, pattern, fault)}"
+                yield compared_with(responses, others, pattern, fault)
+
+
+def compared_with(
+    responses: Mapping[str, Mapping[Key, Floats]], others: Sequence[str], pattern: str, fault: float
+) -> Compared:
+    """How each of the clients differs from the reference; all intervals hold together."""
+    shown = [one for one in BEHAVIOURS if pattern == "circuit_breaker" or one.column != "rejected_rate"]
+    level = 1 - (1 - LEVEL) / (len(shown) * len(others))
+
+    def change(client: str, behaviour: Behaviour) -> Contrast:
+        sides = (responses[behaviour.column][name, pattern, fault] for name in (REFERENCE, client))
+        return contrast(*sides, behaviour.scale, level)
+
+    return Compared(pattern, fault, shown, {client: [change(client, one) for one in shown] for client in others})
+
+
+def in_short(compared: Sequence[Compared]) -> str:
+    """How many libraries are alike in everything, which differ in what, and the figure of costs."""
+    rows = ([PATTERNS[one.pattern], f"{one.fault:g} %", *_counts(one), _differing(one)] for one in compared)
+    heads = ["pattern", "faults", "libraries", "alike in everything", "differ from `native`"]
+    return "\n\n".join([table(heads, rows), f"![{CAPTION}]({HERE.name}/{FIGURE})", f"*{CAPTION}*"])
+
+
+def _counts(one: Compared) -> tuple[int, int]:
+    alike_in_all = sum(all(word(change) == "alike" for change in changes) for changes in one.changes.values())
+    return len(one.changes), alike_in_all
+
+
+def _differing(one: Compared) -> str:
+    """The clients that differ, each with what it differs in."""
+    told = (
+        (client, [behaviour.title for behaviour, change in zip(one.shown, changes, strict=True) if beyond(change)])
+        for client, changes in one.changes.items()
+    )
+    return "; ".join(f"{client}: {', '.join(titles)}" for client, titles in told if titles) or "none that is told"
 
 
 def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:
@@ -93,21 +153,14 @@ def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[st
     return sorted(str(key[0]) for key in values if key[1:] == (pattern, fault) and key[0] != REFERENCE)
 
 
-def differences(
-    responses: Mapping[str, Mapping[Key, Floats]], others: Sequence[str], pattern: str, fault: float
-) -> str:
-    """How each of the clients differs from the reference, response by response."""
-    shown = [one for one in BEHAVIOURS if pattern == "circuit_breaker" or one.column != "rejected_rate"]
-    level = 1 - (1 - LEVEL) / (len(shown) * len(others))
-
-    def cell(client: str, behaviour: Behaviour) -> str:
-        values = responses[behaviour.column]
-        sides = (values[name, pattern, fault] for name in (REFERENCE, client))
-        change = contrast(*sides, behaviour.scale, level)
-        return f"{change.text()}: {word(change)}"
-
-    rows = ([client, *(cell(client, behaviour) for behaviour in shown)] for client in others)
-    return table(["client", *(behaviour.title for behaviour in shown)], rows)
+def differences(compared: Compared) -> str:
+    """A table of how every library differs from the reference, response by response."""
+    rows = (
+        [client, *(f"{change.text()}: {word(change)}" for change in changes)]
+        for client, changes in compared.changes.items()
+    )
+    title = f"**{PATTERNS[compared.pattern]}, {compared.fault:g} % faults**"
+    return f"{title}\n\n{table(['client', *(behaviour.title for behaviour in compared.shown)], rows)}"
 
 
 def word(change: Contrast) -> str:

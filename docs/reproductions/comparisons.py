@@ -21,8 +21,6 @@ from comparison_figures import ASIDE, FROM, TO, Panel
 from pages import short, table, warned, write
 
 Word = Callable[[pd.Series], str]
-QUICK = "-quick"
-"""What the name of a study's quick form ends with."""
 SHORT, FIGURE = "short", "figure.svg"
 """The part that a page begins with, and the file of its figure, in the page's folder."""
 CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
@@ -127,7 +125,7 @@ def of_runs(runs: Iterable[Path], comparisons: Mapping[str, Comparison]) -> dict
     """The rounds of runs by the names of their studies; ends the program where one is of no study of the page."""
     tables = {}
     for run in runs:
-        study = kept_rounds.study_of(run).removesuffix(QUICK)
+        study = kept_rounds.study_of(run).removesuffix(kept_rounds.QUICK)
         if study not in comparisons:
             sys.exit(f"{run} is a run of {study}; this page is made of {', '.join(comparisons)}")
         tables[study] = kept_rounds.of_run(run, comparisons[study].columns)

@@ -13,6 +13,9 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read_table
 from patternbench.study.load import load
 
+QUICK = "-quick"
+"""What the name of a study's quick form ends with."""
+
 
 def of_run(run: Path, columns: Sequence[str]) -> pd.DataFrame:
     """The rounds of a run that count, with those of the columns that it has; raises TableError where there are none."""
@@ -35,16 +38,43 @@ def write(rounds: pd.DataFrame, file: Path) -> None:
     rounds.to_parquet(file, index=False, compression="zstd")
 
 
+def no_figures(_: pd.DataFrame) -> dict[str, str]:
+    """Nothing is drawn."""
+    return {}
+
+
 def remake(
-    page: Path, stored: Path, columns: Sequence[str], printed: Callable[[pd.DataFrame | None], Mapping[str, str]]
+    page: Path,
+    stored: Path,
+    columns: Sequence[str],
+    printed: Callable[[pd.DataFrame | None], Mapping[str, str]],
+    drawn: Callable[[pd.DataFrame], Mapping[str, str]] = no_figures,
 ) -> None:
-    """Print the parts of a page on one study, or put them into it with `--write`; a run that is named is taken in."""
+    """Print the parts of a page on one study, or put them into it with `--write`; a run that is named is taken in.
+
+    The study, or its quick form, has the name of the folder of `stored`. What is `drawn`, SVG by the names of files,
+    is written into that folder.
+    """
     run = pages.named_file()
-    rounds = of_run(run, columns) if run else read(stored)
+    rounds = _taken_in(run, stored.parent.name, columns) if run else read(stored)
     parts = printed(rounds)
     if "--write" not in sys.argv:
         print("\n\n".join(parts.values()))
         return
-    if run and rounds is not None:
-        write(rounds, stored)
+    if rounds is not None:
+        _write_all(rounds, stored, drawn(rounds))
     pages.write(page, parts)
+
+
+def _taken_in(run: Path, study: str, columns: Sequence[str]) -> pd.DataFrame:
+    """The rounds of a run; ends the program where it is of another study."""
+    name = study_of(run)
+    if name.removesuffix(QUICK) != study:
+        sys.exit(f"{run} is a run of {name}; this page is made of {study} or {study}{QUICK}")
+    return of_run(run, columns)
+
+
+def _write_all(rounds: pd.DataFrame, stored: Path, figures: Mapping[str, str]) -> None:
+    write(rounds, stored)
+    for name, figure in figures.items():
+        (stored.parent / name).write_text(figure, encoding="utf-8")

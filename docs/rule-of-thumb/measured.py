@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ import pandas as pd
 
 sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
 
+import back_off_figure
 import kept_rounds
 from claims import (
     AGAINST,
@@ -55,6 +57,10 @@ COLUMNS = ("block", "scenario", "service_time", "users", FAULT, "strategy", BACK
 NONE, LEAST, THIRD, MOST = Fraction(0), Fraction(1, 12), Fraction(1, 3), Fraction(8, 3)
 #: The share of faults up to which the paper found that patterns do not delay their callers.
 MODERATE = 40
+#: The words of the verdict in a sentence that begins with the rule.
+WORDS = {"holds": "holds", "does not hold": "does not hold", "cannot be told": "can neither be confirmed nor refuted"}
+FIGURE = "figure.svg"
+CAPTION = "Change against no pattern, with its interval. The dashed line is the back-off that the rule suggests."
 _MS_PER_S = 1000
 
 
@@ -140,14 +146,21 @@ def verdict_of_rule(claims: Sequence[Claim]) -> str:
 
 
 def rule(rounds: pd.DataFrame) -> str:
-    """The verdict on the rule, and what it rests on."""
+    """What the verdict on the rule rests on, claim by claim."""
     claims = claims_of(rounds)
     rows = (
         [claim.text, claim.says, counts(claim.says, changes), ends(changes), verdict(claim.says, changes)]
         for claim, changes in zip(claims, contrasts_of(claims), strict=True)
     )
     heads = ["claim", "says the change is", "intervals", "least and largest change", "verdict"]
-    return f"The rule: **{verdict_of_rule(claims)}**.\n\n{table(heads, rows)}\n\n{warned(rounds)}"
+    return f"{table(heads, rows)}\n\n{warned(rounds)}"
+
+
+def in_short(rounds: pd.DataFrame) -> str:
+    """The verdict on the rule in a sentence, and the figure of every back-off."""
+    word = verdict_of_rule(claims_of(rounds))
+    picture = f"![{CAPTION}]({HERE.name}/{FIGURE})"
+    return f"Measured: the rule **{WORDS[word]}**.\n\n{picture}\n\n*{CAPTION}*"
 
 
 def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
@@ -155,7 +168,7 @@ def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
     success, total = Logs(rounds, SUCCESS), Logs(rounds, TOTAL)
     for service in success.services:
         every = success.all_shares(service)
-        level = 1 - (1 - LEVEL) / (2 * len(every) * len(success.faults))
+        level = told_together(success, service)
         heads = [f"{what}, {fault} % faults" for fault in success.faults for what in ("good answers", "callers")]
         rows = ([str(share), *_cells((success, total), service, share, level)] for share in every)
         yield f"**{unloaded(service)} ms unloaded**\n\n{table(['back-off', *heads], rows)}"
@@ -177,13 +190,35 @@ def measured_unloaded(rounds: pd.DataFrame) -> str:
 def printed(rounds: pd.DataFrame | None) -> dict[str, str]:
     """The parts of the page, by the names of their marks."""
     if rounds is None:
-        return dict.fromkeys(("rule", "back-offs"), NOT_MEASURED)
-    return {"rule": rule(rounds), "back-offs": "\n\n".join([measured_unloaded(rounds), *back_offs(rounds)])}
+        return dict.fromkeys(("short", "rule", "back-offs"), NOT_MEASURED)
+    every = "\n\n".join([measured_unloaded(rounds), *back_offs(rounds)])
+    return {"short": in_short(rounds), "rule": rule(rounds), "back-offs": every}
+
+
+def drawn(rounds: pd.DataFrame) -> dict[str, str]:
+    """The figure of the page."""
+    return {FIGURE: back_off_figure.drawn(pd.DataFrame(points(rounds)), str(THIRD))}
+
+
+def points(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
+    """What every back-off changes on each service: the changes of the tables, with their intervals."""
+    told = {"good answers": Logs(rounds, SUCCESS), "callers": Logs(rounds, TOTAL)}
+    for what, logs in told.items():
+        for service in logs.services:
+            for share, fault in product(logs.all_shares(service), logs.faults):
+                change = contrast(*logs.pair(service, fault, share), PERCENT, told_together(logs, service))
+                names = {"what": what, "fault": fault, "service": f"{unloaded(service)} ms", "share": str(share)}
+                yield {**names, "change": change.value, "low": change.low, "high": change.high}
+
+
+def told_together(logs: Logs, service: str) -> float:
+    """The confidence of each interval at which all changes of a service's back-offs hold together."""
+    return 1 - (1 - LEVEL) / (2 * len(logs.all_shares(service)) * len(logs.faults))
 
 
 def main() -> None:
     """Print the parts, or put them into the page."""
-    kept_rounds.remake(PAGE, STORED, COLUMNS, printed)
+    kept_rounds.remake(PAGE, STORED, COLUMNS, printed, drawn)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,8 @@ def _round(
 
 def words(rounds: pd.DataFrame) -> list[str]:
     """The words of all cells of the first table."""
-    (line,) = [line for line in next(measured.alike(rounds)).splitlines() if line.startswith("| other")]
+    text = measured.differences(next(measured.comparisons(rounds)))
+    (line,) = [line for line in text.splitlines() if line.startswith("| other")]
     return [cell.rpartition(": ")[2].strip() for cell in line.strip("|").split("|")[1:]]
 
 
@@ -72,8 +73,46 @@ def test_one_block_tells_nothing() -> None:
     assert set(words(made_up().query("block == 0"))) == {"cannot be told"}
 
 
+def short(rounds: pd.DataFrame) -> list[list[str]]:
+    """The rows of the table that the page begins with."""
+    lines = measured.in_short(list(measured.comparisons(rounds))).splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:] if line.startswith("|")]
+
+
+def test_the_page_begins_with_how_many_are_alike_and_who_differs_in_what() -> None:
+    nobody = "none that is told"
+    assert short(made_up()) == [["Retry", "60 %", "1", "1", nobody], ["Circuit breaker", "60 %", "1", "1", nobody]]
+    assert {tuple(row[3:]) for row in short(made_up(slower=2.0))} == {
+        ("0", "other: median time of good calls, 95th percentile of it")
+    }
+
+
+def test_a_library_that_cannot_be_told_from_the_reference_is_neither_alike_nor_different() -> None:
+    assert {tuple(row[3:]) for row in short(made_up().query("block == 0"))} == {("0", "none that is told")}
+
+
+def test_the_figure_has_every_client_with_every_pattern() -> None:
+    (figure,) = measured.drawn(made_up()).values()
+    wanted = ("native", "other", measured.NONE, *measured.PATTERNS.values())
+    assert [text for text in wanted if f">{text}<" not in figure] == []
+
+
+def test_the_figure_of_the_page_is_the_one_that_the_script_draws() -> None:
+    rounds, figure = measured.kept_rounds.read(measured.STORED), measured.HERE / measured.FIGURE
+    assert figure.is_file() == (rounds is not None)
+    if rounds is not None:
+        assert figure.read_text(encoding="utf-8") == measured.drawn(rounds)[measured.FIGURE]
+
+
+def test_a_run_of_another_study_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured.kept_rounds, "study_of", lambda _: "quickstart")
+    monkeypatch.setattr("sys.argv", ["measured.py", "runs/quickstart"])
+    with pytest.raises(SystemExit, match="is a run of quickstart; this page is made of libraries or libraries-quick"):
+        measured.main()
+
+
 def test_rejected_calls_are_told_of_breakers_alone() -> None:
-    retry, breaker = measured.alike(made_up())
+    retry, breaker = map(measured.differences, measured.comparisons(made_up()))
     assert ("rejected calls" in retry, "rejected calls" in breaker) == (False, True)
 
 

@@ -59,6 +59,29 @@ def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
     assert {name: pages.part(page, name) for name in parts} == parts
 
 
+def test_the_figure_of_the_page_is_the_one_that_the_script_draws() -> None:
+    rounds, figure = measured.kept_rounds.read(measured.STORED), measured.HERE / measured.FIGURE
+    assert figure.is_file() == (rounds is not None)
+    if rounds is not None:
+        assert figure.read_text(encoding="utf-8") == measured.drawn(rounds)[measured.FIGURE]
+
+
+def test_the_figure_draws_the_changes_of_the_tables() -> None:
+    points = pd.DataFrame(measured.points(made_up()))
+    assert len(points) == 2 * len(SERVICES) * 6 * 3
+    (row,) = points.query("what == 'callers' and service == '48 ms' and share == '8/3' and fault == 40").to_dict(
+        "records"
+    )
+    assert row["low"] < 100 < row["high"]
+    (figure,) = measured.drawn(made_up()).values()
+    assert [text for text in ("12 ms", "48 ms", "callers, 60 % faults", "1/3") if f">{text}<" not in figure] == []
+
+
+@pytest.mark.parametrize(("changes", "told"), [({}, "**holds**"), ({"late": 0.5}, "**does not hold**")])
+def test_the_page_begins_with_the_verdict(changes: dict[str, float], told: str) -> None:
+    assert measured.in_short(made_up(**changes)).startswith(f"Measured: the rule {told}.")
+
+
 def test_a_third_that_does_what_the_rule_says_holds() -> None:
     assert verdict(made_up()) == "holds"
 
