@@ -17,10 +17,10 @@ import figures
 import pandas as pd
 import tables
 import verdicts
-from pages import counted
 from tables import rewritten
 
 from patternbench.records.folder import RunFolder
+from patternbench.report.model import counting
 from patternbench.study.load import load
 from patternbench.study.problems import InputError
 
@@ -57,7 +57,7 @@ def keep(run: RunFolder) -> None:
 
 def parts(every: pd.DataFrame) -> dict[str, str]:
     """The parts of the page, by the names of their marks; `every` has the rounds that do not count too."""
-    rounds = counted(every)
+    rounds = counting(every)
     return {"run": tables.facts(every), "verdicts": verdicts.printed(rounds), "tables": tables.printed(rounds)}
 
 

@@ -8,14 +8,20 @@ With `--write` the tables are put into the page. `verdicts.py` does the same for
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[3]))
 
-from pages import counted
+import pages
+from benchmarks.evidence import spread
+
+from patternbench.report.model import counting
+from patternbench.report.sections.harness import costs_us
 
 KEYS = ["client", "strategy", "delay"]
 WORLD = ["users", "abort.percentage"]
@@ -32,7 +38,7 @@ def main() -> None:
 
 def rounds_of(arguments: list[str]) -> pd.DataFrame:
     """The rounds that count, of the file that the arguments name, or of those next to this page."""
-    return counted(all_rounds_of(arguments))
+    return counting(all_rounds_of(arguments))
 
 
 def all_rounds_of(arguments: list[str]) -> pd.DataFrame:
@@ -61,12 +67,20 @@ def printed(rounds: pd.DataFrame) -> str:
         parts.append(markdown((medians[response] * scale).unstack(WORLD).round(0 if unit == "ms" else 2)))
         parts.append(f"**{response} against baseline, mean over users, percent**")
         parts.append(markdown(against_baseline(medians[response]).round(0)))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *harnesses(rounds)])
+
+
+def harnesses(rounds: pd.DataFrame) -> Iterator[str]:
+    """What each client costs by itself, so that no library is blamed for its harness; nothing where it is unknown."""
+    costs = costs_us(rounds).groupby("client")["cpu_us"]
+    if len(costs):
+        yield "**CPU time of each client per attempt without a pattern, us: median over rounds [smallest, largest]**"
+        yield pages.table(["client", "CPU time, us"], ([name, spread(values.tolist())] for name, values in costs))
 
 
 def facts(every: pd.DataFrame) -> str:
     """What the rounds are, and how many of them do not count."""
-    rounds = counted(every)
+    rounds = counting(every)
     clients = sorted(rounds["client"].unique())
     told = (
         f"{rounds['scenario'].nunique():,} scenarios, {len(rounds):,} rounds in {rounds['block'].nunique()} blocks. "

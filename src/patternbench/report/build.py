@@ -28,7 +28,7 @@ from patternbench.report import csv, html, svg
 from patternbench.report.labels import numeric, units_of_observers
 from patternbench.report.model import RunReport, counting
 from patternbench.report.sections import declared as evidence
-from patternbench.report.sections import faults, policies, steps, summary
+from patternbench.report.sections import faults, harness, policies, steps, summary
 from patternbench.study import secrets
 from patternbench.study.files import read_text
 from patternbench.study.load import loads, parse_study
@@ -143,6 +143,7 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
             *policies.sections(run, planned.scenarios, kept),
             *steps.sections(_of(kept, measured.steps), planned.scenarios),
             *faults.sections(run, _entries_of(kept, measured.entries), planned.scenarios),
+            *harness.sections(noted.clients, kept),
         ],
     )
 
