@@ -138,7 +138,7 @@ def _differing(one: Compared) -> str:
         (client, [behaviour.title for behaviour, change in zip(one.shown, changes, strict=True) if beyond(change)])
         for client, changes in one.changes.items()
     )
-    return "; ".join(f"{client}: {', '.join(titles)}" for client, titles in told if titles) or "none that is told"
+    return "; ".join(f"{client}: {', '.join(titles)}" for client, titles in told if titles) or "none shown"
 
 
 def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:

@@ -80,7 +80,7 @@ def short(rounds: pd.DataFrame) -> list[list[str]]:
 
 
 def test_the_page_begins_with_how_many_are_alike_and_who_differs_in_what() -> None:
-    nobody = "none that is told"
+    nobody = "none shown"
     assert short(made_up()) == [["Retry", "60 %", "1", "1", nobody], ["Circuit breaker", "60 %", "1", "1", nobody]]
     assert {tuple(row[3:]) for row in short(made_up(slower=2.0))} == {
         ("0", "other: median time of good calls, 95th percentile of it")
@@ -88,7 +88,7 @@ def test_the_page_begins_with_how_many_are_alike_and_who_differs_in_what() -> No
 
 
 def test_a_library_that_cannot_be_told_from_the_reference_is_neither_alike_nor_different() -> None:
-    assert {tuple(row[3:]) for row in short(made_up().query("block == 0"))} == {("0", "none that is told")}
+    assert {tuple(row[3:]) for row in short(made_up().query("block == 0"))} == {("0", "none shown")}
 
 
 def test_the_figure_has_every_client_with_every_pattern() -> None:
