@@ -12,6 +12,7 @@ STUDY = "study"
 
 
 @click.command(epilog="Example: patternbench schema > study.schema.json")
+@click.option("--json", is_flag=True, expose_value=False, help="Print JSON, as without it: a schema is JSON.")
 @click.argument("file", type=click.Choice([STUDY, *SCHEMAS]), default=STUDY)
 def schema(file: str) -> None:
     """Print the JSON Schema of study files (version 1), or of FILE, a kind of file in a run's folder.

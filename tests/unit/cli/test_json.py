@@ -12,10 +12,8 @@ from click.testing import CliRunner, Result
 from patternbench.cli import init
 from patternbench.cli.main import VERBS, cli, main
 
-PRINTS_JSON_ANYWAY = {"schema"}
 
-
-@pytest.mark.parametrize("verb", sorted(VERBS.keys() - PRINTS_JSON_ANYWAY))
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_json(verb: str) -> None:
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
@@ -24,6 +22,10 @@ def test_every_verb_has_json(verb: str) -> None:
 
 def done(*words: str) -> Result:
     return CliRunner().invoke(cli, list(words), catch_exceptions=False)
+
+
+def test_a_schema_is_json_with_and_without_being_asked_for_it() -> None:
+    assert json.loads(done("schema", "--json").stdout) == json.loads(done("schema").stdout)
 
 
 def test_the_studies_are_listed_with_their_questions() -> None:
