@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from patternbench.run import preflight
 from patternbench.study.levels import only
 from patternbench.study.load import loads
 from patternbench.study.models import Study
+from patternbench.study.units import Duration
 
 FULL, QUICK, LEASES = "rate-limiting-shop", "rate-limiting-shop-quick", "rate-limiting-shop-leases"
+LEASES_QUICK = "rate-limiting-leases-quick"
 SHEDDING, BALANCERS, STRESS = "shop-load-shedding", "shop-balancers", "shop-stress"
+SHORT = [f"{name}-quick" for name in (SHEDDING, BALANCERS, STRESS)]
 REPEATED = (FULL, QUICK, LEASES, "shop-bundles", "shop-limits-by-route", "shop-overload", SHEDDING, BALANCERS)
 """Those in which a request is repeated until it is answered well."""
 
@@ -31,7 +35,8 @@ def plan(name: str) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("name", "scenarios"), [*zip(REPEATED, (71, 11, 16, 4, 3, 4, 8, 17), strict=True), (STRESS, 24)]
+    ("name", "scenarios"),
+    [*zip(REPEATED, (71, 11, 16, 4, 3, 4, 8, 17), strict=True), (STRESS, 24), *zip(SHORT, (8, 11, 12), strict=True)],
 )
 def test_a_study_of_the_shop_has_so_many_scenarios(name: str, scenarios: int) -> None:
     assert len(plan(name).scenarios) == scenarios
@@ -45,12 +50,37 @@ def test_the_full_and_the_quick_study_and_those_of_overload_balancers_and_leases
     )
 
 
-@pytest.mark.parametrize(("name", "faster"), [(FULL, 1), (LEASES, 1), (QUICK, 2), ("shop-bundles", 2), (BALANCERS, 2)])
-def test_users_are_5_20_and_75_percent_at_the_published_paces_or_twice_as_fast(name: str, faster: int) -> None:
-    groups = study(name).workload.groups or []
-    assert [group.share for group in groups] == [5, 20, 75]
-    rates = [float(only(group.rate) or 0) * 60 for group in groups if group.rate]
-    assert rates == [120 * faster, 90 * faster, 30 * faster]
+@pytest.mark.parametrize("name", SHORT)
+def test_a_quick_form_sends_what_its_study_sends(name: str) -> None:
+    short, whole = (study(one).workload for one in (name, name.removesuffix("-quick")))
+    assert (short.journey, short.lists, short.parameters) == (whole.journey, whole.lists, whole.parameters)
+    assert short.affinity == whole.affinity
+
+
+def test_leases_of_the_quick_form_serve_as_many_requests_as_those_of_its_study() -> None:
+    names = (LEASES_QUICK, LEASES_QUICK.removesuffix("-quick"))
+    served = [[rate * lasting(name, "lease_expires") for rate in rates(name)] for name in names]
+    assert served[0] == pytest.approx(served[1])
+    assert [lasting(name, "window") / lasting(name, "lease_expires") for name in names] == [3, 3]
+
+
+def rates(name: str) -> list[float]:
+    """Requests per second of each group's users."""
+    return [float(only(group.rate) or 0) for group in study(name).workload.groups or [] if group.rate]
+
+
+def lasting(name: str, setting: str) -> float:
+    """The seconds of a setting of a study's system."""
+    (text,) = re.findall(rf"^    {setting}: (\S+)$", (ROOT / "studies" / f"{name}.yaml").read_text(), re.MULTILINE)
+    return Duration.parse(text).seconds
+
+
+@pytest.mark.parametrize(
+    ("name", "faster"), [(FULL, 1), (LEASES, 1), (QUICK, 2), ("shop-bundles", 2), (BALANCERS, 2), (LEASES_QUICK, 4)]
+)
+def test_users_are_5_20_and_75_percent_at_the_published_paces_or_faster(name: str, faster: int) -> None:
+    assert [group.share for group in study(name).workload.groups or []] == [5, 20, 75]
+    assert [rate * 60 for rate in rates(name)] == [120 * faster, 90 * faster, 30 * faster]
 
 
 @pytest.mark.parametrize("name", REPEATED)
