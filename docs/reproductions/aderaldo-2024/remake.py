@@ -58,7 +58,12 @@ def keep(run: RunFolder) -> None:
 def parts(every: pd.DataFrame) -> dict[str, str]:
     """The parts of the page, by the names of their marks; `every` has the rounds that do not count too."""
     rounds = counting(every)
-    return {"run": tables.facts(every), "verdicts": verdicts.printed(rounds), "tables": tables.printed(rounds)}
+    return {
+        "short": verdicts.in_short(rounds),
+        "run": tables.facts(every),
+        "verdicts": verdicts.printed(rounds),
+        "tables": tables.printed(rounds),
+    }
 
 
 if __name__ == "__main__":

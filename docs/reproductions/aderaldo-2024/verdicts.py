@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
@@ -21,7 +22,7 @@ from tables import KEYS, WORLD, rewritten, rounds_of, with_delay
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from claims import HIGHER, LOWER, SAME, Claim, Floats, verdicts
+from claims import HIGHER, LOWER, SAME, WORDS, Claim, Floats, contrasts, verdict, verdicts
 
 from patternbench.analyze.noise import floor_of
 
@@ -34,6 +35,13 @@ REFERENCE, JAVA = "native", "resilience4j"
 NO_EFFECT, FASTER = 40, (40, 60)
 #: The noise floor that the page asks for, in percent.
 QUIET = 10.0
+#: What the text of a claim begins with that is not the paper's.
+OURS = "(not the paper's)"
+#: The verdicts, from the one that bears the paper out to the one that does not.
+IN_ORDER = (
+    *(f"{word}{part}" for word in dict.fromkeys(WORDS.values()) for part in ("", " in part")),
+    *("mixed", "cannot be told", "contradicted in part", "contradicted"),
+)
 Configuration = tuple[str, str, int]
 
 
@@ -168,7 +176,7 @@ def _of_libraries(success: Logs, total: Logs) -> list[Claim]:
         text = "Both clients of this run have the same {response}"
     responses = {"average success time": success, "total execution time": total}
     return [
-        Claim(f"(not the paper's) {text.format(response=name, other=other, ours=ours)}", SAME, _pairs(logs, other))
+        Claim(f"{OURS} {text.format(response=name, other=other, ours=ours)}", SAME, _pairs(logs, other))
         for name, logs in responses.items()
         for other in others
     ]
@@ -186,6 +194,15 @@ def _pairs(logs: Logs, other: str) -> list[tuple[Floats, Floats]]:
 def _span(faults: Sequence[int]) -> str:
     """Shares of faults as a text: the one that there is, or the first and the last."""
     return str(faults[0]) if len(faults) == 1 else f"{faults[0]} to {faults[-1]}"
+
+
+def in_short(rounds: pd.DataFrame) -> str:
+    """How many claims of the paper got which verdict."""
+    told = Counter(verdict(one.says, contrasts(one)) for one in claims(rounds) if not one.text.startswith(OURS))
+    counts = ", ".join(f"{told[word]} {word}" for word in IN_ORDER if told[word])
+    return textwrap.fill(
+        f"Of {told.total()} claims of the paper, on the rounds that are shown here: {counts}.", width=120
+    )
 
 
 def printed(rounds: pd.DataFrame) -> str:
@@ -212,8 +229,9 @@ def trust(rounds: pd.DataFrame) -> str:
 
 def main() -> None:
     """Print the verdicts, or write them into the page."""
-    text = printed(rounds_of(sys.argv[1:]))
-    rewritten("verdicts", text) if "--write" in sys.argv else print(text)
+    rounds = rounds_of(sys.argv[1:])
+    for part, text in {"short": in_short(rounds), "verdicts": printed(rounds)}.items():
+        rewritten(part, text) if "--write" in sys.argv else print(text, end="\n\n")
 
 
 if __name__ == "__main__":

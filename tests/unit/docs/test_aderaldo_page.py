@@ -110,6 +110,15 @@ def test_the_page_says_whether_its_noise_floor_is_low_enough(verdicts: ModuleTyp
     assert told in verdicts.trust(made_up(spread))
 
 
+def test_the_page_begins_with_what_became_of_the_papers_claims(verdicts: ModuleType) -> None:
+    rounds = verdicts.rounds_of([])
+    text = verdicts.in_short(rounds)
+    assert part("short") == text
+    of_the_paper = [claim for claim in verdicts.claims(rounds) if not claim.text.startswith(verdicts.OURS)]
+    counts = [int(word) for word in text.replace("\n", " ").split(": ")[1].split() if word.isdigit()]
+    assert (sum(counts), text.split()[1]) == (len(of_the_paper), str(len(of_the_paper)))
+
+
 def test_the_verdicts_of_the_page_are_those_that_the_script_prints(verdicts: ModuleType) -> None:
     assert part("verdicts") == verdicts.printed(verdicts.rounds_of([]))
 
