@@ -43,7 +43,7 @@ def condition(row: pd.Series) -> str:
 
 def configuration(row: pd.Series) -> str:
     """Which pattern acts in a round, and on which side."""
-    said = [words for name, words in SIDECARS.items() if str(row[name]) not in ("0", OFF)]
+    said = [words for name, words in SIDECARS.items() if row[name] not in (0, "0", OFF)]
     return said[0] if said else CLIENTS.get(row["strategy"], NO_PATTERN)
 
 

@@ -10,6 +10,7 @@ the parts are put into libraries.md. Without RUN the rounds that are kept are ta
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ PAGE, STORED = HERE.parent / "libraries.md", HERE / "rounds.parquet"
 NOT_MEASURED = "Not measured yet: `patternbench run studies/libraries.yaml --out runs/libraries`."
 REFERENCE = "native"
 PATTERNS = {"retry": "Retry", "circuit_breaker": "Circuit breaker"}
+ALIKE, DIFFERS, OPEN = ALL_WORDS = ("alike", "differs", "cannot be told")
 NONE = "without a pattern"
 FIGURE = "figure.svg"
 CAPTION = "CPU time per call where nothing fails: bars are medians over rounds, dots are rounds."
@@ -121,15 +123,18 @@ def compared_with(
 
 
 def in_short(compared: Sequence[Compared]) -> str:
-    """How many libraries are alike in everything, which differ in what, and the figure of costs."""
-    rows = ([PATTERNS[one.pattern], f"{one.fault:g} %", *_counts(one), _differing(one)] for one in compared)
-    heads = ["pattern", "faults", "libraries", "alike in everything", "differ from `native`"]
+    """How many comparisons got which word, which libraries differ in what, and the figure of costs."""
+    rows = (
+        [PATTERNS[one.pattern], f"{one.fault:g} %", len(one.changes), *_counts(one), _differing(one)]
+        for one in compared
+    )
+    heads = ["pattern", "faults", "libraries", *(f"comparisons: {word}" for word in ALL_WORDS), "which differ, in what"]
     return "\n\n".join([table(heads, rows), f"![{CAPTION}]({HERE.name}/{FIGURE})", f"*{CAPTION}*"])
 
 
-def _counts(one: Compared) -> tuple[int, int]:
-    alike_in_all = sum(all(word(change) == "alike" for change in changes) for changes in one.changes.values())
-    return len(one.changes), alike_in_all
+def _counts(one: Compared) -> list[int]:
+    told = Counter(word(change) for changes in one.changes.values() for change in changes)
+    return [told[each] for each in ALL_WORDS]
 
 
 def _differing(one: Compared) -> str:
@@ -165,7 +170,7 @@ def differences(compared: Compared) -> str:
 
 def word(change: Contrast) -> str:
     """What an interval says: all of it lies within the margin, all of it outside, or neither."""
-    return "alike" if within(change) else "differs" if beyond(change) else "cannot be told"
+    return ALIKE if within(change) else DIFFERS if beyond(change) else OPEN
 
 
 def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
