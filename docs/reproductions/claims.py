@@ -129,13 +129,17 @@ def verdict(says: str, changes: Sequence[Contrast]) -> str:
 
 def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:
     """A table with a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
-    heads = [what, "says the change is", "intervals", "least and largest change", "verdict"]
-    return table(heads, map(_row, claims))
+    return table(heads(what), (held(claim.text, claim.says, contrasts(claim)) for claim in claims))
 
 
-def _row(claim: Claim) -> list[str]:
-    changes = contrasts(claim)
-    return [claim.text, claim.says, counts(claim.says, changes), ends(changes), verdict(claim.says, changes)]
+def heads(what: str) -> list[str]:
+    """The heads of such a table."""
+    return [what, "says the change is", "intervals", "least and largest change", "verdict"]
+
+
+def held(text: str, says: str, changes: Sequence[Contrast]) -> list[str]:
+    """The row of a claim, held against changes whose intervals hold together."""
+    return [text, says, counts(says, changes), ends(changes), verdict(says, changes)]
 
 
 def counts(says: str, changes: Sequence[Contrast]) -> str:

@@ -1,10 +1,9 @@
-"""The tables of the page on distributed rate limiting are those that the script beside it makes."""
+"""The tables of the page on distributed rate limiting are those that the script next to it makes."""
 
 from __future__ import annotations
 
 import shutil
 
-import pandas as pd
 import pytest
 from tests.support.scripts import page_script
 
@@ -14,8 +13,8 @@ pytestmark = [
 ]
 
 
-def test_the_tables_of_the_page_are_made_from_the_rounds_beside_it() -> None:
-    script = page_script("kalyanasundaram-2025/tables.py")
-    rounds, leases = (pd.read_parquet(path) for path in (script.ROUNDS, script.LEASES))
-    text = script.PAGE.read_text(encoding="utf-8")
-    assert text[text.index(script.MARK) + len(script.MARK) + 1 :] == "\n".join(script.made(rounds, leases))
+def test_the_parts_of_the_page_on_the_target_are_made_from_the_rounds_next_to_it() -> None:
+    script, pages = page_script("kalyanasundaram-2025/tables.py"), page_script("pages.py")
+    page = script.PAGE.read_text(encoding="utf-8")
+    for name, text in script.printed(script.kept()).items():
+        assert pages.part(page, name) == text, name

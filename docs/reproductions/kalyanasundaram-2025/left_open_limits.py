@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from left_open_rounds import BALANCERS, SHEDDING, STRESS
+from left_open_rounds import BALANCERS, OVERLOAD, ROUTES, SHEDDING, SHORTENED, STRESS
+from left_open_shoppers import (
+    FLOOD,
+    LOG,
+    QUESTION,
+    SHOPPERS,
+    UNLIMITED,
+    middle,
+    of_bundles,
+    of_overload,
+    of_routes,
+)
+from limit_rounds import BUNDLES, QUICK, measured_with
 from limits_published import NO_LIMITER
 from shop_passes import pair
 
@@ -17,9 +29,6 @@ sys.path.append(str(Path(__file__).parents[1]))
 from claims import HIGHER, LOWER, PERCENT, PLAIN, POINTS, SAME, Claim, Floats, Key, by_block, contrast, verdicts
 from pages import table
 
-QUESTION = "statement"
-UNLIMITED, LOG = "no_limiter", "sliding_window_log"
-SHOPPERS, FLOOD = "shoppers", "flood"
 ONE, MANY = 1, 60
 """How many clients flood the shop."""
 PER_REQUEST, IN_TURN, STICKY = "per_request", "none", "user"
@@ -33,12 +42,24 @@ def of_left_open(measured: Mapping[str, pd.DataFrame], not_measured: str) -> str
         "A limit per client against load shedding in the service": (SHEDDING, of_shedding),
         "More balancers, and clients who keep to one": (BALANCERS, of_balancers),
         "Stress": (STRESS, of_stress),
+        "Limits by route and by cost": (ROUTES, of_routes),
+        "One overloaded service": (OVERLOAD, of_overload),
+        "Bundled product reads": (BUNDLES, of_bundles),
     }
-    parts = [
-        f"### {title}\n\n{write(measured[name]) if name in measured else not_measured.format(study=name)}"
+    answers = {
+        title: _answer(measured[name], write) if name in measured else not_measured.format(study=_short(name))
         for title, (name, write) in told.items()
-    ]
-    return "\n\n".join(parts)
+    }
+    return "\n\n".join(f"### {title}\n\n{answer}" for title, answer in answers.items())
+
+
+def _short(name: str) -> str:
+    """The quick form of a study, or the study where it has none."""
+    return f"{name}{QUICK}" if name in SHORTENED else name
+
+
+def _answer(rows: pd.DataFrame, write: Callable[[pd.DataFrame], str]) -> str:
+    return f"{measured_with(rows)}\n\n{write(rows)}"
 
 
 # --- load shedding
@@ -62,16 +83,12 @@ def _shedding_row(values: Mapping[str, Mapping[Key, Floats]], way: Key) -> list[
     change = "–" if own == plain or plain not in good else contrast(*_logs(good, plain, own), PERCENT).text()
     refused = pair([float(np.nanmedian(values[name][own])) for name in ("limited", "shed", "failed")], 1)
     limit, bound = ("–" if algorithm == UNLIMITED else "yes"), ("–" if most == 0 else f"at most {most}")
-    told = [_clients(clients), limit, bound, _middle(good, own), change, _middle(values["good_ms"], own)]
-    return [*told, refused, _middle(good, (*way, FLOOD))]
+    told = [_clients(clients), limit, bound, middle(good, own), change, middle(values["good_ms"], own)]
+    return [*told, refused, middle(good, (*way, FLOOD))]
 
 
 def _clients(number: object) -> str:
     return "one client" if number == ONE else f"{number} clients"
-
-
-def _middle(values: Mapping[Key, Floats], key: Key) -> str:
-    return f"{np.nanmedian(values[key]):.1f}" if key in values else "–"
 
 
 def _logs(values: Mapping[Key, Floats], before: Key, after: Key) -> tuple[Floats, Floats]:

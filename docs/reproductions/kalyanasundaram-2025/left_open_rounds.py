@@ -12,6 +12,9 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read_table
 
 SHEDDING, BALANCERS, STRESS = "shop-load-shedding", "shop-balancers", "shop-stress"
+ROUTES, OVERLOAD = "shop-limits-by-route", "shop-overload"
+SHORTENED = (SHEDDING, BALANCERS, STRESS)
+"""Those with a quick form."""
 SHED = 503
 OF_BALANCERS = ["block", "algorithm", "store", "synchronisation", "balancers", "affinity"]
 OF_BALANCERS += ["throttling_deviation", "wrongly_allowed", "wrongly_rejected"]
@@ -20,11 +23,29 @@ US_PER_MS, US_PER_S, MS_PER_S, ALL = 1e3, 1e6, 1e3, 100.0
 
 def of_shedding(run: RunFolder) -> dict[str, pd.DataFrame]:
     """A row per round and group: what became of its requests."""
-    rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
+    rounds = read_table(run.path)
     levels = rounds[["round", "block", "algorithm", "concurrency_limit"]]
     levels = levels.assign(flooded_by=rounds[_ending(rounds, "open.users")])
-    parts = [answered(attempts.read(run.attempts_of(files[number]))).assign(round=number) for number in rounds["round"]]
-    return {SHEDDING: levels.merge(pd.concat(parts, ignore_index=True), on="round")}
+    return {SHEDDING: of_groups(run, levels, answered)}
+
+
+def of_routes(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round and group: what became of its requests, by what counts."""
+    return {ROUTES: of_groups(run, read_table(run.path)[["round", "block", "limits"]], answered)}
+
+
+def of_overload(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round and group: what became of its requests, by how much one client asks."""
+    rounds = read_table(run.path)
+    levels = rounds[["round", "block", "algorithm"]].assign(flood=rounds[_ending(rounds, "open.rate")])
+    return {OVERLOAD: of_groups(run, levels, answered)}
+
+
+def of_groups(run: RunFolder, levels: pd.DataFrame, told: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
+    """The levels of each round, with what its attempts tell of each group."""
+    files = journal.files_of_rounds(run.journal)
+    parts = [told(attempts.read(run.attempts_of(files[number]))).assign(round=number) for number in levels["round"]]
+    return levels.merge(pd.concat(parts, ignore_index=True), on="round")
 
 
 def _ending(rounds: pd.DataFrame, end: str) -> str:
@@ -69,5 +90,7 @@ READERS: Mapping[str, Callable[[RunFolder], dict[str, pd.DataFrame]]] = {
     SHEDDING: of_shedding,
     BALANCERS: of_balancers,
     STRESS: of_stress,
+    ROUTES: of_routes,
+    OVERLOAD: of_overload,
 }
 """By the names of studies."""

@@ -1,13 +1,16 @@
 """Reads runs of the studies of rate limits into tables of rounds, from which the page is written.
 
-The tables next to this file: ``shop`` has the judged rounds of a run of ``rate-limiting-shop`` (or its quick form),
-``shop-transactions`` and ``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of a run of
-``rate-limiting-shop-leases``. The tables of left_open_rounds.py have the names of their studies.
+The tables next to this file: ``rounds`` has the judged rounds of a run of ``rate-limiting`` and ``leases`` those of
+``rate-limiting-leases``, both on the target. ``shop`` has those of ``rate-limiting-shop``, ``shop-transactions`` and
+``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of ``rate-limiting-shop-leases``.
+``shop-bundles`` and the tables of left_open_rounds.py have the names of their studies. A run of a study's quick form
+fills the same tables, and their column ``study`` names the form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import left_open_rounds
@@ -26,8 +29,12 @@ from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
 
 HERE = Path(__file__).parent
+TARGET, TARGET_LEASES = "rounds", "leases"
 SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
-TABLES = (SHOP, TRANSACTIONS, PASSES, LEASES, *left_open_rounds.READERS)
+BUNDLES = "shop-bundles"
+TABLES = (TARGET, TARGET_LEASES, SHOP, TRANSACTIONS, PASSES, LEASES, BUNDLES, *left_open_rounds.READERS)
+QUICK = "-quick"
+"""What the name of a study's quick form ends with."""
 CLIENTS_WAY = "client_distance"
 NEAR, EXACT = "0ms", "sliding window log"
 NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
@@ -35,18 +42,31 @@ NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", 
 US_PER_MS, US_PER_S, ALL = 1e3, 1e6, 100.0
 
 
+def take_in(folders: Iterable[str]) -> dict[str, Path]:
+    """Put the tables of runs next to this file, and say of which run each is; ends the program at a run of another."""
+    taken: dict[str, Path] = {}
+    try:
+        for folder in map(Path, folders):
+            made = tables_of(folder)
+            keep(made)
+            taken |= dict.fromkeys(made, folder)
+    except InputError as error:
+        sys.exit("\n".join(map(str, error.problems)))
+    return taken
+
+
 def tables_of(folder: Path) -> dict[str, pd.DataFrame]:
     """The tables that a run gives, by name; raises InputError for a run of another study."""
     run = RunFolder(folder)
     run.check()
-    name = load(run.study).name
-    reader = next((reader for start, reader in READERS.items() if name.startswith(start)), None)
+    study = load(run.study).name
+    reader = READERS.get(study.removesuffix(QUICK))
     if reader is None:
-        allowed = ", ".join(f"{start}*" for start in READERS)
-        hint = "tables.py takes runs of rate-limiting-quick and rate-limiting-leases"
-        message = "is a run of no study of the shop's rate limits"
-        raise InputError(Problem(message, file=str(folder), value=name, allowed=allowed, hint=hint))
-    return reader(run)
+        allowed = f"{', '.join(READERS)}, and their quick forms"
+        hint = "name the folder of a run of one of these studies"
+        message = "is a run of no study that this page is made of"
+        raise InputError(Problem(message, file=str(folder), value=study, allowed=allowed, hint=hint))
+    return {name: table.assign(study=study) for name, table in reader(run).items()}
 
 
 def kept() -> dict[str, pd.DataFrame]:
@@ -73,6 +93,12 @@ def judged(run: RunFolder) -> pd.DataFrame:
     return rows
 
 
+def measured_with(rows: pd.DataFrame) -> str:
+    """The study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
+    study = rows["study"].iloc[0]
+    return f"Measured with [{study}](../../studies/{study}.yaml); blocks: {rows['block'].nunique()}."
+
+
 def like(rows: pd.DataFrame, **wanted: str) -> pd.DataFrame:
     """The rows that have these values."""
     return rows[(rows[list(wanted)] == pd.Series(wanted)).all(axis=1)]
@@ -83,9 +109,9 @@ def near(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["distance"].isin((NEAR, NONE)) & (rows[CLIENTS_WAY] == NEAR)]
 
 
-def of_leases(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """The judged rounds of leases before the shop."""
-    return {LEASES: judged(run)}
+def judged_as(name: str) -> Callable[[RunFolder], dict[str, pd.DataFrame]]:
+    """Reads the judged rounds of a run as the table of a name."""
+    return lambda run: {name: judged(run)}
 
 
 def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -148,9 +174,18 @@ def passes(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def of_bundles(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round and group: how many passes ended, and how long they took."""
+    levels = read_table(run.path)[["round", "block", "algorithm", "product_reads"]]
+    return {BUNDLES: left_open_rounds.of_groups(run, levels, passes)}
+
+
 READERS: Mapping[str, Callable[[RunFolder], dict[str, pd.DataFrame]]] = {
-    "rate-limiting-shop-leases": of_leases,
+    "rate-limiting": judged_as(TARGET),
+    "rate-limiting-leases": judged_as(TARGET_LEASES),
     "rate-limiting-shop": of_shop,
+    "rate-limiting-shop-leases": judged_as(LEASES),
+    BUNDLES: of_bundles,
     **left_open_rounds.READERS,
 }
-"""By how the names of studies begin; the first that fits is taken."""
+"""By the names of studies, without the end of a quick form."""

@@ -2,10 +2,11 @@
 
     .venv/bin/python docs/reproductions/kalyanasundaram-2025/shop.py [RUN ...] [--write]
 
-RUN are folders of runs of studies/rate-limiting-shop.yaml (or its quick form), rate-limiting-shop-leases.yaml,
-shop-load-shedding.yaml, shop-balancers.yaml and shop-stress.yaml, in any order. Their rounds are put next to this file,
-and figures drawn. With `--write` the parts are put into the page, else they are printed. Rounds on the target are those
-that tables.py keeps.
+RUN are folders of runs of studies/rate-limiting-shop.yaml, rate-limiting-shop-leases.yaml, rate-limiting-leases.yaml,
+shop-load-shedding.yaml, shop-balancers.yaml, shop-stress.yaml, shop-limits-by-route.yaml, shop-overload.yaml and
+shop-bundles.yaml, or of their quick forms, in any order. Their rounds are put next to this file, and figures drawn.
+With `--write` the parts are put into the page, else they are printed.
+After a run on the target (rate-limiting.yaml, rate-limiting-leases.yaml) also run tables.py, which has its tables.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 import pandas as pd
 import shop_figures
 from left_open_limits import of_left_open
-from limit_rounds import CLIENTS_WAY, EXACT, HERE, NEAR, near
+from limit_rounds import CLIENTS_WAY, EXACT, HERE, NEAR, measured_with, near
 from limits_published import BASE_MS, DEVIATION, NO_LIMITER, OVER_REDIS, STORES, TABLE_V
 from shop_holders import of_holders
 from shop_passes import experienced, finishing, longer
@@ -31,10 +32,8 @@ from pages import table, write
 
 from patternbench.ratelimit.report import tables as judged
 from patternbench.ratelimit.report.tables import CLIENTS, COST, NONE, PER_REQUEST
-from patternbench.study.problems import InputError
 
 PAGE = HERE.with_suffix(".md")
-ON_TARGET, TARGET_LEASES = HERE / "rounds.parquet", HERE / "leases.parquet"
 BY_CLIENTS = f"{CLIENTS}.measured.client_mean"
 NOT_MEASURED = "Not measured yet: `patternbench run studies/{study}.yaml --out runs/{study}`."
 FIXED = "fixed window"
@@ -43,34 +42,30 @@ Tables = Mapping[str, pd.DataFrame]
 
 def main() -> None:
     """Take runs in, then print the parts, or write them into the page."""
-    try:
-        for folder in (word for word in sys.argv[1:] if not word.startswith("--")):
-            limit_rounds.keep(limit_rounds.tables_of(Path(folder)))
-    except InputError as error:
-        sys.exit("\n".join(map(str, error.problems)))
-    shop, (rounds, leases) = limit_rounds.kept(), on_target()
-    if limit_rounds.SHOP in shop:
-        shop_figures.draw(near(shop[limit_rounds.SHOP]), near(rounds))
-    made = parts(shop, rounds, leases)
+    limit_rounds.take_in(word for word in sys.argv[1:] if not word.startswith("--"))
+    kept = limit_rounds.kept()
+    if limit_rounds.SHOP in kept:
+        shop_figures.draw(near(kept[limit_rounds.SHOP]), near(on_target(kept)))
+    made = parts(kept)
     if "--write" in sys.argv:
         write(PAGE, made)
     else:
         print("\n\n".join(made.values()))
 
 
-def on_target() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The judged rounds on the target, and those of leases that hold long; clients are near in all of them."""
-    rounds, leases = (pd.read_parquet(path) for path in (ON_TARGET, TARGET_LEASES))
-    return rounds[rounds["valid"]].assign(**{CLIENTS_WAY: NEAR}), leases[leases["valid"]]
+def on_target(kept: Tables) -> pd.DataFrame:
+    """The judged rounds on the target that are valid; clients are near in all of them."""
+    rounds = kept[limit_rounds.TARGET]
+    return rounds[rounds["valid"]].assign(**{CLIENTS_WAY: NEAR})
 
 
-def parts(shop: Tables, rounds: pd.DataFrame, leases: pd.DataFrame) -> dict[str, str]:
-    """Every part of the page by its name."""
-    own = shop.get(limit_rounds.LEASES)
-    measured = {"the target": leases} | ({"the shop": own[own["valid"]]} if own is not None else {})
+def parts(kept: Tables) -> dict[str, str]:
+    """Every part of the page by its name, from the tables that are kept."""
+    leased = {"the target": kept.get(limit_rounds.TARGET_LEASES), "the shop": kept.get(limit_rounds.LEASES)}
+    measured = {system: rows[rows["valid"]] for system, rows in leased.items() if rows is not None}
     return {
-        "shop": of_shop(shop, near(rounds)),
-        "left open": of_left_open(shop, NOT_MEASURED),
+        "shop": of_shop(kept, near(on_target(kept))),
+        "left open": of_left_open(kept, NOT_MEASURED),
         "holders": of_holders(measured, NOT_MEASURED),
     }
 
@@ -91,7 +86,7 @@ def of_shop(shop: Tables, target: pd.DataFrame) -> str:
         "Median time to finish a pass, s, and its change": finishing(near(walked)),
         "What these rounds say of the paper": verdicts(claims(close, near(walked))),
     }
-    head = f"{rows['round'].nunique()} rounds in {rows['block'].nunique()} blocks."
+    head = f"{measured_with(rows)} Rounds: {rows['round'].nunique()}."
     pictures = [
         f"![{title} on the shop](kalyanasundaram-2025/{name}.svg)" for name, title in shop_figures.TITLES.items()
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from limit_rounds import measured_with
 from shop_passes import pair
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -18,7 +19,7 @@ from pages import table
 from patternbench.ratelimit.report.tables import COST, DEVIATION, PER_REQUEST
 
 HOLDER, WORKER, BALANCER = "holder", "worker", "balancer"
-STUDIES = {"the target": "rate-limiting-leases", "the shop": "rate-limiting-shop-leases"}
+STUDIES = {"the target": "rate-limiting-leases-quick", "the shop": "rate-limiting-shop-leases"}
 WAITED, TOOK, DEVIATED = "asked", COST, DEVIATION
 """Percent of requests that wait for the store (simulated on the recorded requests); ms; percent of requests."""
 HEADS = ["on", "algorithm", "lease", "waited for the store, % (simulated)", "latency, ms", "change"]
@@ -33,7 +34,8 @@ def of_holders(measured: Mapping[str, pd.DataFrame], not_measured: str) -> str:
     told = [not_measured.format(study=study) for study in missing]
     if compared:
         rows = [row for one in compared for row in one.rows()]
-        told += [table(HEADS, rows), verdicts(claim for one in compared for claim in one.claims())]
+        forms = "\n".join(f"- On {one.name}. {one.form}" for one in compared)
+        told += [forms, table(HEADS, rows), verdicts(claim for one in compared for claim in one.claims())]
     return "\n\n".join(told)
 
 
@@ -47,7 +49,7 @@ class Holders:
     """Rounds of one system with leases of both holders, compared within blocks; a worker's always comes first."""
 
     def __init__(self, name: str, rows: pd.DataFrame) -> None:
-        self.name = name
+        self.name, self.form = name, measured_with(rows)
         keys = ["algorithm", "synchronisation", HOLDER]
         self._values = {what: by_block(rows, keys, rows[what].astype(float)) for what in (WAITED, TOOK, DEVIATED)}
         took = self._values[TOOK]

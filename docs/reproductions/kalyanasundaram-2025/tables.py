@@ -1,9 +1,10 @@
 """Remakes the tables of docs/reproductions/kalyanasundaram-2025.md from the judged rounds next to it.
 
-.venv/bin/python docs/reproductions/kalyanasundaram-2025/tables.py [RUN [LEASES]]
+.venv/bin/python docs/reproductions/kalyanasundaram-2025/tables.py [RUN ...]
 
-With RUN, a folder that `patternbench report` has been through, the judged rounds and figures are taken from it first;
-with LEASES, such a folder of studies/rate-limiting-leases.yaml, those of leases too.
+RUN are folders, which `patternbench report` has been through, of runs of studies/rate-limiting.yaml and
+rate-limiting-leases.yaml or of their quick forms, in any order. Their judged rounds are put next to this file, and the
+figures of the first. What a run has no rounds of is called not measured.
 """
 
 from __future__ import annotations
@@ -11,27 +12,32 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
-from limit_rounds import judged, like
+import target_findings
+from limit_rounds import HERE, TARGET, TARGET_LEASES, kept, like, measured_with, take_in
 from limits_published import OVER_REDIS, STORES, TABLE_V
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from pages import write
 
 from patternbench.ratelimit.plan.accuracy_map import Map, MapLease, scenarios
 from patternbench.ratelimit.records.simulated import JudgeSummary
 from patternbench.ratelimit.report import tables
-from patternbench.ratelimit.report.tables import BALANCERS, BY, NONE, PER_REQUEST
+from patternbench.ratelimit.report.simulation import MATTERS
+from patternbench.ratelimit.report.tables import BALANCERS, BY, COST, NONE, PER_REQUEST
+from patternbench.ratelimit.responses import ENOUGH
 from patternbench.ratelimit.simulate.simulator import simulate
-from patternbench.records.folder import RunFolder
 from patternbench.study.limiter import LEASE_HOLDERS
 from patternbench.study.units import Duration
 
-HERE = Path(__file__).parent
-ROUNDS, LEASES = HERE / "rounds.parquet", HERE / "leases.parquet"
 PAGE = HERE.with_suffix(".md")
-MARK = "## The tables\n"
+NOT_MEASURED = "not measured"
 DISTANCES = ("0ms", "25ms")
 FIGURES = {
     "rate-limiting-1": "figure-4",
@@ -42,8 +48,8 @@ FIGURES = {
     "rate-limiting-6": "map-recorded",
     "rate-limiting-7": "map-bursts",
 }
-#: How long the leases of rate-limiting-leases.yaml hold, and those that are simulated next to them (seconds).
-HELD_S, LENGTHS_S = 20, (1, 6, 20, 60)
+#: How long the leases hold that are simulated (seconds).
+LENGTHS_S = (1, 6, 20, 60)
 PAPER_SCALE = Map(
     synchronisations=("request", "lazy", "eager"),
     balancers=(2,),
@@ -54,22 +60,35 @@ PAPER_SCALE = Map(
 
 
 def main() -> None:
-    for folder_, kept in zip(sys.argv[1:], (ROUNDS, LEASES), strict=False):
-        judged(RunFolder(folder_)).to_parquet(kept, index=False)
-    if len(sys.argv) > 1:
-        copy_figures(Path(sys.argv[1]))
-    text = "\n".join(made(pd.read_parquet(ROUNDS), pd.read_parquet(LEASES)))
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page[: page.index(MARK) + len(MARK)] + "\n" + text, encoding="utf-8")
+    taken = take_in(sys.argv[1:])
+    if TARGET in taken:
+        copy_figures(taken[TARGET])
+    write(PAGE, printed(kept()))
+
+
+def printed(stored: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """The parts of the page by their names, from the tables that are kept."""
+    rounds, leased = stored[TARGET], stored[TARGET_LEASES]
+    counted, long = rounds[rounds["valid"]], leased[leased["valid"]]
+    return {
+        "choice": target_findings.of_choice(counted, long),
+        "findings": target_findings.of_findings(counted, long),
+        "simulated": agreement(counted),
+        "tables": "\n\n".join(made(rounds, leased)),
+    }
 
 
 def copy_figures(run: Path) -> None:
+    """Copy the figures that the report drew; ends the program where it drew others, as their numbers then differ."""
+    drawn = sorted((run / "figures").glob("rate-limiting-*.svg"))
+    if len(drawn) != len(FIGURES):
+        sys.exit(f"{run / 'figures'} has {len(drawn)} figures of rate limits instead of {len(FIGURES)}: see the report")
     for source, name in FIGURES.items():
         shutil.copyfile(run / "figures" / f"{source}.svg", HERE / f"{name}.svg")
 
 
 def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
-    """Every table with its title."""
+    """From which study the rounds are, and every table with its title."""
     counted, long = rows[rows["valid"]], leased[leased["valid"]]
     parts = {
         f"{len(rows)} rounds, {int(rows['valid'].sum())} of them valid. Latency that the limiter adds near the store "
@@ -80,31 +99,34 @@ def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
         "clocks: near / 25 ms away": by_store(counted),
         "Leases over Redis (Figures 6 and 7): added latency in ms and percent of requests that deviate, near / 25 ms "
         "away": leases(counted),
-        f"Leases at the paper's limit and window, the store 25 ms away, that hold for {HELD_S} s ({len(leased)} "
-        f"rounds, {int(leased['valid'].sum())} of them valid)": long_leases(long),
+        f"Leases over a store 25 ms away, that hold for a third of the window: {of_leases(leased)}": (
+            long_leases(long)
+        ),
         "The published mix of users, simulated: percent of requests that wait for the store, and that deviate, by how "
         "long a lease holds and who holds it": by_length(),
         "Measured and simulated deviation on the same requests, percent of requests": beside(counted),
     }
-    return [f"{textwrap.fill(f'**{title}**', width=120)}\n\n{markdown(table)}\n" for title, table in parts.items()]
+    titled = [f"{textwrap.fill(f'**{title}**', width=120)}\n\n{markdown(table)}" for title, table in parts.items()]
+    return [measured_with(rows), *titled]
 
 
 def latencies(rows: pd.DataFrame) -> pd.DataFrame:
     costs = tables.costs(rows)
     near = costs[(costs["distance"] == "0ms") & (costs["synchronisation"] == PER_REQUEST)]
-    base = costs[costs["algorithm"] == "no limiter"]["mean"].iloc[0]
+    base = rows.loc[~rows["limited"], COST].mean()
     lines = [
         {"algorithm": algorithm}
         | {STORES[store]: added(like(near, algorithm=algorithm, store=store), paper[store]) for store in STORES}
         for algorithm, paper in TABLE_V.items()
     ]
-    ends = {"algorithm": f"no limiter, {base:.2f} ms here [265.98]"} | dict.fromkeys(STORES.values(), "0 [0]")
+    here = NOT_MEASURED if pd.isna(base) else f"{base:.2f} ms here"
+    ends = {"algorithm": f"no limiter, {here} [265.98]"} | dict.fromkeys(STORES.values(), "0 [0]")
     return pd.DataFrame([ends, *lines])
 
 
 def added(found: pd.DataFrame, paper: float) -> str:
     if found.empty:
-        return f"not measured [{paper:.2f}]"
+        return f"{NOT_MEASURED} [{paper:.2f}]"
     row = found.iloc[0]
     if pd.isna(row["overhead"]):
         return f"no match [{paper:.2f}]"
@@ -191,7 +213,7 @@ def by_store(rows: pd.DataFrame) -> pd.DataFrame:
 
 def near_and_far(rows: pd.DataFrame, what: str) -> str:
     parts = [like(rows, distance=distance)[f"{BALANCERS}.{what}.deviation"].median() for distance in DISTANCES]
-    return " / ".join("–" if pd.isna(part) else f"{part:.2f}" for part in parts)
+    return " / ".join(NOT_MEASURED if pd.isna(part) else f"{part:.2f}" for part in parts)
 
 
 def leases(rows: pd.DataFrame) -> pd.DataFrame:
@@ -215,10 +237,16 @@ def cell(rows: pd.DataFrame, costs: pd.DataFrame, name: str, way: str) -> str:
 
 def pair(rows: pd.DataFrame, costs: pd.DataFrame) -> str:
     if rows.empty:
-        return "–"
+        return NOT_MEASURED
     overhead = costs["overhead"].iloc[0]
     latency = "no match" if pd.isna(overhead) else f"{overhead:.2f} ms"
     return f"{latency}, {rows[f'{BALANCERS}.measured.deviation'].median():.2f} %"
+
+
+def of_leases(rows: pd.DataFrame) -> str:
+    """The study, its limit, and how many rounds count."""
+    named = f"{rows['study'].iloc[0]}, {rows['limit'].iloc[0]}"
+    return f"{named}, {len(rows)} rounds, {int(rows['valid'].sum())} of them valid"
 
 
 def long_leases(rows: pd.DataFrame) -> pd.DataFrame:
@@ -271,12 +299,38 @@ def lengthy(algorithm: str, way: str, holder: str, length_s: int) -> dict[str, o
     return {**one, "synchronisation": way, "lease": lease, "balancers": 4, "workers": 2}
 
 
-def beside(rows: pd.DataFrame) -> pd.DataFrame:
+def agreement(rows: pd.DataFrame) -> str:
+    """In how many configurations the simulated deviation is the measured one, and where it is furthest from it."""
+    compared = both_deviations(rows).dropna(subset="difference")
+    if compared.empty:
+        return "No round was simulated."
+    apart = compared["difference"].abs()
+    worst = compared.loc[apart.idxmax()]
+    named = ", ".join(worst[BY[:3]])
+    equal = (
+        f"In {int((apart <= MATTERS).sum())} of {len(compared)} configurations its deviation equals the measured one"
+    )
+    most = f"They differ most, by {apart.max():.2f} %, with {named}, {worst['distance']} from the store."
+    return textwrap.fill(f"{equal}, to within {MATTERS:g} % of requests on average over rounds. {most}", width=120)
+
+
+def answered(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rounds with a limiter whose store answered."""
+    return rows[rows["limited"] & (rows["missing"] <= ENOUGH)]
+
+
+def both_deviations(rows: pd.DataFrame) -> pd.DataFrame:
     """Every configuration whose store answered: deviation measured, simulated, and the difference."""
-    kept = rows[rows["limited"] & (rows["missing"] <= 1)]
-    measured = kept.groupby(BY[:4], sort=False)[[f"{BALANCERS}.measured.deviation", "simulated"]].mean().reset_index()
+    groups = answered(rows).groupby(BY[:4], sort=False)
+    measured = groups[[f"{BALANCERS}.measured.deviation", "simulated"]].mean().reset_index()
     measured.columns = [*BY[:4], "measured", "simulated"]
     measured["difference"] = (measured["measured"] - measured["simulated"]).round(2) + 0.0
+    return measured
+
+
+def beside(rows: pd.DataFrame) -> pd.DataFrame:
+    """Both deviations of every configuration between the ends of the scale, for people."""
+    kept, measured = answered(rows), both_deviations(rows)
     worst = kept[f"{BALANCERS}.no limiter.deviation"].median()
     ends = [
         dict.fromkeys(BY[:4], "–") | {"algorithm": n, "measured": v, "simulated": v, "difference": 0.0}

@@ -12,6 +12,7 @@ from tests.support.scripts import page_script
 shop = page_script("kalyanasundaram-2025/shop.py")
 left_open = page_script("kalyanasundaram-2025/left_open_limits.py")
 left_open_rounds = page_script("kalyanasundaram-2025/left_open_rounds.py")
+shoppers = page_script("kalyanasundaram-2025/left_open_shoppers.py")
 BLOCKS = 4
 FLOODED = 10.0
 """Good answers per second of shoppers who are flooded, of 40 that they ask for."""
@@ -67,6 +68,50 @@ def stressed(worst_ms: float = 40.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def counted(scraped: float = 0.5, swing: float = 0.0) -> pd.DataFrame:
+    """Rounds in which scrapers get so many times as much where their route or their cost is limited.
+
+    With a ``swing`` that is more in one block and less in the next.
+    """
+    rng = np.random.default_rng(10)
+    rows = []
+    for way, group, block in product(("together", "by_route", "by_cost"), ("shoppers", "scrapers"), range(BLOCKS)):
+        held_back = way != "together" and group == "scrapers"
+        good = 30.0 * (scraped * np.exp(swing * (1 - 2 * (block % 2))) if held_back else 1.0)
+        level = {"limits": way, "group": group, "block": block}
+        rows.append({**level, "good_per_s": good * np.exp(rng.normal(0, 0.01)), "limited": 40.0 * held_back})
+    return pd.DataFrame(rows)
+
+
+def overloaded(kept: float = 1.0) -> pd.DataFrame:
+    """Rounds in which a flood leaves shoppers a quarter of their answers, and under a limit this part."""
+    rng = np.random.default_rng(11)
+    rows = []
+    for flood, algorithm, group, block in product(
+        (1, 60), ("no_limiter", "sliding_window_log"), ("shoppers", "flood"), range(BLOCKS)
+    ):
+        left = 1.0 if flood == 1 else 0.25 if algorithm == "no_limiter" else kept
+        level = {"flood": flood, "algorithm": algorithm, "group": group, "block": block}
+        answers = {"good_per_s": 40.0 * left * np.exp(rng.normal(0, 0.01)), "good_ms": 12.0}
+        rows.append({**level, **answers, "limited": 0.0, "failed": 1.0})
+    return pd.DataFrame(rows)
+
+
+def bundled(saved_s: float = 7.0, saved_limited_s: float = 15.0) -> pd.DataFrame:
+    """Passes of two groups, of which one ends none: bundles save this many seconds, and these under a limit."""
+    rng = np.random.default_rng(12)
+    rows = []
+    for reads, algorithm, group, block in product(
+        ("one_by_one", "bundled"), ("no_limiter", "sliding_window_log"), ("high", "low"), range(BLOCKS)
+    ):
+        limited = algorithm != "no_limiter"
+        saved = (saved_limited_s if limited else saved_s) * (reads == "bundled")
+        seconds = (35.0 if limited else 17.0) - saved + rng.normal(0, 0.05)
+        level = {"product_reads": reads, "algorithm": algorithm, "group": group, "block": block}
+        rows.append({**level, "passes": 3 * (group == "high"), "pass_s": seconds if group == "high" else np.nan})
+    return pd.DataFrame(rows)
+
+
 def rows_of(text: str) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("|---")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -118,11 +163,51 @@ def test_each_rate_has_what_finished_what_failed_and_how_long_requests_took() ->
     assert first == ["2", "1.8; 0.0; 40", "1.8; 0.0; 40"]
 
 
+def test_scrapers_who_are_held_back_and_shoppers_who_are_not_confirm_what_is_expected() -> None:
+    text = shoppers.of_routes(counted())
+    assert words(text) == ["confirmed", "confirmed", "agrees"]
+    assert rows_of(text)[1][2] == "–", "one limit on all requests is what others are compared with"
+
+
+def test_scrapers_who_get_no_less_are_not_said_to_be_held_back() -> None:
+    assert words(shoppers.of_routes(counted(scraped=1.0, swing=0.3)))[:2] == ["cannot be told", "cannot be told"]
+
+
+def test_a_flood_that_costs_shoppers_nothing_under_a_limit_agrees_and_one_that_does_contradicts() -> None:
+    assert words(shoppers.of_overload(overloaded())) == ["confirmed", "agrees", "confirmed"]
+    assert words(shoppers.of_overload(overloaded(kept=0.5)))[1] == "contradicted"
+
+
+def test_each_flood_has_a_row_with_and_without_a_limit() -> None:
+    rows = [cells for cells in rows_of(shoppers.of_overload(overloaded())) if len(cells) == 7][1:]
+    assert [cells[:2] for cells in rows] == [["1", "–"], ["1", "yes"], ["60", "–"], ["60", "yes"]]
+    assert [cells[3] == "–" for cells in rows] == [True, True, False, False]
+
+
+def test_bundles_that_save_more_under_a_limit_are_confirmed_to_and_others_are_not() -> None:
+    assert words(shoppers.of_bundles(bundled())) == ["confirmed", "confirmed", "confirmed"]
+    assert words(shoppers.of_bundles(bundled(saved_limited_s=3.0)))[2] == "contradicted"
+
+
+def test_passes_are_told_of_the_groups_that_end_some() -> None:
+    heads, first, second, *_ = rows_of(shoppers.of_bundles(bundled()))
+    assert heads == ["limit per client", "high: pass, s", "high: change"]
+    assert [first[:2], second[:2]] == [["–", "17.0 / 10.0"], ["yes", "35.0 / 20.0"]]
+
+
 def test_what_was_not_measured_says_how_to() -> None:
-    text = left_open.of_left_open({left_open_rounds.STRESS: stressed()}, shop.NOT_MEASURED)
+    text = left_open.of_left_open({left_open_rounds.STRESS: stressed().assign(study="shop-stress")}, shop.NOT_MEASURED)
     for study in ("shop-load-shedding", "shop-balancers"):
+        assert f"patternbench run studies/{study}-quick.yaml" in text
+    for study in ("shop-limits-by-route", "shop-overload", "shop-bundles"):
         assert f"patternbench run studies/{study}.yaml" in text
-    assert "shop-stress.yaml" not in text
+    assert "patternbench run studies/shop-stress" not in text
+
+
+@pytest.mark.parametrize("form", ["shop-stress", "shop-stress-quick"])
+def test_what_was_measured_names_the_form_of_its_study(form: str) -> None:
+    text = left_open.of_left_open({left_open_rounds.STRESS: stressed().assign(study=form)}, shop.NOT_MEASURED)
+    assert f"Measured with [{form}](../../studies/{form}.yaml); blocks: {BLOCKS}." in text
 
 
 def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:
@@ -147,5 +232,6 @@ def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:
 
 
 def test_the_tables_of_these_studies_are_kept_and_read_by_their_names() -> None:
-    assert set(left_open_rounds.READERS) <= set(shop.limit_rounds.TABLES)
-    assert set(left_open_rounds.READERS) <= set(shop.limit_rounds.READERS)
+    studies = {*left_open_rounds.READERS, shop.limit_rounds.BUNDLES}
+    assert studies <= set(shop.limit_rounds.TABLES)
+    assert studies <= set(shop.limit_rounds.READERS)

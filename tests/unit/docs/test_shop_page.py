@@ -21,6 +21,7 @@ ADDED_MS = {"crdt": 0.2, "redis": 0.4, "mariadb": 1.0}
 PERCENT = {"no limiter": 4.6, "fixed window": 2.0, "sliding window log": 0.1, "token bucket": 1.5}
 STORES = {"fixed window": ["redis"], "sliding window log": [*ADDED_MS], "token bucket": ["redis"]}
 MS = 1000
+STUDY = "rate-limiting-shop-quick"
 
 
 def judged(
@@ -49,7 +50,7 @@ def judged(
                     shop.BY_CLIENTS: percent + scatter[1],
                 }
             )
-    named = {"limit": "10 in 3s", "also": f"distance {way}", shop.CLIENTS_WAY: way, "valid": True}
+    named = {"limit": "10 in 3s", "also": f"distance {way}", shop.CLIENTS_WAY: way, "valid": True, "study": STUDY}
     return pd.DataFrame(rows).assign(**named, round=range(first, first + len(rows)))
 
 
@@ -114,13 +115,13 @@ def words(text: str) -> dict[str, str]:
 
 def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
     page = shop.PAGE.read_text(encoding="utf-8")
-    for name, text in shop.parts(limit_rounds.kept(), *shop.on_target()).items():
+    for name, text in shop.parts(limit_rounds.kept()).items():
         assert pages.part(page, name) == text, name
 
 
 def test_without_rounds_the_page_says_how_to_measure_them() -> None:
-    target, leases = shop.on_target()
-    made = shop.parts({}, target, leases)
+    kept = limit_rounds.kept()
+    made = shop.parts({name: kept[name] for name in (limit_rounds.TARGET, limit_rounds.TARGET_LEASES)})
     assert made["shop"].startswith("Not measured yet: `patternbench run studies/rate-limiting-shop-quick.yaml")
     assert "patternbench run studies/rate-limiting-shop-leases.yaml" in made["holders"]
 
@@ -187,7 +188,8 @@ def test_what_the_rounds_show_otherwise_is_contradicted_and_what_they_do_not_sho
 
 def test_the_whole_part_of_the_shop_is_written_from_made_up_rounds() -> None:
     text = shop.of_shop(measured(), judged())
-    assert text.splitlines()[0] == "48 rounds in 4 blocks."
+    study = f"[{STUDY}](../../studies/{STUDY}.yaml)"
+    assert text.splitlines()[0] == f"Measured with {study}; blocks: 4. Rounds: 48."
     for figure in shop.shop_figures.FIGURES:
         assert f"](kalyanasundaram-2025/{figure}.svg)" in text
     assert "confirmed" in text
@@ -240,7 +242,7 @@ def leases(saves: float = 0.8, less: float = 1.0, noise: float = 0.01, swing: fl
         for holder in swung
     ]
     asked = {"algorithm": "fixed window", "synchronisation": PER_REQUEST, "also": "lease holder worker", "block": 0}
-    return pd.DataFrame([*rows, asked]).assign(limited=True, valid=True)
+    return pd.DataFrame([*rows, asked]).assign(limited=True, valid=True, study="rate-limiting-leases-quick")
 
 
 def holders(**rule: float) -> str:
@@ -270,10 +272,15 @@ def test_a_balancers_lease_that_changes_nothing_is_not_said_to_save() -> None:
     assert told == {"cannot be told"}
 
 
+def test_the_part_on_holders_names_the_form_of_the_study_that_was_run() -> None:
+    form = "[rate-limiting-leases-quick](../../studies/rate-limiting-leases-quick.yaml); blocks: 4."
+    assert holders().splitlines()[2] == f"- On the target. Measured with {form}"
+
+
 def test_a_system_whose_leases_had_one_holder_is_still_to_be_measured() -> None:
     one = leases()[lambda rows: rows["also"] == "lease holder worker"]
     text = shop.of_holders({"the target": one, "the shop": leases()}, shop.NOT_MEASURED)
-    assert "patternbench run studies/rate-limiting-leases.yaml" in text
+    assert "patternbench run studies/rate-limiting-leases-quick.yaml" in text
     assert "on the shop" in text
     assert "on the target" not in text
 
@@ -335,10 +342,7 @@ def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(tmp_p
         limit_rounds.tables_of(tmp_path)
     (problem,) = refused.value.problems
     assert problem.value == "quickstart"
-    assert problem.allowed.split(", ") == [
-        "rate-limiting-shop-leases*",
-        "rate-limiting-shop*",
-        "shop-load-shedding*",
-        "shop-balancers*",
-        "shop-stress*",
-    ]
+    assert problem.allowed == (
+        "rate-limiting, rate-limiting-leases, rate-limiting-shop, rate-limiting-shop-leases, shop-bundles, "
+        "shop-load-shedding, shop-balancers, shop-stress, shop-limits-by-route, shop-overload, and their quick forms"
+    )
