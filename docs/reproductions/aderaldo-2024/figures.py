@@ -2,8 +2,8 @@
 
 .venv/bin/python docs/reproductions/aderaldo-2024/figures.py [RUN/rounds.parquet] [--to FOLDER]
 
-They are those that the report of such a run draws; the study says what its scenarios are. It is the one that
-`remake.py` has kept, or else studies/resilience-patterns.yaml.
+Two are those that the report of such a run draws; the study says what its scenarios are. It is the one that `remake.py`
+has kept, or else studies/resilience-patterns.yaml. The third has every client's changes against its baseline.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import changes_figure
 import pandas as pd
 from tables import rounds_of, stored
 
@@ -41,6 +42,7 @@ def draw(rounds: pd.DataFrame, study_file: Path, folder: Path) -> None:
     drawn = svg.figures(report_of(rounds, study_file))
     for name in PAPER_FIGURES:
         (folder / f"{name}.svg").write_text(drawn[name], encoding="utf-8")
+    (folder / f"{changes_figure.NAME}.svg").write_text(changes_figure.drawn(rounds), encoding="utf-8")
 
 
 def report_of(rounds: pd.DataFrame, study_file: Path) -> RunReport:
@@ -48,7 +50,8 @@ def report_of(rounds: pd.DataFrame, study_file: Path) -> RunReport:
     study = load(study_file)
     system = systems.file_of(study.system)
     planned = expand(study, system) if system else expand(study)
-    scenarios = [PlannedScenario.model_validate(scenario.as_json()) for scenario in planned.scenarios]
+    ran = set(rounds["scenario"])  # clients that are not built here have scenarios, and no rounds
+    scenarios = [PlannedScenario.model_validate(one.as_json()) for one in planned.scenarios if one.id in ran]
     return RunReport(study.name, study_file.read_text(encoding="utf-8"), {}, planned.factors, scenarios, rounds)
 
 

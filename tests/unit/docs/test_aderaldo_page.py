@@ -133,4 +133,4 @@ def test_the_figures_of_the_page_are_those_that_the_script_draws(tmp_path: Path)
     subprocess.run([sys.executable, str(script), "--to", str(tmp_path)], check=True, timeout=120)
     for drawn in tmp_path.iterdir():
         assert drawn.read_bytes() == (script.parent / drawn.name).read_bytes()
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 3
