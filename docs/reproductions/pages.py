@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
+LEFT_OUT = "not_valid"
+"""Under this name `read_table` says how many rounds of a run are not valid; a Parquet file keeps it."""
+
 
 def part(page: str, name: str) -> str:
     """What stands in a page between the marks of a part."""
@@ -66,7 +69,8 @@ def counted(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def warned(rounds: pd.DataFrame) -> str:
-    """How many rounds carry which warning, the most frequent first."""
+    """How many rounds carry which warning, the most frequent first, and how many were left out as not valid."""
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})
     told = ", ".join(f"`{kind}` {count:,}" for kind, count in kinds.most_common())
-    return f"Rounds: {len(rounds):,}. Warnings that they carry: {told or 'none'}."
+    left_out = f" Left out, since not valid: {rounds.attrs[LEFT_OUT]:,}." if rounds.attrs.get(LEFT_OUT) else ""
+    return f"Rounds: {len(rounds):,}. Warnings that they carry: {told or 'none'}.{left_out}"

@@ -167,6 +167,17 @@ def test_the_quick_form_of_a_study_has_what_the_claims_compare_too() -> None:
     assert {(one.condition, name) for one in way.compared for name in (one.first, one.second)} <= pairs
 
 
+def test_rounds_that_are_not_valid_are_left_out_and_counted_when_they_are_kept_too(tmp_path: Path) -> None:
+    every = made_up(BUDGET).assign(status="done", valid=True)
+    every.loc[every.index[:2], "valid"] = False
+    every.to_parquet(tmp_path / "rounds.parquet")
+    taken = comparisons.kept_rounds.of_run(tmp_path, WAYS[BUDGET].columns)
+    comparisons.kept_rounds.write(taken, tmp_path / "kept.parquet")
+    for rounds in (taken, comparisons.kept_rounds.read(tmp_path / "kept.parquet")):
+        assert len(rounds) == len(every) - 2
+        assert comparisons.part(WAYS[BUDGET], rounds).endswith("Left out, since not valid: 2.")
+
+
 def test_a_run_of_another_study_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparisons.kept_rounds, "study_of", lambda _: "quickstart")
     with pytest.raises(SystemExit, match="is a run of quickstart; this page is made of mesh"):
