@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -51,6 +52,17 @@ def test_the_example_of_the_docs_keeps_every_rule_as_the_command_line_tells() ->
 
 def test_a_complete_client_without_a_kit_has_less_than_200_lines() -> None:
     assert len([line for line in EXAMPLE.read_text().splitlines() if line.strip()]) < 200
+
+
+def test_a_client_runs_on_the_cpus_that_it_is_given(tmp_path: Path) -> None:
+    last = max(os.sched_getaffinity(0))
+    client = Client(ClientSpec("plain", (sys.executable, str(EXAMPLE), "--port", "0")), tmp_path, cpus=(last,))
+    try:
+        (running,) = client._host.running.values()
+        assert running.process.family()[0].cpu_affinity() == [last]
+        assert client.limits() == {"client-plain": f"on CPU {last}"}
+    finally:
+        client.close()
 
 
 @pytest.fixture(scope="module", params=[client.name for client in clients.clients()])

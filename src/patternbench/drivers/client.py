@@ -18,7 +18,7 @@ from patternbench.drivers.driver import GRACE, DriverError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.drivers.rounds import ClientRound
 from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import Launch
+from patternbench.lab.launch import Launch, ResourceLimits
 from patternbench.lab.processes import StartError
 from patternbench.lab.ready import Announced
 from patternbench.records.attempts import Batch
@@ -70,10 +70,13 @@ class Delivery:
 
 
 class Client:
-    """A running client. The command of a study's own client runs in the study's folder (``beside``)."""
+    """A running client. The command of a study's own client runs in the study's folder (``beside``).
 
-    def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None = None) -> None:
-        self.name = spec.name
+    ``cpus`` are those that it may run on; all if none are given.
+    """
+
+    def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None = None, cpus: tuple[int, ...] = ()) -> None:
+        self.name, self.cpus = spec.name, cpus
         with ExitStack() as starting:
             self._host = starting.enter_context(LocalHost(folder))
             self.url = self._launched(spec, beside) if spec.command else spec.url
@@ -85,7 +88,8 @@ class Client:
         """The URL of a client that has been started."""
         name = f"client-{spec.name}"
         cwd = str(beside) if spec.own and beside else ""
-        launch = Launch("client", name, spec.command, READY, url=SAID, cwd=cwd, within=START)
+        limits = ResourceLimits(self.cpus)
+        launch = Launch("client", name, spec.command, READY, url=SAID, cwd=cwd, within=START, limits=limits)
         self._host.launch([launch])
         return self._host.running[name].url
 
@@ -98,6 +102,10 @@ class Client:
         if answer.status_code != OK or not isinstance(described, dict) or described.get("contract") != 1:
             raise StartError(f"client {self.name} at {self.url} does not speak version 1 of the client contract")
         return described
+
+    def limits(self) -> dict[str, str]:
+        """The CPUs that it may run on, in words, if those are not all."""
+        return self._host.limits()
 
     @property
     def alive(self) -> bool:

@@ -86,6 +86,11 @@ def generator_core(cores: Collection[int]) -> int | None:
     return max(cores) if len(cores) >= ENOUGH_CORES else None
 
 
+def spare_cores(cores: Collection[int], bound: Collection[int]) -> tuple[int, ...]:
+    """The cores to which no component is bound; none where no component is bound to any, or where none is left."""
+    return tuple(sorted(set(cores) - set(bound))) if bound else ()
+
+
 @contextmanager
 def kept_free(wanted: bool) -> Iterator[int | None]:
     """Keep one core free of all that is started meanwhile; the generator binds itself to it. None where none is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from types import TracebackType
 
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec
+from patternbench.lab import machine
 from patternbench.lab.bench import Bench
 from patternbench.lab.changes import Start
 from patternbench.lab.systems import SystemFile
@@ -31,7 +33,7 @@ class Stage:
         self.accounts: dict[str, str] = {}
         """The user of each component that has one of its own."""
         self.limits: dict[str, str] = {}
-        """The limits of each component that has any, and why they do not act where they do not."""
+        """The limits of each component and client that has any, and why they do not act where they do not."""
         self.reset_seconds = 0.0
         """How long the resets before the round took that are calls or commands."""
         self._described: tuple[System, SystemFile | None, Topology] | None = None
@@ -72,14 +74,24 @@ class Stage:
         return self._bench
 
     def client(self, spec: ClientSpec, when_new: Callable[[Client], None] = lambda _: None) -> Client:
-        """The client up: the one from before if it lives, else a new one, handed to ``when_new`` first."""
+        """The client up: the one from before if it lives, else a new one, handed to ``when_new`` first.
+
+        It runs on the CPUs that no component is bound to, so that it takes no time from those that are.
+        """
+        cpus = self._spare_cpus()
         client = self._clients.get(spec.name)
-        if client is not None and client.alive:
+        if client is not None and client.alive and client.cpus == cpus:
             return client
         self.drop_client(spec.name)
-        fresh = self._clients[spec.name] = Client(spec, self.folder, self.inputs.beside)
+        fresh = self._clients[spec.name] = Client(spec, self.folder, self.inputs.beside, cpus)
+        self.limits |= fresh.limits()
         when_new(fresh)
         return fresh
+
+    def _spare_cpus(self) -> tuple[int, ...]:
+        running = self._bench.running.values() if self._bench else ()
+        bound = {cpu for one in running for cpu in one.launch.limits.cpus}
+        return machine.spare_cores(os.sched_getaffinity(0), bound)
 
     def drop_client(self, name: str) -> None:
         """End a client that has failed, so that the next round gets a new one."""

@@ -18,6 +18,15 @@ def test_a_generator_gets_a_core_where_the_system_can_do_without_one(cores: set[
     assert machine.generator_core(cores) == own
 
 
+@pytest.mark.parametrize(
+    ("bound", "spare"),
+    [(set(), ()), ({0}, (1, 2)), ({0, 7}, (1, 2)), ({0, 1, 2}, ())],
+    ids=["none", "one", "far", "all"],
+)
+def test_the_spare_cores_are_those_to_which_nothing_is_bound(bound: set[int], spare: tuple[int, ...]) -> None:
+    assert machine.spare_cores({0, 1, 2}, bound) == spare
+
+
 def test_what_is_started_meanwhile_keeps_off_the_generators_core(monkeypatch: pytest.MonkeyPatch) -> None:
     given = [{0, 1, 2, 3}]
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: given[-1])
