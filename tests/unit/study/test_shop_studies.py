@@ -119,6 +119,18 @@ def test_clients_of_two_and_of_four_balancers_take_them_in_turn_or_keep_to_one()
     assert counted == {(number, affinity): 4 for number in (2, 4) for affinity in ("none", "user")}
 
 
+@pytest.mark.parametrize("name", [FULL, QUICK, STRESS])
+def test_a_study_of_the_shop_points_at_a_teastore_that_runs_elsewhere(name: str) -> None:
+    """As docs/systems/shop.md says: a URL for the system, without its settings and the design that names them."""
+    text = (ROOT / "studies" / f"{name}.yaml").read_text(encoding="utf-8").partition("\ndesign:")[0]
+    elsewhere = re.sub(
+        r"^system:\n(?: .*\n)+", 'system: {url: "http://teastore.test:8080"}\n', text, flags=re.MULTILINE
+    )
+    found = loads(elsewhere, f"{name}.yaml")
+    assert preflight.expanded(found, Inputs(ROOT / "studies")).scenarios
+    assert found.workload.journey == study(name).workload.journey
+
+
 def test_the_journey_has_the_eight_transactions() -> None:
     journey = study(FULL).workload.journey
     assert journey is not None
