@@ -82,7 +82,8 @@ def _budget(row: pd.Series) -> str:
 
 OUT, FROZEN, BACK = "every answer fails", "it stands still for 1 s", "after an outage of 2 s"
 FEW, MANY, LOST = "1 % of the answers fail", "60 % of the answers fail", "2 % are never answered"
-CALM, CROWDED, STUCK = "200 per second", "760 per second", "it stands still for 1.5 s"
+CALM, BUSY, CROWDED = "200 per second", "600 per second", "760 per second"
+STUCK = "it stands still for 1.5 s"
 
 WAYS: Mapping[str, Comparison] = {
     way.study: way
@@ -220,6 +221,15 @@ WAYS: Mapping[str, Comparison] = {
                     "p99",
                     PERCENT,
                     CALM,
+                    "no hedge",
+                    "hedge after 25 ms",
+                ),
+                Compared(
+                    "At 75 % of it a hedge costs good calls",
+                    LOWER,
+                    "goodput",
+                    PER_SECOND,
+                    BUSY,
                     "no hedge",
                     "hedge after 25 ms",
                 ),
