@@ -1,8 +1,8 @@
 """Reads runs of the cinema's studies into the tables beside this file, from which the page is written.
 
 A run's folder has every request; the page needs a row for each round. Which study a run is of says its own study file:
-``cinema-load-tests`` (also ``-quick`` and ``-full``), ``cinema-open``, ``cinema-burst``, ``cinema-faults``. Of a run of
-``cinema-traces`` the drawings are kept instead, and their titles in a table.
+``cinema-load-tests`` (also ``-quick`` and ``-full``), ``cinema-ways``, ``cinema-open``, ``cinema-burst``,
+``cinema-faults``. Of a run of ``cinema-traces`` the drawings are kept instead, and their titles in a table.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from patternbench.study.problems import InputError, Problem
 from patternbench.traces.report import traces_section
 
 HERE = Path(__file__).parent
-LOAD, SMOOTHED, OPEN, BURST, FAULTS, DRAWINGS = ("load", "smoothed", "open", "burst", "faults", "drawings")
+TABLES = ("load", "smoothed", "ways", "open", "burst", "faults", "drawings")
 """The tables, each ``NAME.parquet``."""
+LOAD, SMOOTHED, WAYS, OPEN, BURST, FAULTS, DRAWINGS = TABLES
 DRAWN_USERS = (10, 100)
 """The loads whose times are drawn request by request, as in the thesis."""
 MOST_POINTS = 1000
@@ -60,7 +61,7 @@ def tables_of(folder: Path) -> dict[str, pd.DataFrame]:
 
 def kept() -> dict[str, pd.DataFrame]:
     """The tables beside this file that are there, by name."""
-    paths = {name: HERE / f"{name}.parquet" for name in (LOAD, SMOOTHED, OPEN, BURST, FAULTS, DRAWINGS)}
+    paths = {name: HERE / f"{name}.parquet" for name in TABLES}
     return {name: pd.read_parquet(path) for name, path in paths.items() if path.is_file()}
 
 
@@ -120,6 +121,18 @@ def _drawn(key: tuple[str, str], users: int, kind: str, number: object, ms: obje
     return pd.DataFrame(
         {"architecture": architecture, "test": test, "users": users, "kind": kind, "request": number, "ms": ms}
     )
+
+
+def of_ways(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: the levels of the settings that vary, times of operations, and requests per operation."""
+    rounds = tables.read_table(run.path)
+    levels = rounds[["block", "architecture", "calls", "via", "connections", "fetch"]]
+    times = {
+        "operation_ms": rounds["journey_p50"] * 1e3,
+        "operation_p95_ms": rounds["journey_p95"] * 1e3,
+        "requests": rounds["TotalCalls"] / rounds["journeys"],
+    }
+    return {WAYS: levels.assign(**times)}
 
 
 def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -242,6 +255,7 @@ def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 READERS: Mapping[str, Callable[[RunFolder], dict[str, pd.DataFrame]]] = {
     "cinema-load-tests": of_load_tests,
+    "cinema-ways": of_ways,
     "cinema-open": of_open,
     "cinema-burst": of_bursts,
     "cinema-faults": of_faults,

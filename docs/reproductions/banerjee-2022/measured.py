@@ -2,10 +2,10 @@
 
     .venv/bin/python docs/reproductions/banerjee-2022/measured.py [RUN ...] [--write]
 
-RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-open.yaml,
-cinema-burst.yaml, cinema-faults.yaml and cinema-traces.yaml, in any order. Their rounds are put beside this file, and
-figures drawn; without RUN the rounds beside it are taken. With `--write` the parts are put into the page, else they are
-printed.
+RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-ways.yaml, cinema-
+open.yaml, cinema-burst.yaml, cinema-faults.yaml and cinema-traces.yaml, in any order. Their rounds are put beside this
+file, and figures drawn; without RUN the rounds beside it are taken. With `--write` the parts are put into the page,
+else they are printed.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ LEVEL = 0.95
 NOT_MEASURED = "Not measured yet: `patternbench run studies/{study}.yaml --out runs/{study}`."
 STUDIES = {
     digest.LOAD: "cinema-load-tests",
+    digest.WAYS: "cinema-ways",
     digest.OPEN: "cinema-open",
     digest.BURST: "cinema-burst",
     digest.FAULTS: "cinema-faults",
@@ -115,6 +116,7 @@ def section(tables: Tables) -> str:
     """Everything that was measured, as Markdown; what was not says how to."""
     parts = {
         "### The load tests\n": (digest.LOAD, load_tests),
+        "### Other ways than the published ones\n": (digest.WAYS, ways),
         "### When arrivals do not wait\n": (digest.OPEN, open_arrivals),
         "### A burst of ten seconds\n": (digest.BURST, bursts),
         "### Faults inside\n": (digest.FAULTS, faults),
@@ -267,6 +269,46 @@ def decision(load: pd.DataFrame) -> Iterator[str]:
         if len(both):
             times = ratio(both[:, 0], both[:, 1], together(len(cases)))
             yield f"| {OPERATIONS[test]} | {users} | {times.text} | {SOONER[times.verdict]} |"
+
+
+# --- other ways
+
+LEVELS = ("architecture", "calls", "via", "connections", "fetch")
+AS_PUBLISHED = {"calls": "sequential", "via": "gateway", "connections": "jdk"}
+AS_TODAY = {"calls": "parallel", "via": "direct", "connections": "pooled"}
+WAYS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    "the aggregator calls in parallel": ({"calls": "sequential"}, {"calls": "parallel"}),
+    "it calls the cinemas directly": ({"via": "gateway"}, {"via": "direct"}),
+    "its connections are pooled": ({"connections": "jdk"}, {"connections": "pooled"}),
+    "all three": (AS_PUBLISHED, AS_TODAY),
+    "the broker answers 202 until all is there": ({"fetch": "at_once"}, {"fetch": "until_ready"}),
+    "the broker holds a fetch (long poll)": ({"fetch": "at_once"}, {"fetch": "long_poll"}),
+}
+"""Each other way: the levels of the published one, and those that replace them."""
+QUICKER = {"confirmed": "the published way", "contradicted": "the other way", "cannot be told": "cannot be told"}
+
+
+def ways(table: pd.DataFrame) -> Iterator[str]:
+    """How long a complete list takes in each other way, as a multiple of the published one in the same block."""
+    yield "Lists by 20 users; medians over rounds (least to greatest). A row compares rounds of the same block that"
+    yield "differ in nothing else; all intervals hold together with 95 %:\n"
+    yield "| another way | published: p50, ms | otherwise: p50, ms | requests | takes so many times as long | sooner |"
+    yield "|---|---|---|---|---|---|"
+    for name, (before, after) in WAYS.items():
+        pairs = alike(table, before, after)
+        if len(pairs):
+            both = pairs[[f"{OPERATION}_after", f"{OPERATION}_before"]].to_numpy(dtype=float)
+            slower = ratio(both[:, 0], both[:, 1], together(len(WAYS)))
+            columns = (f"{OPERATION}_before", f"{OPERATION}_after", "requests_after")
+            cells = [span(pairs[column]) for column in columns]
+            yield f"| {name} | {' | '.join(cells)} | {slower.text} | {QUICKER[slower.verdict]} |"
+
+
+def alike(table: pd.DataFrame, before: Mapping[str, str], after: Mapping[str, str]) -> pd.DataFrame:
+    """Pairs of rounds of a block that have the levels ``before`` and ``after``, and no other difference."""
+    keys = ["block", *(name for name in LEVELS if name not in before)]
+    sides = [table[(table[list(levels)] == pd.Series(levels)).all(axis=1)] for levels in (before, after)]
+    return sides[0].merge(sides[1], on=keys, suffixes=("_before", "_after"))
 
 
 # --- arrivals that do not wait

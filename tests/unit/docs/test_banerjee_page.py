@@ -74,9 +74,12 @@ def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares(measur
     assert (abs(rows["failed_percent"] - rows["printed_failed_percent"]) <= 0.6).all()
 
 
+STUDIES = ("cinema-load-tests", "cinema-ways", "cinema-open", "cinema-burst", "cinema-faults", "cinema-traces")
+
+
 def test_what_was_not_measured_says_how_to(measured: ModuleType) -> None:
     text = measured.section({})
-    for study in ("cinema-load-tests", "cinema-open", "cinema-burst", "cinema-faults", "cinema-traces"):
+    for study in STUDIES:
         assert f"patternbench run studies/{study}.yaml" in text
 
 
@@ -105,6 +108,33 @@ def test_the_sooner_architecture_is_told_by_the_time_of_a_complete_operation(mea
     assert sooner == ["the gateway"] * 4
     assert "| messages |" in "\n".join(measured.decision(load(ratio=2.0)))
     assert "| messages |" not in "\n".join(measured.decision(load(seed=2)))
+
+
+def ways(direct: float = 1.0) -> pd.DataFrame:
+    """Rounds of three blocks in every way; a direct call takes `direct` times as long."""
+    rng = np.random.default_rng(1)
+    gateway = [
+        ("gateway", calls, via, connections, "at_once")
+        for calls in ("sequential", "parallel")
+        for via in ("gateway", "direct")
+        for connections in ("jdk", "pooled")
+    ]
+    messaging = [("messaging", "sequential", "gateway", "jdk", fetch) for fetch in ("at_once", "until_ready")]
+    levels = [(block, *levels) for block in range(BLOCKS) for levels in gateway + messaging]
+    table = pd.DataFrame(levels, columns=["block", "architecture", "calls", "via", "connections", "fetch"])
+    noise = np.exp(rng.normal(0, 0.05, len(table)))
+    ms = 50 * noise * np.where(table["via"] == "direct", direct, 1.0)
+    return table.assign(operation_ms=ms, operation_p95_ms=ms, requests=1.0)
+
+
+def test_another_way_is_compared_with_rounds_that_differ_in_nothing_else(measured: ModuleType) -> None:
+    rows = {row.split(" | ")[0]: row for row in measured.ways(ways(direct=0.5)) if row.startswith("| ")}
+    assert rows["| it calls the cinemas directly"].endswith("| the other way |")
+    assert rows["| the aggregator calls in parallel"].endswith("| cannot be told |")
+    assert "| the broker holds a fetch (long poll)" not in rows
+    pairs = measured.alike(ways(), {"via": "gateway"}, {"via": "direct"})
+    assert len(pairs) == 4 * BLOCKS
+    assert set(pairs["architecture"]) == {"gateway"}
 
 
 def test_no_ratio_is_told_of_shares_that_are_zero(measured: ModuleType) -> None:

@@ -82,10 +82,12 @@ def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
         "cinema-open",
         "cinema-open-quick",
         "cinema-traces",
+        "cinema-ways",
     ]
     sizes = {path.stem: len(planned(path.stem).scenarios) for path in STUDIES}
     assert sizes["cinema-load-tests"] == sizes["cinema-load-tests-full"] == 2 * 2 * 10
     assert sizes["cinema-load-tests-quick"] == 2 * 2 * 6
+    assert sizes["cinema-ways"] == 8 + 3
     assert (sizes["cinema-open"], sizes["cinema-open-quick"]) == (2 * 8, 2 * 5)
     assert (sizes["cinema-burst"], sizes["cinema-burst-quick"]) == (2 * 3, 2)
     assert (sizes["cinema-faults"], sizes["cinema-faults-quick"]) == (18, 11)
