@@ -51,7 +51,7 @@ class Change:
 
 
 def told(value: float, digits: int) -> str:
-    """A number with so many digits; what too few rounds make enormous, by its size only."""
+    """A number with `digits` decimals. One that too few rounds make enormous shows only its order of magnitude."""
     return f"{value:.{digits}f}" if abs(value) < ENORMOUS else f"{value:.0e}"
 
 
@@ -64,7 +64,7 @@ def ratio(base: Sequence[float], other: Sequence[float], among: int = 1) -> Chan
 def difference(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
     """The mean of other - base over paired rounds; one of `among` that are told together."""
     if len(base) != len(other):
-        raise ValueError(f"{len(base)} and {len(other)} rounds are no pairs")
+        raise ValueError(f"{len(base)} and {len(other)} rounds don't pair up")
     estimate = paired(np.asarray(base, float), np.asarray(other, float))
     return Change(float(estimate.value), *map(float, estimate.ends(1 - (1 - LEVEL) / among)))
 

@@ -1,8 +1,8 @@
 """Prints what each client costs by itself, from raw results: `.venv/bin/python -m benchmarks.clients.tables [RESULT]`.
 
 The harness is what a baseline round costs. The library is what the same round costs more with a retry that never has
-to retry, pair by pair, with an interval over rounds (t, 95 % for all clients together). It is told where that excludes
-zero.
+to retry, pair by pair, with an interval over rounds (t, 95 % for all clients together). The table names a cost where
+that interval excludes zero.
 """
 
 from __future__ import annotations

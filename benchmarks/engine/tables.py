@@ -44,7 +44,7 @@ def per_cpu(rows: Sequence[Result], generator: str) -> list[float]:
 
 
 def case_table(rows: Sequence[Result]) -> str:
-    """Every generator beside the engine."""
+    """Every generator next to the engine."""
     names = names_of(rows, "generator")
     ordered = sorted(names, key=lambda name: -statistics.median(per_cpu(rows, name)))
     return table(HEADER, [line(rows, name, len(names) - 1) for name in ordered])

@@ -131,7 +131,7 @@ def goals_table(rows: Rows) -> str:
 
 
 def pings_table(rows: Rows) -> str:
-    """Return what one call adds beside a PING of the same round, to explain it: no goal rests on the difference."""
+    """Return the time that one call adds, and a PING's in the same round to explain it: no goal uses the difference."""
     body = []
     for name in ONE_CALL:
         pings = of(rows, PING, "p50_us")
@@ -203,7 +203,7 @@ def printed(rows: Rows) -> str:
     return "\n\n".join(
         [
             goals_table(rows),
-            "What a call to another process adds, beside the cost of a round trip to an idle Redis in the same round:",
+            "The time that a call to another process adds, next to a round trip to an idle Redis in the same round:",
             pings_table(rows),
             quickest(rows),
             "Where clients come near their limit (20 clients ask for a tenth more than it allows):",

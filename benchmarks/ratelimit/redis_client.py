@@ -1,4 +1,4 @@
-"""Whether the filter's own Redis client pays: CPU per decision, beside lua-resty-redis in the same nginx.
+"""Whether the filter's own Redis client pays: CPU per decision, next to lua-resty-redis in the same nginx.
 
 `.venv/bin/python -m benchmarks.ratelimit.redis_client --rounds 30` (Debian's `lua-nginx-redis`) sends
 the same script call over pooled connections with both, and answers a location that calls nobody.

@@ -1,4 +1,4 @@
-"""What a rate limit costs: latency and CPU of every algorithm and store, beside nginx's and Envoy's own.
+"""What a rate limit costs: latency and CPU of every algorithm and store, next to nginx's and Envoy's own.
 
 `.venv/bin/python -m benchmarks.ratelimit.run --rounds 5` runs all variants in one go, interleaved, in
 a shuffled order with a recorded seed. Each visit of a variant is one round of it: first an open workload at a
@@ -174,7 +174,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What a rate limit costs.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2, help="of each of a visit's two parts")
-    parser.add_argument("--rate", type=int, default=1000, help="requests a second of the part for latency")
+    parser.add_argument("--rate", type=int, default=1000, help="requests per second in the part for latency")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="a regular expression on variants; baselines always run")
     parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")

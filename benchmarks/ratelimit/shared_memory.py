@@ -42,7 +42,7 @@ def turns(systems: dict[str, Any], script: Path, visits: int) -> dict[str, list[
 
 def main() -> None:
     """Measure, store the raw results, and print their table."""
-    parser = argparse.ArgumentParser(description="Shared memory beside limit_req.")
+    parser = argparse.ArgumentParser(description="Shared memory compared with limit_req.")
     parser.add_argument("--visits", type=int, default=12)
     parser.add_argument("--only", default=WANTED, help="a regular expression on variants")
     parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")

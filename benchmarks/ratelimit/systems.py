@@ -116,7 +116,7 @@ def bootstrap(port: int, filters: list[dict[str, Any]], clusters: list[dict[str,
 
 
 class Envoy(Component):
-    """An Envoy with one worker thread, and what stands beside it."""
+    """An Envoy with one worker thread, and the rate limit service that it asks, if any."""
 
     def __init__(
         self, folder: Path, behind: int, filters: list[dict[str, Any]], service: "Service | None" = None

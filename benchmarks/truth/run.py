@@ -115,7 +115,7 @@ def target(pathology: Pathology, log: Path, lead: float) -> Iterator[str]:
 
 
 def percentile(times: list[float], percent: float) -> float:
-    """Find the smallest time that so many percent of all times do not exceed."""
+    """Find the smallest time that `percent` % of all times do not exceed."""
     ordered = sorted(times)
     place = max(0, -(-len(ordered) * percent // 100) - 1)
     return ordered[min(int(place), len(ordered) - 1)]

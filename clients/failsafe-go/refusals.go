@@ -25,8 +25,8 @@ func refuseBreaker(breaker kit.CircuitBreaker, problems *kit.Problems) {
 	problems.OneHalfOpenCall(breaker, "a half-open breaker of failsafe-go decides as soon as the rest cannot change it,"+
 		" without waiting for further results")
 	if calls := breaker.Window.Calls; calls != nil {
-		problems.FailuresInARow(breaker, *calls, "failsafe-go opens at so many failures among the last calls, also"+
-			" before there are so many calls: only failures in a row are the same")
+		problems.FailuresInARow(breaker, *calls, "failsafe-go opens after a number of failures among the last"+
+			" calls, even before its window is full: only failures in a row are the same")
 	} else if breaker.FailureRate != math.Trunc(breaker.FailureRate) {
 		problems.Refuse("failure_rate", breaker.FailureRate, "failsafe-go rounds a rate to whole percents",
 			"a whole number from 1 to 100")

@@ -83,7 +83,7 @@ def _refused(policy: CircuitBreaker, entry: Entry) -> Iterator[Refusal]:
 
 def _window(policy: CircuitBreaker) -> Iterator[Refusal]:
     """Failures in a row alone are a window of calls in which all have to fail."""
-    why = "purgatory opens at so many failures in a row"
+    why = "purgatory opens after a number of failures in a row"
     calls = policy.window.calls
     if calls is None:
         yield Refusal("window.time_us", policy.window.time_us, why, "window.calls")

@@ -31,7 +31,7 @@ def problems(text):
         body = json.loads(text)
         ((name, strategy),) = body["strategy"].items()
     except (ValueError, TypeError, KeyError) as error:
-        return [problem("", None, f"is no round: {error!r}", "one JSON object")]
+        return [problem("", None, f"isn't a round: {error!r}", "one JSON object")]
     if body.get("contract") != 1 or set(body) - FIELDS:
         return [problem("contract", body.get("contract"), "is another version of the contract", 1)]
     if name not in DESCRIPTION["strategies"]:
@@ -44,7 +44,7 @@ def problems(text):
 
 
 def delay_us(backoff, failed_attempts):
-    """The delay after so many failed attempts. A client for a library configures the library instead."""
+    """The delay after this many failed attempts. A client for a library configures the library instead."""
     if "fixed" in backoff:
         return backoff["fixed"]["delay_us"]
     e = backoff["exponential"]
@@ -196,7 +196,7 @@ class Handler(BaseHTTPRequestHandler):
             round_.abandon()  # patternbench has closed the connection
             return
         finally:
-            self.busy.release()  # before the end is told: who has read it may start a round
+            self.busy.release()  # before the end is sent: whoever has read it may start a round
         self.line(round_.end())
 
     def line(self, value):

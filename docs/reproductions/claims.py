@@ -33,16 +33,16 @@ LOWER, HIGHER, SAME = "lower", "higher", "the same"
 
 @dataclass(frozen=True)
 class Scale:
-    """How a difference is told: its unit, the margin within which it counts as none, and the number that is told."""
+    """How a difference is written: its unit, the margin within which it counts as none, and the number to print."""
 
     unit: str
     margin: tuple[float, float]
     told: Callable[[Floats], Floats]
 
 
-#: Of logs: their difference is told as a ratio.
+#: Of logs: their difference is written as a ratio.
 PERCENT = Scale("%", (MARGIN_DOWN, MARGIN), lambda logs: 100 * np.expm1(logs))
-#: Of shares in percent: their difference is told as it is.
+#: Of shares in percent: their difference is written as it is.
 POINTS = Scale("points", (-MARGIN_POINTS, MARGIN_POINTS), lambda points: points)
 #: Of rates, which may be zero, so that they have no ratio; none of their differences counts as the same.
 PER_SECOND = Scale("per second", (0.0, 0.0), lambda rates: rates)

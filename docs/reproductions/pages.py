@@ -58,7 +58,7 @@ def short(number: float) -> str:
 
 
 def named_file(arguments: Sequence[str] | None = None) -> Path | None:
-    """The file that the command line names, which is whatever is no option; None where it names none."""
+    """The file that the command line names: its first word that isn't an option. None without one."""
     words = sys.argv[1:] if arguments is None else arguments
     return next((Path(word) for word in words if not word.startswith("--")), None)
 

@@ -1,8 +1,7 @@
-"""Finds habits of prose that make a reader read twice: `scripts/prose` holds their counts, per folder, to a ratchet.
+"""Finds habits of prose that make a reader read twice, with file, line and what to write instead.
 
-    scripts/prose                  what is above tests/prose-counts.json, with file, line and what to write instead
-    scripts/prose PATH...          every site at or below some paths, for whoever mends them
-    scripts/prose --lower          write lower counts where prose was mended; no count ever rises
+    scripts/prose                  in all pages and sources
+    scripts/prose PATH...          at or below some paths
 
 A sentence that is right as it is has an entry with a reason in tests/allowed-prose.toml.
 """
@@ -11,12 +10,10 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import re
 import sys
 import tokenize
 import tomllib
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,11 +23,8 @@ from scripts.checks.command import run, silent
 from scripts.checks.skips import ROOT
 
 ALLOWED = ROOT / "tests" / "allowed-prose.toml"
-COUNTS = ROOT / "tests" / "prose-counts.json"
 UNREAD = ("tests/", "docs/reference/")
 """Tests quote the sentences of the sources, and the reference is made of them: they are mended at their source."""
-FOLDER_DEPTH = 3
-"""Counts are kept per folder down to this depth: `src/patternbench/lab`, `engine/crates/load`, `docs/patterns`."""
 CONTEXT = 40
 """Characters that are shown on either side of what was found."""
 MARKDOWN, PYTHON, RUST = ".md", ".py", ".rs"
@@ -66,7 +60,9 @@ PER = (
 HABITS = (
     Habit(
         "is-no",
-        _words(r"(?<!there\s)\b(?:is|are|was|were) (?:no|none)\b(?! (?:longer|more|less|fewer|\w+er than)\b)"),
+        _words(
+            r"(?<!there\s)\b(?:is|are|was|were) (?!(?-i:None))(?:no|none)\b(?! (?:longer|more|less|fewer|\w+er than)\b)"
+        ),
         "isn't a, aren't; or `there is no`",
     ),
     Habit("beside", re.compile(r"\bbeside\b", re.IGNORECASE), "next to, with, apart from"),
@@ -114,11 +110,6 @@ class Site:
     habit: Habit
     text: str
 
-    @property
-    def folder(self) -> str:
-        """The folder for which this site is counted."""
-        return "/".join(Path(self.file).parent.parts[:FOLDER_DEPTH]) or "."
-
     def __str__(self) -> str:
         """As editors open it, with what to write instead."""
         return f"{self.file}:{self.line}: {self.habit.key}: “{self.text}”; write: {self.habit.instead}"
@@ -147,16 +138,22 @@ MADE = re.compile(r"^<!-- (?P<part>[^\n]+) -->$.*?^<!-- end of (?P=part) -->$", 
 
 
 def of_markdown(text: str) -> Iterator[Passage]:
-    """A page without its code, what scripts print, and the targets of its links, which no reader sees."""
-    written = MADE.sub(partial(_filled, " "), without_code(text))
+    """A page without its blocks of code, what scripts print, and the targets of its links, which no reader sees."""
+    written = MADE.sub(partial(_filled, " "), _without_blocks(text))
     yield Passage(1, text.count("\n") + 1, TARGET.sub("]()", written))
 
 
 def without_code(text: str) -> str:
     """A page whose code is blank, or backticks within a line: all else stays on its line and in its column."""
-    for code, filler in ((FENCE, " "), (CODE, "`")):
-        text = code.sub(partial(_filled, filler), text)
-    return text
+    return _without_names(_without_blocks(text))
+
+
+def _without_blocks(text: str) -> str:
+    return FENCE.sub(partial(_filled, " "), text)
+
+
+def _without_names(text: str) -> str:
+    return CODE.sub(partial(_filled, "`"), text)
 
 
 def _filled(filler: str, match: re.Match[str]) -> str:
@@ -228,9 +225,10 @@ def sites(file: str, text: str) -> list[Site]:
 
 
 def _sites(file: str, passage: Passage, habit: Habit) -> Iterator[Site]:
-    for match in habit.pattern.finditer(passage.text):
-        line = passage.line + passage.text.count("\n", 0, match.start())
-        yield Site(file, min(line, passage.last), habit, _around(passage.text, match))
+    text = _without_names(passage.text)
+    for match in habit.pattern.finditer(text):
+        line = passage.line + text.count("\n", 0, match.start())
+        yield Site(file, min(line, passage.last), habit, _around(text, match))
 
 
 def _around(text: str, match: re.Match[str]) -> str:
@@ -260,84 +258,30 @@ def allowed(path: Path = ALLOWED) -> list[Allowed]:
     return [Allowed(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("sentence", [])]
 
 
-def without(entries: Sequence[Allowed], counted: Iterable[Site]) -> list[Site]:
+def without(entries: Sequence[Allowed], matches: Iterable[Site]) -> list[Site]:
     """The sites that no entry allows."""
-    return [site for site in counted if not any(entry.covers(site) for entry in entries)]
+    return [site for site in matches if not any(entry.covers(site) for entry in entries)]
 
 
-def idle(entries: Iterable[Allowed], counted: Sequence[Site]) -> list[str]:
+def idle(entries: Iterable[Allowed], matches: Sequence[Site]) -> list[str]:
     """The entries that allow nothing any more."""
     return [
         f"tests/{ALLOWED.name}: “{entry.text}” is not in {entry.file} any more; remove the entry"
         for entry in entries
-        if not any(entry.covers(site) for site in counted)
+        if not any(entry.covers(site) for site in matches)
     ]
 
 
-Key = tuple[str, str]
-"""A folder and a habit."""
-
-
-def counts(counted: Iterable[Site]) -> Counter[Key]:
-    """How many sites there are per folder and habit."""
-    return Counter((site.folder, site.habit.key) for site in counted)
-
-
-def stored(path: Path = COUNTS) -> Counter[Key]:
-    """Read the ratchet."""
-    folders: dict[str, dict[str, int]] = json.loads(path.read_text(encoding="utf-8"))
-    return Counter({(folder, habit): count for folder, habits in folders.items() for habit, count in habits.items()})
-
-
-def lowered(ratchet: Counter[Key], now: Counter[Key]) -> Counter[Key]:
-    """The ratchet where counts have fallen; none rises."""
-    return ratchet & now
-
-
-def as_text(ratchet: Counter[Key]) -> str:
-    """The ratchet as it is written: JSON, habits within folders, both sorted."""
-    folders: dict[str, dict[str, int]] = defaultdict(dict)
-    for (folder, habit), count in sorted(ratchet.items()):
-        folders[folder][habit] = count
-    return json.dumps(folders, indent=2) + "\n"
-
-
-def risen(counted: Sequence[Site], ratchet: Counter[Key]) -> Iterator[str]:
-    """Each count above the ratchet, followed by its sites."""
-    for key, count in sorted((counts(counted) - ratchet).items()):
-        folder, habit = key
-        yield f"{folder}: `{habit}` {ratchet[key] + count} times, {ratchet[key]} allowed; one of these is new:"
-        yield from (f"  {site}" for site in counted if (site.folder, site.habit.key) == key)
-
-
-def main(words: Sequence[str]) -> int:
-    """Hold the counts to the ratchet, lower it, or list the sites below some paths; return 0 when nothing is wrong."""
-    if words and words != ["--lower"]:
-        return _list(words)
-    everything, entries = in_files(tracked()), allowed()
-    counted = without(entries, everything)
-    if words:
-        COUNTS.write_text(as_text(lowered(stored(), counts(counted))), encoding="utf-8")
-        return 0
-    wrong = [*risen(counted, stored()), *idle(entries, everything)]
-    print(*wrong, *_hint(counts(counted)), sep="\n")
-    return 1 if wrong else 0
-
-
-def _hint(now: Counter[Key]) -> list[str]:
-    """What to type where counts have fallen."""
-    mended = (stored() - now).total()
-    return [f"{mended} sites fewer than tests/{COUNTS.name} says; type `scripts/prose --lower`"] if mended else []
-
-
-def _list(paths: Sequence[str]) -> int:
-    """Print the sites at or below some paths."""
-    names = [name for name in tracked() if any(Path(name).is_relative_to(path) for path in paths)]
+def main(paths: Sequence[str]) -> int:
+    """Print the sites at or below some paths, of everything without any; return 0 when nothing is wrong."""
+    names = [name for name in tracked() if any(Path(name).is_relative_to(path) for path in paths or ["."])]
     if not names:
-        print(f"no page or source of ours at {', '.join(paths)}; usage: scripts/prose [--lower | PATH...]")
+        print(f"no page or source of ours at {', '.join(paths)}; usage: scripts/prose [PATH...]")
         return 2
-    print(*without(allowed(), in_files(names)), sep="\n")
-    return 0
+    matches, entries = in_files(names), [entry for entry in allowed() if not paths or entry.file in names]
+    wrong = [*map(str, without(entries, matches)), *idle(entries, matches)]
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ FORMULAS = (
 
 
 def generate(rounds: int = ROUNDS, seed: int = SEED) -> pd.DataFrame:
-    """Generate 260 rows a round: the factors, and both responses from published coefficients and noise."""
+    """Generate 260 rows per round: the factors, and both responses from published coefficients and noise."""
     return _generated(TRUTH, EXPLAINED, rounds, seed)
 
 

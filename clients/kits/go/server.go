@@ -35,7 +35,7 @@ func (s *contractServer) handler() http.Handler {
 	})
 	mux.HandleFunc("POST /rounds", s.round)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		message := fmt.Sprintf("%s %s is none of %s", r.Method, r.URL.Path, calls)
+		message := fmt.Sprintf("%s %s isn't one of %s", r.Method, r.URL.Path, calls)
 		reply(w, http.StatusNotFound, errorAnswer(message))
 	})
 	return mux

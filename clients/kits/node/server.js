@@ -16,7 +16,7 @@ export function contractServer(adapter) {
     if (call === 'GET /client') reply(response, 200, described(adapter));
     else if (call === 'POST /check') reply(response, 200, { problems: problems(text, adapter) });
     else if (call === 'POST /rounds') await round(text, response);
-    else reply(response, 404, { error: `${call} is none of ${CALLS}` });
+    else reply(response, 404, { error: `${call} isn't one of ${CALLS}` });
   }
 
   async function round(text, response) {

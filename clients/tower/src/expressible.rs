@@ -5,7 +5,7 @@ use patternbench_client_kit::{Backoff, Bulkhead, Entry, Jitter, Policy, Problems
 
 /// From a second on, tower cuts what it adds to a delay to whole seconds.
 const LONGEST_SPREAD_US: f64 = 1e6;
-/// tower counts what it adds in 32 bits of nanoseconds, which hold so many times the longest delay.
+/// tower counts what it adds in 32 bits of nanoseconds, which hold this many times the longest delay.
 const MOST_ADDED: f64 = 4.0;
 const POLICIES: &str = "timeout, retry, bulkhead, rate_limit";
 

@@ -57,7 +57,7 @@ where
     }
 }
 
-/// Ends what it guards so long after it was entered.
+/// Ends what it guards `after_us` after it was entered.
 pub(crate) fn timeout(after: &After) -> Layered<Timeout<Do>> {
     let service = Timeout::new(Do, Duration::from_micros(after.after_us));
     Layered {
@@ -66,7 +66,8 @@ pub(crate) fn timeout(after: &After) -> Layered<Timeout<Do>> {
     }
 }
 
-/// Lets so many in at once. Without waiting places load is shed; else who waits is let in in the order of coming.
+/// Lets at most `max_concurrent` calls in at once. Without waiting places load is shed; with them, calls enter
+/// in the order in which they came.
 pub(crate) fn bulkhead(bulkhead: &Bulkhead) -> Rc<dyn Guard> {
     let places = Arc::new(Semaphore::new(bulkhead.max_concurrent));
     let limit = ConcurrencyLimit::with_semaphore(Do, places);
@@ -196,7 +197,7 @@ mod tests {
         TowerAdapter.guard(&policy(json!({"stack": [one]})), 1)
     }
 
-    /// What is guarded: it ends after so long as it is told, and counts how often it was begun.
+    /// A guarded call: it ends after `ms` and counts how often it was begun.
     fn lasting(ms: u64, outcome: Outcome, begun: &Rc<Cell<u32>>) -> Guarded {
         let begun = Rc::clone(begun);
         Rc::new(move || -> Answer {

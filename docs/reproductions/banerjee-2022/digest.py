@@ -1,6 +1,6 @@
-"""Reads runs of the cinema's studies into the tables beside this file, from which the page is written.
+"""Reads runs of the cinema's studies into the tables next to this file, from which the page is written.
 
-A run's folder has every request; the page needs a row for each round. Which study a run is of says its own study file:
+A run's folder has every request; the page needs a row per round. A run's own study file says of which study it is:
 ``cinema-load-tests`` (also ``-quick`` and ``-full``), ``cinema-ways``, ``cinema-open``, ``cinema-burst``,
 ``cinema-faults``. Of a run of ``cinema-traces`` the drawings are kept instead, and their titles in a table.
 """
@@ -60,13 +60,13 @@ def tables_of(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def kept() -> dict[str, pd.DataFrame]:
-    """The tables beside this file that are there, by name."""
+    """The tables next to this file, by name."""
     paths = {name: HERE / f"{name}.parquet" for name in TABLES}
     return {name: pd.read_parquet(path) for name, path in paths.items() if path.is_file()}
 
 
 def keep(made: Mapping[str, pd.DataFrame]) -> None:
-    """Put tables beside this file."""
+    """Put tables next to this file."""
     for name, table in made.items():
         table.to_parquet(HERE / f"{name}.parquet", index=False, compression="zstd")
 

@@ -51,7 +51,7 @@ def _name(figure: str) -> str:
 
 
 def times(points: pd.DataFrame) -> alt.TopLevelMixin:
-    """Times of first requests in the order of sending, as they are (dots) and smoothed (line), beside each other."""
+    """Times of first requests in the order of sending, as they are (dots) and smoothed (line); a panel per load."""
     raw, curve = (points[points["kind"] == kind].round(3) for kind in ("raw", "smoothed"))
     panels = [_panel(raw, curve, int(users)) for users in sorted(points["users"].unique())]
     return alt.hconcat(*panels)

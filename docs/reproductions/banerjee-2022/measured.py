@@ -1,11 +1,11 @@
-"""Writes what our own cinema measured beside what the thesis published into docs/reproductions/banerjee-2022.md.
+"""Writes what our own cinema measured, next to what the thesis published, into docs/reproductions/banerjee-2022.md.
 
     .venv/bin/python docs/reproductions/banerjee-2022/measured.py [RUN ...] [--write]
 
-RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-ways.yaml, cinema-
-open.yaml, cinema-burst.yaml, cinema-faults.yaml and cinema-traces.yaml, in any order. Their rounds are put beside this
-file, and figures drawn; without RUN the rounds beside it are taken. With `--write` the parts are put into the page,
-else they are printed.
+RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-ways.yaml,
+cinema-open.yaml, cinema-burst.yaml, cinema-faults.yaml and cinema-traces.yaml, in any order. Their rounds are kept in
+tables next to this file, and figures are drawn. Without RUN it takes the tables that are kept. With `--write` the parts
+are put into the page, else they are printed.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _pictures(case: int, test: str, figure: str) -> Iterator[str]:
 
 
 def means(load: pd.DataFrame) -> Iterator[str]:
-    """The mean over rounds of each load test's means, per request and per operation, beside the published ones."""
+    """The mean over rounds of each load test's means, per request and per operation, next to the published ones."""
     yield "Mean time in milliseconds: of a request / of an operation, published per request in brackets:\n"
     yield from _by_users(load, list(published.MEAN_FIGURES), _mean)
 
@@ -261,7 +261,7 @@ def decision(load: pd.DataFrame) -> Iterator[str]:
     """Which architecture completes an operation sooner, at the fewest and the most users of each load test."""
     cases = [(test, int(users)) for test in "AB" for users in (load["users"].min(), load["users"].max())]
     yield "Gateway or messages: how long a complete operation takes; all intervals hold together with 95 %:\n"
-    yield "| operation | users | messages take so many times as long | sooner |"
+    yield "| operation | users | time with messages ÷ time with the gateway | sooner |"
     yield "|---|---|---|---|"
     for test, users in cases:
         sides = [_by_block(load, name, test, users, OPERATION) for name in (MESSAGING, GATEWAY)]

@@ -1,4 +1,4 @@
-"""Figures 1 to 10: residuals of the four models, and what models 1, 2 and 4 predict beside what was measured."""
+"""Figures 1 to 10: residuals of the four models, and what models 1, 2 and 4 predict next to what was measured."""
 
 from __future__ import annotations
 

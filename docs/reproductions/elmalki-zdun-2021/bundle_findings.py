@@ -143,7 +143,7 @@ def trust(rounds: pd.DataFrame) -> str:
 
 
 def table_2(rounds: pd.DataFrame) -> str:
-    """Our Table II beside the published one, and whether the counts are equal."""
+    """Our Table II next to the published one, and whether the counts are equal."""
     ours = batches(traced(rounds))
     both = ours.merge(published_table(), on=KEYS, suffixes=("", "_published"))
     heads = ["bundle", "function", "size", "in-memory calls", "db calls", "dist calls"]

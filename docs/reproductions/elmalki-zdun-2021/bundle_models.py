@@ -1,4 +1,4 @@
-"""Tables III and IV: the four models fitted to our rows, beside the published ones."""
+"""Tables III and IV: the four models fitted to our rows, next to the published ones."""
 
 from __future__ import annotations
 

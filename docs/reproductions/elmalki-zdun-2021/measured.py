@@ -1,10 +1,10 @@
-"""Prints what our own insurance measured of request bundles beside the published numbers, as Markdown.
+"""Prints what our own insurance measured of request bundles next to the published numbers, as Markdown.
 
     .venv/bin/python docs/reproductions/elmalki-zdun-2021/measured.py [RUN/rounds.parquet] [--depth] [--write]
 
 RUN is one of studies/insurance-bundling.yaml or its quick form, with `--depth` one of
-studies/insurance-bundle-depth.yaml. With `--write` its rounds are kept beside the page, the tables are put into it and
-into the catalogue of patterns, and the figures are drawn. Without RUN it takes the rounds that are kept.
+studies/insurance-bundle-depth.yaml. With `--write` its rounds are kept next to the page, the tables are put into it
+and into the catalogue of patterns, and the figures are drawn. Without RUN it takes the rounds that are kept.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 El Malki and Zdun (2021) propose to count the calls of an operation before it is built, to weigh them by measured means
 (their equation 3), and to decide by that: an error below 30 % is good enough for a design. Their models also know times
-and which function it is; these know nothing but counts. Without RUN the rounds stored beside the page are taken; with
-`--write` the text is put into the page.
+and which function it is; these know nothing but counts. Without RUN it takes the rounds that are kept next to the
+page. With `--write` the text is put into the page.
 """
 
 from __future__ import annotations

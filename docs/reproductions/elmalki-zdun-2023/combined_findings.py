@@ -249,7 +249,7 @@ def trust(study: Study) -> str:
 
 
 def failures(study: Study) -> str:
-    """The failure rate, of the limit and of all else, beside the items that were served."""
+    """The failure rate, of the limit and of all else, next to the items that were served."""
     rows = study.rows[study.rows["api_users"] == study.users]
     heads = ["", "", "limit", "failed calls, %", "of the limit, %", "others, %", "items per second"]
     return table(heads, [_failed(rows, *cell) for cell in product("NY", "NY", (NO_LIMIT, 1200.0, 400.0, 100.0))])
@@ -268,7 +268,7 @@ def _failed(rows: pd.DataFrame, bundle: str, balancing: str, limit: float) -> li
 def costs(study: Study, price: float = PRICE_PER_CORE_HOUR) -> str:
     """What a million items cost without a limit, from CPU seconds at a price in US$ per core and hour."""
     if not study.tells_cpu:
-        return "These rounds do not say what their system took of the processors, so that no cost is told."
+        return "These rounds do not say how much CPU time their system took, so no cost can be given."
     heads = ["", "", "CPU seconds per 1,000 items", "US$ per million items", "a second instance changes it by"]
     rows = [_cost(study, bundle, balancing, price) for bundle, balancing in WAYS]
     return table(heads, rows)
@@ -288,7 +288,7 @@ def told(pairs: Pair, points: bool = False) -> Contrast:
 
 
 def of_limit(study: Study) -> str:
-    """The catalogue's part on rate limits: what the strictest limit does to failures and time, beside no limit."""
+    """The catalogue's part on rate limits: what the strictest limit does to failures and time, next to no limit."""
     strictest = {"rate_limit": LIMITS[0], "api_users": study.users}
     open_ = {**strictest, "rate_limit": NO_LIMIT}
     rows = [

@@ -1,4 +1,4 @@
-"""The paper's five models on our rows: Tables III, V, VII, VIII and X beside the published ones."""
+"""The paper's five models on our rows: Tables III, V, VII, VIII and X next to the published ones."""
 
 from __future__ import annotations
 

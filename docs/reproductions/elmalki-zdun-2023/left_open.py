@@ -3,7 +3,7 @@
     .venv/bin/python docs/reproductions/elmalki-zdun-2023/left_open.py [RUN/rounds.parquet] [--breaker] [--write]
 
 RUN is one of studies/insurance-auto-bundling.yaml, with `--breaker` one of studies/insurance-breaker.yaml or its quick
-form. With `--write` its rounds are kept beside the page, and the tables are put into it. Without RUN it takes the
+form. With `--write` its rounds are kept next to the page, and the tables are put into it. Without RUN it takes the
 rounds that are kept.
 """
 

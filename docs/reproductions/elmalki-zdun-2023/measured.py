@@ -1,9 +1,9 @@
-"""Prints what our own insurance measured of bundle, limit and balancing beside the published numbers, as Markdown.
+"""Prints what our own insurance measured of bundle, limit and balancing next to the published numbers, as Markdown.
 
     .venv/bin/python docs/reproductions/elmalki-zdun-2023/measured.py [RUN/rounds.parquet] [--price=0.048] [--write]
 
 RUN is one of studies/insurance-combined.yaml or its quick form, whose attempts are read too. With `--write` its rounds
-are kept beside the page, the tables are put into it and into the catalogue of patterns, and the figures are drawn.
+are kept next to the page, the tables are put into it and into the catalogue of patterns, and the figures are drawn.
 Without RUN it takes the rounds that are kept. The price is in US$ per core and hour.
 """
 
@@ -28,7 +28,7 @@ from patternbench.records.tables import read_table
 
 PAGE = HERE.with_suffix(".md")
 PATTERNS = ROOT / "docs" / "patterns"
-UNMEASURED = "No measured rounds are kept beside this page yet."
+UNMEASURED = "No measured rounds are kept next to this page yet."
 UNTOLD = "Not measured yet on a machine with nothing else to do."
 
 

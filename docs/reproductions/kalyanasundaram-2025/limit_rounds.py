@@ -128,7 +128,7 @@ def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
 def _of_rounds(
     named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], told: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
-    """What is told of each round, under what tells the round."""
+    """What ``told`` computes from each round's rows, with the columns that name the round."""
     parts = [told(rows).assign(round=number) for number, rows in seen.items()]
     return named.merge(pd.concat(parts, ignore_index=True), on="round")
 

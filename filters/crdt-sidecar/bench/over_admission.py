@@ -1,4 +1,4 @@
-"""Measures what two sidecars admit over a limit of 100, beside the stated bound, and a decision's latency.
+"""Measures what two sidecars admit over a limit of 100, next to the stated bound, and a decision's latency.
 
     python3 bench/over_admission.py ./crdt-sidecar
 

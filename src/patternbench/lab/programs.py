@@ -67,7 +67,7 @@ def _below(path: str) -> str:
 
 
 def _cpus(value: object) -> object:
-    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``; none for ``all``, which is no limit."""
+    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``. Empty for ``all``: there is no limit."""
     if value == ALL_CPUS:
         return ()
     if isinstance(value, str) and re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", value):

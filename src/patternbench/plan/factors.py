@@ -128,7 +128,7 @@ class Known:
 
 
 SAMPLED = Known(("traces", "sample"), of_part(Traces, "sample"))
-"""What is known of the share of requests that is traced."""
+"""Path and meaning of the share of requests that is traced."""
 UNKNOWN = Known((), Meaning(Role.WORLD, None))
 """The assumption for a factor of an older plan that none of its scenarios has."""
 

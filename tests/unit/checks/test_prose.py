@@ -1,14 +1,13 @@
-"""Habits of prose are found where people read them, and their counts never rise."""
+"""Habits of prose are found where people read them, and the check fails on each."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 from scripts.checks import prose
-from scripts.checks.prose import Allowed, Site
+from scripts.checks.prose import Allowed
 
 
 def keys(text: str, file: str = "page.md") -> list[str]:
@@ -54,6 +53,7 @@ def test_a_habit_is_found_with_what_to_write_instead(sentence: str, habit: str) 
         "```\ncode\n```\n\n| " + "cell `x` " * 20 + "|",
         "[name]: https://example.org/" + "x" * 120,
         "Type `is no` or `" + "beside`.",
+        "`p` is None, and all are None without rows.",
     ],
 )
 def test_good_english_and_code_are_left_alone(sentence: str) -> None:
@@ -71,7 +71,7 @@ def test_a_habit_is_found_across_the_end_of_a_line() -> None:
     assert (site.line, site.text) == (2, "A text is no number.")
 
 
-MODULE = '''"""A text is no number."""
+MODULE = '''"""A text is no number, and ``beside`` is a name."""
 
 # A note beside
 # the code, so
@@ -110,10 +110,10 @@ def test_comments_and_sentences_of_a_rust_file_are_read_with_their_lines() -> No
 
 def test_a_sentence_with_a_reason_may_stay_and_its_entry_goes_when_it_does() -> None:
     entry = Allowed("page.md", "is no number", "quotes the standard")
-    counted = prose.sites("page.md", "A text is no number.\nA number is no text.\n")
-    assert [site.line for site in prose.without([entry], counted)] == [2]
-    assert prose.idle([entry], counted) == []
-    (said,) = prose.idle([entry], counted[1:])
+    matches = prose.sites("page.md", "A text is no number.\nA number is no text.\n")
+    assert [site.line for site in prose.without([entry], matches)] == [2]
+    assert prose.idle([entry], matches) == []
+    (said,) = prose.idle([entry], matches[1:])
     assert "“is no number” is not in page.md any more" in said
 
 
@@ -121,31 +121,38 @@ def test_every_sentence_that_may_stay_has_a_reason() -> None:
     assert all(entry.reason for entry in prose.allowed())
 
 
-def of_folders(*folders: str) -> list[Site]:
-    return [site for folder in folders for site in prose.sites(f"{folder}/page.md", "A text is no number.\n")]
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of one page with one habit, in a folder."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text("A text is no number.\n")
+    (tmp_path / "allowed.toml").write_text("")
+    monkeypatch.setattr(prose, "tracked", lambda: ["docs/page.md"])
+    monkeypatch.setattr(prose, "in_files", partial(prose.in_files, root=tmp_path))
+    monkeypatch.setattr(prose, "allowed", partial(prose.allowed, tmp_path / "allowed.toml"))
+    return tmp_path
 
 
-def test_a_count_that_rises_is_shown_with_its_sites() -> None:
-    counted = of_folders("docs", "docs", "src/a/b/c/d")
-    assert list(prose.risen(counted, Counter({("docs", "is-no"): 2, ("src/a/b", "is-no"): 1}))) == []
-    said = list(prose.risen(counted, Counter({("docs", "is-no"): 1, ("src/a/b", "is-no"): 1})))
-    assert said[0] == "docs: `is-no` 2 times, 1 allowed; one of these is new:"
-    assert [line.strip().startswith("docs/page.md:1: is-no") for line in said[1:]] == [True, True]
+@pytest.mark.parametrize("paths", [[], ["."], ["docs"], ["docs/page.md"]], ids=str)
+def test_one_habit_fails_the_check(project: Path, paths: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert prose.main(paths) == 1
+    assert capsys.readouterr().out.startswith("docs/page.md:1: is-no: ")
 
 
-def test_the_ratchet_falls_with_the_counts_and_never_rises() -> None:
-    ratchet = Counter({("a", "is-no"): 3, ("b", "is-no"): 1})
-    assert prose.lowered(ratchet, Counter({("a", "is-no"): 2, ("b", "is-no"): 5, ("c", "is-no"): 1})) == Counter(
-        {("a", "is-no"): 2, ("b", "is-no"): 1}
-    )
+def test_prose_without_a_habit_passes_the_check(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "docs" / "page.md").write_text("A text isn't a number.\n")
+    assert prose.main([]) == 0
+    assert not capsys.readouterr().out
 
 
-def test_the_ratchet_is_read_as_it_is_written(tmp_path: Path) -> None:
-    ratchet = Counter({("docs", "is-no"): 3, ("docs", "beside"): 1, (".", "long-line"): 2})
-    path = tmp_path / "counts.json"
-    path.write_text(prose.as_text(ratchet))
-    assert prose.stored(path) == ratchet
-    assert list(json.loads(path.read_text())) == [".", "docs"]
+def test_the_check_passes_what_an_entry_allows(project: Path) -> None:
+    (project / "allowed.toml").write_text('[[sentence]]\nfile = "docs/page.md"\ntext = "is no"\nreason = "quoted"\n')
+    assert prose.main([]) == 0
+
+
+def test_an_entry_that_allows_nothing_any_more_fails_the_check(project: Path) -> None:
+    (project / "allowed.toml").write_text('[[sentence]]\nfile = "docs/page.md"\ntext = "other"\nreason = "quoted"\n')
+    assert prose.main([]) == 1
 
 
 def test_paths_that_hold_nothing_of_ours_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

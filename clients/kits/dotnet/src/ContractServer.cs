@@ -65,7 +65,7 @@ internal sealed class ContractServer : IAsyncDisposable
             "GET /client" => ReplyAsync(http, 200, _adapter.Description.AsJson()),
             "POST /check" => CheckAsync(http),
             "POST /rounds" => RoundAsync(http),
-            _ => ReplyAsync(http, 404, Error($"{call} is none of {Calls}")),
+            _ => ReplyAsync(http, 404, Error($"{call} isn't one of {Calls}")),
         };
     }
 

@@ -6,7 +6,7 @@ Outcome = int | str
 TIMEOUT, CONNECTION_ERROR, REJECTED = "timeout", "connection_error", "rejected"
 
 
-class Rejected(Exception):  # noqa: N818 - the contract's word; it is no error of a call
+class Rejected(Exception):  # noqa: N818 - the contract's word; it isn't an error of a call
     """A policy has let nothing through."""
 
 
@@ -16,7 +16,7 @@ def is_success(outcome: Outcome) -> bool:
 
 
 def of_status(status: int) -> Outcome:
-    """A status that HTTP does not have is no answer."""
+    """The outcome of a status. One that HTTP doesn't have counts as a connection error."""
     return status if 100 <= status <= 599 else CONNECTION_ERROR  # noqa: PLR2004 - the contract's range
 
 

@@ -18,7 +18,7 @@ CLIENT = "client"
 
 
 class NotARoundError(ValueError):
-    """The body is none of this version's rounds; ``path`` is where, the message why."""
+    """The body isn't a round of this version: ``path`` says where, the message why."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -164,7 +164,7 @@ def _breaker(fields: dict[str, object]) -> CircuitBreaker:
 
 
 def _backoff(named: object) -> Backoff:
-    ((kind, fields),) = named.items()  # type: ignore[attr-defined]  # whatever else it is, is no back-off
+    ((kind, fields),) = named.items()  # type: ignore[attr-defined]  # anything without items isn't a back-off
     if kind == "fixed":
         return Backoff(kind, fields["delay_us"])
     return Backoff(kind, **fields)

@@ -45,7 +45,7 @@ class ContractServer:
             return 200, self._adapter.description.as_json()
         if call == "POST /check":
             return 200, {"problems": self._problems(body)}
-        return 404, {"error": f"{call} is none of {CALLS}"}
+        return 404, {"error": f"{call} isn't one of {CALLS}"}
 
     def _problems(self, body: bytes) -> list[dict[str, object]]:
         try:

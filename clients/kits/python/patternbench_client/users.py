@@ -104,7 +104,7 @@ class RunningRound:
         return int((time.monotonic() - self._start_s) * 1e6)
 
     def ended(self, connection: Connection) -> None:
-        """A user has ended: so far the round took so long, and this process so much CPU time."""
+        """A user has ended: note how long the round has taken and the CPU time of this process so far."""
         self.duration_us = max(self.duration_us, self.now_us())
         self.cpu_us = int((time.process_time() - self._cpu_s) * 1e6)
         self._closing.append(connection)

@@ -22,7 +22,7 @@ impl Outcome {
         matches!(self, Self::Answered(200..=399))
     }
 
-    /// A status that HTTP does not have is no answer.
+    /// The outcome of a status. One that HTTP does not have counts as a connection error.
     pub(crate) fn of_status(status: u16) -> Self {
         if (100..=599).contains(&status) {
             Self::Answered(status)
@@ -31,7 +31,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome's name in the contract; none for an answer, which has a status.
+    /// The outcome's name in the contract. An answer has none: it has a status.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         match self {

@@ -65,7 +65,7 @@ impl Problems {
         }
     }
 
-    /// Refuses a bound on who waits, for libraries without one, unless so many never wait.
+    /// Refuses a bound on how many wait, for libraries without one, unless it is never reached.
     pub fn bounded_waiting(&mut self, bulkhead: &Bulkhead, users: usize) {
         let most = match bulkhead.scope {
             Scope::Client => users.saturating_sub(bulkhead.max_concurrent),

@@ -147,7 +147,7 @@ pub enum Scope {
     Client,
 }
 
-/// Ends something so long after its beginning.
+/// Ends something `after_us` after its beginning.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct After {
@@ -233,7 +233,7 @@ pub enum Backoff {
 }
 
 impl Backoff {
-    /// The delay after so many failed attempts, counted from 1, before jitter.
+    /// The delay after this many failed attempts (at least 1), before jitter.
     #[must_use]
     pub fn delay(&self, failed_attempts: u32) -> Duration {
         let steps = failed_attempts.saturating_sub(1);
@@ -344,7 +344,7 @@ pub enum Window {
     TimeUs(u64),
 }
 
-/// Lets so many in at once.
+/// Lets at most `max_concurrent` calls in at once.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bulkhead {

@@ -40,7 +40,7 @@ impl Running {
     /// Gets every user ready, then lets all of them begin. Belongs into a `LocalSet`.
     ///
     /// # Errors
-    /// One sentence, when the round's target is none.
+    /// One sentence, when the round's target isn't valid.
     pub(crate) fn start(round: Round, adapter: &dyn Adapter) -> Result<Self, String> {
         let target = Rc::new(Target::of(&round)?);
         let timeout = Duration::from_micros(round.request.timeout_us);

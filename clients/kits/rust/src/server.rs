@@ -66,7 +66,7 @@ impl Server {
             (Method::POST, "/rounds") => self.round(request).await,
             (method, path) => failure(
                 StatusCode::NOT_FOUND,
-                &format!("{method} {path} is none of {CALLS}"),
+                &format!("{method} {path} isn't one of {CALLS}"),
             ),
         })
     }

@@ -26,7 +26,7 @@ impl Target {
     /// The target of a round.
     ///
     /// # Errors
-    /// One sentence, when its URL or its request is none.
+    /// One sentence, when its URL or its request isn't valid.
     pub(crate) fn of(round: &Round) -> Result<Self, String> {
         let wrong = |why: String| format!("cannot call {}: {why}", round.target);
         let url: Uri = round

@@ -84,7 +84,7 @@ pub fn refused(strategy: Value, adapter: &dyn Adapter) -> Vec<String> {
 /// The only policy of a strategy, which may be one that the client cannot express.
 ///
 /// # Panics
-/// When there is another number of policies than one, or the round is none.
+/// When there isn't exactly one policy, or the round isn't valid.
 #[must_use]
 pub fn policy(strategy: Value) -> Policy {
     let round: crate::Round = serde_json::from_value(round(strategy)).expect("a round");

@@ -107,7 +107,7 @@ fn a_row_takes_at_most_twenty_bytes_on_disk() {
     let written = log(Some(&folder.path().join("attempts.parquet")), 300_000);
     let bytes = written.bytes as f64 / written.rows as f64;
     println!(
-        "{bytes:.2} bytes and {:.0} ns of CPU a row",
+        "{bytes:.2} bytes and {:.0} ns of CPU per row",
         written.cpu.as_nanos() as f64 / written.rows as f64
     );
     assert!(bytes <= 20.0, "{bytes}");
@@ -209,7 +209,7 @@ fn ten_million_rows_stay_below_64_megabytes_of_memory() {
         .unwrap();
     let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     println!(
-        "{} MiB at most, {:.2} bytes a row",
+        "{} MiB at most, {:.2} bytes per row",
         kibibytes / 1024,
         written.bytes as f64 / 1e7
     );

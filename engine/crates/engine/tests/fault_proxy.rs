@@ -1,4 +1,4 @@
-//! The fault proxy holds bytes over a distance, keeps their order, passes ends on, and injects faults as it is told.
+//! The fault proxy holds bytes over a distance, keeps their order, passes ends on, and injects the faults of its orders.
 
 mod common;
 

@@ -2,7 +2,7 @@
 #![allow(
     missing_docs,
     clippy::disallowed_methods,
-    reason = "tests run beside the world that they look at"
+    reason = "tests run outside the world that they look at"
 )]
 
 mod common;
@@ -31,7 +31,7 @@ fn breaker(calls: u32, open_for_us: u64) -> Value {
     json!({"circuit_breaker": {"failure_rate": 100, "window": {"calls": calls}, "minimum_calls": calls, "open_for_us": open_for_us, "half_open_calls": 1}})
 }
 
-/// A server whose first so many answers say that it is busy.
+/// A server whose first `times` answers say that it is busy.
 fn busy_at_first(times: u64, headers: String) -> Server {
     Server::start(move |seen| {
         if seen.number < times {

@@ -62,7 +62,7 @@ fn a_step_is_taken_for_each_value_of_a_captured_list_and_left_out_for_an_empty_o
     assert_eq!(
         body[1],
         json!({"id": null, "text": "a/b"}),
-        "a text that is no JSON is not sent as JSON"
+        "a text that isn't JSON is not sent as JSON"
     );
     assert_eq!(
         (body.as_array().unwrap().len(), &outcome.summary["successes"]),

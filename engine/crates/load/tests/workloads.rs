@@ -2,7 +2,7 @@
 #![allow(
     missing_docs,
     clippy::disallowed_methods,
-    reason = "tests run beside the world that they look at"
+    reason = "tests run outside the world that they look at"
 )]
 
 mod common;
@@ -484,7 +484,7 @@ fn the_same_seed_gives_the_same_poisson_arrivals() {
     assert_ne!(intended(1), intended(2));
 }
 
-/// Every group has a schedule, users, a cap and journeys of its own, beside a group of closed users.
+/// Every group has a schedule, users, a cap and journeys of its own, next to a group of closed users.
 #[test]
 fn groups_may_each_have_an_open_workload_of_their_own() {
     let server = Server::start(|seen| match seen.path() {

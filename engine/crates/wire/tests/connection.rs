@@ -36,7 +36,7 @@ struct Driver {
     connection: Connection,
     poller: Poller,
     buffer: Vec<u8>,
-    /// How often it was told that there is more to read.
+    /// How often the poller reported that there is more to read.
     turns: u32,
 }
 

@@ -150,7 +150,7 @@ def _no_log(fit: LinearFit) -> str:
 def _log_verdict(response: str, before: Test, after: Test) -> str:
     old, new = before.statistic or 0.0, after.statistic or 0.0
     if new >= old:
-        return f"With log({response}) they are no closer to it ({old:.3g} becomes {new:.3g}): keep the plain response."
+        return f"With log({response}) they aren't closer to it ({old:.3g} becomes {new:.3g}): keep the plain response."
     return (
         f"With log({response}) they are closer to it ({old:.3g} becomes {new:.3g}): prefer it, 'log({response}) ~ ...'."
     )

@@ -29,7 +29,7 @@ LATEST_NS = 2**63 - 1
 TRACE_BYTES, SPAN_BYTES = 16, 8
 UNKNOWN_SERVICE = "unknown_service"
 WATCHERS = ("Prometheus/", "kube-probe/")
-"""How the user agents of scrapes and probes begin, which are no requests of the load."""
+"""How the user agents of scrapes and probes begin. These requests aren't part of the load."""
 
 Attribute = str | int | float | bool | None
 Attributes = Mapping[str, Attribute]

@@ -21,7 +21,7 @@ from patternbench.traces.columns import SCHEMA
 
 SPANS, COUNTS = "spans.parquet", "received.json"
 OF_ATTEMPTS = ["start_us", "end_us", "outcome", "warm_up", "success"]
-"""The columns of attempts that are needed beside spans."""
+"""The columns of attempts that are needed along with spans."""
 
 
 class SpanCounts(BaseModel):

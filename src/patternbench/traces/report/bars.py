@@ -21,8 +21,8 @@ TYPES = {
 }
 TYPE_CAPTION = "Exclusive times of traced requests, means: together they are the time of the operation."
 PATH_CAPTION = (
-    "What a request waits for, from its end backwards: to shorten what is on the path shortens the request, what runs "
-    "beside it does not. An arrow is the way between two services."
+    "What a request waits for, traced back from its end. Work that is on this path makes the request longer; work in "
+    "parallel with it doesn't. An arrow is the way between two services."
 )
 
 

@@ -73,7 +73,7 @@ def width_of(text: str, size: float = FONT) -> float:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many letters."""
+    """The text, cut to at most ``most`` letters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

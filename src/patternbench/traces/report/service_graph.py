@@ -168,7 +168,7 @@ Bend = tuple[Point, Point, Point, Point]
 
 
 class _Labels:
-    """Finds room for the words of each edge: beside its line, and not on a box or the words of another one."""
+    """Finds room for the words of each edge: next to its line, and not on a box or the words of another edge."""
 
     def __init__(self, boxes: Sequence[_Box]) -> None:
         self._taken = [(box.left, box.y - HEIGHT / 2, box.right, box.y + HEIGHT / 2) for box in boxes]
@@ -205,7 +205,7 @@ def _point(bend: Bend, part: float) -> Point:
 
 
 def _way(edge: ServiceEdge, boxes: Sequence[_Box], labels: _Labels, throughput: float) -> list[Element]:
-    """An edge: the thicker, the more calls per request; what fails is told in red."""
+    """An edge: the thicker, the more calls per request; errors are written in red."""
     caller, callee = boxes[0], boxes[-1]
     forward, failing = callee.left > caller.right, edge.errors > 0
     bends = _forward(boxes) if forward else [_back(caller, callee)]

@@ -20,7 +20,7 @@ pub enum Act {
     Hang,
     /// The connection is closed without an answer.
     Close,
-    /// What comes back is no HTTP.
+    /// The answer isn't HTTP.
     Garbage,
     /// More is announced than comes before the connection closes.
     HalfABody,

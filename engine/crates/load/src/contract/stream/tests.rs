@@ -21,7 +21,7 @@ fn round() -> Round {
     read(round.to_string().as_bytes(), 10).ok().unwrap()
 }
 
-/// An audience that does not read, and leaves when it has had so many lines.
+/// An audience that does not read, and leaves after `patience` lines.
 #[derive(Clone)]
 struct Deaf {
     waiting: usize,

@@ -67,11 +67,11 @@ final class Expressible {
     }
   }
 
-  /** It opens at so many failures, however few results there are: exact only when all must fail. */
+  /** It opens after a number of failures, even with few results: exact only when all must fail. */
   private static void lastCalls(CircuitBreaker breaker, int calls, Problems problems) {
     String why =
-        "Failsafe opens at so many failures among the last calls, also before there are so many"
-            + " calls: only failures in a row are the same";
+        "Failsafe opens after a number of failures among the last calls, even before its window is"
+            + " full: only failures in a row are the same";
     if (breaker.minimumCalls() != calls) {
       problems.refuse("minimum_calls", breaker.minimumCalls(), why, calls + ", as window.calls");
     }

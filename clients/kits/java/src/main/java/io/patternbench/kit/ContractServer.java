@@ -55,7 +55,7 @@ final class ContractServer {
         case "GET /client" -> reply(exchange, 200, adapter.description().asJson());
         case "POST /check" -> check(exchange);
         case "POST /rounds" -> round(exchange);
-        default -> reply(exchange, 404, error(call + " is none of " + CALLS));
+        default -> reply(exchange, 404, error(call + " isn't one of " + CALLS));
       }
     }
   }
