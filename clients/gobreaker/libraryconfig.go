@@ -87,7 +87,7 @@ func interval(window kit.Window) time.Duration {
 	return kit.Micros(*window.TimeUs)
 }
 
-// trips says after each failure whether a closed breaker opens: after so many in a row, or at a share of the results.
+// trips says after each failure whether a closed breaker opens: after a number in a row, or at a share of the results.
 func trips(breaker kit.CircuitBreaker) func(gobreaker.Counts) bool {
 	if calls := breaker.Window.Calls; calls != nil {
 		return func(counts gobreaker.Counts) bool { return int64(counts.ConsecutiveFailures) >= *calls }

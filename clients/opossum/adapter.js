@@ -1,7 +1,7 @@
 // The retry of p-retry, and the semaphore and the time-out of opossum, every parameter set.
 //
-// opossum's circuit breaker is no strategy here. It keeps the failures of its window when it closes, and counts
-// rejected calls as calls, so that there is no configuration in which it does what the contract says.
+// opossum's circuit breaker isn't a strategy here. It keeps the failures of its window when it closes, and counts
+// rejected calls as calls. So it does what the contract says in no configuration.
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import CircuitBreaker from 'opossum';

@@ -1,4 +1,4 @@
-// The CRDT sidecar keeps rate-limit state beside one load balancer and shares it with its peers by gossip.
+// The CRDT sidecar keeps rate-limit state next to one load balancer and shares it with its peers by gossip.
 package main
 
 import (

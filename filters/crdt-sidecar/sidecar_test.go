@@ -425,7 +425,7 @@ func TestASidecarWithoutTheSecretIsToldNothing(t *testing.T) {
 	}
 	for _, stranger := range strangers {
 		if answer := dial(t, stranger).ask("PB.PEEK", "k", "fixed_window", "1", window, "1"); !strings.HasPrefix(answer, "1 ") {
-			t.Error(stranger.settings.name, "was told:", answer)
+			t.Error(stranger.settings.name, "got the answer", answer)
 		}
 		if names := stranger.node.Names(); len(names) != 1 {
 			t.Error(stranger.settings.name, "joined:", names)

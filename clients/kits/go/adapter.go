@@ -32,8 +32,8 @@ type Entry struct {
 // Its error is ErrRejected, or that of a context whose round is over; a failed attempt is an outcome.
 type Call func(ctx context.Context) (Outcome, error)
 
-// Guard is a policy of a library around what it guards: the outcome once the policy has had its say.
-// What it hands on to the guarded call is its context, or one that ends earlier.
+// Guard is a policy of a library around the call that it guards: it gives the outcome once the policy has decided.
+// It hands its context on to the guarded call, or one that ends earlier.
 type Guard func(ctx context.Context, guarded Call) (Outcome, error)
 
 // ErrRejected says that a policy has let nothing through.

@@ -8,7 +8,8 @@ import (
 
 // leftOpen says whether nothing has come in on an idle connection: neither its end, nor bytes that no one asked for.
 //
-// A server may close a connection between two attempts. The next one then needs a new one, and is no failure.
+// A server may close a connection between two attempts. The next attempt then needs a new connection, and isn't a
+// failure.
 func leftOpen(conn net.Conn) bool {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

@@ -70,7 +70,7 @@ func (p *Problems) SpreadByShare(jitter Jitter) {
 	}
 }
 
-// BoundedWaiting refuses a bound on who waits, for libraries without one, unless so many never wait.
+// BoundedWaiting refuses a bound on how many wait, for libraries without one, unless it is never reached.
 func (p *Problems) BoundedWaiting(bulkhead Bulkhead, users int) {
 	most := int64(0)
 	if bulkhead.Shared() {

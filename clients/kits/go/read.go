@@ -14,7 +14,7 @@ func Check(body []byte, adapter Adapter) []Problem {
 	return problems
 }
 
-// read turns the body of a request into a round that this client can run, or says why it is none.
+// read turns the body of a request into a round that this client can run, or says why it isn't one.
 //
 // patternbench sends what the contract's schema allows. What does not fit the types is therefore another version of
 // the contract.
@@ -29,7 +29,7 @@ func read(body []byte, adapter Adapter) (Round, []Problem) {
 	return round, refused(round, adapter)
 }
 
-// problemOf says what is wrong with a body that is no round of this version.
+// problemOf says what is wrong with a body that isn't a round of this version.
 func problemOf(err error) Problem {
 	path := ""
 	var mistyped *json.UnmarshalTypeError

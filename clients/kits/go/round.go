@@ -86,7 +86,7 @@ type Window struct {
 	TimeUs *int64 `json:"time_us"`
 }
 
-// Bulkhead lets so many in at once; MaxWaitUs is nil for as long as it takes.
+// Bulkhead lets at most MaxConcurrent calls in at once; MaxWaitUs is nil for an unbounded wait.
 type Bulkhead struct {
 	MaxConcurrent int64  `json:"max_concurrent"`
 	MaxWaiting    int64  `json:"max_waiting"`
@@ -146,7 +146,7 @@ type Exponential struct {
 	MaxUs      *int64  `json:"max_us"`
 }
 
-// DelayUs is the delay after so many failed attempts, counted from 1, before jitter.
+// DelayUs is the delay after this many failed attempts (at least 1), before jitter.
 func (l Linear) DelayUs(failedAttempts int) float64 {
 	grown := float64(l.InitialUs) + float64(failedAttempts-1)*float64(l.IncrementUs)
 	if l.MaxUs == nil {

@@ -1,4 +1,4 @@
-/** The delay in microseconds after so many failed attempts, counted from 1, before jitter. */
+/** The delay in microseconds after this many failed attempts (at least 1), before jitter. */
 export function delayUs(backoff, failedAttempts) {
   const [[kind, config]] = Object.entries(backoff);
   if (kind === 'fixed') return config.delay_us;

@@ -9,7 +9,7 @@ export class Rejected extends Error {}
 /** Whether a call that ends with this has succeeded: a status from 200 to 399. */
 export const isSuccess = outcome => outcome >= 200 && outcome <= 399;
 
-/** A status that HTTP does not have is no answer. */
+/** The outcome of a status. One that HTTP does not have counts as a connection error. */
 export const ofStatus = status => (status >= 100 && status <= 599 ? status : CONNECTION_ERROR);
 
 /** Whether a retry tries an outcome again; `on` names the failures, or is missing for all of them. */

@@ -60,7 +60,7 @@ class User {
     if (this.running.stopped) throw new Stopped();
     if (signal?.aborted) throw new Ended();
     const sent = this.sent(signal);
-    this.underWay = sent.catch(() => {}); // whoever asked for it is told
+    this.underWay = sent.catch(() => {}); // the caller gets the error
     return sent;
   }
 

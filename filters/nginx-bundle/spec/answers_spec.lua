@@ -119,7 +119,7 @@ describe("of the answer to a bundle", function()
     assert.are.same({ 503, 504, 503 }, { share("a").status, share("b").status, share("c").status })
   end)
 
-  it("each gets a 502 where it is no bundle's answer, or not whole", function()
+  it("each gets a 502 where it isn't a bundle's answer, or not whole", function()
     assert.equal(502, answers.of_bundle(answered(200, "hello"))("a").status)
     local cut = answered(200, body)
     cut.truncated = true

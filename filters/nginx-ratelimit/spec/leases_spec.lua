@@ -166,7 +166,7 @@ describe("a lazy lease", function()
     end)
   end)
 
-  it("exceeds the limit when several hold the same rest, so that its bound is no idle talk", function()
+  it("exceeds the limit when several hold the same rest, so that its bound isn't idle talk", function()
     local lease = { mode = "lazy", share = 0.5, most = 30, size = "static", expires = 10e6 }
     local admitted = world("fixed_window", rule, lease, 4).run(support.random(7), 2000, 5)
     assert.is_true(#admitted > rule.limit)

@@ -302,7 +302,7 @@ describe("a report on decision logs", function()
     assert.is_truthy(out:find("per_client: 1 rejected; clients: 1;", 1, true), out)
   end)
 
-  it("takes a last line that is cut short, and names any other that is no decision", function()
+  it("takes a last line that is cut short, and names any other that isn't a decision", function()
     local log = file(table.concat({ heading, "nonsense", line(0, "a", 0), "17000" }, "\n"))
     local code, _, err = run("report", log)
     assert.equal(0, code)

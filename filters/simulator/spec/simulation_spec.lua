@@ -111,7 +111,7 @@ describe("recorded requests", function()
     os.remove(path)
   end)
 
-  it("that are none are refused with their line", function()
+  it("that aren't requests are refused with their line", function()
     local path = recorded({ "a\t1\t1\t1", "nonsense" })
     local ok, err = pcall(simulation.run, scenario({ recorded = path }))
     assert.is_false(ok)

@@ -97,7 +97,7 @@ def test_a_round_without_its_partner_is_an_error_not_a_pair_less() -> None:
     rows = [row for row in redis_rows(60) if not (row["variant"] == BARE and row["round"] == 2)]
     with pytest.raises(ValueError, match=r"rounds \[2\] have no p50_us of no filter"):
         goals.added(rows, "gcra, redis", "p50_us")
-    with pytest.raises(ValueError, match="no pairs"):
+    with pytest.raises(ValueError, match="don't pair up"):
         evidence.difference([1, 2, 3], [1, 2])
 
 

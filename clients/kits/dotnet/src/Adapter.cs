@@ -36,8 +36,8 @@ public sealed record Entry(IPolicy Policy, IReadOnlyList<IPolicy> Guarded, int U
 public delegate ValueTask<int> Call(CancellationToken ended);
 
 /// <summary>
-/// A policy of a library around what it guards: the outcome once the policy has had its say. What it hands on to the
-/// guarded call is its token, or one that is cancelled earlier.
+/// A policy of a library around the call that it guards: gives the outcome once the policy has decided. It hands its
+/// token on to the guarded call, or one that is cancelled earlier.
 /// </summary>
 public delegate ValueTask<int> Guard(Call guarded, CancellationToken ended);
 

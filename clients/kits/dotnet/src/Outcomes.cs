@@ -17,7 +17,7 @@ public static class Outcomes
     /// <summary>Whether a call is successful whose last attempt was answered with this.</summary>
     public static bool IsSuccess(int outcome) => outcome is >= 200 and <= 399;
 
-    /// <summary>A status that HTTP does not have is no answer.</summary>
+    /// <summary>The outcome of a status. One that HTTP does not have counts as a connection error.</summary>
     internal static int OfStatus(int status) => status is >= 100 and <= 599 ? status : ConnectionError;
 
     /// <summary>Whether a failure that a retry names, as 503, 500-599 or a name, is meant.</summary>

@@ -108,7 +108,7 @@ public sealed record SlowCall(double Rate, long DurationUs);
 /// <summary>The results that a closed breaker looks at: one of the two is null.</summary>
 public sealed record Window(long? Calls = null, long? TimeUs = null);
 
-/// <summary>Lets so many in at once; <c>MaxWaitUs</c> is null for as long as it takes.</summary>
+/// <summary>Lets <c>MaxConcurrent</c> calls in at once; <c>MaxWaitUs</c> is null for an unbounded wait.</summary>
 public sealed record Bulkhead(long MaxConcurrent, long MaxWaiting, string Scope, long? MaxWaitUs = null) : IPolicy
 {
     /// <inheritdoc/>
@@ -128,7 +128,7 @@ internal sealed record ForeignPolicy(string Kind) : IPolicy
 /// <summary>How the delay grows from attempt to attempt: one of the three is not null.</summary>
 public sealed record Backoff(Fixed? Fixed = null, Linear? Linear = null, Exponential? Exponential = null)
 {
-    /// <summary>The delay in microseconds after so many failed attempts, counted from 1, before jitter.</summary>
+    /// <summary>The delay in microseconds after this many failed attempts (at least 1), before jitter.</summary>
     public double DelayUs(int failedAttempts)
     {
         var steps = failedAttempts - 1.0;
@@ -154,7 +154,7 @@ public sealed record Linear(long InitialUs, long IncrementUs, long? MaxUs = null
 public sealed record Exponential(long InitialUs, double Multiplier, long? MaxUs = null);
 
 /// <summary>
-/// How a delay is spread: <c>Kind</c> is none, full, equal, or share with how far it goes to either side, 0 to 1.
+/// How a delay is spread. The <c>Kind</c>: none, full, equal, or share with how far it goes to either side, 0 to 1.
 /// </summary>
 public readonly record struct Jitter(string Kind, double Share = 0)
 {

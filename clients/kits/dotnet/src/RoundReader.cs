@@ -4,7 +4,7 @@ using System.Text.Json.Serialization;
 namespace Patternbench.Kit;
 
 /// <summary>
-/// Turns the body of a request into a round that this client can run, or says why it is none. patternbench sends what
+/// Turns the body of a request into a round that this client can run, or says why it isn't one. patternbench sends what
 /// the contract's schema allows. What does not fit the records is therefore another version of the contract.
 /// </summary>
 internal static class RoundReader

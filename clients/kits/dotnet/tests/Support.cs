@@ -5,7 +5,7 @@ using System.Text.Json.Nodes;
 
 namespace Patternbench.Kit.Tests;
 
-/// <summary>A clock that shows what it is told, and whose timers are over at once: it moves on by what they take.</summary>
+/// <summary>A clock that is set by hand. Its timers are over at once, and move it on by the time they take.</summary>
 public sealed class SetTime : TimeProvider
 {
     private long _nowTicks;

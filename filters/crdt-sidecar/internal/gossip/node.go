@@ -235,8 +235,8 @@ func (n *Node) flush() {
 	}
 }
 
-// send goes by packets, or by a stream when it is much. A stream may hang on a member that does, so it runs beside, one at
-// a time for each member; meanwhile the rest goes by packets.
+// send goes by packets, or by a stream when there is much to send. A stream may hang on a member that hangs, so it runs
+// in parallel, one at a time for each member; meanwhile the rest goes by packets.
 func (n *Node) send(to *memberlist.Node, chunks [][]byte, bulk bool) {
 	if !bulk && !slices.ContainsFunc(chunks, func(chunk []byte) bool { return len(chunk) > packetSize }) {
 		n.deliver(to, chunks, n.members.SendBestEffort)
@@ -270,7 +270,7 @@ func (n *Node) deliver(to *memberlist.Node, chunks [][]byte, by func(*memberlist
 	}
 }
 
-// rejoin looks every second for members that are gone and for the ones it was told of: memberlist gives up on a dead
+// rejoin looks every second for members that are gone and for others that it knows of: memberlist gives up on a dead
 // member after a while, but a partition may heal much later.
 func (n *Node) rejoin() {
 	n.every(rejoinEvery, func() {

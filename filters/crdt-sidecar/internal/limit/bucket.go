@@ -39,7 +39,7 @@ type bucketState struct {
 	cells  []Bucket
 }
 
-// emission is how long a bucket takes to refill so many units; one unit's is rounded up to a nanosecond.
+// emission is how long a bucket takes to refill a number of units; the time of one unit is rounded up to a nanosecond.
 func emission(rule Rule, units int64) int64 {
 	one := mulDivUp(1, rule.Window, rule.Limit)
 	return mulDivDown(units, one, 1)

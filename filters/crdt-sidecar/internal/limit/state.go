@@ -110,7 +110,7 @@ func StateFor(cells Cells) State {
 	}
 }
 
-// Answer is what a caller is told; durations in nanoseconds.
+// Answer is the answer that a caller gets; durations in nanoseconds.
 type Answer struct {
 	Allowed    int64
 	Remaining  int64

@@ -38,7 +38,7 @@ type Server struct {
 	done     sync.WaitGroup
 }
 
-// Serve answers on a listener with at most so many connections at a time.
+// Serve answers on a listener, with at most mostConnections at a time.
 func Serve(listener net.Listener, mostConnections int64, handle Handler) *Server {
 	server := &Server{listener: listener, handle: handle, most: mostConnections, conns: map[stream]struct{}{}}
 	server.done.Add(1)

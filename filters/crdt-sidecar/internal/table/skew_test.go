@@ -12,7 +12,7 @@ import (
 const (
 	skewLimit    = 100
 	skewWindow   = 10 * time.Second
-	skewRate     = 200 // requests a second in all, of one client, to the nodes in turn
+	skewRate     = 200 // requests per second in all, of one client, to the nodes in turn
 	skewInterval = 10 * time.Millisecond
 )
 

@@ -1,4 +1,4 @@
---- Collects requests into bundles: those of one caller that come within a time of the first, for at most so many things.
+--- Collects requests into bundles: those of one caller that come within a time of the first, for a bounded number of things.
 --
 -- Pure: the time is an argument, in seconds. A bundle is open from its first request, which leads it, until it asks for as many
 -- different things as it may, its time is over, or its leader closes it. Who comes later begins the next one, also where the

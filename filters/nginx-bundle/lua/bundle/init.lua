@@ -113,7 +113,7 @@ local function together(route, id, headers, uri)
   return result and result(id)
 end
 
--- What the current request gets together with others; nothing where it is none to be bundled, or goes on alone.
+-- The answer that the current request gets from its bundle; nothing if it isn't to be bundled, or goes on alone.
 local function share()
   local headers, err = ngx.req.get_headers(most_headers)
   if err then

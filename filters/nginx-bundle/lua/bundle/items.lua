@@ -78,7 +78,7 @@ local function cut(text, place)
   return place and text:sub(place[1], place[2] - 1)
 end
 
--- An item as it is told: its id as a text, its status, its body as it came; nil where it is not whole.
+-- An item of the answer: its id as a text, its status, its body as it came; nil if it is not whole.
 local function item(text, at, decoded)
   if type(decoded) ~= "table" or not is_status(decoded.status) then
     return nil

@@ -1,7 +1,7 @@
 --- Which requests are bundled: by path, as it came, and by what else they say.
 --
--- Pure. What is not plain goes through as it is: another method, a query, an id with an escape or a list of ids, a body, a
--- condition, a part. So a request is in a bundle only where its answer is that of its path and its caller alone.
+-- Pure. Only a plain request is bundled. One with another method, a query, an id with an escape, a list of ids, a body, a
+-- condition or a range goes through as it is. So the answer to a bundled request depends only on its path and its caller.
 
 local M = {}
 

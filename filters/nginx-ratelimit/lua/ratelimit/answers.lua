@@ -1,4 +1,4 @@
---- What a client is told: the RateLimit fields (draft-ietf-httpapi-ratelimit-headers-10), the older X-RateLimit ones, and a
+--- What a client gets: the RateLimit fields (draft-ietf-httpapi-ratelimit-headers-10), the older X-RateLimit ones, and a
 -- problem document (RFC 9457) on 429.
 --
 -- `t` in RateLimit is when the whole quota is back, or, on a rejection, the same moment as Retry-After.

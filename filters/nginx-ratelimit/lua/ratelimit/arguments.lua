@@ -99,7 +99,7 @@ function M.cookie(headers, name, ignore_case)
   return found
 end
 
---- One of several values by `rule`: "first", "last", or "reject", with which two different values are none.
+--- One of several values by `rule`: "first", "last", or "reject", which takes none of two different values.
 -- @return the value, or nil when there is none; or nil and true when it is not clear which
 function M.pick(found, rule)
   if rule == "first" then

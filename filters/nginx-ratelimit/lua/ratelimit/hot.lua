@@ -148,8 +148,8 @@ function M.json(rules)
 end
 
 local help = {
-  requests = "Requests a second of the keys with the most, by limit and rank, over one to two minutes; who: /hot-keys.json.",
-  rejections = "Rejections a second of the keys with the most, by limit and rank, over one to two minutes.",
+  requests = "Requests per second of the busiest keys, by limit and rank, over one to two minutes; names: /hot-keys.json.",
+  rejections = "Rejections per second of the keys with the most, by limit and rank, over one to two minutes.",
 }
 
 -- Ranks and no names: a key may be a secret, and every new one would be a new series.
@@ -177,7 +177,7 @@ end
 
 local page
 
---- The page that shows them: one file, which asks for nothing but `hot-keys.json` beside it.
+--- The page that shows them: one file, which asks for nothing but `hot-keys.json` next to it.
 function M.page()
   if not page then
     local path = debug.getinfo(1, "S").source:match("^@(.*)%.lua$") .. ".html"

@@ -54,7 +54,7 @@ local function record_all(rules, outcomes)
   end
 end
 
--- Whether a client is told: of no shadow limit, and of nothing that nobody counted.
+-- Whether a client sees an outcome: not that of a shadow limit, and not one that nobody counted.
 local function is_visible(outcome)
   return outcome.limit.binding and (outcome.by ~= "policy_open")
 end
@@ -185,8 +185,8 @@ local function act(rules, outcomes, stop)
   end
 end
 
--- nginx comes here again with a request that it sends on internally (index, try_files, error_page). What was not decided
--- and told before is decided now: a location may be reached from one without the filter.
+-- nginx comes here again with a request that it sends on internally (index, try_files, error_page). A request that was not
+-- decided and answered before is decided now: a location may be reached from one without the filter.
 local function is_decided()
   return ngx.req.is_internal() and answers.is_described()
 end

@@ -58,7 +58,7 @@ function M.most(lease, now, config, cost)
   return max(cost, min(config.most, ceil(lease.rate * config.expires)))
 end
 
--- What was used in a fixed window that is over needs no report: it would be booked in the next one.
+-- Use in a fixed window that is over needs no report: it would be booked in the next window.
 local function forget_past(lease, now, limit)
   if limit.algorithm == "fixed_window" and now >= (lease.window_end or 0) then
     lease.credits, lease.used = 0, 0

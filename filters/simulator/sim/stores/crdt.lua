@@ -53,7 +53,7 @@ local function hear(self, now)
   end
 end
 
---- Asks the copy beside a balancer, as the filter asks a store.
+--- Asks the copy next to a balancer, as the filter asks a store.
 -- @return allowed, remaining, reset, retry_after, delay, granted
 function M:ask(balancer, verb, now, amount, share, at)
   hear(self, now)

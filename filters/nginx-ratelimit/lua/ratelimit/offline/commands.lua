@@ -23,7 +23,7 @@ ratelimit: checks and tests rules of the rate-limiting filter, and reports on it
                                                 decide requests from a CSV file, and compare with what they expect
   ratelimit report LOG... [--top 20]            who was rejected, or would have been in a dry run; LOG: decisions-*.tsv
 
-REQUESTS has a heading and one line a request:
+REQUESTS has a heading and one line per request:
 
   time,method,path,header:X-Api-Key,repeat,expect,limit
   0s,GET,/products,ann,100,allowed,
@@ -32,7 +32,7 @@ REQUESTS has a heading and one line a request:
   path, expect     needed; expect is allowed, rejected (429), denied (403) or refused (400)
   time             after the start, such as 1.5s; that of the line before when empty
   method, address  GET and 192.0.2.1 when empty
-  repeat           so many requests at that time, each as expected
+  repeat           the number of such requests at that time, each as expected; 1 when empty
   limit            which limit rejects
   header:NAME      a header of the request; twice, when it is sent twice
   variable:NAME    a variable of nginx

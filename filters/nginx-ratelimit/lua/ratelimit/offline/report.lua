@@ -27,7 +27,7 @@ local function extend(holder, time)
   holder.first, holder.last = math.min(holder.first or time, time), math.max(holder.last or time, time)
 end
 
--- `withdrawn` was no rejection by this limit.
+-- `withdrawn` wasn't a rejection by this limit.
 local function add(limits, time, client_name, limit_name, allowed, by)
   local limit = limit_of(limits, limit_name)
   local client = client_of(limit, client_name)

@@ -1,7 +1,7 @@
---- The requests of a test of rules: a CSV file, one line a request, checked as a whole. Pure: no clock, no I/O.
+--- The requests of a test of rules: a CSV file, one line per request, checked as a whole. Pure: no clock, no I/O.
 --
 -- Columns: `path` and `expect` are needed; `time` (after the start, such as 1.5s; the line before's when empty), `method` (GET
--- when empty), `address` (192.0.2.1), `repeat` (1: so many requests at that time), `limit` (which one rejects), `header:NAME`,
+-- when empty), `address` (192.0.2.1), `repeat` (requests at that time, 1), `limit` (which one rejects), `header:NAME`,
 -- `variable:NAME`.
 
 local csv = require("ratelimit.offline.csv")

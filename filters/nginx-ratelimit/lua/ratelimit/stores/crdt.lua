@@ -1,4 +1,4 @@
---- State in the sidecar beside this load balancer (contracts/ratelimit/sidecar.md), which gossips with the others.
+--- State in the sidecar next to this load balancer (contracts/ratelimit/sidecar.md), which gossips with the others.
 --
 -- One round trip for a limit. Several limits on one request are asked one after another; what a later one rejects is given
 -- back to the earlier ones, whose answers then say what is there without it. The sidecar counts whole milliseconds and does not

@@ -14,7 +14,7 @@ M.__index = M
 
 local number = "%.17g"
 
---- What a new connection is told first.
+--- The first statements on a new connection.
 M.setup = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
   .. "SET SESSION time_zone = '+00:00', SESSION innodb_lock_wait_timeout = 1, SESSION sql_mode = 'STRICT_ALL_TABLES'"
 
@@ -156,7 +156,7 @@ local function ask(self, requests, now)
   return answers
 end
 
--- What was granted beside a binding rejection, as requests that only look, and where their answers belong.
+-- The grants of a request that another limit rejects, as requests that only look, and where their answers belong.
 local function rolled_back(requests, answers)
   local looks, places, denied = {}, {}, false
   for i, request in ipairs(requests) do

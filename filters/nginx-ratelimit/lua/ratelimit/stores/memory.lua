@@ -146,7 +146,7 @@ local function welcome(requests, answers)
   return true
 end
 
--- What was granted beside a binding rejection is not saved: the answers say what is there without it.
+-- If a binding limit rejects the request, the grants of the others are not saved: their answers say what is left without it.
 local function withdraw(self, requests, answers)
   for i, answer in ipairs(answers) do
     if answer.granted > 0 then

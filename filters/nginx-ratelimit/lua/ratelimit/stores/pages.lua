@@ -68,7 +68,7 @@ function M.open(shelf, key)
   return self
 end
 
---- Whether a value of so many bytes is the heading of a state that is kept by the page.
+--- Whether a value of `length` bytes is the heading of a state that is kept by the page.
 function M.is_heading(length)
   return length == heading * 8
 end

@@ -2,7 +2,7 @@
 --
 -- KEYS: one per limit. ARGV: [1] now in microseconds, or -1 for the server's clock; then ten per key (see `stores/redis`).
 -- Reply: a string of packed doubles: now, then six per key: allowed, remaining, reset, retry_after, delay, granted.
--- What was granted beside a binding rejection is not written: the reply says what is there without it.
+-- If a binding limit rejects the request, the grants of the others are not written: the reply says what is left without it.
 -- State is a string of packed doubles, like in shared memory; a long one (a log) is read and written by the page, in place.
 
 local cores = require("ratelimit.core")

@@ -2,7 +2,7 @@
 --
 -- `address` is a table: host and port, or path (Unix socket); timeout (seconds, for the whole exchange), pool_size,
 -- idle (seconds a pooled connection is kept), pool (name: connections that greeted alike), tls (verify, server_name).
--- What has come is read at once and cut to lines and packets here, so that an answer mostly costs one call of the socket.
+-- All bytes that have come are read at once and cut into lines and packets here: an answer mostly costs one call of the socket.
 
 local find, sub = string.find, string.sub
 
@@ -109,7 +109,7 @@ local function wait_for_bytes(self, count)
   return true
 end
 
--- What is there already is cut without a loop: that the compiler of LuaJIT likes.
+-- A line that is in the buffer already is cut without a loop, which LuaJIT's compiler prefers.
 local function receive_line(self)
   local stop = find(self.buffer, "\r\n", self.at, true)
   if not stop then

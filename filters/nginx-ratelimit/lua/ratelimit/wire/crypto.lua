@@ -65,7 +65,7 @@ end
 
 local oaep = 4
 
---- Enciphers with an RSA public key (PEM) and OAEP; nil and a reason when the key is none or too small.
+--- Enciphers with an RSA public key (PEM) and OAEP; nil and a reason when the key is invalid or too small.
 function M.rsa_oaep(pem, bytes)
   local key = public_key(pem)
   local context = key and ffi.gc(crypto.EVP_PKEY_CTX_new(key, nil), crypto.EVP_PKEY_CTX_free)

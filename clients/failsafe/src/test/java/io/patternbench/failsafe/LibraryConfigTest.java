@@ -180,7 +180,7 @@ class LibraryConfigTest {
     return new Round.CircuitBreaker(rate, null, window, 4, 20_000, 1, "client");
   }
 
-  /** The names of the methods with which a builder takes its parameters; listeners are none. */
+  /** The names of the methods with which a builder takes its parameters; listeners don't count. */
   private static Set<String> parameters(Class<?> builder) {
     return Arrays.stream(builder.getMethods())
         .filter(m -> !m.isSynthetic() && PolicyBuilder.class.isAssignableFrom(m.getReturnType()))

@@ -55,7 +55,7 @@ class BreakerVectorsTest {
     return LibraryConfig.breaker(new CircuitBreakerConfig.Builder(), policy, clock).build();
   }
 
-  /** Shows the time that it is told. */
+  /** Shows the time that it was set to. */
   private static final class SetClock extends Clock {
     private long nowUs;
 

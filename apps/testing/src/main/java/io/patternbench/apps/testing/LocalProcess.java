@@ -16,7 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** A program that runs beside a test, and ends with it. */
+/** A program that runs along with a test, and ends with it. */
 final class LocalProcess implements AutoCloseable {
   private static final Duration ENDS_WITHIN = Duration.ofSeconds(20);
   private static final long LOOKS_EVERY_MS = 50;

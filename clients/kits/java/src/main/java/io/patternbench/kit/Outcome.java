@@ -13,7 +13,7 @@ public final class Outcome {
     return outcome >= 200 && outcome <= 399;
   }
 
-  /** A status that HTTP does not have is no answer. */
+  /** The outcome of a status. One that HTTP does not have counts as a connection error. */
   static int ofStatus(int status) {
     return status >= 100 && status <= 599 ? status : CONNECTION_ERROR;
   }

@@ -60,7 +60,7 @@ public final class Problems {
     }
   }
 
-  /** Refuses a bound on who waits, for libraries without one, unless so many never wait. */
+  /** Refuses a bound on how many wait, for libraries without one, unless it is never reached. */
   public void boundedWaiting(Bulkhead bulkhead, int users) {
     int most = bulkhead.shared() ? Math.max(0, users - bulkhead.maxConcurrent()) : 0;
     if (bulkhead.maxWaiting() > 0 && bulkhead.maxWaiting() < most) {
@@ -108,7 +108,7 @@ public final class Problems {
     }
   }
 
-  /** Refuses a time that is no multiple of what the library counts; null is fine. */
+  /** Refuses a time that isn't a multiple of the library's unit; null is fine. */
   public void multiple(String path, Long timeUs, long unitUs, String counts) {
     if (timeUs != null && timeUs % unitUs != 0) {
       String next = "for instance " + (timeUs / unitUs + 1) * unitUs;

@@ -146,7 +146,7 @@ public record Round(
     }
   }
 
-  /** Lets so many in at once; {@code maxWaitUs} is null for as long as it takes. */
+  /** Lets {@code maxConcurrent} calls in at once; {@code maxWaitUs} is null for any wait. */
   public record Bulkhead(int maxConcurrent, int maxWaiting, Long maxWaitUs, String scope)
       implements Policy {
     @Override
@@ -201,7 +201,7 @@ public record Round(
     @Type(value = Exponential.class, name = "exponential"),
   })
   public sealed interface Backoff permits Fixed, Linear, Exponential {
-    /** The delay in microseconds after so many failed attempts, counted from 1, before jitter. */
+    /** The delay in microseconds after this many failed attempts (at least 1), before jitter. */
     double delayUs(int failedAttempts);
   }
 

@@ -12,7 +12,7 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * Turns the body of a request into a round that this client can run, or says why it is none.
+ * Turns the body of a request into a round that this client can run, or says why it isn't one.
  *
  * <p>patternbench sends what the contract's schema allows. What does not fit the records is
  * therefore another version of the contract, or a strategy that no client of this kit has.

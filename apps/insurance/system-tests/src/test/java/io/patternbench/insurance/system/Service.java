@@ -17,7 +17,7 @@ final class Service implements AutoCloseable {
   /** Starts a service; settings are variables of its environment, as {@code NAME=value}. */
   static Service start(String name, Class<?> application, List<String> settings) {
     List<String> arguments = new ArrayList<>();
-    // The services' settings have the same name in all jars, so each is told where its own are.
+    // The services' settings have the same name in all jars, so each learns where its own are.
     arguments.add(
         "--spring.config.location=file:../%s/src/main/resources/,classpath:/config/"
             .formatted(name));

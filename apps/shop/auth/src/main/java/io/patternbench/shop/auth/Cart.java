@@ -34,7 +34,7 @@ final class Cart {
     return items.stream().filter(item -> item.productId() != product).toList();
   }
 
-  /** A cart with so many of a product that is in it. */
+  /** A cart with another quantity of a product that is in it. */
   static List<OrderItem> change(List<OrderItem> items, long product, int quantity) {
     if (items.stream().noneMatch(item -> item.productId() == product)) {
       throw Problems.notFound("product in this cart:", product);

@@ -29,7 +29,7 @@ class SessionCookie {
     this.json = json;
   }
 
-  /** What the browser has sent; an empty session where that is none that can be read. */
+  /** The session that the browser has sent; an empty one if that can't be read. */
   Session read(HttpServletRequest request) {
     Cookie[] cookies = request.getCookies();
     return Stream.of(cookies == null ? new Cookie[0] : cookies)

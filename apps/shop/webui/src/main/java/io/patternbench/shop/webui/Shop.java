@@ -19,8 +19,8 @@ import org.springframework.web.client.RestClientException;
 /**
  * What pages show, from all services.
  *
- * <p>Without pictures, advice or the certainty of who is signed in a page is still a page; without
- * products it is none.
+ * <p>A page without pictures, advice or the certainty of who is signed in is still a page. A page
+ * without products isn't.
  */
 @Component
 class Shop {

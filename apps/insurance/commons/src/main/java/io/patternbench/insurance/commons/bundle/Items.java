@@ -45,7 +45,7 @@ public final class Items<T> {
     return new Items<>(values.stream().map(v -> new Entry<>(id.apply(v), v, null)).toList());
   }
 
-  /** The one item of a request that is no bundle. */
+  /** The one item of a request that isn't a bundle. */
   public static <T> Items<T> one(T value) {
     return new Items<>(List.of(new Entry<>(null, value, null)));
   }

@@ -17,7 +17,7 @@ import org.springframework.http.MediaType;
 import org.springframework.web.filter.OncePerRequestFilter;
 
 /**
- * Sheds load: a request above so many in progress is answered 503 at once, whoever sends it.
+ * Sheds load: while too many requests are in progress, any other is answered 503 at once.
  *
  * <p>The limit is read and changed at {@code /actuator/concurrency}, while the service runs.
  */

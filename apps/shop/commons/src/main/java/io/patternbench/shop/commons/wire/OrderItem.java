@@ -8,7 +8,7 @@ package io.patternbench.shop.commons.wire;
  */
 public record OrderItem(
     long id, long productId, long orderId, int quantity, long unitPriceInCents) {
-  /** So many of a product in a cart. */
+  /** A quantity of a product in a cart. */
   public static OrderItem inCart(long productId, int quantity, long unitPriceInCents) {
     return new OrderItem(0, productId, 0, quantity, unitPriceInCents);
   }
