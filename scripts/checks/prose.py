@@ -27,17 +27,17 @@ UNREAD = ("tests/", "docs/reference/")
 """Tests quote the sentences of the sources, and the reference is made of them: they are mended at their source."""
 CONTEXT = 40
 """Characters that are shown on either side of what was found."""
-MARKDOWN, PYTHON, RUST = ".md", ".py", ".rs"
+MARKDOWN, PYTHON = ".md", ".py"
 
 
 @dataclass(frozen=True)
 class Habit:
-    """A turn of phrase: its key, its pattern, what to write instead, and in which kinds of files it is looked for."""
+    """A turn of phrase: its key, its pattern, what to write instead, and whether only pages are searched for it."""
 
     key: str
     pattern: re.Pattern[str]
     instead: str
-    suffixes: tuple[str, ...] = (MARKDOWN, PYTHON, RUST)
+    pages_only: bool = False
 
 
 BLANK = r"(?:[ \t]+|[ \t]*\n[ \t]*)"
@@ -87,7 +87,7 @@ HABITS = (
         "long-line",
         re.compile(r"^(?!\s*\||[`\s]*$|\[[^\]]+\]: ).{121,}$", re.MULTILINE),
         "break the line at 120 columns",
-        (MARKDOWN,),
+        pages_only=True,
     ),
 )
 
@@ -183,19 +183,27 @@ def _string(node: ast.AST) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-RUST_COMMENT = re.compile(r"^\s*//[/!]?(.*)$")
-RUST_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+SLASHES = re.compile(r"^\s*(?://[/!]?|/?\*+(?!/))(.*)$")
+"""A comment on a line of its own in Rust, Go, Java, C# and JavaScript."""
+DASHES = re.compile(r"^\s*---?(.*)$")
+"""The same in Lua and SQL."""
+QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 
 
-def of_rust(text: str) -> Iterator[Passage]:
-    """The comments and the sentences in strings of a Rust file."""
-    lines = [(number, RUST_COMMENT.match(line)) for number, line in enumerate(text.splitlines(), start=1)]
-    yield from _joined((number, comment[1]) for number, comment in lines if comment)
-    code = "\n".join("" if RUST_COMMENT.match(line) else line.replace("'\"'", "") for line in text.splitlines())
-    for string in RUST_STRING.finditer(code):
+def of_code(comment: re.Pattern[str], text: str) -> Iterator[Passage]:
+    """The comments on lines of their own, and the sentences in strings of a source."""
+    lines = [(number, comment.match(line)) for number, line in enumerate(text.splitlines(), start=1)]
+    yield from _joined((number, match[1]) for number, match in lines if match)
+    code = "\n".join("" if comment.match(line) else line.replace("'\"'", "") for line in text.splitlines())
+    for string in QUOTED.finditer(code):
         if re.search(r"\w\s+\w", string[1]):
             line = code.count("\n", 0, string.start()) + 1
             yield Passage(line, line + string[1].count("\n"), re.sub(r"\\?\n +", "\n", string[1]))
+
+
+def of_data(text: str) -> Iterator[Passage]:
+    """A YAML file as it is, without the signs of comments."""
+    yield Passage(1, text.count("\n") + 1, re.sub(r"^( *)#", r"\1 ", text, flags=re.MULTILINE))
 
 
 def _joined(comments: Iterable[tuple[int, str]]) -> Iterator[Passage]:
@@ -212,14 +220,21 @@ def _joined(comments: Iterable[tuple[int, str]]) -> Iterator[Passage]:
         yield Passage(first, first + len(lines) - 1, "\n".join(lines))
 
 
-READERS: dict[str, Callable[[str], Iterator[Passage]]] = {MARKDOWN: of_markdown, PYTHON: of_python, RUST: of_rust}
+Reader = Callable[[str], Iterator[Passage]]
+READERS: dict[str, Reader] = {
+    MARKDOWN: of_markdown,
+    PYTHON: of_python,
+    **dict.fromkeys((".rs", ".go", ".java", ".cs", ".js"), partial(of_code, SLASHES)),
+    **dict.fromkeys((".lua", ".sql"), partial(of_code, DASHES)),
+    **dict.fromkeys((".yaml", ".yml"), of_data),
+}
 """How the prose of a kind of file is read, by the ending of its name."""
 
 
 def sites(file: str, text: str) -> list[Site]:
     """The habits in the text of a file, in the order of its lines."""
     suffix = Path(file).suffix
-    habits = [habit for habit in HABITS if suffix in habit.suffixes]
+    habits = [habit for habit in HABITS if suffix == MARKDOWN or not habit.pages_only]
     matches = [site for passage in READERS[suffix](text) for habit in habits for site in _sites(file, passage, habit)]
     return sorted(matches, key=lambda site: site.line)
 

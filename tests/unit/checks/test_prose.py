@@ -108,6 +108,30 @@ def test_comments_and_sentences_of_a_rust_file_are_read_with_their_lines() -> No
     assert [(site.line, site.habit.key) for site in sites] == [(1, "beside"), (5, "is-no")]
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("Client.java", "/**\n * The place\n * beside. */\nclass Client {}\n"),
+        ("client.go", "package main\n// The place\n// beside.\n"),
+        ("Client.cs", "/// <summary>\n/// The place beside.\n/// </summary>\n"),
+        ("client.js", "// beside\nconst a = `${so} many`;\n"),
+        ("core.lua", "--- The place beside.\nlocal M = {}\n"),
+        ("core.lua", 'local M = {}\nerror("the place beside")\n'),
+        ("schema.sql", "-- The place beside.\nSELECT 1;\n"),
+        ("study.yaml", "# The place\n# beside.\nname: study\n"),
+        ("system.yml", "about: |\n  The place\n  beside.\n"),
+    ],
+)
+def test_the_prose_of_every_language_is_read(file: str, text: str) -> None:
+    (site,) = prose.sites(file, text)
+    assert (site.habit.key, site.line) == ("beside", 1 + text[: text.index("beside")].count("\n"))
+
+
+@pytest.mark.parametrize("file", ["core.lua", "client.go", "study.yaml"])
+def test_lines_of_sources_may_be_longer_than_those_of_pages(file: str) -> None:
+    assert keys("word " * 30, file) == []
+
+
 def test_a_sentence_with_a_reason_may_stay_and_its_entry_goes_when_it_does() -> None:
     entry = Allowed("page.md", "is no number", "quotes the standard")
     matches = prose.sites("page.md", "A text is no number.\nA number is no text.\n")
