@@ -104,9 +104,9 @@ HttpUrl = Annotated[str, Field(pattern=r"^(http://|\$\{)\S+$")]
 class ReadySettings(BaseModel):
     """When a program is ready: it answers a path, writes a line, or accepts connections; exactly one of them.
 
-    ``path`` is asked at the port of that name, the first one by default, and answered with ``status``, or with any
-    below 500 where none is said. ``log`` is a regular expression for a line. ``then`` are URLs, of other components
-    too, that must be answered well (200 to 299) after that, one after another.
+    ``path`` is requested at the port named ``port`` (the first one by default) and must be answered with ``status``, or
+    without one with any status below 500. ``log`` is a regular expression for a line. ``then`` are URLs, of other
+    components too, that must be answered well (200 to 299) after that, one after another.
     """
 
     model_config = CLOSED

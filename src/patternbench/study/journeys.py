@@ -104,7 +104,7 @@ class Each(Sparse):
 
 
 class Items(Sparse):
-    """How many items a call carries, and where its answer tells of those that have failed."""
+    """How many items a call carries, and where its answer lists those that failed."""
 
     carried: Levels[ItemCount | Reference]
     failed: str | None = None

@@ -112,7 +112,7 @@ class StackedRetry(Retry):
 
 
 class StackedCircuitBreaker(CircuitBreaker):
-    """A circuit breaker that may choose which failures count; what else fails is a success to it."""
+    """A circuit breaker that may choose which failures count; it takes other failures for successes."""
 
     on: Annotated[list[Failure], Field(min_length=1)] | None = None
 
@@ -122,7 +122,7 @@ class StackedCircuitBreaker(CircuitBreaker):
 
 
 class RetryBudget(Model):
-    """Let further attempts through only while there are tokens, which first attempts and time bring."""
+    """Let further attempts through only while there are tokens; first attempts and time add tokens."""
 
     ratio: Levels[Annotated[Number, Field(ge=0, le=1000)]]
     min_per_s: Levels[UpToAMillion] = Levels.one(0)
@@ -151,7 +151,7 @@ class Hedge(Model):
 
 
 class RateLimit(Model):
-    """Let ``calls`` out per ``per``, ``burst`` at once; what would wait longer than ``max_wait`` is rejected."""
+    """Let ``calls`` out per ``per``, ``burst`` at once; reject a call that would wait longer than ``max_wait``."""
 
     calls: Levels[Million]
     per: Levels[PositiveDuration]

@@ -90,11 +90,11 @@ def share_of(portion: str) -> float:
 
 
 class Traces(Model):
-    """Which share of requests is traced; several levels are compared, and ``0%`` is a system without any tracing.
+    """The share of requests that is traced; several levels are compared, and ``0%`` is a system without any tracing.
 
-    With a ``counting_pass`` each scenario is executed once more, before the measured rounds and in none of them, in
-    which every request is traced: calls are counted there. The receiver listens at ``port`` on loopback, by default
-    at any that is free: a system that already runs has to be told, and what share it traces is its own affair.
+    With a ``counting_pass``, each scenario is executed once more before its measured rounds, with every request traced,
+    to count calls. The receiver listens at ``port`` on loopback, by default at any free one. A system that already runs
+    must be configured to send its spans to this port, and decides itself which share it traces.
     """
 
     # Nobody chooses a system by how much of it is watched: whatever is chosen, is chosen under each share.

@@ -73,7 +73,7 @@ class Constant(Model):
 
 
 class Poisson(Model):
-    """Arrivals that know nothing of each other: exponential gaps, drawn from the round's seed."""
+    """Independent arrivals: exponential gaps, drawn from the round's seed."""
 
     rate: Levels[PositiveRate]
 

@@ -194,7 +194,7 @@ impl<W: Write + Send> Group<'_, '_, W> {
     }
 }
 
-/// Parquet wants the values that are there, and for every row whether one is.
+/// Parquet stores the values that are present, and for every row whether it has one.
 fn split<T>(values: impl Iterator<Item = Option<T>>, there: &mut Vec<T>, present: &mut Vec<i16>) {
     there.clear();
     present.clear();

@@ -1,4 +1,4 @@
-//! `patternbench-engine`: what of patternbench drives load, takes it, and keeps processes from being left behind.
+//! `patternbench-engine`: load generator, client, calibrated target, fault proxies and guard of processes.
 
 #![forbid(unsafe_code)]
 

@@ -218,7 +218,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// JSON with places inside its strings; a string that is one place with a kind, as `"${price|number}"`, becomes that value.
+    /// JSON with placeholders in its strings. A string of a single typed one, as `"${price|number}"`, becomes that value.
     ///
     /// # Errors
     /// As for [`Template::parse`], and what is known to be of another kind.

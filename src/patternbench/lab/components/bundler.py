@@ -25,9 +25,9 @@ ACTS = Answers("admin", "/status", r'"changes":\["${self.change}"(,"${self.chang
 class Bundler(Component):
     """Settings of a proxy that bundles: the service behind it, and which of its requests are collected.
 
-    Each of the ``workers`` collects by itself, so one collects most. ``timeout`` is that of connecting, sending and
-    reading. In a worker at most ``most_waiting`` requests wait; a further one goes on alone. ``ca`` and ``verify`` are
-    for ``https`` upstreams.
+    Each of the ``workers`` collects by itself, so a single worker collects most. ``timeout`` is that of connecting,
+    sending and reading. In a worker at most ``most_waiting`` requests wait; a further one goes on alone. ``ca`` and
+    ``verify`` are for ``https`` upstreams.
     """
 
     kind: ClassVar[str] = "bundler"

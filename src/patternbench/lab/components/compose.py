@@ -23,9 +23,9 @@ ContainerPort = Annotated[int, Field(ge=1, le=65535)]
 class Compose(Component):
     """Settings of a project: its file, and the ports of the services that are called from outside it.
 
-    ``services`` has for each service the port of its container, which the file must publish; the first one is the
-    project's URL, each is an endpoint by its name. ``ready`` is a path that the first one answers. ``env`` is what the
-    file may name (``${TAG}``), ``profiles`` are those that are used.
+    ``services`` names the container's port of each service, which the file must publish. The first service is the
+    project's URL; each one is an endpoint by its name. ``ready`` is a path that the first service answers. ``env`` has
+    the variables that the file may name (``${TAG}``), ``profiles`` the profiles to use.
     """
 
     kind: ClassVar[str] = "compose"

@@ -28,8 +28,8 @@ GO = "/usr/local/go/bin"
 class CrdtSidecar(Component):
     """Settings of the sidecar: the peer that it joins, how often it gossips, how far its peers are.
 
-    ``distance`` (one way) is added to the interval: what one node grants is then known to the others at worst as
-    late as if the gossip had that way to go. The balancer's own way to its sidecar has none.
+    ``distance`` (one way) is added to the interval. In the worst case, the other nodes then hear of a grant as late as
+    over a network with that delay. Traffic between a balancer and its own sidecar is not delayed.
     """
 
     kind: ClassVar[str] = "crdt_sidecar"

@@ -35,7 +35,7 @@ class Envoy(UpstreamTls, Component):
 
     ``ca`` is a PEM file of certificates to trust instead of the operating system's, ``server_name`` the name to ask
     for and to verify when it is not the URL's host. ``cpus`` is the set of CPUs that it runs on, which it may share
-    with what stands behind it.
+    with its upstream.
     """
 
     kind: ClassVar[str] = "envoy"

@@ -30,9 +30,9 @@ ACTS = Answers(
 class Gateway(Component):
     """Settings of a gateway: clusters of upstreams, the routes to them, and what holds for all routes.
 
-    The first route whose prefix fits is taken. What a route does not say of ``timeout`` and ``retries`` is that of the
-    gateway; ``limit`` is one over all routes but those with a limit of their own. ``adaptive_concurrency`` holds for
-    all routes together, and what it has learnt is gone with every new round.
+    The first route whose prefix fits is taken. A route without ``timeout`` or ``retries`` has the gateway's. The
+    gateway's ``limit`` is one limit over all routes, except those with a limit of their own. ``adaptive_concurrency``
+    holds for all routes together, and forgets at the start of each round what it has learnt.
     """
 
     kind: ClassVar[str] = "gateway"

@@ -35,10 +35,10 @@ def _how_to_build(ours: bool) -> str:
 
 
 class JvmApp(Program):
-    """Settings of a jar: ``heap`` is both the first and the last size of it (bytes), so that it never grows in a round.
+    """Settings of a jar: ``heap`` is both the smallest and the largest heap (bytes), so it never grows in a round.
 
-    ``class_data_sharing``: the classes that its start loads come from an archive, which is made once per jar by a
-    start before the first. ``agents`` are jars, each with its options after a ``=``. ``options`` are the virtual
+    With ``class_data_sharing``, the classes that its start loads come from an archive, which an extra start before the
+    first makes once per jar. ``agents`` are jars, each with its options after a ``=``. ``options`` are the virtual
     machine's own, ``args`` the application's. Calls between classes of its own ``packages`` are counted in counting
     passes.
     """

@@ -47,7 +47,7 @@ WHERE table_type = 'BASE TABLE' AND table_schema IN ({databases}) AND table_name
 
 
 class MariaDB(DatabaseServer):
-    """Settings of MariaDB: its databases, and how it keeps its word.
+    """Settings of MariaDB: its databases, and how durable its commits are.
 
     ``script`` is the SQL file below ``filters/`` that fills the only database. ``flush_at_commit`` is InnoDB's
     ``innodb_flush_log_at_trx_commit``: 1 survives a power failure, 2 a crash of MariaDB.

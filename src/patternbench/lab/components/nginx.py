@@ -53,13 +53,13 @@ class PathRoute(BaseModel):
 class Nginx(Component):
     """Settings of a load balancer: its upstreams and its limits.
 
-    ``upstream`` is everything behind, ``routes`` what is behind each prefix. The settings from ``algorithm`` to
-    ``lease_holder`` say one limit, which holds for each value of the header ``key``; ``limits`` says any, with all that
-    the filter's rules know. ``store`` is where the state is: ``memory``, or a name in ``stores``, which says which
-    component that is. In ``memory`` each balancer counts by itself, so each enforces the limit (and the burst) divided
-    by ``balancers``. ``link`` is a component in between, if it is up. ``burst`` 0 means the limit.
-    ``lease_share`` is the part of the remaining quota that a lease takes, ``lease_expires`` how long it holds. A
-    request without the header is limited by its address. ``ca`` and ``verify`` are for ``https`` upstreams.
+    ``routes`` names the service behind each path prefix, ``upstream`` the one behind all other paths. The settings from
+    ``algorithm`` to ``lease_holder`` describe one limit per value of the header ``key``; ``limits`` takes any number of
+    limits, with everything that the filter's rules can say. ``store`` is where the state is: ``memory``, or a name in
+    ``stores``, which maps it to a component. With ``memory`` each balancer counts by itself, and so enforces the limit
+    (and the burst) divided by ``balancers``. ``link`` is a component between balancer and store, if it is up. ``burst``
+    0 means the limit. ``lease_share`` is the part of the remaining quota that a lease takes, ``lease_expires`` how long
+    it holds. A request without the header is limited by its address. ``ca`` and ``verify`` are for ``https`` upstreams.
     """
 
     kind: ClassVar[str] = "nginx"

@@ -14,7 +14,7 @@ from patternbench.lab.ready import Http
 
 
 class OtlpReceiver(Component):
-    """Settings of the receiver: its port, and how many spans of a round are kept; those beyond are counted."""
+    """Settings of the receiver: its port, and how many spans of a round are kept; further spans are only counted."""
 
     kind: ClassVar[str] = "otlp_receiver"
     port: int = Field(default=0, ge=0, le=65535)

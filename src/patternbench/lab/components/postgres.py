@@ -40,7 +40,7 @@ END $$;
 
 
 class Postgres(DatabaseServer):
-    """Settings of PostgreSQL: its databases, and how it keeps its word.
+    """Settings of PostgreSQL: its databases, and how durable its commits are.
 
     ``synchronous_commit`` is PostgreSQL's own: without it a crash may lose the last transactions.
     """

@@ -24,7 +24,7 @@ HASH = "--hash="
 
 
 class PythonApp(Program):
-    """Settings of an application: which (``module:name``), and how many processes and threads serve it.
+    """Settings of an application: its name (``module:name``), and how many processes and threads serve it.
 
     gunicorn serves WSGI, uvicorn ASGI. ``requirements`` is a file of packages with hashes, the server among them;
     ``interpreter`` is a Python that has them already. ``args`` are further words for the server.

@@ -197,7 +197,7 @@ impl<W: World> Runner<W> {
             return self.end_session(index);
         }
         let session = &mut self.sessions[index];
-        // What costs nothing would else be done again at once, and for ever.
+        // A rejected call takes no time: without a pause the user would spin.
         let (moment, rest) = if rejected {
             (None, rejected_pause(job, session))
         } else {
