@@ -94,11 +94,11 @@ def test_the_section_names_repetitions_and_draws_scenarios_that_are_alike_once(t
     made = section([scenario(tmp_path, *one) for one in (("lines 9", 9), ("lines 9 again", 9), ("lines 2", 2))])
     assert made.words[0] == (
         "N+1: for one GET /orders/{id}, shop asks mariadb core the same 9 times, one after another: "
-        "SELECT a FROM line WHERE id = ?. That is 47.4 % of its time; one call for all of them might do."
+        "SELECT a FROM line WHERE id = ?. That is 47.4 % of its time; a single call for all of them might do."
     )
-    assert "In-memory calls are not known: not every service tells them." in made.words
+    assert "In-memory calls are unknown, because not every service reports them." in made.words
     graphs = [drawing.title for drawing in made.drawings if drawing.title.startswith("Who calls whom")]
-    assert graphs == ["Who calls whom: lines 9, and in 1 more scenarios about alike", "Who calls whom: lines 2"]
+    assert graphs == ["Who calls whom: lines 9, and similarly in 1 more scenarios", "Who calls whom: lines 2"]
     (counted, repeated, shaped) = [one.frame for one in made.tables]
     assert counted["calls: databases"].tolist() == ["9", "9", "2"]
     assert repeated["times per request"].tolist() == ["9"]

@@ -122,7 +122,7 @@ def _alone_text(table: pd.DataFrame, column: str, by: str) -> str:
     present = table[column].notna()
     levels = _levels(by, sorted(table.loc[present, by].unique(), key=str))
     return (
-        f"{column} applies only at {levels}: the model speaks of those rows alone, {int((~present).sum()):,} of "
+        f"{column} applies only at {levels}: the model uses only those rows; {int((~present).sum()):,} of "
         f"{len(table):,} are left out. Add {by} to the formula to keep them."
     )
 

@@ -146,7 +146,7 @@ def _ends(model: SavedModel, row: Floats, centre: float, level: float) -> tuple[
     if model.normal:
         return _normal_ends(model, row, centre, level), "normal", []
     if model.spread.kind == "mixed" or model.scored * (1 - level) / 2 < 1:
-        text = "The residuals are not normal: the interval of one observation may hold fewer than it says."
+        text = "The residuals are not normal: the interval of one observation may be too narrow or too wide."
         return _normal_ends(model, row, centre, level), "normal", [Note("not_normal", text)]
     shares = np.linspace(0, 1, len(model.left_out))
     low, high = np.interp([(1 - level) / 2, (1 + level) / 2], shares, model.left_out)

@@ -12,8 +12,8 @@ from patternbench.report.sections.means import means_by_scenario
 
 WORDS = (
     "What the bundlers did, by their own counts: means over rounds, of all bundlers together. A request that no other "
-    "joined has waited too, and saved nothing. A bundle is full with as many different things as it may ask for; the "
-    "others were sent when the time of their first request was over. `export --table bundlers` has each bundler.",
+    "joined also waited, but saved no call. A full bundle asks for as many different things as it may. Other bundles "
+    "were sent when the wait of their first request was over. `export --table bundlers` has each bundler.",
 )
 
 

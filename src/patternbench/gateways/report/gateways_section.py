@@ -1,4 +1,4 @@
-"""The report's section on gateways: what they did of their own, for each scenario."""
+"""The report's section on gateways: what they did by themselves, per scenario."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from patternbench.observe.section import Section, Table
 from patternbench.report.sections.means import means_by_scenario
 
 WORDS = (
-    "What the gateways did of their own, by their statistics: means over rounds, sums over gateways. A 429 of the "
-    "service is in the failures by cause and not here; `export --table gateways` has each gateway, and what each of "
-    "its hosts got.",
+    "What the gateways themselves did, by their own statistics: means over rounds, sums over gateways. A 429 from the "
+    "service isn't counted here, but in the failures by cause. `export --table gateways` has each gateway, and the "
+    "requests that each of its hosts got.",
 )
 
 

@@ -51,7 +51,7 @@ from patternbench.study.roles import Role
 
 ALL = 100.0
 _FEW = 6
-_ASSUMED = "The study does not say what to optimise, so this is assumed; its key recommend sets another aim."
+_ASSUMED = "The study does not say what to optimise, so this is assumed. Its field recommend sets other objectives."
 PICTURES = {
     "effects": "Effects",
     "interaction": "Interaction",
@@ -79,7 +79,7 @@ def _failure_limit(study: Study) -> float:
             return one.bound
         if one.response == "success_rate" and not one.at_most:
             return ALL - one.bound
-    raise AssertionError("the assumed limits hold one on failures")
+    raise AssertionError("one of the assumed limits is on failures")
 
 
 def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:

@@ -43,10 +43,10 @@ TIMES = {
 }
 COUNTS = {"in_memory_calls": "in memory", "database_calls": "databases", "distributed_calls": "services"}
 GRAPH = (
-    "A line is as thick as there are calls per request. Times are those that the caller waits for; calls per second "
-    "are those of the whole load."
+    "The more calls per request, the thicker the line. Times are those that the caller waits for. Calls per second are "
+    "those of the whole load."
 )
-SEQUENCE = "One request of the most frequent shape, the one of middle duration. A frame is a block that is repeated."
+SEQUENCE = "The request of median duration among those of the most frequent shape. A frame is a block that is repeated."
 
 
 @dataclass(frozen=True)
@@ -169,17 +169,17 @@ def _alike(scenarios: Sequence[TracedScenario]) -> list[list[TracedScenario]]:
 
 def _words(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]) -> list[str]:
     by_pass = all(scenario.passed for scenario in scenarios)
-    own = "Calls are counted, and times taken, in the traced requests of the measured rounds."
+    own = "Calls and times are from the traced requests of the measured rounds."
     passed = (
-        "Calls are counted in a pass of its own for each scenario, in which every request is traced; times are those "
-        "of the traced requests of the measured rounds, or of that pass where there are none."
+        "Calls are counted in an extra pass per scenario, in which every request is traced. Times are from the traced "
+        "requests of the measured rounds, or from that pass if they have none."
     )
     exclusive = (
-        "Times are exclusive: each moment of a request belongs to what is innermost then, so that in memory, databases "
-        "and between services add up. Calls are medians over requests, times are means."
+        "Times are exclusive: each moment of a request belongs to its innermost span, so the times in memory, in "
+        "databases and between services add up. Calls are medians over requests, times are means."
     )
     told = any(scenario.counted.are_known("in_memory_calls") for scenario in scenarios)
-    in_memory = [] if told else ["In-memory calls are not known: not every service tells them."]
+    in_memory = [] if told else ["In-memory calls are unknown, because not every service reports them."]
     return [*_named_repetitions(chosen), passed if by_pass else own, exclusive, *in_memory]
 
 
@@ -194,7 +194,7 @@ def _in_words(one: Repetition) -> str:
     how = "one after another" if one.at_once == 1 else f"at most {one.at_once} at once"
     return (
         f"N+1: for one {one.operation}, {one.caller} asks {one.callee} the same {number(one.times)} times, {how}: "
-        f"{one.what}. That is {number(100 * one.share)} % of its time; one call for all of them might do."
+        f"{one.what}. That is {number(100 * one.share)} % of its time; a single call for all of them might do."
     )
 
 
@@ -214,7 +214,7 @@ def _row(scenario: str, operation: str, counted: OperationTotals, timed: Operati
 
 def _graph(alike: Sequence[TracedScenario]) -> Drawing:
     first = alike[0]
-    more = f", and in {len(alike) - 1} more scenarios about alike" if len(alike) > 1 else ""
+    more = f", and similarly in {len(alike) - 1} more scenarios" if len(alike) > 1 else ""
     throughput = sum(first.throughput) / len(first.throughput)
     return Drawing(f"Who calls whom: {first.name}{more}", service_graph(first.edges, throughput), GRAPH)
 
