@@ -30,18 +30,18 @@ ATTEMPTS = (
     Column("user", "uint32", "virtual user, from 0"),
     Column("group", "dictionary", "population of users; `all` when there is one"),
     Column("step", "dictionary", "step of the journey; `request` when there is one"),
-    Column("call", "uint32", "number of the call of this user, from 0"),
-    Column("attempt", "uint16", "from 1; 0 for a call that cost none (rejected, dropped)"),
-    Column("intended_us", "int64", "when the schedule said; equal to `start_us` in a closed workload", "us"),
+    Column("call", "uint32", "number of the user's call, from 0"),
+    Column("attempt", "uint16", "number of the attempt within its call, from 1; 0 if it had none (rejected, dropped)"),
+    Column("intended_us", "int64", "intended start, by the schedule; equal to `start_us` in a closed workload", "us"),
     Column("start_us", "int64", "when it was sent", "us"),
     Column("first_byte_us", "int64", "when the answer began", "us", nullable=True),
-    Column("end_us", "int64", "last byte, or the moment of the failure", "us"),
+    Column("end_us", "int64", "when the last byte came, or the attempt failed", "us"),
     Column(
         "outcome",
         "dictionary",
-        "`answered`, `timeout`, `connection_error`, `rejected`, `dropped`, a failure at the engine's own hands "
-        "(`expectation_failed`), or `cancelled`: the caller stopped waiting, since another attempt of the same call "
-        "was faster or the round was over; its times are lower bounds",
+        "`answered`, `timeout`, `connection_error`, `rejected`, `dropped`, `expectation_failed` (the answer is not what "
+        "its step expects), or `cancelled`: the caller stopped waiting, because another attempt of the same call was "
+        "faster or the round was over; its times are lower bounds",
     ),
     Column("status", "uint16", "status of the answer", nullable=True),
     Column("success", "bool", "whether this attempt was good"),
@@ -54,16 +54,16 @@ Times are whole microseconds from the round's start.
 """
 
 OF_JOURNEYS = (
-    Column("journey", "uint32", "number of the journey in the round; attempts of one journey have the same"),
+    Column("journey", "uint32", "number of the journey in the round; all its attempts have the same"),
     Column("ends_journey", "bool", "whether the journey has ended with this attempt"),
-    Column("items", "uint32", "how many items its call carries, where the study says so", nullable=True),
-    Column("failed_items", "uint32", "how many of them have failed, as the answer tells", nullable=True),
+    Column("items", "uint32", "how many items its call carries, if the study says so", nullable=True),
+    Column("failed_items", "uint32", "how many of them have failed, by the answer", nullable=True),
 )
 """Further columns of attempts in rounds of journeys; files of other rounds lack them."""
 
 IDENTITY = (
-    Column("round", "int64", "place in the order of execution, from 0"),
-    Column("block", "int64", "from 0"),
+    Column("round", "int64", "position in the order of execution, from 0"),
+    Column("block", "int64", "number of the block, from 0"),
     Column("scenario", "string", "the scenario's id"),
     Column("status", "string", "`done`, `failed`, or `damaged`: finished, but its records can no longer be read"),
     Column("cause", "string", "why it failed, or what is damaged", nullable=True),
@@ -73,7 +73,7 @@ IDENTITY = (
 TABLE_2 = (
     Column("SuccessfulCalls", "float64", "calls whose last attempt was good"),
     Column("UnsuccessfulCalls", "float64", "all other calls"),
-    Column("TotalCalls", "float64", "calls, those that never reached the wire included"),
+    Column("TotalCalls", "float64", "calls, including those that never reached the wire"),
     Column("SuccessfulRequests", "float64", "attempts that were good"),
     Column("UnsuccessfulRequests", "float64", "attempts that were not"),
     Column("TotalRequests", "float64", "attempts on the wire"),
@@ -122,31 +122,31 @@ RESPONSES = tuple(
         *_quantiles(TIMES),
         Column("amplification", "float64", "attempts / calls"),
         Column("rejected_calls", "float64", "calls that the client's own pattern rejected"),
-        Column("rejected_rate", "float64", "rejected calls of all calls", "%"),
-        Column("failure_rate", "float64", "unsuccessful calls of all calls", "%"),
-        Column("success_rate", "float64", "successful calls of all calls", "%"),
+        Column("rejected_rate", "float64", "share of calls that the client's own pattern rejected", "%"),
+        Column("failure_rate", "float64", "share of calls that failed", "%"),
+        Column("success_rate", "float64", "share of calls that succeeded", "%"),
         Column("goodput", "float64", "successful calls per second, within the objective if there is one", "1/s"),
         Column(
             "time_to_success",
             "float64",
-            "time that users spent, failed calls and pauses included, per successful call",
+            "time that users spent per successful call, including failed calls and pauses",
             "s",
         ),
-        Column("limited_rate", "float64", "calls that ended with a status 429 of all calls", "%"),
-        Column("bad_status_rate", "float64", "calls that ended with another unexpected status of all calls", "%"),
-        Column("unexpected_rate", "float64", "calls whose answer was not as expected of all calls", "%"),
-        Column("timeout_rate", "float64", "calls that ended with a timeout of all calls", "%"),
-        Column("connection_error_rate", "float64", "calls that ended with a failed connection of all calls", "%"),
-        Column("dropped_rate", "float64", "calls that the workload never sent of all calls", "%"),
-        Column("unanswered_rate", "float64", "calls that had no answer when the round was over of all calls", "%"),
-        Column("journeys", "float64", "journeys that ended, in rounds that tell of journeys"),
+        Column("limited_rate", "float64", "share of calls that ended with status 429", "%"),
+        Column("bad_status_rate", "float64", "share of calls that ended with another unexpected status", "%"),
+        Column("unexpected_rate", "float64", "share of calls whose answer was not as expected", "%"),
+        Column("timeout_rate", "float64", "share of calls that ended with a timeout", "%"),
+        Column("connection_error_rate", "float64", "share of calls that ended with a failed connection", "%"),
+        Column("dropped_rate", "float64", "share of calls that the workload never sent", "%"),
+        Column("unanswered_rate", "float64", "share of calls without an answer at the end of the round", "%"),
+        Column("journeys", "float64", "journeys that ended, in rounds with journeys"),
         Column("unfinished_journeys", "float64", "journeys that the end of the load cut off"),
         Column("journeys_per_s", "float64", "good journeys per second", "1/s"),
-        Column("journey_failure_rate", "float64", "journeys with a failed call of those that ended", "%"),
+        Column("journey_failure_rate", "float64", "share of ended journeys with a failed call", "%"),
         *_quantiles(TIMES_OF_JOURNEYS),
-        Column("items", "float64", "items that calls carried, where the study says so"),
+        Column("items", "float64", "items that calls carried, if the study says so"),
         Column("items_per_s", "float64", "items per second that did not fail", "1/s"),
-        Column("item_failure_rate", "float64", "failed items of all items", "%"),
+        Column("item_failure_rate", "float64", "share of items that failed", "%"),
     )
 )
 """The responses of a round; null if undefined, as in a failed round."""
@@ -158,7 +158,7 @@ COURSE = (
     Column(
         "system_cpu_s",
         "float64",
-        "CPU time of all else that the run had started (components, proxies, receivers), warm-up included",
+        "CPU time of everything else that the run started (components, proxies, receivers), including the warm-up",
         "s",
         nullable=True,
     ),
@@ -179,7 +179,7 @@ STEPS = (
     Column("scenario", "string", "the scenario's id"),
     Column("round", "int64", "the round"),
 )
-"""One row per round, group and step: responses as in ``rounds``, of that step's calls alone."""
+"""One row per round, group and step: responses as in ``rounds``, over that step's calls only."""
 
 
 def names(columns: Iterable[Column]) -> list[str]:

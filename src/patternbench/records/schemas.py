@@ -11,13 +11,13 @@ from patternbench.records.stored import Manifest, RunPlan, StoredPart
 OF_ATTEMPTS = (
     "One row per attempt on the wire, and one per call that was rejected or dropped before it reached the wire. "
     "Times are whole microseconds from the round's start. "
-    "Files of rounds of journeys have the last four columns besides."
+    "Only files of rounds with journeys have the last four columns."
 )
 OF_ROUNDS = (
     "One row per round. Further columns are the study's factors under their names (null where one does not apply, "
     "durations in seconds) and the responses that it derives."
 )
-OF_STEPS = "One row per round, group and step: responses as in rounds, of that step's calls alone."
+OF_STEPS = "One row per round, group and step: responses as in rounds, over that step's calls only."
 
 
 def _of_model(model: type[StoredPart]) -> dict[str, object]:
