@@ -39,9 +39,9 @@ ATTEMPTS = (
     Column(
         "outcome",
         "dictionary",
-        "`answered`, `timeout`, `connection_error`, `rejected`, `dropped`, `expectation_failed` (the answer is not what "
-        "its step expects), or `cancelled`: the caller stopped waiting, because another attempt of the same call was "
-        "faster or the round was over; its times are lower bounds",
+        "`answered`, `timeout`, `connection_error`, `rejected`, `dropped`, `expectation_failed` (the answer is not "
+        "what its step expects), or `cancelled`: the caller stopped waiting, because another attempt of the same call "
+        "was faster or the round was over; its times are lower bounds",
     ),
     Column("status", "uint16", "status of the answer", nullable=True),
     Column("success", "bool", "whether this attempt was good"),
