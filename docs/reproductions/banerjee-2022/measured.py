@@ -292,7 +292,7 @@ def ways(table: pd.DataFrame) -> Iterator[str]:
     """How long a complete list takes in each other way, as a multiple of the published one in the same block."""
     yield "Lists by 20 users; medians over rounds (least to greatest). A row compares rounds of the same block that"
     yield "differ in nothing else; all intervals hold together with 95 %:\n"
-    yield "| another way | published: p50, ms | otherwise: p50, ms | requests | takes so many times as long | sooner |"
+    yield "| another way | published: p50, ms | other way: p50, ms | requests | other ÷ published | sooner |"
     yield "|---|---|---|---|---|---|"
     for name, (before, after) in WAYS.items():
         pairs = alike(table, before, after)
