@@ -122,11 +122,64 @@ def section(tables: Tables) -> str:
         "### Faults inside\n": (digest.FAULTS, faults),
         "### Who calls whom, from traces\n": (digest.DRAWINGS, calls),
     }
-    lines: list[str] = []
+    lines = [*choice(tables), ""]
     for title, (name, written) in parts.items():
         told = written(tables[name]) if name in tables else [NOT_MEASURED.format(study=STUDIES[name])]
         lines += [title, *told, ""]
     return "\n".join(lines).rstrip()
+
+
+# --- the choice
+
+
+def choice(tables: Tables) -> Iterator[str]:
+    """Which architecture is sooner, and which fails less: the tables that compare both, before all details."""
+    yield "### Gateway or messages?\n"
+    if digest.LOAD in tables:
+        yield from sooner(tables[digest.LOAD])
+    if digest.FAULTS in tables:
+        yield from fewer_failures(tables[digest.FAULTS])
+        yield "\n" + safe(tables[digest.FAULTS])
+
+
+def sooner(load: pd.DataFrame) -> Iterator[str]:
+    """Which architecture completes an operation sooner, at the fewest and the most users of each load test."""
+    cases = [(test, int(users)) for test in "AB" for users in (load["users"].min(), load["users"].max())]
+    yield "How long a complete operation takes; all intervals hold together with 95 %:\n"
+    yield "| operation | users | messages take so many times as long | sooner |"
+    yield "|---|---|---|---|"
+    for test, users in cases:
+        sides = [_by_block(load, name, test, users, OPERATION) for name in (MESSAGING, GATEWAY)]
+        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
+        if len(both):
+            times = ratio(both[:, 0], both[:, 1], together(len(cases)))
+            yield f"| {OPERATIONS[test]} | {users} | {times.text} | {SOONER[times.verdict]} |"
+    yield ""
+
+
+def fewer_failures(table: pd.DataFrame) -> Iterator[str]:
+    """For each fault of both architectures, by how much failed operations differ, with intervals over blocks."""
+    with_breaker = table[table["breaker"]]
+    shared = [fault for fault, rows in with_breaker.groupby("fault") if rows["architecture"].nunique() > 1]
+    yield "How many operations fail, by fault, the gateway with its breaker; all intervals hold together with 95 %:\n"
+    yield "| fault | failed operations with messages less those with the gateway, percentage points | fewer fail |"
+    yield "|---|---|---|"
+    for fault in shared:
+        rows = with_breaker[with_breaker["fault"] == fault]
+        sides = [rows[rows["architecture"] == name].set_index("block")["failed"] for name in (GATEWAY, MESSAGING)]
+        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
+        estimate = paired(both[:, 0], both[:, 1])
+        low, high = estimate.ends(together(len(shared)))
+        fewer = "with the gateway" if low > 0 else "with messages" if high < 0 else "cannot be told"
+        interval = "one round: no interval" if np.isnan(low) else f"{low:.1f} to {high:.1f}"
+        yield f"| {fault} | {estimate.value:.1f} ({interval}) | {fewer} |"
+
+
+def safe(table: pd.DataFrame) -> str:
+    """How many confirmed reservations were lost, and how many were stored twice, over all faults."""
+    most_lost, most_doubled = (most(table[name]) for name in ("lost", "doubled"))
+    lost = f"Confirmed reservations that were lost: at most {most_lost} per round, in {len(table)} rounds"
+    return f"{lost}. Reservations that were stored twice: at most {most_doubled}."
 
 
 # --- load tests
@@ -144,7 +197,6 @@ def load_tests(load: pd.DataFrame) -> Iterator[str]:
     yield from statuses(load)
     yield from lines(load)
     yield from claims(load)
-    yield from decision(load)
 
 
 def of(table: pd.DataFrame, architecture: str, test: str) -> pd.DataFrame:
@@ -255,20 +307,6 @@ def measured(load: pd.DataFrame, name: str, unit: str, users: int) -> Ratio | No
 
 def _by_block(load: pd.DataFrame, architecture: str, test: str, users: int, column: str) -> pd.Series:
     return _at(of(load, architecture, test), users).set_index("block")[column]
-
-
-def decision(load: pd.DataFrame) -> Iterator[str]:
-    """Which architecture completes an operation sooner, at the fewest and the most users of each load test."""
-    cases = [(test, int(users)) for test in "AB" for users in (load["users"].min(), load["users"].max())]
-    yield "Gateway or messages: how long a complete operation takes; all intervals hold together with 95 %:\n"
-    yield "| operation | users | time with messages ÷ time with the gateway | sooner |"
-    yield "|---|---|---|---|"
-    for test, users in cases:
-        sides = [_by_block(load, name, test, users, OPERATION) for name in (MESSAGING, GATEWAY)]
-        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
-        if len(both):
-            times = ratio(both[:, 0], both[:, 1], together(len(cases)))
-            yield f"| {OPERATIONS[test]} | {users} | {times.text} | {SOONER[times.verdict]} |"
 
 
 # --- other ways
@@ -386,26 +424,7 @@ def faults(table: pd.DataFrame) -> Iterator[str]:
         cells += [span(rows["affected"]), span(rows["seen_after"]), span(rows["recovered_after"]), never(rows)]
         shown = ("yes" if breaker else "no") if architecture == GATEWAY else "none there"
         yield f"| {fault} | {architecture} | {shown} | {' | '.join(cells)} | {span(rows['failure_ms'])} |"
-    yield f"\n{fast_failures(table)}\n"
-    yield from fewer_failures(table)
-
-
-def fewer_failures(table: pd.DataFrame) -> Iterator[str]:
-    """For each fault of both architectures, by how much failed operations differ, with intervals over blocks."""
-    with_breaker = table[table["breaker"]]
-    shared = [fault for fault, rows in with_breaker.groupby("fault") if rows["architecture"].nunique() > 1]
-    yield "Gateway (with breaker) or messages, by fault; all intervals hold together with 95 %:\n"
-    yield "| fault | failed operations with messages less those with the gateway, percentage points | fewer fail |"
-    yield "|---|---|---|"
-    for fault in shared:
-        rows = with_breaker[with_breaker["fault"] == fault]
-        sides = [rows[rows["architecture"] == name].set_index("block")["failed"] for name in (GATEWAY, MESSAGING)]
-        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
-        estimate = paired(both[:, 0], both[:, 1])
-        low, high = estimate.ends(together(len(shared)))
-        fewer = "with the gateway" if low > 0 else "with messages" if high < 0 else "cannot be told"
-        interval = "one round: no interval" if np.isnan(low) else f"{low:.1f} to {high:.1f}"
-        yield f"| {fault} | {estimate.value:.1f} ({interval}) | {fewer} |"
+    yield f"\n{fast_failures(table)}"
 
 
 def fast_failures(table: pd.DataFrame) -> str:

@@ -106,8 +106,8 @@ def test_the_sooner_architecture_is_told_by_the_time_of_a_complete_operation(mea
     rows = measured.section({"load": load(ratio=0.5)}).splitlines()
     sooner = [row.rsplit("|", 2)[1].strip() for row in rows if row.startswith(("| list the movies", "| make a res"))]
     assert sooner == ["the gateway"] * 4
-    assert "| messages |" in "\n".join(measured.decision(load(ratio=2.0)))
-    assert "| messages |" not in "\n".join(measured.decision(load(seed=2)))
+    assert "| messages |" in "\n".join(measured.sooner(load(ratio=2.0)))
+    assert "| messages |" not in "\n".join(measured.sooner(load(seed=2)))
 
 
 def ways(direct: float = 1.0) -> pd.DataFrame:
