@@ -134,7 +134,7 @@ def in_short(compared: Sequence[Compared]) -> str:
 
 def _counts(one: Compared) -> list[int]:
     told = Counter(word(change) for changes in one.changes.values() for change in changes)
-    return [told[each] for each in ALL_WORDS]
+    return [told[one_word] for one_word in ALL_WORDS]
 
 
 def _differing(one: Compared) -> str:
