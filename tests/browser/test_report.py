@@ -1,14 +1,13 @@
 """The report in a real browser: it opens in silence, asks the network for nothing, draws every figure."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page
-from tests.support.chromium import chromium
+from playwright.sync_api import Browser
+from tests.support.chromium import opened
 from tests.support.studies import changed, study
 from tests.support.synthetic_run import synthetic_run
 
@@ -19,40 +18,13 @@ from patternbench.report.sections.declared import with_sections
 
 pytestmark = pytest.mark.browser
 
-READY = "document.documentElement.dataset.ready === 'yes'"
-
-
 RESPONSES_SHOWN = sum(not name.startswith(("journey", "unfinished_journey", "item")) for name in RESPONSES)
 """How many responses a run without policies, journeys and limiters has values of."""
-
-
-@dataclass
-class Heard:
-    """What a page said and asked for while it was open."""
-
-    messages: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_html(synthetic_run(), tmp_path_factory.mktemp("report") / "report.html")
-
-
-def opened(browser: Browser, path: Path, width: int = 1280, scheme: str = "light") -> tuple[Page, Heard]:
-    page, heard = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme), Heard()  # type: ignore[arg-type]
-    page.on("console", lambda message: heard.messages.append(message.text))
-    page.on("pageerror", lambda error: heard.messages.append(str(error)))
-    page.on("request", lambda request: heard.requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_function(READY, timeout=60_000)
-    return page, heard
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

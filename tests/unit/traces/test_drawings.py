@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from tests.support.spans import keep, span, table
 
 from patternbench.observe.section import Drawing, Section
 from patternbench.report import html, svg
 from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
-from patternbench.traces.analyze.sequence import steps, typical
+from patternbench.traces.analyze.sequence import Loop, Part, SequenceStep, steps, typical
 from patternbench.traces.analyze.trees import forest
 from patternbench.traces.report.sequence_diagram import MOST_ROWS, sequence_diagram
-from patternbench.traces.report.service_graph import service_graph
+from patternbench.traces.report.service_graph import MARGIN, service_graph, stacked
 from patternbench.traces.report.traces_section import MeasuredRound, TracedScenario, section, traced_scenario
+
+Area = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 HOSTILE = '<script>alert("x")</script>&\x00\n' + "very long " * 30
 SQL = {"database": "mariadb", "schema": "core", "statement": "SELECT a FROM line WHERE id = ?"}
@@ -55,6 +61,70 @@ def test_a_service_graph_is_drawn_whole_with_circles_and_whatever_names(edges: l
     assert len(names & set(texts(drawing))) == len({name for name in names if len(name) < 20})
 
 
+def areas(drawing: str) -> list[tuple[str, Area]]:
+    """What must not be over each other: frames of words, boxes and tags, each with what it is."""
+    root = ElementTree.fromstring(drawing)
+    rects = [node for node in root.iter("{http://www.w3.org/2000/svg}rect") if node.get("class") != "back"]
+    return [(node.get("class", ""), _area(node)) for node in rects]
+
+
+def _area(node: ElementTree.Element) -> Area:
+    left, top, width, height = (float(node.get(name, "0")) for name in ("x", "y", "width", "height"))
+    return left, top, left + width, top + height
+
+
+def overlaps(one: Area, other: Area) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+CINEMA = [
+    edge(EDGE, "gateway"),
+    *(edge("gateway", name) for name in ("aggregator", "cineworld", "dundrum", "ucd")),
+    edge("aggregator", "gateway", per_request=3),
+    *(edge(name, f"mariadb {name}", errors=0.2) for name in ("cineworld", "dundrum", "ucd")),
+]
+NAMES = ("a", "b", "c", "d", "e", "a service with a long name")
+GRAPHS = st.lists(
+    st.builds(
+        edge,
+        st.sampled_from((EDGE, *NAMES)),
+        st.sampled_from(NAMES),
+        st.floats(0.001, 1e6),
+        st.sampled_from((0.0, 0.5)),
+    ),
+    min_size=1,
+    max_size=20,
+    unique_by=lambda one: (one.caller, one.callee),
+)
+
+
+@given(edges=GRAPHS)
+@example(edges=CINEMA)
+@settings(max_examples=60, deadline=None)
+def test_no_words_of_a_service_graph_are_over_others_or_over_a_box(edges: list[ServiceEdge]) -> None:
+    listed = areas(service_graph(edges, 10.0))
+    assert sum(kind == "words" for kind, _ in listed) == len(edges)
+    for (kind, one), (other_kind, other) in combinations(listed, 2):
+        assert not overlaps(one, other), (kind, one, other_kind, other)
+
+
+def test_the_words_of_an_edge_that_is_alone_between_two_layers_are_on_its_line() -> None:
+    drawing = service_graph([edge(EDGE, "a")], 10.0)
+    (words,) = [area for kind, area in areas(drawing) if kind == "words"]
+    load = next(area for kind, area in areas(drawing) if kind == "box")
+    assert (words[1] + words[3]) / 2 == pytest.approx((load[1] + load[3]) / 2)
+
+
+def test_a_call_back_is_told_from_the_call_that_led_to_it() -> None:
+    said = texts(service_graph([edge(EDGE, "a"), edge("a", "b"), edge("b", "a", per_request=3)], 10.0))
+    assert {"1 per request, 10/s", "← 3 per request, 30/s"} <= set(said)
+
+
+def test_tops_that_are_wanted_too_near_to_each_other_give_way_alike_and_stay_below_the_margin() -> None:
+    assert stacked([100.0, 100.0, 300.0], [40.0, 40.0, 40.0]) == [80.0, 120.0, 300.0]
+    assert stacked([0.0], [40.0]) == [MARGIN]
+
+
 def test_a_graph_says_how_often_how_long_and_how_much_fails() -> None:
     said = texts(service_graph([edge(EDGE, "a"), edge("a", "b", per_request=6, errors=0.03)], 20.0))
     assert {"6 per request, 120/s", "p50 1 ms, p95 2 ms", "3 % failed"} <= set(said)
@@ -69,6 +139,21 @@ def order(lines: int) -> pd.DataFrame:
         for line in range(lines)
     ]
     return table(span("root", "server", "shop", (0, 2 * lines + 1), method="GET", route="/orders/{id}"), *queries)
+
+
+def test_heads_and_tags_of_a_sequence_diagram_are_not_over_each_other_or_outside_it() -> None:
+    names = ["a", "a service whose name is long", "aggregator", "mariadb of another service", "b"]
+    step: tuple[Part, ...] = ()
+    for caller, callee in reversed(list(pairwise(names))):
+        inner = SequenceStep(caller, callee, CalleeKind.SERVICE, "GET /", 0.001, True, False, step)
+        step = (Loop(12, (inner,)),)
+    drawing = sequence_diagram("GET /", "a", 0.1, step)
+    width = float(ElementTree.fromstring(drawing).get("width", "0"))
+    listed = [area for kind, area in areas(drawing) if kind in ("box", "box service", "tag")]
+    assert len(listed) == 1 + len(names) + 4
+    for one, other in combinations(listed, 2):
+        assert not overlaps(one, other), (one, other)
+    assert all(left >= 0 and right <= width for left, _, right, _ in listed)
 
 
 def test_a_sequence_diagram_names_its_steps_and_folds_what_is_repeated() -> None:

@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 from patternbench.observe.section import Drawing
 
 FONT = 12.5
-WIDE = 0.56
-"""Width of a letter of the page's fonts, as a share of the font's size: a mean, with some to spare."""
+WIDE, STRONG = 0.56, 0.66
+"""Width of a letter of the page's fonts, and of its bold ones, as a share of the font's size: a mean of the widest of
+these fonts, with some to spare."""
 STYLE = """
 .pb text{font:12.5px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:var(--text,#1c2430)}
 .pb .strong{font-weight:600}
@@ -28,6 +29,7 @@ STYLE = """
 .pb .tag{fill:var(--notice,#fff4d6);stroke:var(--notice-line,#d9a514)}
 .pb .busy{fill:var(--accent,#0060a0);opacity:.28}
 .pb .back{fill:var(--card,#fff)}
+.pb .words{fill:var(--card,#fff);stroke:var(--line,#dde2e8)}
 """
 Element = ElementTree.Element
 
@@ -72,6 +74,11 @@ def width_of(text: str, size: float = FONT) -> float:
     return len(text) * size * WIDE
 
 
+def strong_width_of(text: str) -> float:
+    """How wide a bold text is, about."""
+    return len(text) * FONT * STRONG
+
+
 def shortened(text: str, most: int) -> str:
     """The text, cut to at most ``most`` letters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -81,4 +88,4 @@ def _number(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-__all__ = ["Drawing", "Element", "drawn", "element", "label", "shortened", "titled", "width_of"]
+__all__ = ["Drawing", "Element", "drawn", "element", "label", "shortened", "strong_width_of", "titled", "width_of"]

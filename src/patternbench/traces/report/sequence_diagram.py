@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from patternbench.report.labels import shown
 from patternbench.traces.analyze.edges import EDGE, CalleeKind
 from patternbench.traces.analyze.sequence import Loop, Part, SequenceStep, flat
-from patternbench.traces.report.drawing import Element, drawn, element, label, shortened, titled, width_of
+from patternbench.traces.report.drawing import (
+    Element,
+    drawn,
+    element,
+    label,
+    shortened,
+    strong_width_of,
+    titled,
+    width_of,
+)
 
 ROW, TOP, MARGIN = 34.0, 74.0, 24.0
 LANE = 128.0
@@ -38,7 +48,7 @@ def sequence_diagram(operation: str, service: str, seconds: float, parts: Sequen
     if page.left_out:
         page.marks.append(label(MARGIN, bottom, f"{page.left_out} further steps are left out", "muted", "start"))
         bottom += ROW / 2
-    width = max(page.lanes.values()) + LANE / 2 + MARGIN + _overhang(page, root)
+    width = _right(page, root) + MARGIN
     heads = [part for name, x in page.lanes.items() for part in _head(name, page.kinds.get(name), x, bottom)]
     return drawn([*heads, *page.lines, *page.marks], width, bottom + MARGIN, f"Sequence diagram of {operation}")
 
@@ -47,18 +57,23 @@ def _lanes(steps: Sequence[SequenceStep]) -> dict[str, float]:
     """Where each of those who take part stands, in the order of first calls, as far apart as their texts need."""
     listed = list(flat(steps))
     names = list(dict.fromkeys(name for step in listed for name in (step.caller, step.callee)))
-    lanes, x = {}, MARGIN + LANE / 2
-    for index, name in enumerate(names):
-        lanes[name] = x
-        beside = [step for step in listed if {step.caller, step.callee} == set(names[index : index + 2])]
-        needed = max((width_of(_text(step), 11) + 28 for step in beside), default=0.0)
-        x += max(LANE, needed, width_of(shortened(name, NAME_LETTERS)) + 36)
+    lanes = {names[0]: MARGIN + max(LANE, _head_width(names[0])) / 2}
+    for name, following in pairwise(names):
+        between = [step for step in listed if {step.caller, step.callee} == {name, following}]
+        texts = (width_of(_text(step), 11) + 28 for step in between)
+        heads = (_head_width(name) + _head_width(following)) / 2 + 14
+        lanes[following] = lanes[name] + max(LANE, heads, *texts)
     return lanes
 
 
-def _overhang(page: _Page, root: SequenceStep) -> float:
-    """Room to the right for a text that is longer than the way to the last lane."""
-    return max(0.0, max(_end(page, step) for step in flat([root])) - max(page.lanes.values()) - LANE / 2)
+def _head_width(name: str) -> float:
+    return strong_width_of(shortened(name, NAME_LETTERS)) + 20
+
+
+def _right(page: _Page, root: SequenceStep) -> float:
+    """Where the last lane, its head and all texts end."""
+    lanes = (x + max(LANE, _head_width(name)) / 2 for name, x in page.lanes.items())
+    return max(*lanes, *(_end(page, step) for step in flat([root])))
 
 
 def _end(page: _Page, step: SequenceStep) -> float:
@@ -67,7 +82,7 @@ def _end(page: _Page, step: SequenceStep) -> float:
 
 
 def _head(name: str, kind: CalleeKind | None, x: float, bottom: float) -> list[Element]:
-    width = width_of(shortened(name, NAME_LETTERS)) + 22
+    width = _head_width(name)
     css = "box service" if kind is CalleeKind.SERVICE else "box"
     box = element("rect", css, x=x - width / 2, y=14, width=width, height=30, rx=8)
     line = element("line", "thin", x1=x, y1=44, x2=x, y2=bottom)
@@ -96,7 +111,7 @@ def _draw_loop(page: _Page, loop: Loop) -> None:
     height = page.y - top - 10
     page.lines.append(element("rect", "frame", x=left, y=top, width=right - left, height=height, rx=6))
     text = f"× {loop.times}"
-    page.marks.append(element("rect", "tag", x=left, y=top, width=width_of(text) + 14, height=20, rx=5))
+    page.marks.append(element("rect", "tag", x=left, y=top, width=strong_width_of(text) + 14, height=20, rx=5))
     page.marks.append(label(left + 7, top + 14.5, text, "strong", "start"))
     page.y += 10
 

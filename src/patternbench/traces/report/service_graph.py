@@ -1,21 +1,59 @@
-"""The service graph as a drawing: who calls whom from left to right, how often, how long it takes, what fails."""
+"""The service graph as a drawing: who calls whom from left to right, how often, how long it takes, what fails.
+
+Boxes are in layers. The words of an edge are in a gap between two layers, which is as wide as its widest words need,
+and those of one gap are below each other: so no words are over others, or over a box, whatever the graph.
+An edge's words are where its line is farthest from those of others.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+from scipy.optimize import isotonic_regression
+
 from patternbench.report.labels import number, shown
 from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
-from patternbench.traces.report.drawing import Element, drawn, element, label, shortened, titled, width_of
+from patternbench.traces.report.drawing import (
+    Element,
+    drawn,
+    element,
+    label,
+    shortened,
+    strong_width_of,
+    titled,
+    width_of,
+)
+from patternbench.traces.report.graph_layers import BEND, Chain, chains_of, layers_of
 
-GAP_X, GAP_Y, HEIGHT, MARGIN = 210.0, 104.0, 46.0, 26.0
+GAP_X, WIDE_GAP_X, GAP_Y, HEIGHT, MARGIN = 210.0, 300.0, 116.0, 46.0, 26.0
+"""Gaps between layers, of few edges and of more, between rows; the height of boxes; the margin of the picture."""
+FEW = 2
+ROOM = 14.0
+"""Least room between words and a box to their left or right."""
 LETTERS = 26
-BEND = "\0"
-"""Begins the name of a place where an edge passes a layer."""
 HEAD = 8.0
+BACK_Y = 14.0
+"""How far below the middle of a box a call back ends, so that it has a line of its own."""
+LOOP_Y = 12.0
+"""How far below a box the words of its calls of itself begin."""
+LINES_Y = (-3.0, 11.0, 25.0)
+"""Where the lines of words are, seen from the point of the edge's line that they are at."""
+ABOVE_Y, BELOW_Y, SPACE = 17.0, 6.0, 6.0
+"""How far words reach above that point, and below their last line; the space around them in their frame, and between
+two of these."""
+STEPS = 40
+"""Into how many steps a curve is cut where a point of it is looked for."""
+APART_Y = 44.0
+"""Lines that are so far apart are told apart; farther is no better."""
+
+Point = tuple[float, float]
+Bezier = tuple[Point, Point, Point, Point]
+"""A cubic Bezier curve: its beginning, its two handles, its end."""
 
 
 @dataclass(frozen=True)
@@ -33,109 +71,114 @@ class _Box:
         return self.x - self.width / 2
 
     @property
-    def right(self) -> float:
-        return self.x + self.width / 2
+    def bottom(self) -> float:
+        return self.y + HEIGHT / 2
+
+    def end(self, side: int) -> float:
+        """Its right end (1) or its left one (-1)."""
+        return self.x + side * self.width / 2
+
+
+@dataclass(frozen=True)
+class _Way:
+    """An edge with its words; ``gap`` is the number of the layer before them, None for a call of itself."""
+
+    edge: ServiceEdge
+    chain: Chain
+    gap: int | None
+    words: Sequence[tuple[str, str]]
+
+    @property
+    def width(self) -> float:
+        texts = (strong_width_of(text) if css == "strong" else width_of(text, 11) for text, css in self.words)
+        return max(texts) + 2 * SPACE
+
+    @property
+    def height(self) -> float:
+        return ABOVE_Y + LINES_Y[len(self.words) - 1] + BELOW_Y
 
 
 def service_graph(edges: Sequence[ServiceEdge], throughput: float) -> str:
     """The drawing of edges (``analyze.edges``); ``throughput`` is of the load, in requests per second."""
-    chains = _chains(edges)
-    layers = _layers(edges, chains)
-    boxes = _placed(layers, edges)
-    height = 2 * MARGIN + GAP_Y * (max(map(len, layers)) - 1) + HEIGHT + 40
-    width = max(box.right for box in boxes.values()) + MARGIN
-    labels = _Labels(list(boxes.values()))
+    chains = chains_of(edges)
+    layers = layers_of(edges, chains)
+    layer = {name: index for index, names in enumerate(layers) for name in names}
+    gaps = _gaps(chains, layer)
     ways = [
-        part
+        _Way(edge, chain, gaps.get(chain), _words(edge, throughput, layer[edge.callee] < layer[edge.caller]))
         for edge, chain in zip(edges, chains, strict=True)
-        for part in _way(edge, [boxes[name] for name in chain], labels, throughput)
+    ]
+    columns = _columns(layers, ways)
+    boxes = _placed(layers, columns, edges)
+    curves = {way.chain: _curves([boxes[name] for name in way.chain]) for way in ways}
+    points = dict(_points(ways, columns, boxes, curves))
+    lowest = max(
+        [*(box.bottom for box in boxes.values()), *(points[way.chain][1] - ABOVE_Y + way.height for way in ways)]
+    )
+    parts = [
+        *(part for way in ways for part in _line(way, boxes, curves[way.chain])),
+        *(part for box in boxes.values() for part in _box(box)),
+        *(part for way in ways for part in _labels(way, points[way.chain])),
     ]
     about = f"Service graph: {'; '.join(f'{edge.caller} calls {edge.callee}' for edge in edges)}"
-    return drawn([*ways, *(part for box in boxes.values() for part in _box(box))], width, height, about)
+    return drawn(parts, max(right for _, right in columns) + MARGIN, lowest + MARGIN, about)
 
 
-Chain = tuple[str, ...]
-"""The names that an edge leads through: caller and callee, and between them a bend in each layer that it passes."""
+# --- which gap the words of an edge are in, and where boxes are
 
 
-def _chains(edges: Sequence[ServiceEdge]) -> list[Chain]:
-    away = _distances([(edge.caller, edge.callee) for edge in edges])
-    return [_chain(edge, away[edge.caller], away[edge.callee]) for edge in edges]
+def _words(edge: ServiceEdge, throughput: float, back: bool) -> list[tuple[str, str]]:
+    """What is said of an edge, line by line, each with its style: what fails is told in red, and what leads back."""
+    often = f"{'← ' if back else ''}{number(edge.per_request)} per request, {number(edge.per_request * throughput)}/s"
+    failed = [(f"{number(100 * edge.errors)} % failed", "bad")] if edge.errors > 0 else []
+    return [(often, "strong"), (_times(edge), "muted"), *failed]
 
 
-def _chain(edge: ServiceEdge, begin: int, end: int) -> Chain:
-    bends = [f"{BEND}{edge.caller}{BEND}{edge.callee}{BEND}{layer}" for layer in range(begin + 1, end)]
-    return (edge.caller, *bends, edge.callee)
+def _times(edge: ServiceEdge) -> str:
+    return f"p50 {shown(edge.p50, 'time')}, p95 {shown(edge.p95, 'time')}"
 
 
-def _distances(pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How many calls each name is away from the load, by the longest way that does not go in circles."""
-    onwards = [pair for pair in pairs if pair not in _backwards(pairs)]
-    away = {name: 0 for pair in [(EDGE, EDGE), *pairs] for name in pair}
-    for _ in onwards:
-        for caller, callee in onwards:
-            away[callee] = max(away[callee], away[caller] + 1)
-    return away
+def _gaps(chains: Sequence[Chain], layer: Mapping[str, int]) -> dict[Chain, int]:
+    """For each chain the gap of its words: of those that it passes, the one with the fewest others."""
+    taken: Counter[int] = Counter()
+    gaps: dict[Chain, int] = {}
+    for chain in sorted(chains, key=len):
+        begin, end = sorted((layer[chain[0]], layer[chain[-1]]))
+        if begin < end:
+            gaps[chain] = min(range(begin, end), key=taken.__getitem__)
+            taken[gaps[chain]] += 1
+    return gaps
 
 
-def _backwards(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The calls that lead back to somebody who led to them, seen from the load."""
-    callees: dict[str, list[str]] = {}
-    for caller, callee in pairs:
-        callees.setdefault(caller, []).append(callee)
-    back: set[tuple[str, str]] = set()
-    seen: set[str] = set()
-    waiting: list[Chain] = [(name,) for name in reversed([EDGE, *callees])]
-    while waiting:
-        way = waiting.pop()
-        below = callees.get(way[-1], [])
-        back |= {(way[-1], callee) for callee in below if callee in way}
-        if way[-1] not in seen:
-            seen.add(way[-1])
-            waiting += [(*way, callee) for callee in reversed(below) if callee not in way]
-    return back
-
-
-def _layers(edges: Sequence[ServiceEdge], chains: Sequence[Chain]) -> list[list[str]]:
-    """Names and bends by how many calls they are away from the load, each near to those that lead to it."""
-    away = _distances([(edge.caller, edge.callee) for edge in edges])
-    for chain in chains:
-        away |= {name: away[chain[0]] + number for number, name in enumerate(chain) if name not in away}
-    layers: list[list[str]] = [[] for _ in range(max(away.values()) + 1)]
-    for name, distance in away.items():
-        layers[distance].append(name)
-    return _untangled([layer for layer in layers if layer], [link for chain in chains for link in pairwise(chain)])
-
-
-def _untangled(layers: list[list[str]], pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """The names of each layer in the order of the middle of those that call them."""
-    position: dict[str, float] = {}
-    for layer in layers:
-        for name in layer:
-            callers = [position[one] for one, other in pairs if other == name and one in position]
-            position[name] = sum(callers) / len(callers) if callers else 0.0
-        layer.sort(key=position.__getitem__)
-        position |= {name: index - len(layer) / 2 for index, name in enumerate(layer)}
-    return layers
-
-
-def _placed(layers: Sequence[Sequence[str]], edges: Sequence[ServiceEdge]) -> dict[str, _Box]:
-    kinds = {edge.callee: edge.kind.value for edge in edges}
-    tallest = max(map(len, layers))
-    boxes: dict[str, _Box] = {}
+def _columns(layers: Sequence[Sequence[str]], ways: Sequence[_Way]) -> list[tuple[float, float]]:
+    """Left and right of each layer, as wide and as far apart as names and words need."""
+    columns: list[tuple[float, float]] = []
     left = MARGIN
-    for layer in layers:
-        width = max(_width(name) for name in layer)
-        top = MARGIN + HEIGHT / 2 + 12 + GAP_Y * (tallest - len(layer)) / 2
-        for index, name in enumerate(layer):
-            kind = BEND if name.startswith(BEND) else kinds.get(name, EDGE)
-            boxes[name] = _Box(name, kind, left + width / 2, top + GAP_Y * index, 0.0 if kind == BEND else width)
-        left += width + GAP_X
-    return boxes
+    for index, layer in enumerate(layers):
+        own = [way.width for way in ways if way.gap is None and way.edge.caller in layer]
+        between = [way.width + 2 * ROOM for way in ways if way.gap == index]
+        right = left + max(*map(_width, layer), *own, 0.0)
+        columns.append((left, right))
+        left = right + max([WIDE_GAP_X if len(between) > FEW else GAP_X, *between])
+    return columns
 
 
 def _width(name: str) -> float:
-    return 0.0 if name.startswith(BEND) else width_of(shortened(name, LETTERS)) + 32
+    return 0.0 if name.startswith(BEND) else strong_width_of(shortened(name, LETTERS)) + 28
+
+
+def _placed(
+    layers: Sequence[Sequence[str]], columns: Sequence[tuple[float, float]], edges: Sequence[ServiceEdge]
+) -> dict[str, _Box]:
+    kinds = {edge.callee: edge.kind.value for edge in edges}
+    tallest = max(map(len, layers))
+    boxes: dict[str, _Box] = {}
+    for layer, (left, right) in zip(layers, columns, strict=True):
+        top = MARGIN + HEIGHT / 2 + GAP_Y * (tallest - len(layer)) / 2
+        for index, name in enumerate(layer):
+            kind = BEND if name.startswith(BEND) else kinds.get(name, EDGE)
+            boxes[name] = _Box(name, kind, (left + right) / 2, top + GAP_Y * index, _width(name))
+    return boxes
 
 
 def _box(box: _Box) -> list[Element]:
@@ -150,106 +193,147 @@ def _box(box: _Box) -> list[Element]:
 
 def _cylinder(box: _Box, parts: list[Element]) -> list[Element]:
     """A database: a lid on its box."""
-    top, bottom, deep = box.y - HEIGHT / 2, box.y + HEIGHT / 2, 6.0
+    top, deep = box.y - HEIGHT / 2, 6.0
     outline = (
         f"M{box.left},{top} v{HEIGHT} a{box.width / 2},{deep} 0 0 0 {box.width},0 v{-HEIGHT} "
         f"a{box.width / 2},{deep} 0 0 0 {-box.width},0 a{box.width / 2},{deep} 0 0 0 {box.width},0"
     )
-    assert bottom > top
     return [
         titled(element("path", "box", d=outline), box.name),
         label(box.x, box.y + 8, shortened(box.name, LETTERS), "strong"),
     ]
 
 
-Point = tuple[float, float]
-Bend = tuple[Point, Point, Point, Point]
-"""A cubic Bezier curve: its beginning, its two handles, its end."""
+# --- lines
 
 
-class _Labels:
-    """Finds room for the words of each edge: next to its line, and not on a box or the words of another edge."""
-
-    def __init__(self, boxes: Sequence[_Box]) -> None:
-        self._taken = [(box.left, box.y - HEIGHT / 2, box.right, box.y + HEIGHT / 2) for box in boxes]
-
-    def room(self, bends: Sequence[Bend], width: float, height: float) -> Point:
-        """A point of a line around which there is room; its middle where there is none."""
-        points = [_point(bend, part) for part in ALONG for bend in bends]
-        free = next((point for point in points if not self._overlaps(_around(point, width, height))), points[0])
-        self._taken.append(_around(free, width, height))
-        return free
-
-    def _overlaps(self, area: Area) -> bool:
-        left, top, right, bottom = area
-        return any(
-            left < other[2] and other[0] < right and top < other[3] and other[1] < bottom for other in self._taken
-        )
+def _line(way: _Way, boxes: Mapping[str, _Box], curves: Sequence[Bezier]) -> list[Element]:
+    """The line of an edge: the thicker, the more calls per request."""
+    failing = way.edge.errors > 0
+    thick = 1.4 + 1.1 * math.log2(1 + way.edge.per_request)
+    path = element("path", "way failing" if failing else "way", d=_outline(curves), stroke_width=thick)
+    about = f"{way.edge.caller} calls {way.edge.callee}: {' · '.join(text for text, _ in way.words)}"
+    return [titled(path, about), _head(curves[-1][-1], _side(boxes[way.chain[0]], boxes[way.chain[-1]]), failing)]
 
 
-Area = tuple[float, float, float, float]
-ALONG = (0.5, 0.6, 0.4, 0.68, 0.32, 0.75, 0.25)
-"""Parts of a line in the order in which words are put there."""
+def _side(caller: _Box, callee: _Box) -> int:
+    """Whether a call leads to the right (1), back to the left (-1), or to where it begins (0)."""
+    return int(np.sign(callee.x - caller.x))
 
 
-def _around(point: Point, width: float, height: float) -> Area:
-    x, y = point
-    return (x - width / 2, y - 20, x + width / 2, y - 20 + height)
-
-
-def _point(bend: Bend, part: float) -> Point:
-    """The point of a curve at a part of it, from 0 to 1."""
-    weights = ((1 - part) ** 3, 3 * part * (1 - part) ** 2, 3 * part**2 * (1 - part), part**3)
-    x, y = (sum(weight * point[axis] for weight, point in zip(weights, bend, strict=True)) for axis in (0, 1))
-    return x, y
-
-
-def _way(edge: ServiceEdge, boxes: Sequence[_Box], labels: _Labels, throughput: float) -> list[Element]:
-    """An edge: the thicker, the more calls per request; errors are written in red."""
-    caller, callee = boxes[0], boxes[-1]
-    forward, failing = callee.left > caller.right, edge.errors > 0
-    bends = _forward(boxes) if forward else [_back(caller, callee)]
-    thick = 1.4 + 1.1 * math.log2(1 + edge.per_request)
-    path = element("path", "way failing" if failing else "way", d=_curve(bends), stroke_width=thick)
-    often = f"{number(edge.per_request)} per request, {number(edge.per_request * throughput)}/s"
-    x, y = labels.room(bends, max(width_of(often), width_of(_times(edge), 11)), 54 if failing else 40)
-    texts = [label(x, y - 8, often, "halo strong"), label(x, y + 16, _times(edge), "halo muted")]
-    if failing:
-        texts.append(label(x, y + 30, f"{number(100 * edge.errors)} % failed", "halo bad"))
-    return [titled(path, f"{often} · {_times(edge)}"), _head(callee, forward, failing), *texts]
-
-
-def _curve(bends: Sequence[Bend]) -> str:
-    (x, y), *_ = bends[0]
-    parts = [" ".join(f"{a:.0f},{b:.0f}" for a, b in points) for _, *points in bends]
+def _outline(curves: Sequence[Bezier]) -> str:
+    (x, y), *_ = curves[0]
+    parts = [" ".join(f"{a:.0f},{b:.0f}" for a, b in points) for _, *points in curves]
     return f"M{x:.0f},{y:.0f} " + " ".join(f"C{part}" for part in parts)
 
 
-def _forward(boxes: Sequence[_Box]) -> list[Bend]:
-    """From the right of the first box to the left of the last one, through the places between them."""
+def _curves(boxes: Sequence[_Box]) -> list[Bezier]:
+    """From one side of the first box to the other side of the last one, through the bends between them."""
     first, *between, last = boxes
-    points = [(first.right, first.y), *((box.x, box.y) for box in between), (last.left - HEAD, last.y)]
+    side = _side(first, last)
+    if side == 0:
+        return [_loop(first)]
+    down = BACK_Y if side < 0 else 0.0
+    begin, end = (first.end(side), first.y + down), (last.end(-side) - side * HEAD, last.y + down)
     return [
         ((x, y), ((x + next_x) / 2, y), ((x + next_x) / 2, next_y), (next_x, next_y))
-        for (x, y), (next_x, next_y) in pairwise(points)
+        for (x, y), (next_x, next_y) in pairwise([begin, *((box.x, box.y) for box in between), end])
     ]
 
 
-def _back(caller: _Box, callee: _Box) -> Bend:
-    """From below a box to below one that is not to its right: a call back, or of itself."""
-    begin, end = caller.y + HEIGHT / 2, callee.y + HEIGHT / 2 + HEAD
-    x, end_x, deep = caller.x + caller.width / 4, callee.x, HEIGHT
-    return ((x, begin), (x, begin + deep), (end_x, end + deep), (end_x, end))
+def _loop(box: _Box) -> Bezier:
+    """From below a box to below it: a call of itself."""
+    begin, end, deep = box.bottom, box.bottom + HEAD, HEIGHT
+    x = box.x + box.width / 4
+    return ((x, begin), (x, begin + deep), (box.x, end + deep), (box.x, end))
 
 
-def _head(callee: _Box, forward: bool, failing: bool) -> Element:
-    x, y = (callee.left, callee.y) if forward else (callee.x, callee.y + HEIGHT / 2)
-    points = (
-        [(x, y), (x - HEAD, y - 5), (x - HEAD, y + 5)] if forward else [(x, y), (x - 5, y + HEAD), (x + 5, y + HEAD)]
-    )
-    text = " ".join(f"{a:.0f},{b:.0f}" for a, b in points)
+def _head(point: Point, side: int, failing: bool) -> Element:
+    """The head of an arrow whose line ends at a point."""
+    x, y = point
+    wings = [(x, y - 5), (x, y + 5)] if side else [(x - 5, y), (x + 5, y)]
+    tip = (x + side * HEAD, y) if side else (x, y - HEAD)
+    text = " ".join(f"{a:.0f},{b:.0f}" for a, b in [tip, *wings])
     return element("polygon", "head-failing" if failing else "head", points=text)
 
 
-def _times(edge: ServiceEdge) -> str:
-    return f"p50 {shown(edge.p50, 'time')}, p95 {shown(edge.p95, 'time')}"
+# --- words
+
+
+def _labels(way: _Way, point: Point) -> list[Element]:
+    """The words of an edge in a frame of their own, which covers the lines below it."""
+    x, y = point
+    left, top = x - way.width / 2, y - ABOVE_Y
+    frame = element("rect", "words", x=left, y=top, width=way.width, height=way.height, rx=4)
+    return [frame, *(label(x, y + down, text, css) for down, (text, css) in zip(LINES_Y, way.words, strict=False))]
+
+
+def _points(
+    ways: Sequence[_Way],
+    columns: Sequence[tuple[float, float]],
+    boxes: Mapping[str, _Box],
+    curves: Mapping[Chain, Sequence[Bezier]],
+) -> Iterator[tuple[Chain, Point]]:
+    """Where the words of each edge are."""
+    for gap, ((_, left), (right, _)) in enumerate(pairwise(columns)):
+        yield from _in_gap([way for way in ways if way.gap == gap], left + ROOM, right - ROOM, curves)
+    for way in ways:
+        if way.gap is None:
+            caller = boxes[way.edge.caller]
+            yield way.chain, (caller.x, caller.bottom + LOOP_Y + ABOVE_Y)
+
+
+def _in_gap(
+    ways: Sequence[_Way], left: float, right: float, curves: Mapping[Chain, Sequence[Bezier]]
+) -> Iterator[tuple[Chain, Point]]:
+    """Where the words in one gap are: below each other, each as near to its line as the others let it."""
+    lines = {way.chain: _between(curves[way.chain], left + way.width / 2, right - way.width / 2) for way in ways}
+    wanted = {chain: _most_apart(chain, lines, (left + right) / 2) for chain in lines}
+    ordered = sorted(ways, key=lambda way: wanted[way.chain][1])
+    tops = stacked([wanted[way.chain][1] - ABOVE_Y for way in ordered], [way.height + SPACE for way in ordered])
+    for way, top in zip(ordered, tops, strict=True):
+        y = top + ABOVE_Y
+        yield way.chain, (_x(lines[way.chain], y, wanted[way.chain][0]), y)
+
+
+def _between(curves: Sequence[Bezier], least: float, most: float) -> list[Point]:
+    """Points of curves between two sides, from left to right; where none is, the middle at the height nearby."""
+    points = sorted(_point(curve, step / STEPS) for curve in curves for step in range(STEPS + 1))
+    middle = (least + most) / 2
+    inside = [point for point in points if least <= point[0] <= most]
+    return inside or [(middle, min(points, key=lambda point: abs(point[0] - middle))[1])]
+
+
+def _most_apart(chain: Chain, lines: Mapping[Chain, Sequence[Point]], middle: float) -> Point:
+    """The point of a line at which the other lines are farthest: that of several which is nearest to the middle."""
+    others = [tuple(zip(*line, strict=True)) for other, line in lines.items() if other != chain]
+
+    def apart(point: Point) -> tuple[float, float]:
+        away = sum(min(abs(float(np.interp(point[0], xs, ys)) - point[1]), APART_Y) for xs, ys in others)
+        return (round(away), -abs(point[0] - middle))
+
+    return max(lines[chain], key=apart)
+
+
+def stacked(tops: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Tops of areas below each other, of least squared distance from those wanted (ascending); none above the margin.
+
+    Without its height and those above it, each top is one of an ascending row: an isotonic regression.
+    """
+    if not tops:
+        return []
+    above = np.concatenate([[0.0], np.cumsum(heights)[:-1]])
+    free = np.maximum(isotonic_regression(np.asarray(tops) - above).x, MARGIN)
+    return [float(top) for top in free + above]
+
+
+def _point(curve: Bezier, part: float) -> Point:
+    """The point of a curve at a part of it, from 0 to 1."""
+    weights = ((1 - part) ** 3, 3 * part * (1 - part) ** 2, 3 * part**2 * (1 - part), part**3)
+    x, y = (sum(weight * point[axis] for weight, point in zip(weights, curve, strict=True)) for axis in (0, 1))
+    return x, y
+
+
+def _x(line: Sequence[Point], y: float, wanted: float) -> float:
+    """Where a line is nearest to a height; of several such points, the one nearest to that wanted."""
+    return min(line, key=lambda point: (round(abs(point[1] - y)), abs(point[0] - wanted)))[0]
